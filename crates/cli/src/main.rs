@@ -1,0 +1,2 @@
+//! manx
+fn main() {}

@@ -1,0 +1,63 @@
+//! A scenario: everything that determines a run.
+
+use crate::drive::{DriveSpec, PreconditionSpec};
+use crate::flash::Device;
+use crate::ftl::{FtlSpec, GcSpec};
+use crate::host::WorkloadSpec;
+use crate::units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Everything that determines a run, with the device table and a policy already merged in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The scenario's name.
+    pub name: String,
+    /// One line: what it shows.
+    #[serde(default)]
+    pub summary: String,
+    /// The root seed of every random stream.
+    #[serde(default = "default_seed")]
+    pub seed: u64,
+    /// The policies that `compare` runs, the first being what the others are held against.
+    #[serde(default = "default_policies")]
+    pub policies: Vec<String>,
+    /// The device: in a file, `name` picks a table of the library and the other keys override it.
+    pub device: Device,
+    /// Placement.
+    #[serde(default)]
+    pub ftl: FtlSpec,
+    /// Reclaiming.
+    #[serde(default)]
+    pub gc: GcSpec,
+    /// The drive around the flash.
+    #[serde(default)]
+    pub drive: DriveSpec,
+    /// What the drive holds at the start.
+    #[serde(default)]
+    pub precondition: PreconditionSpec,
+    /// What the host asks for.
+    pub workload: WorkloadSpec,
+    /// What is measured.
+    #[serde(default)]
+    pub measure: MeasureSpec,
+}
+
+/// What is measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MeasureSpec {
+    /// Requests that arrive before this time are played but not counted.
+    pub warmup: Duration,
+    /// So many first requests are played but not counted.
+    pub warmup_requests: u64,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_policies() -> Vec<String> {
+    ["nogc", "base", "preemptive"].map(String::from).to_vec()
+}

@@ -1,0 +1,98 @@
+//! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE and CQE).
+
+use crate::units::{Instant, Lba};
+
+/// What a command asks for (NVM Command Set: Read, Write, Flush, Dataset Management deallocate).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// Make every acknowledged write durable.
+    Flush,
+    /// Deallocate the range: it reads as never written.
+    Trim,
+}
+
+/// The predictable-latency flag of a read (IODA: fast-fail instead of waiting for garbage collection).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PredictableLatency {
+    /// An ordinary command.
+    #[default]
+    Off,
+    /// May be failed fast.
+    On,
+    /// Must be served whatever the wait.
+    MustWait,
+}
+
+/// A command as the host submits it. `id` is the host's own and comes back in the completion.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The host's identifier, unique among its commands under way.
+    pub id: u32,
+    /// What to do.
+    pub op: Op,
+    /// First sector.
+    pub lba: Lba,
+    /// Number of sectors; 0 for a flush.
+    pub sectors: u32,
+    /// Force unit access: complete only when durable.
+    pub fua: bool,
+    /// Predictable-latency flag.
+    pub predictable: PredictableLatency,
+    /// Write stream (placement hint).
+    pub stream: u8,
+    /// What the pages hold, where the run carries content; `None` in a run that only measures.
+    pub payload: Option<Box<[Stamp]>>,
+}
+
+/// The content of one logical page, as far as correctness needs it: which version of the page it is.
+///
+/// A partial write also says which version it expects beneath it, so that a read-modify-write that merged into a
+/// stale page is caught ([`Stamp::merge`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// The version; 0 is a page never written.
+    pub version: u32,
+    /// The version beneath a partial write.
+    pub beneath: u32,
+}
+
+impl Stamp {
+    /// A page whose sectors are not all of one history.
+    pub const TORN: u32 = u32::MAX;
+}
+
+/// How a command ended (NVMe Base 2.1, 4.2.3: status field).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done.
+    Success,
+    /// SCT 0h SC 80h: a sector beyond the device.
+    LbaOutOfRange,
+    /// SCT 0h SC 07h: aborted at the host's request.
+    Aborted,
+}
+
+/// A completion.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// The command's identifier.
+    pub id: u32,
+    /// When it reached the host.
+    pub at: Instant,
+    /// How it ended.
+    pub status: Status,
+    /// Do not retry.
+    pub dnr: bool,
+    /// Command-specific result (DW0 and DW1): busy remaining time in ns with a fast-fail.
+    pub result64: u64,
+    /// Some garbage collection lay in the command's wait (any nanosecond of it).
+    pub gc_blocked: bool,
+    /// Some garbage collection held a target of the command when it was split (the ttFlash code's metric).
+    pub gc_blocked_at_split: bool,
+    /// The versions read, where the run carries content.
+    pub payload: Option<Box<[u32]>>,
+}

@@ -1,0 +1,109 @@
+//! The settings of the drive around the flash: buffer, scheduler, queue, controller, link, preconditioning.
+
+use crate::units::{Bandwidth, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The drive around the flash.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DriveSpec {
+    /// DRAM write buffer.
+    pub buffer: Bytes,
+    /// Time to serve a page from the buffer, or to take one into it.
+    pub buffer_hit: Duration,
+    /// Pages are written to flash in the background while more than this share of the buffer is dirty.
+    pub flush_above: f64,
+    /// A write completes when it is on flash, not when it is in the buffer.
+    pub write_through: bool,
+    /// Power-loss protection: what is in the buffer counts as durable, so FLUSH and FUA cost nothing more.
+    pub power_loss_protection: bool,
+    /// Which waiting flash operation a die serves next.
+    pub scheduler: Scheduler,
+    /// Commands that the drive works on at once; more wait in their order. 0 is unlimited.
+    pub queue_depth: u32,
+    /// Controller time of each command (a delay, not a shared resource).
+    pub controller: Duration,
+    /// Data rate of the host link, each direction.
+    pub link: Bandwidth,
+}
+
+impl Default for DriveSpec {
+    fn default() -> Self {
+        Self {
+            buffer: Bytes::kib(64 << 10),
+            buffer_hit: Duration::from_us(1),
+            flush_above: 0.8,
+            write_through: false,
+            power_loss_protection: true,
+            scheduler: Scheduler::ReadFirst,
+            queue_depth: 0,
+            controller: Duration::ZERO,
+            link: Bandwidth::default(),
+        }
+    }
+}
+
+/// Which waiting flash operation a die serves next (garbage collection has rules of its own, see `gc`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// Each die serves waiting reads before waiting programs.
+    ReadFirst,
+    /// Each die serves its own operations in arrival order, dies overtake each other.
+    OutOfOrder,
+    /// Strict arrival order over the whole drive: an operation starts only after all before it have started.
+    Fifo,
+}
+
+/// What the drive holds when the run starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreconditionSpec {
+    /// The kind of state.
+    pub state: PreconditionState,
+    /// `aged`: share of the raw pages that are used, half of them valid (SSDsim's make_aged).
+    pub ratio: f64,
+    /// `steady`: give up after overwriting the user capacity this many times.
+    pub passes_max: u32,
+    /// `steady`: settled when the WAF of two windows in a row differs by less than this share.
+    pub settled_below: f64,
+    /// `steady`: the addresses of the overwrites.
+    pub overwrite: Overwrite,
+}
+
+impl Default for PreconditionSpec {
+    fn default() -> Self {
+        Self {
+            state: PreconditionState::Steady,
+            ratio: 0.66,
+            passes_max: 8,
+            settled_below: 0.01,
+            overwrite: Overwrite::Random,
+        }
+    }
+}
+
+/// The kind of state to start from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreconditionState {
+    /// Fresh: nothing written.
+    Empty,
+    /// The user capacity written once, in order.
+    Fill,
+    /// Filled, then overwritten until the WAF settles.
+    Steady,
+    /// SSDsim's ageing: `ratio` of each lane used, half of it valid.
+    Aged,
+}
+
+/// The addresses that overwrite a filled drive until it is steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overwrite {
+    /// Uniformly random pages.
+    Random,
+    /// The addresses that the workload writes (trace-shaped), in its order.
+    Workload,
+}

@@ -1,0 +1,101 @@
+//! A device table: geometry and timing of the flash and of the drive around it, as `devices/*.toml` writes them.
+
+use crate::units::{Bandwidth, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A flash device as data. Every number has an entry in `source` (its dotted key, or a prefix of it).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// The name of the table.
+    pub name: String,
+    /// One line: what this device is.
+    #[serde(default)]
+    pub summary: String,
+    /// How many of everything there are.
+    pub geometry: Geometry,
+    /// What the dies can do beyond one page at a time.
+    #[serde(default)]
+    pub feature: Features,
+    /// How long the array operations take.
+    pub timing: ArrayTiming,
+    /// The bus between the controller and the dies.
+    pub channel: ChannelTiming,
+    /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1.
+    pub op: f64,
+    /// Where each number comes from: dotted key (or its prefix) to source.
+    #[serde(default)]
+    pub source: BTreeMap<String, String>,
+}
+
+/// How many channels, dies, planes, blocks and pages there are, and how large a page is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Channels.
+    pub channels: u32,
+    /// Chips (targets) on each channel.
+    pub ways: u32,
+    /// Dies in each chip.
+    pub dies: u32,
+    /// Planes in each die.
+    pub planes: u32,
+    /// Blocks in each plane.
+    pub blocks: u32,
+    /// Pages in each block.
+    pub pages: u32,
+    /// Bytes in a page of one plane.
+    pub page: Bytes,
+    /// Bytes that one mapping entry covers: a page, a part of one, or several planes' pages together.
+    pub map_unit: Bytes,
+}
+
+/// Options of a die. The defaults are the plainest die: one page at a time, registers without a cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Features {
+    /// Planes that one program (and erase) always covers together; 1 means each plane alone.
+    pub program_planes: u32,
+    /// Pages of one word line that are programmed in one shot (3 for one-shot TLC).
+    pub program_pages: u32,
+    /// Cache program: the next page crosses the channel while the array still programs.
+    pub cache_program: bool,
+    /// Cache read: the array reads the next page while the last one still crosses the channel.
+    pub cache_read: bool,
+    /// Planes of a die work independently of each other (otherwise a die does one array operation at a time).
+    pub independent_planes: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self { program_planes: 1, program_pages: 1, cache_program: false, cache_read: false, independent_planes: false }
+    }
+}
+
+/// Times of the array operations. A list gives one time for each page type (lower, middle, upper), repeating over a block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayTiming {
+    /// tR for each page type.
+    pub read: Vec<Duration>,
+    /// tPROG for each page type (with one-shot programming: one time, for the whole word line).
+    pub program: Vec<Duration>,
+    /// One erase step (ramp, pulse, recovery, verify).
+    pub erase_step: Duration,
+    /// Steps in an erase: tBERS is `erase_step` x `erase_steps`.
+    pub erase_steps: u32,
+}
+
+/// Times on a channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelTiming {
+    /// Data rate in both directions.
+    pub rate: Bandwidth,
+    /// Command and address cycles of a read or a program.
+    pub command: Duration,
+    /// Command and address cycles of an erase.
+    pub erase_command: Duration,
+}

@@ -1,0 +1,3 @@
+//! Flash.
+mod device;
+pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};

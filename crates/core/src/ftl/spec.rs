@@ -1,0 +1,170 @@
+//! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How logical pages are placed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlSpec {
+    /// Who chooses the lane (die, plane group) of a write.
+    pub allocation: Allocation,
+    /// The order in which consecutive stripe units visit the dimensions, fastest first; each exactly once.
+    pub order: [Dimension; 4],
+    /// How much goes to one lane before the next one.
+    pub stripe: Stripe,
+    /// Which free block is opened next.
+    pub free_block: FreeBlock,
+    /// Static wear levelling: when a block's erase count is this far below the largest, its data moves; 0 is off.
+    pub static_wear_gap: u32,
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        Self {
+            allocation: Allocation::Static,
+            order: [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane],
+            stripe: Stripe::MapUnit,
+            free_block: FreeBlock::LeastWorn,
+            static_wear_gap: 0,
+        }
+    }
+}
+
+/// Who chooses the lane of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocation {
+    /// The logical address does (striping): an address always lives on the same lane.
+    Static,
+    /// The drive does: round robin over the lanes, passing over those that cannot take a write now.
+    Dynamic,
+}
+
+/// A dimension of the lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dimension {
+    /// The channel.
+    Channel,
+    /// The chip on its channel.
+    Way,
+    /// The die in its chip.
+    Die,
+    /// The plane (or group of planes programmed together) in its die.
+    Plane,
+}
+
+/// How much goes to one lane before the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stripe {
+    /// One map unit.
+    MapUnit,
+    /// One program unit (planes x word line).
+    ProgramUnit,
+}
+
+/// Which free block is opened next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FreeBlock {
+    /// The one with the fewest erases (dynamic wear levelling); the lowest number breaks ties.
+    LeastWorn,
+    /// The one freed first.
+    Fifo,
+}
+
+/// How space is reclaimed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcSpec {
+    /// What a collection blocks.
+    pub mode: GcMode,
+    /// When a collection may start.
+    pub when: GcWhen,
+    /// How the victim is chosen.
+    pub victim: Victim,
+    /// What is reclaimed at once.
+    pub unit: VictimUnit,
+    /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this.
+    pub soft: f64,
+    /// At or below this free share collection goes before the host's requests, whatever `when` says.
+    pub hard: f64,
+    /// Copies stay inside the plane: read and program without crossing the channel.
+    pub copyback: bool,
+    /// Window of `windowed-greedy`: the oldest blocks that are looked at.
+    pub window: u32,
+    /// Candidates of `d-choices`.
+    pub choices: u32,
+}
+
+impl Default for GcSpec {
+    fn default() -> Self {
+        Self {
+            mode: GcMode::Base,
+            when: GcWhen::Background,
+            victim: Victim::Greedy,
+            unit: VictimUnit::Block,
+            soft: 0.05,
+            hard: 0.02,
+            copyback: false,
+            window: 32,
+            choices: 10,
+        }
+    }
+}
+
+/// What a collection blocks (reference: ttFlash section 3; Lee et al. for the preemptive one).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcMode {
+    /// Nothing and it takes no time: a baseline that no drive can have.
+    Nogc,
+    /// Its channel, for the whole copy; then only its die, for the erase (Base of ttFlash).
+    Base,
+    /// The whole drive, for the whole copy; then only its die, for the erase.
+    Controller,
+    /// One flash operation at a time: host requests go first between page operations, except at or below `hard`.
+    Preemptive,
+}
+
+/// When a collection may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcWhen {
+    /// When no host request waits for what it would block, or at or below `hard`.
+    Background,
+    /// As soon as the free share falls below `soft`, before waiting host requests.
+    Foreground,
+}
+
+/// How the victim is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The fewest valid pages.
+    Greedy,
+    /// The largest age x (1 - u) / 2u (Kawaguchi et al., USENIX 1995); age is writes since the block last changed.
+    CostBenefit,
+    /// The block closed first.
+    Fifo,
+    /// The fewest valid pages among the `window` blocks closed first.
+    WindowedGreedy,
+    /// The fewest valid pages among `choices` drawn at random.
+    DChoices,
+    /// Any, uniformly.
+    Random,
+}
+
+/// What is reclaimed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VictimUnit {
+    /// One block of one lane.
+    Block,
+    /// The blocks of one number in every plane of a die.
+    PlaneGroup,
+    /// The blocks of one number in every lane of the drive (a line, a superblock).
+    Superblock,
+}

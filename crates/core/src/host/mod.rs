@@ -1,0 +1,5 @@
+//! Host.
+mod request;
+mod spec;
+pub use request::{Request, RequestSource};
+pub use spec::{Arrival, JobSpec, Pattern, Remap, TimeUnit, TraceFormat, TraceSpec, WorkloadSpec};

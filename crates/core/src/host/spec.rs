@@ -1,0 +1,188 @@
+//! The settings of a workload, as a scenario writes them: one job, or several over shared defaults.
+
+use crate::units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A workload: fio-like jobs that run side by side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkloadSpec {
+    /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without any, there is one job.
+    pub jobs: Vec<JobSpec>,
+}
+
+/// One job: what it asks for and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JobSpec {
+    /// Replay this trace instead of generating requests.
+    pub trace: Option<TraceSpec>,
+    /// Share of reads, percent, 0 to 100.
+    pub read_percent: f64,
+    /// Block sizes and their weights: [["4KiB", 70], ["64KiB", 30]].
+    pub block_sizes: Vec<(Bytes, f64)>,
+    /// Block sizes of writes, where they differ.
+    pub write_block_sizes: Vec<(Bytes, f64)>,
+    /// Every offset is a multiple of this; 0B means of the request's own size.
+    pub align: Bytes,
+    /// How addresses are chosen.
+    pub pattern: Pattern,
+    /// `zipf`: the exponent theta, above 0.
+    pub zipf_theta: f64,
+    /// `hot-cold`: percent of the requests that go to the hot part.
+    pub hot_requests_percent: f64,
+    /// `hot-cold`: percent of the space that is hot.
+    pub hot_space_percent: f64,
+    /// First byte of the job's range.
+    pub offset: Bytes,
+    /// Length of the job's range; 0B means up to the end of the device.
+    pub size: Bytes,
+    /// When requests are issued.
+    pub arrival: Arrival,
+    /// `closed`: requests kept outstanding.
+    pub queue_depth: u32,
+    /// `closed`: pause between a completion and the next request of that slot.
+    pub think: Duration,
+    /// `poisson`, `fixed`: requests per second.
+    pub rate: f64,
+    /// Stop after this many requests; 0 means no bound by count.
+    pub requests: u64,
+    /// Stop issuing at this time; 0s means no bound by time.
+    pub time: Duration,
+    /// Share of the writes that carry FUA, percent.
+    pub fua_percent: f64,
+    /// A FLUSH after every so many writes; 0 is never.
+    pub flush_every: u32,
+    /// Share of the requests that are TRIM, percent (taken from the writes' share).
+    pub trim_percent: f64,
+}
+
+impl Default for JobSpec {
+    fn default() -> Self {
+        Self {
+            trace: None,
+            read_percent: 70.0,
+            block_sizes: vec![(Bytes::kib(4), 1.0)],
+            write_block_sizes: Vec::new(),
+            align: Bytes::new(0),
+            pattern: Pattern::Random,
+            zipf_theta: 0.99,
+            hot_requests_percent: 80.0,
+            hot_space_percent: 20.0,
+            offset: Bytes::new(0),
+            size: Bytes::new(0),
+            arrival: Arrival::Closed,
+            queue_depth: 16,
+            think: Duration::ZERO,
+            rate: 0.0,
+            requests: 0,
+            time: Duration::ZERO,
+            fua_percent: 0.0,
+            flush_every: 0,
+            trim_percent: 0.0,
+        }
+    }
+}
+
+/// How addresses are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Uniformly random.
+    Random,
+    /// One after the other, wrapping at the end of the range.
+    Sequential,
+    /// Zipf over scattered blocks: rank r with probability proportional to r^-theta.
+    Zipf,
+    /// A hot part of the space (scattered) takes most requests.
+    HotCold,
+}
+
+/// When requests are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrival {
+    /// A fixed number outstanding: the next one is issued when one completes (and `think` has passed).
+    Closed,
+    /// Open loop, exponential gaps: latency counts from the intended arrival.
+    Poisson,
+    /// Open loop, equal gaps.
+    Fixed,
+    /// A trace's own times, open loop.
+    Trace,
+}
+
+/// A trace to replay and how to treat it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSpec {
+    /// The file; .gz, .zst, .xz and .bz2 are read in place.
+    pub file: String,
+    /// Its format; found by looking at it when absent.
+    #[serde(default)]
+    pub format: Option<TraceFormat>,
+    /// The unit of its times, where the format leaves it open.
+    #[serde(default)]
+    pub time_unit: Option<TimeUnit>,
+    /// What to do with addresses beyond the device.
+    #[serde(default)]
+    pub remap: Remap,
+    /// Times are multiplied by this: 0.5 replays twice as fast.
+    #[serde(default = "one")]
+    pub time_scale: f64,
+    /// Replay the trace this many times, one after the other.
+    #[serde(default = "once")]
+    pub repeat: u32,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// The format of a trace file (reference: each reader's own page).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// MSR Cambridge csv.
+    Msr,
+    /// MQSim ascii.
+    Mqsim,
+    /// SSDsim ascii.
+    Ssdsim,
+    /// blkparse text.
+    Blkparse,
+}
+
+/// The unit of a trace's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeUnit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+}
+
+/// What to do with addresses beyond the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remap {
+    /// Nothing: an address beyond the device is an error.
+    #[default]
+    None,
+    /// The address modulo the device.
+    Modulo,
+    /// Touched extents are packed together, in address order.
+    Dense,
+    /// The address times device / span.
+    Scale,
+}

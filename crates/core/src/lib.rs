@@ -1,0 +1,26 @@
+//! Manx: one exact, deterministic model of flash storage. The folders are the data path, read from the bottom up:
+//!
+//! ```text
+//! units ← sim ← flash ← ftl ← drive ← host        (stats: what is counted;  config: what is read from a scenario)
+//! ```
+//!
+//! * [`units`]: time, sizes, rates, addresses as types.
+//! * [`sim`]: timers, random streams, deterministic mathematics.
+//! * [`flash`]: channels, dies, planes, blocks, pages: what takes time.
+//! * [`ftl`]: where a logical page lies, where the next write goes, what is reclaimed; it never touches timing.
+//! * [`drive`]: commands in, completions out; write buffer, scheduler, garbage collection at work.
+//! * [`host`]: workloads, trace readers, the driver that plays them against a drive, the integrity oracle.
+//! * [`stats`]: histograms, percentiles, the result of a run.
+//! * [`config`]: scenarios, device tables and policies, read and validated.
+//!
+//! The core is *told* the time. It reads no clock, starts no thread, does no I/O (`clippy.toml` bans it): the same
+//! scenario and seed give the same bytes on every machine. `ARCHITECTURE.md` has the floor plan and the invariants.
+
+pub mod config;
+pub mod drive;
+pub mod flash;
+pub mod ftl;
+pub mod host;
+pub mod sim;
+pub mod stats;
+pub mod units;

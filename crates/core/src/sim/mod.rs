@@ -1,0 +1,3 @@
+//! The machinery of a deterministic simulation: random streams, timers, mathematics.
+mod rng;
+pub use rng::Rng;

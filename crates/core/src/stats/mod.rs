@@ -1,0 +1,1 @@
+//! What is counted: histograms, percentiles, the result of a run.

@@ -1,0 +1,13 @@
+//! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
+//!
+//! Everything here is integer arithmetic. Reading order: [`time`], [`size`], [`address`].
+
+mod address;
+mod quantity;
+mod size;
+mod time;
+
+pub use address::{Lba, Lpn, Ppn, SECTOR};
+pub use quantity::QuantityError;
+pub use size::{Bandwidth, Bytes};
+pub use time::{Duration, Instant};
