@@ -1,6 +1,6 @@
 //! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE and CQE).
 
-use crate::units::{Instant, Lba};
+use crate::units::{Instant, Lba, SECTOR};
 
 /// What a command asks for (NVM Command Set: Read, Write, Flush, Dataset Management deallocate).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,17 @@ pub struct Command {
     /// Write stream (placement hint).
     pub stream: u8,
     /// What the pages hold, where the run carries content; `None` in a run that only measures.
-    pub payload: Option<Box<[Stamp]>>,
+    pub payload: Option<Payload>,
+}
+
+/// The content of a write, one stamp for each map unit that it touches.
+pub type Payload = Box<[Stamp]>;
+
+impl Command {
+    /// Bytes in the range.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.sectors) * SECTOR
+    }
 }
 
 /// The content of one logical page, as far as correctness needs it: which version of the page it is.

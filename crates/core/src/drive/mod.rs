@@ -1,5 +1,315 @@
-//! Drive.
+//! The drive: commands in, completions out.
+//!
+//! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write buffer
+//! (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the link. Garbage
+//! collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode says.
+//!
+//! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at any points
+//! changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits, and dies by number.
+//!
+//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than DRAM.
+
+mod buffer;
+mod collect;
 mod command;
+mod ports;
+pub mod precondition;
+mod queues;
+mod read;
+mod schedule;
 mod spec;
-pub use command::{Command, Completion, Op, PredictableLatency, Stamp, Status};
+mod write;
+
+pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use spec::{DriveSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+
+use crate::flash::{Block, Device, Flash};
+use crate::ftl::{GcSpec, PageMap};
+use crate::sim::Slab;
+use crate::units::{Instant, Lba, Lpn};
+use buffer::WriteBuffer;
+use collect::Collector;
+use ports::Ports;
+use queues::{DieQueues, FlashOp};
+use std::collections::VecDeque;
+
+/// One simulated SSD.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    spec: DriveSpec,
+    flash: Flash,
+    ftl: PageMap,
+    ports: Ports,
+    requests: Slab<Request>,
+    ops: Slab<FlashOp>,
+    queues: Vec<DieQueues>,
+    /// Strict FIFO only: every waiting host operation, oldest first.
+    in_order: VecDeque<u32>,
+    next_sequence: u64,
+    buffer: WriteBuffer,
+    writes: write::WritePath,
+    collector: Collector,
+    /// Completions of requests served from the buffer, `buffer_hit` after their start.
+    hits: VecDeque<(Instant, u32)>,
+    counters: Counters,
+}
+
+/// A command under way.
+#[derive(Clone, Debug)]
+struct Request {
+    command: Command,
+    /// Flash operations (reads) or pages (durable writes) that it still waits for.
+    remaining: u32,
+    /// A write's next page to go into the buffer.
+    next_unit: u32,
+    stalled: bool,
+    gc_blocked: bool,
+    gc_blocked_at_split: bool,
+    versions: Option<Box<[u32]>>,
+}
+
+/// What a drive counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes that the host wrote.
+    pub host_bytes_written: u64,
+    /// Map units of host data programmed.
+    pub host_units: u64,
+    /// Map units that garbage collection programmed.
+    pub copied_units: u64,
+    /// Map units of padding in rows.
+    pub padded_units: u64,
+    /// Map units read from flash, for whatever reason.
+    pub units_read: u64,
+    /// Collections started.
+    pub collections: u64,
+    /// Of those, at or below the hard mark.
+    pub forced_collections: u64,
+    /// Map units moved by `nogc` in no time (not programmed, not in the WAF).
+    pub free_copies: u64,
+    /// Blocks erased by `nogc` in no time.
+    pub free_erases: u64,
+    /// Pages of reads served from the buffer.
+    pub buffer_read_hits: u64,
+    /// Pages of writes that met their page in the buffer.
+    pub buffer_write_hits: u64,
+    /// Writes that waited for room in the buffer.
+    pub buffer_stalls: u64,
+    /// Reads of a partial page's other sectors.
+    pub fill_reads: u64,
+    /// Pages of reads that were never written.
+    pub unwritten_reads: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
+
+impl Drive {
+    /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content` every page
+    /// carries its version, and every mapped page starts at version 1.
+    pub fn new(device: &Device, spec: &DriveSpec, gc: &GcSpec, ftl: PageMap, with_content: bool) -> Self {
+        let mut flash = Flash::new(device, with_content);
+        for block in (0..flash.layout.total_blocks()).map(Block) {
+            flash.adopt(block, ftl.rows_programmed(block));
+        }
+        if with_content {
+            let mapping = ftl.mapping();
+            (0..ftl.logical()).map(|lpn| mapping.physical(Lpn(lpn))).filter(|ppn| ppn.is_some()).for_each(|ppn| {
+                flash.store(ppn, 1);
+            });
+        }
+        let layout = &flash.layout;
+        let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
+        Self {
+            buffer: WriteBuffer::new(slots, layout.unit_sectors),
+            writes: write::WritePath::new(spec, layout, slots),
+            collector: Collector::new(gc, layout, &ftl),
+            queues: vec![DieQueues::default(); layout.dies as usize],
+            spec: spec.clone(),
+            ports: Ports::new(spec),
+            requests: Slab::default(),
+            ops: Slab::default(),
+            in_order: VecDeque::new(),
+            next_sequence: 0,
+            hits: VecDeque::new(),
+            counters: Counters::default(),
+            flash,
+            ftl,
+        }
+    }
+
+    /// Sectors that the host sees.
+    pub fn sectors(&self) -> u64 {
+        u64::from(self.ftl.logical()) * u64::from(self.flash.layout.unit_sectors)
+    }
+
+    /// What the drive counted so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The flash (for its counters and utilisation).
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// The translation layer (for its state and wear).
+    pub fn ftl(&self) -> &PageMap {
+        &self.ftl
+    }
+
+    /// The command arrives at the drive's queue at `now`. Everything before `now` has been done ([`Drive::advance_before`]).
+    #[inline]
+    pub fn submit(&mut self, now: Instant, command: Command) {
+        if !self.ports.admits() {
+            self.ports.queue(command);
+            return;
+        }
+        self.fetch(now, command);
+    }
+
+    /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it will complete as
+    /// [`Status::Aborted`], false when it is being worked on or unknown.
+    pub fn abort(&mut self, now: Instant, id: u32) -> bool {
+        match self.ports.take_queued(id) {
+            Some(command) => {
+                self.ports.complete_aborted(now, command);
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn fetch(&mut self, now: Instant, command: Command) {
+        if let Some(command) = self.ports.fetch(now, command) {
+            self.begin(now, command);
+        }
+    }
+
+    /// The command is in the controller.
+    #[inline]
+    fn begin(&mut self, now: Instant, command: Command) {
+        let (op, request) = (command.op, Request::new(command));
+        let request = self.requests.insert(request);
+        if !self.in_range(request) {
+            return self.finish_with(now, request, Status::LbaOutOfRange);
+        }
+        match op {
+            Op::Read => self.begin_read(now, request),
+            Op::Write | Op::Trim => self.begin_write(now, request),
+            Op::Flush => self.begin_flush(now, request),
+        }
+    }
+
+    fn in_range(&self, request: u32) -> bool {
+        let Command { op, lba, sectors, .. } = &self.requests[request].command;
+        *op == Op::Flush
+            || (*sectors > 0 && lba.0.checked_add(u64::from(*sectors)).is_some_and(|end| end <= self.sectors()))
+    }
+
+    /// When the drive next does something by itself, completions included; [`Instant::NEVER`] when nothing is pending.
+    #[inline]
+    pub fn next_event_at(&self) -> Instant {
+        let hit = self.hits.front().map_or(Instant::NEVER, |(at, _)| *at);
+        self.ports.next_at().min(hit).min(self.flash.next_at())
+    }
+
+    /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more is due before `limit`.
+    #[inline]
+    pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
+        loop {
+            let now = self.next_event_at();
+            if now >= limit {
+                return None;
+            }
+            if let Some(completion) = self.ports.take_completion(now) {
+                if let Some(command) = self.ports.take_next_queued() {
+                    self.fetch(now, command);
+                }
+                return Some(completion);
+            }
+            self.step(now);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, now: Instant) {
+        if let Some(command) = self.ports.take_arrival(now) {
+            self.begin(now, command);
+        } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
+            self.finish_with(now, request, Status::Success);
+        } else {
+            self.fire(now);
+        }
+    }
+
+    fn fire(&mut self, now: Instant) {
+        let (at, fired) = self.flash.fire();
+        debug_assert_eq!(at, now);
+        if let Some(op) = fired.done {
+            self.op_done(now, op, fired.behind_gc);
+        }
+        if let Some(die) = fired.free {
+            self.dispatch(now, die);
+        }
+        if let Some(die) = fired.preload {
+            self.preload(now, die);
+        }
+    }
+
+    /// The command is done: its completion crosses the link.
+    #[inline]
+    fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
+        let r = &mut self.requests[request];
+        let completion = Completion {
+            id: r.command.id,
+            at: now,
+            status,
+            dnr: status != Status::Success,
+            result64: 0,
+            gc_blocked: r.gc_blocked,
+            gc_blocked_at_split: r.gc_blocked_at_split,
+            payload: r.versions.take(),
+        };
+        let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
+        r.command.payload = None;
+        self.requests.release(request);
+        self.ports.complete(now, completion, read_bytes);
+    }
+
+    /// Hints that a command for `lba` comes soon; `soon` when it is one of the next few.
+    #[inline]
+    pub fn hint(&self, lba: Lba, soon: bool) {
+        let lpn = Lpn((lba.0 / u64::from(self.flash.layout.unit_sectors)) as u32);
+        if lpn.0 >= self.ftl.logical() {
+            return;
+        }
+        if soon {
+            self.ftl.prefetch_old(lpn);
+        } else {
+            self.ftl.prefetch(lpn);
+        }
+    }
+
+    /// Commands under way or waiting inside the drive.
+    pub fn outstanding(&self) -> usize {
+        self.ports.queued() + self.requests.len()
+    }
+}
+
+impl Request {
+    fn new(command: Command) -> Self {
+        Self {
+            command,
+            remaining: 0,
+            next_unit: 0,
+            stalled: false,
+            gc_blocked: false,
+            gc_blocked_at_split: false,
+            versions: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

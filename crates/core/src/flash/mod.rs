@@ -1,3 +1,139 @@
-//! Flash.
+//! Flash does physics: what takes time, and what must never happen.
+//!
+//! A die does one array operation at a time; a channel carries one transfer at a time, first come first served, so its
+//! state is the time at which it is next free (no event is needed for a FIFO resource). A read is command, array,
+//! transfer; a program is command and transfer, array; an erase is a command and steps. The drive says what starts; the
+//! flash says when it is done ([`Flash::fire`]).
+//!
+//! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages are read.
+//!
+//! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
+//!
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`.
+
+mod capacity;
+mod channel;
 mod device;
+mod die;
+mod layout;
+mod timing;
+
+pub use capacity::Capacity;
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
+pub use die::{Fired, Operation, What};
+pub use layout::{Block, Layout};
+pub use timing::Timing;
+
+use crate::sim::Timers;
+use crate::units::{Instant, Ppn};
+use channel::Channel;
+use die::Die;
+
+/// The content of a page that is erased or half programmed: no host ever wrote it.
+pub const GARBAGE: u32 = u32::MAX - 1;
+
+/// Every channel and die of a drive, and what their blocks hold.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    /// The geometry.
+    pub layout: Layout,
+    timing: Timing,
+    channels: Vec<Channel>,
+    dies: Vec<Die>,
+    timers: Timers,
+    /// Rows programmed in each block; the next program of a block goes there and nowhere else.
+    rows_written: Vec<u16>,
+    /// Versions held by the physical pages, where the run carries content.
+    content: Vec<u32>,
+    cache_read: bool,
+    cache_program: bool,
+    counters: FlashOperations,
+}
+
+/// Array operations done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashOperations {
+    /// Array reads.
+    pub reads: u64,
+    /// Rows programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
+
+impl Flash {
+    /// An erased flash; `with_content` keeps the version of every page.
+    pub fn new(device: &Device, with_content: bool) -> Self {
+        let layout = Layout::new(device);
+        let timing = Timing::new(device, &layout);
+        let dies = layout.dies as usize;
+        let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
+        Self {
+            channels: vec![Channel::default(); layout.channels as usize],
+            dies: (0..layout.dies).map(|die| Die::new(layout.channel_of(die))).collect(),
+            timers: Timers::new(timer_slots),
+            rows_written: vec![0; layout.total_blocks() as usize],
+            content: if with_content { vec![GARBAGE; layout.total_units() as usize] } else { Vec::new() },
+            cache_read: device.feature.cache_read,
+            cache_program: device.feature.cache_program,
+            counters: FlashOperations::default(),
+            layout,
+            timing,
+        }
+    }
+
+    /// The operation times.
+    pub fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Array operations done so far.
+    pub fn operations(&self) -> FlashOperations {
+        self.counters
+    }
+
+    /// Rows programmed in `block`.
+    pub fn rows_written(&self, block: Block) -> u32 {
+        u32::from(self.rows_written[block.0 as usize])
+    }
+
+    /// Declares that `block` holds `rows` programmed rows: how preconditioning, which takes no time, leaves its state.
+    pub fn adopt(&mut self, block: Block, rows: u32) {
+        self.rows_written[block.0 as usize] = rows as u16;
+    }
+
+    /// True when the run carries content.
+    pub fn has_content(&self) -> bool {
+        !self.content.is_empty()
+    }
+
+    /// Keeps `version` as the content of a page.
+    #[inline]
+    pub fn store(&mut self, ppn: Ppn, version: u32) {
+        if let Some(page) = self.content.get_mut(ppn.0 as usize) {
+            *page = version;
+        }
+    }
+
+    /// The version that a page holds; 0 where the run carries no content.
+    #[inline]
+    pub fn load(&self, ppn: Ppn) -> u32 {
+        self.content.get(ppn.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn erase_content(&mut self, block: Block) {
+        if self.has_content() {
+            let first = self.layout.first_page(block).0 as usize;
+            self.content[first..first + self.layout.units_per_block as usize].fill(GARBAGE);
+        }
+    }
+
+    /// When the next thing happens inside the flash.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        self.timers.next_at()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! The write buffer: pages in DRAM on their way to flash, found by their logical number, evicted least recently written first.
+//!
+//! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its other sectors), staged
+//! (its row gathers), flying (being programmed: frozen), free. A write to a flying page goes to a new slot *behind* it,
+//! which may leave only when the first is on flash: a page's versions reach the flash in their order.
+
+use super::command::Stamp;
+use crate::sim::NIL;
+use crate::units::Lpn;
+
+/// Where a slot is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Free,
+    Dirty,
+    Filling,
+    Staged,
+    Flying,
+    Behind,
+}
+
+/// A page in the buffer.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub lpn: Lpn,
+    pub state: State,
+    /// Deallocated while on its way: it must not become the page's newest version.
+    pub dropped: bool,
+    /// Sectors that hold data.
+    pub mask: u64,
+    /// What it holds, and the version expected beneath a partial page.
+    pub stamp: Stamp,
+    /// When it became dirty, in the order of such events: what a flush waits for.
+    pub born: u64,
+    /// The slot that waits behind this flying one.
+    pub successor: u32,
+    /// Requests that wait for it to be on flash: head of a list in [`WriteBuffer::waiters`].
+    pub waiters: u32,
+    /// A request waits for it and no lane could take it yet.
+    pub urgent: bool,
+    /// Neighbours: in eviction order while dirty, the next of its row while staged or flying, the next free one.
+    next: u32,
+    previous: u32,
+}
+
+/// The buffer.
+#[derive(Clone, Debug)]
+pub(super) struct WriteBuffer {
+    slots: Vec<Slot>,
+    free: u32,
+    oldest: u32,
+    newest: u32,
+    /// Slots waiting for eviction.
+    pub dirty: u32,
+    /// Of these, those that a request waits for.
+    pub urgent: u32,
+    /// Slots in use.
+    pub occupied: u32,
+    /// Open addressing with linear probing: slot numbers, at most half full.
+    index: Vec<u32>,
+    index_shift: u32,
+    births: u64,
+    full_mask: u64,
+    waiters: Vec<(u32, u32)>,
+    free_waiter: u32,
+}
+
+impl WriteBuffer {
+    /// An empty buffer of `slots` pages of `sectors` sectors.
+    pub fn new(slots: u32, sectors: u32) -> Self {
+        let places = (2 * slots as usize).next_power_of_two().max(2);
+        let mut buffer = Self {
+            slots: Vec::with_capacity(slots as usize),
+            free: NIL,
+            oldest: NIL,
+            newest: NIL,
+            dirty: 0,
+            urgent: 0,
+            occupied: 0,
+            index: vec![NIL; places],
+            index_shift: 32 - places.trailing_zeros(),
+            births: 0,
+            full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
+            waiters: Vec::new(),
+            free_waiter: NIL,
+        };
+        for number in 0..slots {
+            buffer.slots.push(Slot {
+                lpn: Lpn(0),
+                state: State::Free,
+                dropped: false,
+                mask: 0,
+                stamp: Stamp::default(),
+                born: 0,
+                successor: NIL,
+                waiters: NIL,
+                urgent: false,
+                next: if number + 1 == slots { NIL } else { number + 1 },
+                previous: NIL,
+            });
+        }
+        buffer.free = if slots == 0 { NIL } else { 0 };
+        buffer
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.free == NIL
+    }
+
+    /// The latest birth: a flush waits for all slots born up to now.
+    pub fn latest_birth(&self) -> u64 {
+        self.births
+    }
+
+    pub fn slot(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    pub fn slot_mut(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    pub fn is_whole(&self, slot: u32) -> bool {
+        self.slots[slot as usize].mask == self.full_mask
+    }
+
+    /// The slot with the newest data of `lpn`.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let mut at = self.home(lpn);
+        loop {
+            match self.index[at] {
+                NIL => return None,
+                slot if self.slots[slot as usize].lpn == lpn => return Some(slot),
+                _ => at = (at + 1) & (self.index.len() - 1),
+            }
+        }
+    }
+
+    /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that `lpn` is not in the index.
+    pub fn insert(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
+        let slot = self.take(lpn, mask, stamp);
+        self.index_put(slot);
+        self.make_dirty(slot);
+        slot
+    }
+
+    /// Takes a free slot for a newer version of flying `before`: the whole page, waiting behind it.
+    pub fn insert_behind(&mut self, before: u32, mask: u64, stamp: Stamp) -> u32 {
+        let Slot { lpn, stamp: old, .. } = *self.slot(before);
+        let slot = self.take(lpn, self.full_mask, merge(old, mask == self.full_mask, stamp));
+        self.slots[slot as usize].state = State::Behind;
+        self.slots[slot as usize].previous = before;
+        self.slots[before as usize].successor = slot;
+        self.index_remove(before);
+        self.index_put(slot);
+        slot
+    }
+
+    fn take(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
+        let number = self.free;
+        self.births += 1;
+        self.occupied += 1;
+        let slot = &mut self.slots[number as usize];
+        self.free = slot.next;
+        (slot.lpn, slot.mask, slot.stamp, slot.born) = (lpn, mask, stamp, self.births);
+        (slot.dropped, slot.successor, slot.waiters, slot.next, slot.previous) = (false, NIL, NIL, NIL, NIL);
+        number
+    }
+
+    /// A newer write of a page that may still change.
+    pub fn overwrite(&mut self, slot: u32, mask: u64, stamp: Stamp) {
+        let full = mask == self.full_mask;
+        let s = &mut self.slots[slot as usize];
+        debug_assert!(s.state != State::Flying && s.state != State::Free);
+        s.stamp = merge(s.stamp, full, stamp);
+        s.mask |= mask;
+        if s.state == State::Dirty {
+            self.unlink(slot);
+            self.link_newest(slot);
+        }
+    }
+
+    /// The page's other sectors have been read: they hold version `beneath`.
+    pub fn filled(&mut self, slot: u32, beneath: u32) {
+        let full_mask = self.full_mask;
+        let s = &mut self.slots[slot as usize];
+        if s.mask != full_mask {
+            s.stamp.version = over(s.stamp, beneath);
+            s.mask = full_mask;
+        }
+    }
+
+    /// Makes a slot wait for eviction, as the most recently written.
+    pub fn make_dirty(&mut self, slot: u32) {
+        self.slots[slot as usize].state = State::Dirty;
+        self.dirty += 1;
+        self.link_newest(slot);
+    }
+
+    /// A request waits for a dirty slot that could not leave: it goes as soon as a lane can take it.
+    pub fn make_urgent(&mut self, slot: u32) {
+        self.leave_dirty(slot, State::Staged);
+        self.make_dirty_first(slot);
+        self.slots[slot as usize].urgent = true;
+        self.urgent += 1;
+    }
+
+    /// Makes a slot wait for eviction, as the next to go.
+    pub fn make_dirty_first(&mut self, slot: u32) {
+        self.slots[slot as usize].state = State::Dirty;
+        self.dirty += 1;
+        let oldest = self.oldest;
+        (self.slots[slot as usize].previous, self.slots[slot as usize].next) = (NIL, oldest);
+        if oldest == NIL {
+            self.newest = slot;
+        } else {
+            self.slots[oldest as usize].previous = slot;
+        }
+        self.oldest = slot;
+    }
+
+    /// The next slot to evict.
+    pub fn oldest(&self) -> Option<u32> {
+        (self.oldest != NIL).then_some(self.oldest)
+    }
+
+    /// Takes a dirty slot out of the eviction order.
+    pub fn leave_dirty(&mut self, slot: u32, state: State) {
+        debug_assert_eq!(self.slots[slot as usize].state, State::Dirty);
+        self.unlink(slot);
+        self.dirty -= 1;
+        let s = &mut self.slots[slot as usize];
+        s.state = state;
+        self.urgent -= u32::from(std::mem::take(&mut s.urgent));
+    }
+
+    /// The next slot of a row.
+    pub fn row_next(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].next
+    }
+
+    /// Appends `slot` to the row whose last slot is `last`.
+    pub fn link_row(&mut self, last: u32, slot: u32) {
+        self.slots[slot as usize].next = NIL;
+        if last != NIL {
+            self.slots[last as usize].next = slot;
+        }
+    }
+
+    /// The flying slot that a slot waits behind.
+    pub fn behind(&self, slot: u32) -> u32 {
+        debug_assert_eq!(self.slots[slot as usize].state, State::Behind);
+        self.slots[slot as usize].previous
+    }
+
+    /// Makes `lpn`'s data unfindable: it is deallocated or superseded.
+    pub fn forget(&mut self, slot: u32) {
+        self.slots[slot as usize].dropped = true;
+        self.index_remove(slot);
+    }
+
+    /// Gives the slot back.
+    pub fn release(&mut self, slot: u32) {
+        if !self.slots[slot as usize].dropped && self.slots[slot as usize].successor == NIL {
+            self.index_remove(slot);
+        }
+        let s = &mut self.slots[slot as usize];
+        debug_assert!(s.state != State::Free && s.waiters == NIL);
+        s.state = State::Free;
+        s.next = self.free;
+        self.free = slot;
+        self.occupied -= 1;
+    }
+
+    /// `request` waits until `slot` is on flash.
+    pub fn add_waiter(&mut self, slot: u32, request: u32) {
+        let node = (request, self.slots[slot as usize].waiters);
+        let at = match self.free_waiter {
+            NIL => {
+                self.waiters.push(node);
+                (self.waiters.len() - 1) as u32
+            }
+            at => {
+                self.free_waiter = self.waiters[at as usize].1;
+                self.waiters[at as usize] = node;
+                at
+            }
+        };
+        self.slots[slot as usize].waiters = at;
+    }
+
+    /// Takes one of the requests that wait for `slot`.
+    pub fn pop_waiter(&mut self, slot: u32) -> Option<u32> {
+        let at = self.slots[slot as usize].waiters;
+        if at == NIL {
+            return None;
+        }
+        let (request, next) = self.waiters[at as usize];
+        self.slots[slot as usize].waiters = next;
+        self.waiters[at as usize].1 = self.free_waiter;
+        self.free_waiter = at;
+        Some(request)
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        let newest = self.newest;
+        (self.slots[slot as usize].previous, self.slots[slot as usize].next) = (newest, NIL);
+        if newest == NIL {
+            self.oldest = slot;
+        } else {
+            self.slots[newest as usize].next = slot;
+        }
+        self.newest = slot;
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let (previous, next) = (self.slots[slot as usize].previous, self.slots[slot as usize].next);
+        match previous {
+            NIL => self.oldest = next,
+            before => self.slots[before as usize].next = next,
+        }
+        match next {
+            NIL => self.newest = previous,
+            after => self.slots[after as usize].previous = previous,
+        }
+    }
+
+    fn home(&self, lpn: Lpn) -> usize {
+        // Fibonacci hashing: the high bits of the product; consecutive pages spread over the whole table.
+        (lpn.0.wrapping_mul(0x9e37_79b9) >> self.index_shift) as usize
+    }
+
+    fn index_put(&mut self, slot: u32) {
+        let mut at = self.home(self.slots[slot as usize].lpn);
+        while self.index[at] != NIL {
+            at = (at + 1) & (self.index.len() - 1);
+        }
+        self.index[at] = slot;
+    }
+
+    /// Removes a slot and closes the gap, so that probing needs no tombstones.
+    fn index_remove(&mut self, slot: u32) {
+        let mask = self.index.len() - 1;
+        let mut gap = self.home(self.slots[slot as usize].lpn);
+        while self.index[gap] != slot {
+            debug_assert!(self.index[gap] != NIL, "slot {slot} is not in the index");
+            gap = (gap + 1) & mask;
+        }
+        let mut at = (gap + 1) & mask;
+        while self.index[at] != NIL {
+            let home = self.home(self.slots[self.index[at] as usize].lpn);
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
+                self.index[gap] = self.index[at];
+                gap = at;
+            }
+            at = (at + 1) & mask;
+        }
+        self.index[gap] = NIL;
+    }
+}
+
+/// A newer write over older data in the same slot.
+fn merge(old: Stamp, full: bool, new: Stamp) -> Stamp {
+    if full {
+        return new;
+    }
+    Stamp { version: over(new, old.version), beneath: old.beneath }
+}
+
+/// The version of a page after a partial write over a page that holds `beneath`.
+pub(super) fn over(write: Stamp, beneath: u32) -> u32 {
+    if write.beneath == beneath { write.version } else { Stamp::TORN }
+}

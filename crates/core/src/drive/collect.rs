@@ -1,0 +1,306 @@
+//! Garbage collection at work: when a pool's collection starts, what it blocks, and its chain of flash operations.
+//!
+//! `preemptive` starts at once and never blocks: its operations go last, or first at or below the hard mark. `base` and
+//! `controller` work on a *domain*, what they hold: a channel, or all of them. A domain collects one victim at a time. It first
+//! *drains*: no new host operation starts, and reads under way bring their data out; then it *holds* until the copy is
+//! done; the erase keeps only its die. `nogc` takes no time.
+
+use super::Drive;
+use super::queues::{Class, FlashOp, Owner};
+use crate::flash::Layout;
+use crate::ftl::timeless::Work;
+use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
+use crate::units::{Instant, Ppn};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Which collections wait, and what is held.
+#[derive(Clone, Debug)]
+pub(super) struct Collector {
+    mode: GcMode,
+    when: GcWhen,
+    copyback: bool,
+    domains: Vec<Domain>,
+    domain_of_die: Vec<u16>,
+    domain_of_pool: Vec<u16>,
+    /// Pools in a domain's `waiting` and in its `urgent` list.
+    listed: Vec<(bool, bool)>,
+}
+
+/// Channels that are held together.
+#[derive(Clone, Debug)]
+struct Domain {
+    channels: Range<u32>,
+    phase: Phase,
+    /// Host operations that wait for or work on the domain's dies.
+    user_pending: u32,
+    /// Host reads that still need the channel.
+    user_reads: u32,
+    waiting: VecDeque<u32>,
+    urgent: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Draining { pool: u32 },
+    Holding { pool: u32 },
+}
+
+impl Collector {
+    pub fn new(gc: &GcSpec, layout: &Layout, ftl: &PageMap) -> Self {
+        let per_channel = gc.mode != GcMode::Controller
+            && (0..ftl.pools()).all(|pool| {
+                let channel = |lane| layout.channel_of(layout.die_of(lane));
+                let lanes = ftl.lanes_of(pool);
+                channel(lanes.start) == channel(lanes.end - 1)
+            });
+        let ranges: Vec<_> =
+            if per_channel { (0..layout.channels).map(|c| c..c + 1).collect() } else { vec![0..layout.channels] };
+        let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
+        Self {
+            mode: gc.mode,
+            when: gc.when,
+            copyback: gc.copyback,
+            domains: ranges.into_iter().map(Domain::new).collect(),
+            domain_of_die: (0..layout.dies).map(domain).collect(),
+            domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
+            listed: vec![(false, false); ftl.pools() as usize],
+        }
+    }
+
+    /// True when host operations must not start on the die: its domain drains or is held.
+    #[inline]
+    pub fn is_closed(&self, die: u32) -> bool {
+        self.domains[self.domain_of_die[die as usize] as usize].phase != Phase::Open
+    }
+
+    /// True when a collection's operations always go before the host's on their die.
+    #[inline]
+    pub fn takes_the_die(&self) -> bool {
+        self.mode != GcMode::Preemptive
+    }
+
+    #[inline]
+    fn domain_mut(&mut self, die: u32) -> &mut Domain {
+        &mut self.domains[self.domain_of_die[die as usize] as usize]
+    }
+
+    #[inline]
+    pub fn user_arrived(&mut self, die: u32) {
+        self.domain_mut(die).user_pending += 1;
+    }
+
+    #[inline]
+    pub fn user_ended(&mut self, die: u32) {
+        self.domain_mut(die).user_pending -= 1;
+    }
+
+    #[inline]
+    pub fn user_read_started(&mut self, die: u32) {
+        self.domain_mut(die).user_reads += 1;
+    }
+
+    #[inline]
+    pub fn user_read_ended(&mut self, die: u32) {
+        self.domain_mut(die).user_reads -= 1;
+    }
+
+    /// Lists a pool that wants to collect, once, and once more when it becomes urgent.
+    fn list(&mut self, pool: u32, urgent: bool) {
+        let domain = &mut self.domains[self.domain_of_pool[pool as usize] as usize];
+        let (waiting, hurrying) = &mut self.listed[pool as usize];
+        if !*waiting {
+            *waiting = true;
+            domain.waiting.push_back(pool);
+        }
+        if urgent && !*hurrying {
+            *hurrying = true;
+            domain.urgent.push_back(pool);
+        }
+    }
+
+    /// The pool whose collection may start in an open domain now.
+    fn next_pool(&mut self, domain: usize) -> Option<u32> {
+        let d = &mut self.domains[domain];
+        if let Some(pool) = d.urgent.pop_front() {
+            self.listed[pool as usize].1 = false;
+            return Some(pool);
+        }
+        if self.when == GcWhen::Foreground || d.user_pending == 0 {
+            let pool = d.waiting.pop_front()?;
+            self.listed[pool as usize].0 = false;
+            return Some(pool);
+        }
+        None
+    }
+}
+
+impl Domain {
+    fn new(channels: Range<u32>) -> Self {
+        let (waiting, urgent) = (VecDeque::new(), VecDeque::new());
+        Self { channels, phase: Phase::Open, user_pending: 0, user_reads: 0, waiting, urgent }
+    }
+}
+
+impl Drive {
+    /// Space of the pool was used or regained: perhaps it should collect.
+    #[inline]
+    pub(super) fn space_used(&mut self, now: Instant, pool: u32) {
+        if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) {
+            self.want_collection(now, pool);
+        }
+    }
+
+    fn want_collection(&mut self, now: Instant, pool: u32) {
+        match self.collector.mode {
+            GcMode::Nogc => self.reclaim_in_no_time(pool),
+            GcMode::Preemptive => self.start_collection(now, pool),
+            GcMode::Base | GcMode::Controller => {
+                self.collector.list(pool, self.ftl.is_urgent(pool));
+                self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
+            }
+        }
+    }
+
+    fn reclaim_in_no_time(&mut self, pool: u32) {
+        let mut work = Work::default();
+        while self.ftl.wants_collection(pool) && self.ftl.collect_now(pool, &mut self.flash, &mut work) {}
+        self.counters.free_copies += work.copied;
+        self.counters.free_erases += work.erased;
+    }
+
+    /// After an operation ended on `die`: its domain may be able to start or to go on.
+    #[inline]
+    pub(super) fn collector_looks(&mut self, now: Instant, die: u32) {
+        let domain = self.collector.domain_of_die[die as usize] as usize;
+        match self.collector.domains[domain].phase {
+            Phase::Open if !self.collector.domains[domain].waiting.is_empty() => self.open_domain_looks(now, domain),
+            Phase::Draining { pool } => self.hold_if_drained(now, domain, pool),
+            _ => {}
+        }
+    }
+
+    fn open_domain_looks(&mut self, now: Instant, domain: usize) {
+        while self.collector.domains[domain].phase == Phase::Open {
+            let Some(pool) = self.collector.next_pool(domain) else { return };
+            if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) {
+                self.collector.domains[domain].phase = Phase::Draining { pool };
+                self.hold_if_drained(now, domain, pool);
+            }
+        }
+    }
+
+    /// Draining is over when no host read needs the channel and the victim's dies are free.
+    fn hold_if_drained(&mut self, now: Instant, domain: usize, pool: u32) {
+        let mut lanes = self.ftl.lanes_of(pool);
+        let busy = lanes.any(|lane| !self.flash.is_idle(self.flash.layout.die_of(lane)));
+        if busy || self.collector.domains[domain].user_reads > 0 {
+            return;
+        }
+        self.collector.domains[domain].phase = Phase::Holding { pool };
+        for channel in self.collector.domains[domain].channels.clone() {
+            self.flash.hold_channel(now, channel);
+        }
+        self.start_collection(now, pool);
+        if !self.ftl.is_collecting(pool) {
+            self.release(now, domain);
+        }
+    }
+
+    fn start_collection(&mut self, now: Instant, pool: u32) {
+        let urgent = self.ftl.is_urgent(pool);
+        if !self.ftl.start_collection(pool, false) {
+            return;
+        }
+        self.counters.collections += 1;
+        self.counters.forced_collections += u64::from(urgent);
+        for lane in self.ftl.lanes_of(pool) {
+            self.advance_chain(now, lane);
+        }
+    }
+
+    /// Does the next step of a lane's chain.
+    fn advance_chain(&mut self, now: Instant, lane: u32) {
+        let layout = &self.flash.layout;
+        let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
+        let op = match self.ftl.step(lane) {
+            Step::Read { page, units } => {
+                FlashOp::new(Owner::ChainRead { lane }, Class::Gc, lane, page, units, sectors(units))
+            }
+            Step::Program { lane: to, units } => {
+                let owner = Owner::ChainProgram { lane };
+                FlashOp::new(owner, Class::Gc, to, Ppn::NONE, units, sectors(layout.units_per_row))
+            }
+            Step::Copied => return self.lane_copied(now, lane),
+        };
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    pub(super) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+        self.counters.units_read += u64::from(self.ops[op].units);
+        let flash = &self.flash;
+        self.ftl.read_done(lane, |page| flash.load(page));
+        self.advance_chain(now, lane);
+    }
+
+    pub(super) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
+        let FlashOp { ppn: row, units, .. } = self.ops[op];
+        self.counters.copied_units += u64::from(units);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        let flash = &mut self.flash;
+        self.ftl.copied(lane, row, |page, version| flash.store(page, version));
+        self.advance_chain(now, lane);
+    }
+
+    fn lane_copied(&mut self, now: Instant, lane: u32) {
+        if !self.ftl.lane_copied(lane) {
+            return;
+        }
+        let pool = self.ftl.pool_of(lane);
+        for lane in self.ftl.lanes_of(pool) {
+            if !self.ftl.is_being_read(self.ftl.victim_block(lane)) {
+                self.enqueue_erase(now, lane);
+            }
+        }
+        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+        if self.collector.domains[domain].phase == (Phase::Holding { pool }) {
+            self.release(now, domain);
+            self.open_domain_looks(now, domain);
+        }
+    }
+
+    /// The copy is done: the domain's channels serve the host again.
+    fn release(&mut self, now: Instant, domain: usize) {
+        self.collector.domains[domain].phase = Phase::Open;
+        for channel in self.collector.domains[domain].channels.clone() {
+            self.flash.release_channel(now, channel);
+            let dies = self.flash.layout.dies_per_channel();
+            for die in channel * dies..(channel + 1) * dies {
+                self.dispatch(now, die);
+            }
+        }
+    }
+
+    /// Queues the erase of a lane's victim block, which nothing reads any more.
+    pub(super) fn enqueue_erase(&mut self, now: Instant, lane: u32) {
+        let page = self.flash.layout.first_page(self.ftl.victim_block(lane));
+        let op = self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
+        self.enqueue(now, op);
+    }
+
+    pub(super) fn chain_erase_done(&mut self, now: Instant, lane: u32) {
+        self.counters.erases += 1;
+        let pool = self.ftl.pool_of(lane);
+        if !self.ftl.erased(lane) {
+            return;
+        }
+        for lane in self.ftl.lanes_of(pool) {
+            self.dispatch(now, self.flash.layout.die_of(lane));
+        }
+        self.space_used(now, pool);
+        // Dynamic allocation may have found no lane with room until now.
+        self.take_writes(now);
+    }
+}

@@ -1,0 +1,119 @@
+//! The drive's ports: submission queue, host link in both directions, controller delay.
+//!
+//! The link is a FIFO resource in each direction and the controller a fixed delay, so both keep their order: rings of
+//! (time, item) and a next free time are exact, and need no timers.
+
+use super::{Command, Completion, DriveSpec, Op, Status};
+use crate::units::{Bandwidth, Duration, Instant};
+use std::collections::VecDeque;
+
+/// Between the host and the controller.
+#[derive(Clone, Debug)]
+pub(super) struct Ports {
+    link: Bandwidth,
+    controller: Duration,
+    /// Commands fetched at once; 0 is unlimited.
+    depth: u32,
+    fetched: u32,
+    waiting: VecDeque<Command>,
+    arriving: VecDeque<(Instant, Command)>,
+    leaving: VecDeque<Completion>,
+    in_free_at: Instant,
+    out_free_at: Instant,
+}
+
+impl Ports {
+    pub fn new(spec: &DriveSpec) -> Self {
+        Self {
+            link: spec.link,
+            controller: spec.controller,
+            depth: spec.queue_depth,
+            fetched: 0,
+            waiting: VecDeque::new(),
+            arriving: VecDeque::new(),
+            leaving: VecDeque::new(),
+            in_free_at: Instant::START,
+            out_free_at: Instant::START,
+        }
+    }
+
+    /// True when another command may be fetched.
+    #[inline]
+    pub fn admits(&self) -> bool {
+        self.depth == 0 || (self.fetched < self.depth && self.waiting.is_empty())
+    }
+
+    pub fn queue(&mut self, command: Command) {
+        self.waiting.push_back(command);
+    }
+
+    pub fn queued(&self) -> usize {
+        self.waiting.len() + self.arriving.len()
+    }
+
+    pub fn take_queued(&mut self, id: u32) -> Option<Command> {
+        let at = self.waiting.iter().position(|command| command.id == id)?;
+        self.waiting.remove(at)
+    }
+
+    /// The next waiting command, when a completion made room for it.
+    #[inline]
+    pub fn take_next_queued(&mut self) -> Option<Command> {
+        if self.waiting.is_empty() || self.fetched >= self.depth { None } else { self.waiting.pop_front() }
+    }
+
+    /// Fetches a command: `Some` when it is in the controller at once, else it arrives later.
+    #[inline]
+    pub fn fetch(&mut self, now: Instant, command: Command) -> Option<Command> {
+        self.fetched += 1;
+        if self.link == Bandwidth::default() && self.controller.is_zero() {
+            return Some(command);
+        }
+        let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
+        self.in_free_at = self.in_free_at.max(now) + self.link.time_for(bytes);
+        self.arriving.push_back((self.in_free_at + self.controller, command));
+        None
+    }
+
+    #[inline]
+    pub fn take_arrival(&mut self, now: Instant) -> Option<Command> {
+        self.arriving.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
+    }
+
+    /// Sends a completion; `bytes` of read data go with it.
+    #[inline]
+    pub fn complete(&mut self, now: Instant, completion: Completion, bytes: u64) {
+        self.out_free_at = self.out_free_at.max(now) + self.link.time_for(bytes);
+        self.leaving.push_back(Completion { at: self.out_free_at, ..completion });
+    }
+
+    /// Sends the completion of a command that was never fetched.
+    pub fn complete_aborted(&mut self, now: Instant, command: Command) {
+        self.fetched += 1;
+        let completion = Completion {
+            id: command.id,
+            at: now,
+            status: Status::Aborted,
+            dnr: false,
+            result64: 0,
+            gc_blocked: false,
+            gc_blocked_at_split: false,
+            payload: None,
+        };
+        self.complete(now, completion, 0);
+    }
+
+    #[inline]
+    pub fn take_completion(&mut self, now: Instant) -> Option<Completion> {
+        let completion = self.leaving.pop_front_if(|completion| completion.at == now)?;
+        self.fetched -= 1;
+        Some(completion)
+    }
+
+    /// When a completion reaches the host or a command the controller.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
+        self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival)
+    }
+}

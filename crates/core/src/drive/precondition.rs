@@ -1,0 +1,162 @@
+//! Preconditioning: what the drive holds when the run starts, made by the run's own translation layer in no time.
+
+use super::{PreconditionSpec, PreconditionState};
+use crate::ftl::timeless::{Work, Writer};
+use crate::ftl::{PageMap, Stream};
+use crate::sim::Rng;
+use crate::units::Lpn;
+
+/// How the preconditioning went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Preconditioned {
+    /// What was done.
+    pub work: Work,
+    /// WAF of the last window (`steady`), or of everything.
+    pub waf: f64,
+    /// How often the user capacity was overwritten (`steady`).
+    pub passes: f64,
+    /// The WAF had settled (`steady`), or nothing had to settle.
+    pub settled: bool,
+}
+
+/// Writes ahead of which the maps are asked for.
+const AHEAD: usize = 32;
+/// Of these, how many before a write the old page's block is asked for.
+const AHEAD_OLD: usize = 12;
+/// Windows in which a pass over the user capacity is watched.
+const WINDOWS: u32 = 4;
+
+/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites, uniformly random ones
+/// when `None`; `progress` is told the pages programmed now and then, and stops everything by returning false.
+pub fn precondition(
+    map: &mut PageMap,
+    spec: &PreconditionSpec,
+    seed: u64,
+    overwrite: Option<&mut dyn FnMut() -> Lpn>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Preconditioned {
+    match spec.state {
+        PreconditionState::Empty => Preconditioned { settled: true, ..Preconditioned::default() },
+        PreconditionState::Fill => fill(map, progress),
+        PreconditionState::Aged => age(map, spec.ratio),
+        PreconditionState::Steady => {
+            let filled = fill(map, progress);
+            let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "precondition"));
+            let mut random = || Lpn(rng.below(pages) as u32);
+            let mut next = match overwrite {
+                Some(next) => next as &mut dyn FnMut() -> Lpn,
+                None => &mut random,
+            };
+            let mut steady = settle(map, spec, &mut next, progress);
+            steady.work.written += filled.work.written;
+            steady.work.padded += filled.work.padded;
+            steady
+        }
+    }
+}
+
+fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Preconditioned {
+    let pages = map.logical();
+    let mut writer = Writer::new(map);
+    for lpn in 0..pages {
+        writer.write(Lpn(lpn));
+        if lpn % (1 << 20) == 0 && !progress(writer.work().programmed()) {
+            break;
+        }
+    }
+    writer.finish();
+    let work = writer.work();
+    Preconditioned { work, waf: waf(&work), passes: 0.0, settled: true }
+}
+
+/// Overwrites until two windows in a row agree on the WAF.
+fn settle(
+    map: &mut PageMap,
+    spec: &PreconditionSpec,
+    next: &mut dyn FnMut() -> Lpn,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Preconditioned {
+    let window = (u64::from(map.logical()) / u64::from(WINDOWS)).max(1);
+    let mut ahead: [Lpn; AHEAD] = std::array::from_fn(|_| next());
+    let mut writer = Writer::new(map);
+    let (mut before, mut settled, mut windows, mut at) = (0.0, false, 0, 0);
+    while windows < spec.passes_max * WINDOWS && !settled {
+        let start = writer.work();
+        for _ in 0..window {
+            let lpn = std::mem::replace(&mut ahead[at], next());
+            writer.map().prefetch(ahead[at]);
+            at = (at + 1) % AHEAD;
+            writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD]);
+            writer.write(lpn);
+        }
+        windows += 1;
+        let now = waf(&writer.work().since(&start));
+        settled = windows > WINDOWS && (now - before).abs() < spec.settled_below * now;
+        before = now;
+        if !progress(writer.work().programmed()) {
+            break;
+        }
+    }
+    writer.finish();
+    Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled }
+}
+
+/// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and pages in
+/// address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c pre_set_page).
+fn age(map: &mut PageMap, ratio: f64) -> Preconditioned {
+    let layout = map.layout().clone();
+    let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
+    let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
+    let mut lanes = vec![Ageing::default(); layout.lanes as usize];
+    let (mut work, mut lpn) = (Work::default(), 0);
+    while lpn < map.logical() && lanes.iter().any(|lane| lane.valid < half) {
+        let lane = map.striped_lane(Lpn(lpn));
+        let ageing = &mut lanes[lane as usize];
+        if ageing.valid < half {
+            if ageing.slot == 0 {
+                ageing.open_row(map, lane, half, stale_rows, &mut work);
+            }
+            map.commit(Lpn(lpn), crate::units::Ppn(ageing.row.0 + ageing.slot));
+            ageing.slot = (ageing.slot + 1) % layout.units_per_row;
+            ageing.valid += 1;
+            work.written += 1;
+            if ageing.slot == 0 {
+                map.row_programmed(ageing.row);
+            }
+        }
+        lpn += 1;
+    }
+    for ageing in lanes.iter().filter(|ageing| ageing.slot > 0) {
+        work.padded += u64::from(layout.units_per_row - ageing.slot);
+        map.row_programmed(ageing.row);
+    }
+    Preconditioned { waf: waf(&work), work, passes: 0.0, settled: true }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Ageing {
+    stale: u32,
+    valid: u32,
+    row: crate::units::Ppn,
+    slot: u32,
+}
+
+impl Ageing {
+    /// Opens the row for the next valid pages; a block begins with stale rows while there are not enough of them.
+    fn open_row(&mut self, map: &mut PageMap, lane: u32, half: u32, stale_rows: u32, work: &mut Work) {
+        let units = map.layout().units_per_row;
+        loop {
+            self.row = map.open_row(lane, Stream::Host).expect("validation leaves room for an aged lane");
+            if self.stale >= half || map.layout().row_of(self.row) >= stale_rows {
+                return;
+            }
+            self.stale += units;
+            work.padded += u64::from(units);
+            map.row_programmed(self.row);
+        }
+    }
+}
+
+fn waf(work: &Work) -> f64 {
+    if work.written == 0 { 0.0 } else { work.programmed() as f64 / work.written as f64 }
+}

@@ -1,0 +1,112 @@
+//! Flash operations that wait for their die: three first-in-first-out lists a die, linked through the operations themselves.
+
+use crate::sim::{NIL, Slab};
+use crate::units::{Duration, Ppn};
+
+/// Whom an operation serves; the scheduler chooses between these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A host read.
+    Read,
+    /// A host write: its program, or the read of a partial page's other sectors.
+    Write,
+    /// Garbage collection.
+    Gc,
+}
+
+/// What happens when an operation is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A host read: pages `first..` of the request.
+    Request { request: u32, first: u32 },
+    /// A partial page of the buffer gets its other sectors.
+    Fill { slot: u32 },
+    /// A row of buffered pages is on flash.
+    Row { first_slot: u32 },
+    /// The collection chain of a lane goes on.
+    ChainRead { lane: u32 },
+    /// The collection chain of a lane goes on.
+    ChainProgram { lane: u32 },
+    /// The victim block of a lane is erased.
+    ChainErase { lane: u32 },
+}
+
+/// A flash operation, waiting or under way.
+#[derive(Clone, Debug)]
+pub(super) struct FlashOp {
+    pub owner: Owner,
+    pub class: Class,
+    /// The lane it works on.
+    pub lane: u32,
+    /// First page of a read, or of the row of a program (set when it starts).
+    pub ppn: Ppn,
+    /// Map units read or programmed.
+    pub units: u32,
+    /// Sectors that cross the channel.
+    pub sectors: u32,
+    /// Arrival order over the whole drive.
+    pub sequence: u64,
+    /// Garbage collection's time on the die when the operation arrived.
+    pub gc_before: Duration,
+    /// Garbage collection lay in its wait.
+    pub gc_blocked: bool,
+    /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
+    pub over: Option<super::command::Stamp>,
+    next: u32,
+}
+
+impl FlashOp {
+    pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
+        let (sequence, gc_before) = (0, Duration::ZERO);
+        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked: false, over: None, next: NIL }
+    }
+}
+
+/// A first-in-first-out list of operations.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fifo {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NIL, tail: NIL }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn front(&self) -> Option<u32> {
+        (self.head != NIL).then_some(self.head)
+    }
+
+    #[inline]
+    pub fn push(&mut self, ops: &mut Slab<FlashOp>, op: u32) {
+        ops[op].next = NIL;
+        if self.tail == NIL {
+            self.head = op;
+        } else {
+            ops[self.tail].next = op;
+        }
+        self.tail = op;
+    }
+
+    #[inline]
+    pub fn pop(&mut self, ops: &Slab<FlashOp>) -> Option<u32> {
+        let op = self.front()?;
+        self.head = ops[op].next;
+        if self.head == NIL {
+            self.tail = NIL;
+        }
+        Some(op)
+    }
+}
+
+/// What waits for one die.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DieQueues {
+    pub read: Fifo,
+    pub write: Fifo,
+    pub gc: Fifo,
+}

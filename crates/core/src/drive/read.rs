@@ -1,0 +1,152 @@
+//! The read path: buffer, translation, one flash operation for what one array read brings.
+
+use super::queues::{Class, FlashOp, Owner};
+use super::{Drive, Stamp, Status, buffer};
+use crate::ftl::Translation;
+use crate::units::{Instant, Lpn, Ppn};
+
+/// A map unit's share of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub lpn: Lpn,
+    /// First sector within the unit.
+    pub first: u32,
+    /// Sectors asked for.
+    pub sectors: u32,
+}
+
+impl Unit {
+    /// The sectors as a mask.
+    pub fn mask(self) -> u64 {
+        (u64::MAX >> (64 - self.sectors)) << self.first
+    }
+}
+
+impl Drive {
+    /// Map units that the request touches.
+    #[inline]
+    pub(super) fn units(&self, request: u32) -> u32 {
+        let (command, unit) = (&self.requests[request].command, u64::from(self.flash.layout.unit_sectors));
+        let last = (command.lba.0 + u64::from(command.sectors) - 1) / unit;
+        (last - command.lba.0 / unit) as u32 + 1
+    }
+
+    /// Map unit `number` of the request.
+    #[inline]
+    pub(super) fn unit(&self, request: u32, number: u32) -> Unit {
+        let (command, size) = (&self.requests[request].command, u64::from(self.flash.layout.unit_sectors));
+        let page = command.lba.0 / size + u64::from(number);
+        let start = (page * size).max(command.lba.0);
+        let end = ((page + 1) * size).min(command.lba.0 + u64::from(command.sectors));
+        Unit { lpn: Lpn(page as u32), first: (start - page * size) as u32, sectors: (end - start) as u32 }
+    }
+
+    pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
+        let units = self.units(request);
+        if self.flash.has_content() {
+            self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
+        }
+        // The operation that the next unit may join, if the same array read brings it.
+        let mut open: Option<u32> = None;
+        for number in 0..units {
+            let unit = self.unit(request, number);
+            let slot = self.buffer.find(unit.lpn);
+            let over = match slot {
+                Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
+                    self.counters.buffer_read_hits += 1;
+                    self.note_version(request, number, self.buffer.slot(slot).stamp.version);
+                    continue;
+                }
+                Some(slot) => Some(self.buffer.slot(slot).stamp),
+                None => None,
+            };
+            match self.ftl.translate(unit.lpn) {
+                Translation::Unwritten => {
+                    self.counters.unwritten_reads += 1;
+                    self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
+                }
+                Translation::Ready(ppn) => open = Some(self.read_page(now, request, number, unit, ppn, over, open)),
+            }
+        }
+        if let Some(op) = open {
+            self.enqueue(now, op);
+        }
+        if self.requests[request].remaining == 0 {
+            self.hits.push_back((now + self.spec.buffer_hit, request));
+        }
+    }
+
+    /// Adds a page to the open operation, or closes that and opens another; returns the open one.
+    #[expect(clippy::too_many_arguments, reason = "one step of the loop above, which would be too long with it")]
+    fn read_page(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        ppn: Ppn,
+        over: Option<Stamp>,
+        open: Option<u32>,
+    ) -> u32 {
+        if let Some(op) = open {
+            let joins = {
+                let o = &self.ops[op];
+                o.owner == Owner::Request { request, first: number - o.units }
+                    && o.over.is_none()
+                    && over.is_none()
+                    && Ppn(o.ppn.0 + o.units) == ppn
+                    && self.flash.layout.same_read(o.ppn, ppn)
+            };
+            if joins {
+                self.ftl.read_started(ppn);
+                self.ops[op].units += 1;
+                self.ops[op].sectors += unit.sectors;
+                return op;
+            }
+            self.enqueue(now, op);
+        }
+        self.ftl.read_started(ppn);
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
+        let owner = Owner::Request { request, first: number };
+        let mut op = FlashOp::new(owner, Class::Read, lane, ppn, 1, unit.sectors);
+        op.over = over;
+        self.requests[request].remaining += 1;
+        self.ops.insert(op)
+    }
+
+    /// A host read's flash operation is done.
+    pub(super) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
+        let FlashOp { ppn, units, over, gc_blocked, .. } = self.ops[op];
+        self.counters.units_read += u64::from(units);
+        for at in 0..units {
+            let page = Ppn(ppn.0 + at);
+            if self.flash.has_content() {
+                let version = self.flash.load(page);
+                self.note_version(request, first + at, over.map_or(version, |stamp| buffer::over(stamp, version)));
+            }
+            self.end_of_read(now, page);
+        }
+        let r = &mut self.requests[request];
+        r.gc_blocked |= gc_blocked;
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.finish_with(now, request, Status::Success);
+        }
+    }
+
+    /// A read of the page's block ended: an erase may have waited for it.
+    #[inline]
+    pub(super) fn end_of_read(&mut self, now: Instant, page: Ppn) {
+        if self.ftl.read_ended(page) {
+            let lane = self.flash.layout.lane_of(self.flash.layout.block_of(page));
+            self.enqueue_erase(now, lane);
+        }
+    }
+
+    #[inline]
+    fn note_version(&mut self, request: u32, number: u32, version: u32) {
+        if let Some(versions) = &mut self.requests[request].versions {
+            versions[number as usize] = version;
+        }
+    }
+}

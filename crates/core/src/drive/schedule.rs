@@ -1,0 +1,195 @@
+//! The scheduler: which waiting operation a free die serves next.
+//!
+//! Reads, programs and garbage collection wait in lists of their own; this room chooses between the heads. Garbage
+//! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and last otherwise.
+
+use super::queues::{Class, FlashOp, Owner};
+use super::{Drive, Scheduler};
+use crate::flash::{Operation, What};
+use crate::ftl::Stream;
+use crate::sim::NIL;
+use crate::units::Instant;
+
+impl Drive {
+    /// Puts an operation on its die's list and starts it if the die is free.
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Instant, op: u32) {
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        self.next_sequence += 1;
+        let operation = &mut self.ops[op];
+        operation.sequence = self.next_sequence;
+        let class = operation.class;
+        if class != Class::Gc {
+            operation.gc_before = self.flash.gc_time(die, now);
+            self.collector.user_arrived(die);
+            if let (Class::Read, Owner::Request { request, .. }) = (class, operation.owner)
+                && self.flash.is_collecting(die)
+            {
+                self.requests[request].gc_blocked_at_split = true;
+            }
+            if self.spec.scheduler == Scheduler::Fifo {
+                self.in_order.push_back(op);
+                return self.dispatch(now, die);
+            }
+        }
+        let queues = &mut self.queues[die as usize];
+        match class {
+            Class::Read => queues.read.push(&mut self.ops, op),
+            Class::Write => queues.write.push(&mut self.ops, op),
+            Class::Gc => queues.gc.push(&mut self.ops, op),
+        }
+        self.dispatch(now, die);
+    }
+
+    /// Starts what a die should do next, if it is free.
+    #[inline]
+    pub(super) fn dispatch(&mut self, now: Instant, die: u32) {
+        if self.flash.is_idle(die)
+            && let Some(op) = self.pick(die)
+        {
+            self.issue(now, die, op);
+        }
+        if self.spec.scheduler == Scheduler::Fifo {
+            self.dispatch_in_order(now);
+        }
+    }
+
+    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one.
+    fn dispatch_in_order(&mut self, now: Instant) {
+        while let Some(op) = self.in_order.front().copied() {
+            let die = self.flash.layout.die_of(self.ops[op].lane);
+            let gc_waits = self.queues[die as usize].gc.front().is_some_and(|gc| self.gc_goes_first(gc));
+            if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) || !self.make_startable(op) {
+                return;
+            }
+            self.in_order.pop_front();
+            self.issue(now, die, op);
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, die: u32) -> Option<u32> {
+        let gc = self.queues[die as usize].gc.front();
+        if gc.is_some_and(|gc| self.gc_goes_first(gc)) {
+            return self.queues[die as usize].gc.pop(&self.ops);
+        }
+        if !self.collector.is_closed(die)
+            && let Some(op) = self.pick_user(die)
+        {
+            return Some(op);
+        }
+        gc.and_then(|_| self.queues[die as usize].gc.pop(&self.ops))
+    }
+
+    #[inline]
+    fn gc_goes_first(&self, gc: u32) -> bool {
+        self.collector.takes_the_die() || self.ftl.is_urgent(self.ftl.pool_of(self.ops[gc].lane))
+    }
+
+    #[inline]
+    fn pick_user(&mut self, die: u32) -> Option<u32> {
+        let queues = &self.queues[die as usize];
+        let (read, write) = (queues.read.front(), queues.write.front());
+        let write_is_older = match (read, write) {
+            (Some(read), Some(write)) => self.ops[write].sequence < self.ops[read].sequence,
+            (None, Some(_)) => true,
+            _ => false,
+        };
+        let write_goes_first = write_is_older && (read.is_none() || self.spec.scheduler == Scheduler::OutOfOrder);
+        if write_goes_first && self.make_startable(write?) {
+            return self.queues[die as usize].write.pop(&self.ops);
+        }
+        if read.is_some() {
+            return self.queues[die as usize].read.pop(&self.ops);
+        }
+        None
+    }
+
+    /// Gives a program the row it goes to; false when its lane has no room until something is reclaimed.
+    #[inline]
+    fn make_startable(&mut self, op: u32) -> bool {
+        let FlashOp { owner: Owner::Row { .. }, lane, .. } = self.ops[op] else { return true };
+        match self.ftl.open_row(lane, Stream::Host) {
+            Some(row) => {
+                self.ops[op].ppn = row;
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, now: Instant, die: u32, op: u32) {
+        let what = self.prepare(now, die, op);
+        self.flash.start(now, die, Operation { what, token: op, gc: self.ops[op].class == Class::Gc });
+    }
+
+    /// What the flash is to do for an operation that starts now.
+    #[inline]
+    fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
+        let gc_time = self.flash.gc_time(die, now);
+        let operation = &mut self.ops[op];
+        if operation.class != Class::Gc {
+            operation.gc_blocked = gc_time > operation.gc_before;
+        }
+        match operation.owner {
+            Owner::Request { .. } | Owner::Fill { .. } => {
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainRead { .. } => What::Read { page: operation.ppn, sectors: operation.sectors },
+            Owner::Row { first_slot } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                self.row_takes_off(first_slot);
+                what
+            }
+            Owner::ChainProgram { .. } => {
+                let row = self.ftl.open_row(operation.lane, Stream::Copy).expect("the reserve holds a victim's copies");
+                operation.ppn = row;
+                What::Program { row, sectors: operation.sectors }
+            }
+            Owner::ChainErase { .. } => What::Erase { block: self.flash.layout.block_of(operation.ppn) },
+        }
+    }
+
+    /// Cache program: the next program goes ahead into the cache register, unless something else goes first.
+    pub(super) fn preload(&mut self, now: Instant, die: u32) {
+        let queues = &self.queues[die as usize];
+        let blocked = queues.read.front().is_some() || queues.gc.front().is_some() || self.collector.is_closed(die);
+        let Some(op) = queues.write.front() else { return };
+        if blocked || !matches!(self.ops[op].owner, Owner::Row { .. }) || !self.make_startable(op) {
+            return;
+        }
+        self.queues[die as usize].write.pop(&self.ops);
+        let what = self.prepare(now, die, op);
+        self.flash.preload(now, die, Operation { what, token: op, gc: false });
+    }
+
+    /// A flash operation is done.
+    #[inline]
+    pub(super) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
+        let FlashOp { owner, lane, class, .. } = self.ops[op];
+        self.ops[op].gc_blocked |= behind_gc && class != Class::Gc;
+        let die = self.flash.layout.die_of(lane);
+        match owner {
+            Owner::Request { request, first } => {
+                self.collector.user_read_ended(die);
+                self.read_done(now, op, request, first);
+            }
+            Owner::Fill { slot } => {
+                self.collector.user_read_ended(die);
+                self.fill_done(now, op, slot);
+            }
+            Owner::Row { first_slot } => self.row_done(now, op, first_slot),
+            Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
+            Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
+            Owner::ChainErase { lane } => self.chain_erase_done(now, lane),
+        }
+        debug_assert_ne!(op, NIL);
+        self.ops.release(op);
+        if class != Class::Gc {
+            self.collector.user_ended(die);
+        }
+        self.collector_looks(now, die);
+    }
+}

@@ -1,0 +1,378 @@
+//! The write path: into the buffer, out of it in rows, onto flash.
+//!
+//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The buffer
+//! drains while more than a share of it is dirty, the least recently written page first. A page written in part reads its
+//! other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no power-loss
+//! protection, when it is on flash.
+
+use super::buffer::State;
+use super::queues::{Class, FlashOp, Owner};
+use super::{Drive, DriveSpec, Op, Stamp, Status};
+use crate::flash::Layout;
+use crate::ftl::Translation;
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+use std::collections::VecDeque;
+
+/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to choose late.
+const ROWS_WAITING_MAX: u32 = 2;
+
+/// The state of the write path.
+#[derive(Clone, Debug)]
+pub(super) struct WritePath {
+    /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
+    waiting: VecDeque<u32>,
+    /// Flushes that wait for pages to be on flash.
+    flushes: Vec<Flush>,
+    /// Pages gathering into each lane's next row.
+    rows: Vec<Row>,
+    /// Lanes whose row holds something.
+    open_rows: Vec<u32>,
+    /// Dirty pages that stay in the buffer.
+    dirty_max: u32,
+    /// Fills and programs that wait or are under way.
+    leaving: u32,
+    /// A gathering row holds a page that someone waits for: it is not kept until it fills.
+    seal_wanted: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flush {
+    request: u32,
+    /// Pages that became dirty up to this birth.
+    up_to: u64,
+    left: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    first: u32,
+    last: u32,
+    units: u32,
+    listed: bool,
+    /// Rows of this lane that wait for their die.
+    waiting: u32,
+}
+
+impl WritePath {
+    pub fn new(spec: &DriveSpec, layout: &Layout, slots: u32) -> Self {
+        // Room for one row a lane is always left, or half the buffer where it is small.
+        let rows = (layout.lanes * layout.units_per_row).min(slots / 2);
+        let share = (f64::from(slots) * spec.flush_above) as u32;
+        Self {
+            waiting: VecDeque::new(),
+            flushes: Vec::new(),
+            rows: vec![Row { first: NIL, last: NIL, units: 0, listed: false, waiting: 0 }; layout.lanes as usize],
+            open_rows: Vec::new(),
+            dirty_max: share.min(slots - rows),
+            leaving: 0,
+            seal_wanted: false,
+        }
+    }
+}
+
+impl Drive {
+    /// True when a write completes only on flash.
+    fn is_durable(&self, request: u32) -> bool {
+        let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
+        fua || self.spec.write_through
+    }
+
+    pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
+        let command = &self.requests[request].command;
+        if command.op == Op::Write {
+            self.counters.host_bytes_written += command.bytes();
+            if self.is_durable(request) {
+                self.requests[request].remaining = self.units(request);
+            }
+        }
+        self.writes.waiting.push_back(request);
+        self.take_writes(now);
+    }
+
+    pub(super) fn begin_flush(&mut self, now: Instant, request: u32) {
+        let left = self.buffer.occupied;
+        if self.spec.power_loss_protection || left == 0 {
+            self.hits.push_back((now + self.spec.buffer_hit, request));
+            return;
+        }
+        self.writes.flushes.push(Flush { request, up_to: self.buffer.latest_birth(), left });
+        self.drain(now);
+    }
+
+    /// Takes waiting writes into the buffer, as far as there is room, and drains it.
+    pub(super) fn take_writes(&mut self, now: Instant) {
+        while let Some(request) = self.writes.waiting.front().copied() {
+            if !self.take_write(now, request) {
+                if !self.requests[request].stalled {
+                    self.requests[request].stalled = true;
+                    self.counters.buffer_stalls += 1;
+                }
+                break;
+            }
+            self.writes.waiting.pop_front();
+            if self.requests[request].command.op == Op::Trim || !self.is_durable(request) {
+                self.hits.push_back((now + self.spec.buffer_hit, request));
+            }
+        }
+        self.drain(now);
+    }
+
+    /// Takes the pages of one write; false when the buffer is full before its end.
+    fn take_write(&mut self, now: Instant, request: u32) -> bool {
+        let units = self.units(request);
+        let durable = self.is_durable(request);
+        while self.requests[request].next_unit < units {
+            let number = self.requests[request].next_unit;
+            let taken = match self.requests[request].command.op {
+                Op::Trim => self.trim_unit(now, request, number),
+                _ => self.take_unit(now, request, number, durable),
+            };
+            if !taken {
+                return false;
+            }
+            self.requests[request].next_unit += 1;
+        }
+        true
+    }
+
+    fn take_unit(&mut self, now: Instant, request: u32, number: u32, durable: bool) -> bool {
+        let unit = self.unit(request, number);
+        let stamp = match &self.requests[request].command.payload {
+            Some(payload) => payload[number as usize],
+            None => Stamp::default(),
+        };
+        let slot = match self.buffer.find(unit.lpn) {
+            Some(slot) if self.buffer.slot(slot).state != State::Flying => {
+                self.buffer.overwrite(slot, unit.mask(), stamp);
+                self.counters.buffer_write_hits += 1;
+                slot
+            }
+            _ if self.buffer.is_full() => return false,
+            Some(flying) => {
+                self.counters.buffer_write_hits += 1;
+                self.buffer.insert_behind(flying, unit.mask(), stamp)
+            }
+            None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
+        };
+        if durable {
+            self.buffer.add_waiter(slot, request);
+            if self.buffer.slot(slot).state == State::Dirty {
+                self.evict_awaited(now, slot);
+            }
+        }
+        true
+    }
+
+    /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe allows.
+    fn trim_unit(&mut self, now: Instant, request: u32, number: u32) -> bool {
+        let unit = self.unit(request, number);
+        if unit.sectors < self.flash.layout.unit_sectors {
+            return true;
+        }
+        if let Some(slot) = self.buffer.find(unit.lpn) {
+            match self.buffer.slot(slot).state {
+                State::Dirty => {
+                    self.buffer.leave_dirty(slot, State::Staged);
+                    self.buffer.forget(slot);
+                    self.slot_done(now, slot);
+                }
+                State::Behind => {
+                    let flying = self.buffer.behind(slot);
+                    self.buffer.slot_mut(flying).dropped = true;
+                    self.buffer.forget(slot);
+                }
+                _ => self.buffer.forget(slot),
+            }
+        }
+        self.ftl.trim(unit.lpn);
+        true
+    }
+
+    /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
+    pub(super) fn drain(&mut self, now: Instant) {
+        loop {
+            let flushing = !self.writes.flushes.is_empty();
+            let stuck = !self.writes.waiting.is_empty() && self.writes.leaving == 0;
+            if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
+                break;
+            }
+            let evicted = match self.buffer.oldest() {
+                Some(slot) => self.evict(now, slot),
+                None => false,
+            };
+            if !evicted {
+                self.writes.seal_wanted |= flushing || stuck;
+                break;
+            }
+        }
+        if std::mem::take(&mut self.writes.seal_wanted) {
+            self.seal_rows(now);
+        }
+    }
+
+    /// Sends a dirty page that someone waits for on its way, or remembers to.
+    fn evict_awaited(&mut self, now: Instant, slot: u32) {
+        if !self.evict(now, slot) {
+            self.buffer.make_urgent(slot);
+        }
+    }
+
+    /// Sends a dirty page on its way; false when no lane can take it now.
+    fn evict(&mut self, now: Instant, slot: u32) -> bool {
+        let lpn = self.buffer.slot(slot).lpn;
+        if !self.buffer.is_whole(slot) {
+            match self.ftl.translate(lpn) {
+                Translation::Unwritten => self.buffer.filled(slot, 0),
+                Translation::Ready(ppn) => {
+                    self.buffer.leave_dirty(slot, State::Filling);
+                    self.fill(now, slot, ppn);
+                    return true;
+                }
+            }
+        }
+        let rows = &self.writes.rows;
+        let Some(lane) = self.ftl.place(lpn, |lane| rows[lane as usize].waiting < ROWS_WAITING_MAX) else {
+            return false;
+        };
+        self.buffer.leave_dirty(slot, State::Staged);
+        self.stage(now, slot, lane);
+        true
+    }
+
+    /// Reads the other sectors of a partial page.
+    fn fill(&mut self, now: Instant, slot: u32, ppn: Ppn) {
+        self.counters.fill_reads += 1;
+        self.writes.leaving += 1;
+        self.ftl.read_started(ppn);
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
+        let op = FlashOp::new(Owner::Fill { slot }, Class::Write, lane, ppn, 1, self.flash.layout.unit_sectors);
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    pub(super) fn fill_done(&mut self, now: Instant, op: u32, slot: u32) {
+        let page = self.ops[op].ppn;
+        self.counters.units_read += 1;
+        self.writes.leaving -= 1;
+        let beneath = self.flash.load(page);
+        self.end_of_read(now, page);
+        if self.buffer.slot(slot).dropped {
+            self.slot_done(now, slot);
+        } else {
+            self.buffer.filled(slot, beneath);
+            self.buffer.make_dirty_first(slot);
+            self.evict_awaited(now, slot);
+        }
+        self.take_writes(now);
+    }
+
+    /// Adds a page to the row that gathers for `lane`.
+    fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
+        let row = &mut self.writes.rows[lane as usize];
+        self.buffer.link_row(row.last, slot);
+        if row.units == 0 {
+            row.first = slot;
+        }
+        row.last = slot;
+        row.units += 1;
+        self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
+        if row.units == self.flash.layout.units_per_row {
+            self.seal_row(now, lane);
+        } else if !row.listed {
+            row.listed = true;
+            self.writes.open_rows.push(lane);
+        }
+    }
+
+    /// Queues the program of every row that holds something, with padding.
+    fn seal_rows(&mut self, now: Instant) {
+        while let Some(lane) = self.writes.open_rows.pop() {
+            self.writes.rows[lane as usize].listed = false;
+            if self.writes.rows[lane as usize].units > 0 {
+                self.seal_row(now, lane);
+            }
+        }
+    }
+
+    fn seal_row(&mut self, now: Instant, lane: u32) {
+        let layout = &self.flash.layout;
+        let row = &mut self.writes.rows[lane as usize];
+        let (first_slot, units) = (row.first, row.units);
+        (row.first, row.last, row.units) = (NIL, NIL, 0);
+        row.waiting += 1;
+        self.writes.leaving += 1;
+        let sectors = layout.units_per_row * layout.unit_sectors;
+        let op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    /// The pages of a row are frozen: their data crosses the channel.
+    pub(super) fn row_takes_off(&mut self, first_slot: u32) {
+        let mut slot = first_slot;
+        while slot != NIL {
+            self.buffer.slot_mut(slot).state = State::Flying;
+            slot = self.buffer.row_next(slot);
+        }
+    }
+
+    pub(super) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
+        self.counters.host_units += u64::from(units);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        self.writes.rows[lane as usize].waiting -= 1;
+        self.writes.leaving -= 1;
+        let (mut slot, mut ppn) = (first_slot, row);
+        while slot != NIL {
+            let next = self.buffer.row_next(slot);
+            let s = self.buffer.slot(slot);
+            self.flash.store(ppn, s.stamp.version);
+            if !s.dropped {
+                self.ftl.commit(s.lpn, ppn);
+            }
+            self.slot_done(now, slot);
+            (slot, ppn) = (next, Ppn(ppn.0 + 1));
+        }
+        self.ftl.row_programmed(row);
+        self.space_used(now, self.ftl.pool_of(lane));
+        self.take_writes(now);
+    }
+
+    /// A slot's data is on flash, or deallocated: whoever waited goes on.
+    fn slot_done(&mut self, now: Instant, slot: u32) {
+        while let Some(request) = self.buffer.pop_waiter(slot) {
+            self.requests[request].remaining -= 1;
+            if self.requests[request].remaining == 0 {
+                self.finish_with(now, request, Status::Success);
+            }
+        }
+        let (born, successor) = (self.buffer.slot(slot).born, self.buffer.slot(slot).successor);
+        self.buffer.release(slot);
+        self.count_for_flushes(now, born);
+        if successor == NIL {
+            return;
+        }
+        if self.buffer.slot(successor).dropped {
+            return self.slot_done(now, successor);
+        }
+        self.buffer.make_dirty(successor);
+        if self.buffer.slot(successor).waiters != NIL {
+            self.evict_awaited(now, successor);
+        }
+    }
+
+    fn count_for_flushes(&mut self, now: Instant, born: u64) {
+        let mut at = 0;
+        while at < self.writes.flushes.len() {
+            let flush = &mut self.writes.flushes[at];
+            flush.left -= u32::from(born <= flush.up_to);
+            if flush.left == 0 {
+                let Flush { request, .. } = self.writes.flushes.remove(at);
+                self.finish_with(now, request, Status::Success);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}

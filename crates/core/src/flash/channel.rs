@@ -1,0 +1,61 @@
+//! A channel: one transfer at a time, in the order of asking.
+
+use crate::units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a scheduled one: transfers of
+/// others wait in `waiting` until the release.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Channel {
+    free_at: Instant,
+    /// The end of the last transfer of a garbage collection: whoever asks before it waits for garbage collection.
+    gc_until: Instant,
+    /// Held for a garbage collection since then.
+    pub held_since: Option<Instant>,
+    /// Time held for garbage collection, over all holds that ended.
+    held: Duration,
+    /// Time with a transfer on the bus.
+    pub busy: Duration,
+    /// Dies whose read data waits for the release, in order.
+    pub waiting: VecDeque<u32>,
+}
+
+/// A transfer's place on the channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reserved {
+    pub end: Instant,
+    /// A garbage collection's transfer lay between the asking and the start.
+    pub behind_gc: bool,
+}
+
+impl Channel {
+    /// Takes the channel for `time` as soon as those who asked earlier are done.
+    #[inline]
+    pub fn reserve(&mut self, now: Instant, time: Duration, gc: bool) -> Reserved {
+        let start = self.free_at.max(now);
+        let behind_gc = self.gc_until > now;
+        let end = start + time;
+        self.free_at = end;
+        self.busy += time;
+        if gc {
+            self.gc_until = end;
+        }
+        Reserved { end, behind_gc }
+    }
+
+    pub fn hold(&mut self, now: Instant) {
+        debug_assert!(self.held_since.is_none(), "a channel is held once at a time");
+        self.held_since = Some(now);
+    }
+
+    pub fn release(&mut self, now: Instant) {
+        let since = self.held_since.take().expect("only a held channel is released");
+        self.held += now.since(since);
+    }
+
+    /// Time held for garbage collection up to `now`.
+    #[inline]
+    pub fn held_until(&self, now: Instant) -> Duration {
+        self.held + self.held_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}

@@ -1,0 +1,351 @@
+//! A die: the array operation under way, its phases, and the registers between the array and the channel.
+
+use super::channel::Reserved;
+use super::{Block, Flash};
+use crate::units::{Duration, Instant, Ppn};
+
+/// What a die is asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// One array read; then `sectors` cross the channel (0: they stay in the page register, for copyback).
+    Read {
+        /// A page of the array read.
+        page: Ppn,
+        /// Sectors that cross the channel.
+        sectors: u32,
+    },
+    /// `sectors` cross the channel (0: copyback), then the row is programmed.
+    Program {
+        /// First page of the row.
+        row: Ppn,
+        /// Sectors that cross the channel.
+        sectors: u32,
+    },
+    /// The block is erased, step by step.
+    Erase {
+        /// The block.
+        block: Block,
+    },
+}
+
+/// An operation for a die, with the caller's token for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// What to do.
+    pub what: What,
+    /// Comes back when it is done.
+    pub token: u32,
+    /// Done for garbage collection: whoever waits for it is blocked by garbage collection.
+    pub gc: bool,
+}
+
+/// What a timer brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fired {
+    /// The operation that is done.
+    pub done: Option<u32>,
+    /// It waited on the channel for a garbage collection.
+    pub behind_gc: bool,
+    /// The die that may be given the next operation.
+    pub free: Option<u32>,
+    /// The die that may be given the next program ahead, into its cache register.
+    pub preload: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// tR runs (after the command).
+    Sensing,
+    /// The data waits for a held channel.
+    WaitingForChannel,
+    /// The data waits for the cache register.
+    WaitingForRegister,
+    /// The data crosses the channel.
+    TransferringOut,
+    /// A program's data crosses the channel; watched only where the next one may be preloaded behind it.
+    TransferringIn,
+    /// tPROG runs.
+    Programming,
+    /// An erase step runs; this many remain after it.
+    Erasing {
+        steps_left: u32,
+    },
+}
+
+/// One die (or one independent plane group).
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    channel: u32,
+    phase: Phase,
+    operation: Operation,
+    behind_gc: bool,
+    started: Instant,
+    /// Time spent on garbage collection's operations that ended.
+    gc_busy: Duration,
+    /// Time spent on all operations that ended.
+    busy: Duration,
+    /// Cache read: the operation whose data leaves through the cache register.
+    leaving: Option<(Operation, bool)>,
+    /// Cache program: the operation whose data is in the cache register, and since when.
+    preloaded: Option<(Operation, Reserved)>,
+}
+
+impl Die {
+    pub fn new(channel: u32) -> Self {
+        let nothing = Operation { what: What::Erase { block: Block(0) }, token: 0, gc: false };
+        Self {
+            channel,
+            phase: Phase::Idle,
+            operation: nothing,
+            behind_gc: false,
+            started: Instant::START,
+            gc_busy: Duration::ZERO,
+            busy: Duration::ZERO,
+            leaving: None,
+            preloaded: None,
+        }
+    }
+}
+
+impl Flash {
+    /// True when the die may be given an operation.
+    #[inline]
+    pub fn is_idle(&self, die: u32) -> bool {
+        self.dies[die as usize].phase == Phase::Idle
+    }
+
+    /// True when garbage collection works on the die or holds its channel at this moment.
+    pub fn is_collecting(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        (d.phase != Phase::Idle && d.operation.gc) || self.is_held(die)
+    }
+
+    /// True when the die's channel is held for garbage collection.
+    #[inline]
+    pub fn is_held(&self, die: u32) -> bool {
+        self.channels[self.dies[die as usize].channel as usize].held_since.is_some()
+    }
+
+    /// Nanoseconds of garbage collection that kept the die from others up to `now`: its own and its channel's holds.
+    /// The difference over a wait is what garbage collection added to it.
+    #[inline]
+    pub fn gc_time(&self, die: u32, now: Instant) -> Duration {
+        let d = &self.dies[die as usize];
+        let under_way =
+            if d.operation.gc && d.phase != Phase::Idle { now.since(d.started.min(now)) } else { Duration::ZERO };
+        d.gc_busy + under_way + self.channels[d.channel as usize].held_until(now)
+    }
+
+    /// Time that the dies and the channels were busy, over all operations that ended: for utilisation laws.
+    pub fn busy(&self) -> (Duration, Duration) {
+        let dies = self.dies.iter().fold(Duration::ZERO, |sum, die| sum + die.busy);
+        let channels = self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy);
+        (dies, channels)
+    }
+
+    /// Gives an idle die its next operation.
+    #[inline]
+    pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
+        let d = &mut self.dies[die as usize];
+        debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
+        d.operation = operation;
+        d.started = now;
+        let channel = &mut self.channels[d.channel as usize];
+        let at = match operation.what {
+            What::Read { page, .. } => {
+                let block = self.layout.block_of(page);
+                assert!(
+                    self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
+                    "page {page:?} is erased"
+                );
+                let command = channel.reserve(now, self.timing.command, operation.gc);
+                d.behind_gc = command.behind_gc;
+                d.phase = Phase::Sensing;
+                command.end + self.timing.read(&self.layout, page)
+            }
+            What::Program { row, sectors } => {
+                take_row(&self.layout, &mut self.rows_written, row);
+                let load = channel.reserve(now, self.timing.command + self.timing.transfer(sectors), operation.gc);
+                d.behind_gc = load.behind_gc;
+                if self.cache_program {
+                    d.phase = Phase::TransferringIn;
+                    load.end
+                } else {
+                    d.phase = Phase::Programming;
+                    load.end + self.timing.program(&self.layout, row)
+                }
+            }
+            What::Erase { .. } => {
+                let command = channel.reserve(now, self.timing.erase_command, operation.gc);
+                d.behind_gc = command.behind_gc;
+                d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
+                command.end + self.timing.erase_step
+            }
+        };
+        self.timers.set(die as usize, at);
+    }
+
+    /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
+    pub fn preload(&mut self, now: Instant, die: u32, operation: Operation) {
+        let What::Program { row, sectors } = operation.what else { unreachable!("only a program is preloaded") };
+        let d = &mut self.dies[die as usize];
+        debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
+        take_row(&self.layout, &mut self.rows_written, row);
+        let time = self.timing.command + self.timing.transfer(sectors);
+        d.preloaded = Some((operation, self.channels[d.channel as usize].reserve(now, time, operation.gc)));
+    }
+
+    /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else up to that time.
+    #[inline]
+    pub fn fire(&mut self) -> (Instant, Fired) {
+        let (now, slot) = self.timers.first().expect("fire is called when something is due");
+        if slot >= self.dies.len() {
+            return (now, self.register_emptied(now, slot - self.dies.len()));
+        }
+        let fired = match self.dies[slot].phase {
+            Phase::Sensing => self.sensed(now, slot),
+            Phase::TransferringOut | Phase::Programming => self.finished(now, slot),
+            Phase::TransferringIn => self.loaded(now, slot),
+            Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
+            Phase::Erasing { steps_left } => {
+                self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
+                self.timers.set(slot, now + self.timing.erase_step);
+                Fired::default()
+            }
+            Phase::Idle | Phase::WaitingForChannel | Phase::WaitingForRegister => {
+                unreachable!("die {slot} has a timer while it waits")
+            }
+        };
+        (now, fired)
+    }
+
+    /// The array read is done: the data goes to the channel, or waits for it.
+    #[inline]
+    fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &mut self.dies[slot];
+        let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read senses") };
+        if sectors == 0 {
+            return self.finished(now, slot);
+        }
+        if self.cache_read && die.leaving.is_some() {
+            die.phase = Phase::WaitingForRegister;
+            self.timers.clear(slot);
+            return Fired::default();
+        }
+        let channel = &mut self.channels[die.channel as usize];
+        if channel.held_since.is_some() && !die.operation.gc {
+            die.phase = Phase::WaitingForChannel;
+            channel.waiting.push_back(slot as u32);
+            self.timers.clear(slot);
+            return Fired::default();
+        }
+        self.transfer_out(now, slot)
+    }
+
+    #[inline]
+    fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &mut self.dies[slot];
+        let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
+        let time = self.timing.transfer(sectors);
+        let reserved = self.channels[die.channel as usize].reserve(now, time, die.operation.gc);
+        die.behind_gc |= reserved.behind_gc;
+        if !self.cache_read {
+            die.phase = Phase::TransferringOut;
+            self.timers.set(slot, reserved.end);
+            return Fired::default();
+        }
+        die.leaving = Some((die.operation, die.behind_gc));
+        self.timers.set(self.dies.len() + slot, reserved.end);
+        self.free_array(now, slot);
+        Fired { free: Some(slot as u32), ..Fired::default() }
+    }
+
+    /// Cache read: the register's data has crossed; the next page's data may follow.
+    fn register_emptied(&mut self, now: Instant, slot: usize) -> Fired {
+        self.timers.clear(self.dies.len() + slot);
+        let (operation, behind_gc) = self.dies[slot].leaving.take().expect("a register timer has an operation");
+        self.counters.reads += 1;
+        let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
+        if self.dies[slot].phase == Phase::WaitingForRegister {
+            fired.free = self.sensed(now, slot).free;
+        }
+        fired
+    }
+
+    /// Cache program: the data is in the page register and the array starts; the cache register is free for the next.
+    fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &mut self.dies[slot];
+        let What::Program { row, .. } = die.operation.what else { unreachable!("only a program loads") };
+        die.phase = Phase::Programming;
+        self.timers.set(slot, now + self.timing.program(&self.layout, row));
+        Fired { preload: Some(slot as u32), ..Fired::default() }
+    }
+
+    fn free_array(&mut self, now: Instant, slot: usize) {
+        let die = &mut self.dies[slot];
+        let time = now.since(die.started);
+        die.busy += time;
+        if die.operation.gc {
+            die.gc_busy += time;
+        }
+        die.phase = Phase::Idle;
+        self.timers.clear(slot);
+    }
+
+    #[inline]
+    fn finished(&mut self, now: Instant, slot: usize) -> Fired {
+        self.free_array(now, slot);
+        let operation = self.dies[slot].operation;
+        let done = Fired { done: Some(operation.token), behind_gc: self.dies[slot].behind_gc, ..Fired::default() };
+        match operation.what {
+            What::Read { .. } => self.counters.reads += 1,
+            What::Program { .. } => {
+                self.counters.programs += 1;
+                if let Some((next, load)) = self.dies[slot].preloaded.take() {
+                    return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
+                }
+            }
+            What::Erase { block } => {
+                self.counters.erases += 1;
+                self.rows_written[block.0 as usize] = 0;
+                self.erase_content(block);
+            }
+        }
+        Fired { free: Some(slot as u32), ..done }
+    }
+
+    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> Option<u32> {
+        let die = &mut self.dies[slot];
+        die.operation = next;
+        die.started = now;
+        die.behind_gc = load.behind_gc;
+        if load.end > now {
+            die.phase = Phase::TransferringIn;
+            self.timers.set(slot, load.end);
+            return None;
+        }
+        self.loaded(now, slot).preload
+    }
+
+    /// Holds the channel of `die` for a garbage collection: only its operations start, other transfers wait.
+    pub fn hold_channel(&mut self, now: Instant, channel: u32) {
+        self.channels[channel as usize].hold(now);
+    }
+
+    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next operations.
+    pub fn release_channel(&mut self, now: Instant, channel: u32) {
+        self.channels[channel as usize].release(now);
+        while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
+            self.dies[die as usize].behind_gc = true;
+            self.transfer_out(now, die as usize);
+        }
+    }
+}
+
+fn take_row(layout: &super::Layout, rows_written: &mut [u16], row: Ppn) {
+    let (block, row) = (layout.block_of(row), layout.row_of(row));
+    let next = &mut rows_written[block.0 as usize];
+    assert!(u32::from(*next) == row, "block {block:?} is programmed in order: row {row} follows {next} rows");
+    *next += 1;
+}

@@ -1,0 +1,262 @@
+//! Reclaiming as a chain of steps: read valid pages, program them elsewhere, erase.
+//!
+//! Each lane of the victim has a chain of its own ([`Relocation`]); the chains of a group block go side by side, and its
+//! erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that is
+//! done, so between any two a host write may overtake it: what is no longer valid is not copied.
+
+use super::PageMap;
+use super::pool::Stream;
+use crate::flash::{Block, Layout};
+use crate::units::{Lpn, Ppn};
+
+/// What a chain asks for next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Read `units` map units with one array read at `page`; then [`PageMap::read_done`].
+    Read {
+        /// The first page.
+        page: Ppn,
+        /// Valid map units that come out.
+        units: u32,
+    },
+    /// Program a row of `lane` (from [`PageMap::open_row`], stream `Copy`) with `units` pages; then [`PageMap::copied`].
+    Program {
+        /// Where to.
+        lane: u32,
+        /// Pages in the row; the rest is padding.
+        units: u32,
+    },
+    /// Everything valid is out of this lane's block.
+    Copied,
+}
+
+/// The collection of a pool: one victim at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Collection {
+    active: bool,
+    /// Lanes whose copying goes on.
+    copying: u32,
+    /// Lanes whose block is not yet erased.
+    erasing: u32,
+}
+
+/// A page on its way: from where, which, and its content.
+#[derive(Clone, Copy, Debug)]
+struct Moving {
+    from: Ppn,
+    lpn: Lpn,
+    version: u32,
+}
+
+/// The chain of one lane's victim block.
+#[derive(Clone, Debug)]
+pub(super) struct Relocation {
+    block: Block,
+    /// Pages before this one are read.
+    cursor: u32,
+    /// Pages before this one have been hinted to the processor.
+    hinted: u32,
+    end: u32,
+    /// The array read under way covers `cursor_before..cursor`.
+    cursor_before: u32,
+    /// Read, not yet programmed.
+    staged: Vec<Moving>,
+    /// In the row being programmed.
+    writing: Vec<Moving>,
+    /// Everything is copied; the erase waits for the other lanes or for reads under way.
+    copied: bool,
+}
+
+impl Relocation {
+    pub fn new(layout: &Layout) -> Self {
+        Self {
+            block: Block(0),
+            cursor: 0,
+            hinted: 0,
+            end: 0,
+            cursor_before: 0,
+            staged: Vec::with_capacity((layout.units_per_row + layout.units_per_read) as usize),
+            writing: Vec::with_capacity(layout.units_per_row as usize),
+            copied: false,
+        }
+    }
+
+    fn begin(&mut self, block: Block, layout: &Layout) {
+        debug_assert!(self.staged.is_empty() && self.writing.is_empty());
+        let first = layout.first_page(block).0;
+        (self.block, self.cursor, self.hinted, self.copied) = (block, first, first, false);
+        self.end = first + layout.units_per_block;
+    }
+}
+
+impl PageMap {
+    /// True while a collection of the pool is under way.
+    #[inline]
+    pub fn is_collecting(&self, pool: u32) -> bool {
+        self.collections[pool as usize].active
+    }
+
+    /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being read are passed over when `avoid_reads`.
+    pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
+        debug_assert!(!self.is_collecting(pool));
+        let Some(index) = self.choose_victim(pool, avoid_reads) else { return false };
+        for block in self.group(pool, index) {
+            self.blocks.set_candidate(block, false);
+            self.relocations[self.layout.lane_of(block) as usize].begin(block, &self.layout);
+        }
+        let state = &mut self.pools[pool as usize];
+        if let Some(at) = state.closed.iter().position(|closed| *closed == index) {
+            state.closed.remove(at);
+        }
+        self.collections[pool as usize] = Collection { active: true, copying: state.lanes, erasing: state.lanes };
+        true
+    }
+
+    /// Valid pages that the pool's collection still has to read.
+    pub fn valid_left(&self, pool: u32) -> u32 {
+        let left = |lane: u32| {
+            let chain = &self.relocations[lane as usize];
+            self.mapping.count_valid(chain.cursor, chain.end)
+        };
+        self.lanes_of(pool).map(left).sum()
+    }
+
+    /// What the chain of `lane` does next.
+    #[inline]
+    pub fn step(&mut self, lane: u32) -> Step {
+        let row = self.layout.units_per_row as usize;
+        loop {
+            let chain = &mut self.relocations[lane as usize];
+            if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
+                let mapping = &self.mapping;
+                chain.staged.retain(|moving| mapping.physical(moving.lpn) == moving.from);
+                if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
+                    return self.program_step(lane);
+                }
+            } else if let Some(first) = self.mapping.next_valid(chain.cursor, chain.end) {
+                return self.read_step(lane, first);
+            } else {
+                chain.cursor = chain.end;
+                if chain.staged.is_empty() {
+                    return Step::Copied;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn read_step(&mut self, lane: u32, first: u32) -> Step {
+        let group = self.layout.units_per_read;
+        let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
+        let chain = &mut self.relocations[lane as usize];
+        (chain.cursor_before, chain.cursor) = (first, group_end);
+        // The maps of the pages that come next are asked for now: their entries are scattered over memory.
+        while chain.hinted < chain.end.min(group_end + 24) {
+            if self.mapping.is_valid(Ppn(chain.hinted)) {
+                self.mapping.prefetch(self.mapping.logical_of(Ppn(chain.hinted)));
+            }
+            chain.hinted += 1;
+        }
+        let units = if group == 1 { 1 } else { self.mapping.count_valid(first, group_end) };
+        Step::Read { page: Ppn(first), units }
+    }
+
+    #[inline]
+    fn program_step(&mut self, lane: u32) -> Step {
+        let chain = &mut self.relocations[lane as usize];
+        let units = chain.staged.len().min(self.layout.units_per_row as usize);
+        chain.writing.extend(chain.staged.drain(..units));
+        let pool = &mut self.pools[self.by_pool.quotient(lane) as usize];
+        let to = if pool.lanes == 1 {
+            lane
+        } else {
+            // Copies of a group go round its lanes, so that the open group block fills evenly.
+            let to = pool.next_copy_lane;
+            pool.next_copy_lane = if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
+            to
+        };
+        Step::Program { lane: to, units: units as u32 }
+    }
+
+    /// The array read of the last [`Step::Read`] is done; `load` gives a page's content.
+    #[inline]
+    pub fn read_done(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) {
+        let chain = &mut self.relocations[lane as usize];
+        let (mut at, end) = (chain.cursor_before, chain.cursor);
+        while let Some(found) = self.mapping.next_valid(at, end) {
+            let from = Ppn(found);
+            chain.staged.push(Moving { from, lpn: self.mapping.logical_of(from), version: load(from) });
+            at = found + 1;
+        }
+    }
+
+    /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store` keeps a page's content.
+    /// Returns the pages that had not been overtaken meanwhile.
+    #[inline]
+    pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, u32)) -> u32 {
+        let mut moved = 0;
+        for at in 0..self.relocations[lane as usize].writing.len() {
+            let Moving { from, lpn, version } = self.relocations[lane as usize].writing[at];
+            let to = Ppn(row.0 + at as u32);
+            store(to, version);
+            if self.mapping.physical(lpn) == from {
+                self.mapping.invalidate(from);
+                self.blocks.remove_valid(self.layout.block_of(from), self.clock);
+                self.mapping.put(lpn, to);
+                self.blocks.add_valid(self.layout.block_of(to));
+                moved += 1;
+            }
+        }
+        self.relocations[lane as usize].writing.clear();
+        self.row_programmed(row);
+        moved
+    }
+
+    /// The chain of `lane` has copied everything; true when all lanes of its pool have, and the erases may start.
+    pub fn lane_copied(&mut self, lane: u32) -> bool {
+        self.relocations[lane as usize].copied = true;
+        let pool = self.pool_of(lane);
+        self.collections[pool as usize].copying -= 1;
+        self.collections[pool as usize].copying == 0
+    }
+
+    /// The victim block of `lane`.
+    pub fn victim_block(&self, lane: u32) -> Block {
+        self.relocations[lane as usize].block
+    }
+
+    /// True when `block` is copied out and only a read under way may keep it from being erased.
+    #[inline]
+    pub(super) fn erase_waits(&self, block: Block) -> bool {
+        let lane = self.layout.lane_of(block);
+        let pool = self.pool_of(lane);
+        let chain = &self.relocations[lane as usize];
+        let collection = &self.collections[pool as usize];
+        collection.active && collection.copying == 0 && chain.copied && chain.block == block
+    }
+
+    /// The victim block of `lane` is erased; true when the whole victim is, and the collection is over.
+    pub fn erased(&mut self, lane: u32) -> bool {
+        let block = self.relocations[lane as usize].block;
+        self.relocations[lane as usize].copied = false;
+        self.blocks.erased(block);
+        let pool = self.pool_of(lane);
+        self.pools[pool as usize].free_units += self.layout.units_per_block;
+        self.collections[pool as usize].erasing -= 1;
+        if self.collections[pool as usize].erasing > 0 {
+            return false;
+        }
+        let erases = self.blocks.erases(block);
+        self.collections[pool as usize].active = false;
+        self.pools[pool as usize].free.push(self.layout.index_of(block), erases);
+        self.level_wear(pool, erases);
+        true
+    }
+
+    /// True when a row for copies can be opened in `lane` (asserted by the drive: the reserve sees to it).
+    pub fn can_copy_to(&self, lane: u32) -> bool {
+        let frontier = &self.frontiers[lane as usize][Stream::Copy as usize];
+        frontier.row < self.layout.rows
+            || self.pools[self.pool_of(lane) as usize].can_open(Stream::Copy, frontier.opened)
+    }
+}

@@ -1,0 +1,401 @@
+//! Page mapping: every map unit anywhere, written in logs, reclaimed by copying.
+
+use super::collection::{Collection, Relocation};
+use super::placement::Placement;
+use super::pool::{FreeBlocks, Pool, Stream};
+use super::victim::{Candidates, VictimPolicy};
+use super::{Blocks, FtlSpec, GcSpec, Mapping, VictimUnit};
+use crate::flash::{Block, Device, Layout};
+use crate::sim::Divisor;
+use crate::units::{Lpn, Ppn};
+use std::collections::VecDeque;
+
+/// Where a logical page is, as far as the translation layer knows now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Translation {
+    /// On flash, there.
+    Ready(Ppn),
+    /// Never written, or deallocated.
+    Unwritten,
+}
+
+/// How unevenly the blocks are worn.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wear {
+    /// Erases of the least worn block.
+    pub min: u32,
+    /// Mean erases.
+    pub mean: f64,
+    /// Erases of the most worn block.
+    pub max: u32,
+}
+
+/// Where a lane's stream is written next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frontier {
+    pub block: Block,
+    pub row: u32,
+    /// Group blocks that this lane has opened for this stream.
+    pub opened: u64,
+}
+
+/// A page-mapped translation layer.
+#[derive(Clone, Debug)]
+pub struct PageMap {
+    pub(super) layout: Layout,
+    pub(super) mapping: Mapping,
+    pub(super) blocks: Blocks,
+    pub(super) pools: Vec<Pool>,
+    pub(super) frontiers: Vec<[Frontier; 2]>,
+    pub(super) placement: Placement,
+    pub(super) collections: Vec<Collection>,
+    pub(super) relocations: Vec<Relocation>,
+    victim: VictimPolicy,
+    keeps_order: bool,
+    pub(super) by_pool: Divisor,
+    soft_units: u32,
+    hard_units: u32,
+    static_wear_gap: u32,
+    /// Map units programmed so far: the clock of ages.
+    pub(super) clock: u64,
+}
+
+impl PageMap {
+    /// An empty drive of `logical` map units. The specs are validated.
+    pub fn new(device: &Device, ftl: &FtlSpec, gc: &GcSpec, logical: u32, seed: u64) -> Self {
+        let layout = Layout::new(device);
+        let lanes_per_pool = match gc.unit {
+            VictimUnit::Block => 1,
+            VictimUnit::PlaneGroup => layout.lanes_per_plane_group,
+            VictimUnit::Superblock => layout.lanes,
+        };
+        let pool_units = layout.units_per_lane() * lanes_per_pool;
+        let closed = Frontier { block: Block(0), row: layout.rows, opened: 0 };
+        let mut map = Self {
+            mapping: Mapping::new(logical, layout.total_units()),
+            blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
+            pools: (0..layout.lanes / lanes_per_pool)
+                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, ftl, &layout))
+                .collect(),
+            frontiers: vec![[closed; 2]; layout.lanes as usize],
+            placement: Placement::new(ftl, device, &layout),
+            collections: vec![Collection::default(); (layout.lanes / lanes_per_pool) as usize],
+            relocations: vec![Relocation::new(&layout); layout.lanes as usize],
+            victim: VictimPolicy::new(gc, seed),
+            keeps_order: VictimPolicy::needs_order(gc.victim),
+            by_pool: Divisor::new(lanes_per_pool),
+            soft_units: (gc.soft * f64::from(pool_units)) as u32,
+            hard_units: (gc.hard * f64::from(pool_units)) as u32,
+            static_wear_gap: ftl.static_wear_gap,
+            clock: 0,
+            layout,
+        };
+        for pool in 0..map.pools.len() {
+            (0..map.layout.blocks).for_each(|index| map.pools[pool].free.push(index, 0));
+        }
+        map
+    }
+
+    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the same whether its state was
+    /// made just now or comes from a snapshot.
+    pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
+        self.placement = Placement::new(ftl, device, &self.layout);
+        self.victim = VictimPolicy::new(gc, seed);
+        self.pools.iter_mut().for_each(|pool| pool.wear_victim = None);
+    }
+
+    /// The geometry.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The maps (read only).
+    pub fn mapping(&self) -> &Mapping {
+        &self.mapping
+    }
+
+    /// Logical pages that the host sees.
+    pub fn logical(&self) -> u32 {
+        self.mapping.logical()
+    }
+
+    /// Where `lpn` is.
+    #[inline]
+    pub fn translate(&self, lpn: Lpn) -> Translation {
+        match self.mapping.physical(lpn) {
+            Ppn::NONE => Translation::Unwritten,
+            ppn => Translation::Ready(ppn),
+        }
+    }
+
+    /// The lane that a write of `lpn` goes to; `None` when no lane that `can_take` it has room (dynamic allocation).
+    #[inline]
+    pub fn place(&mut self, lpn: Lpn, can_take: impl Fn(u32) -> bool) -> Option<u32> {
+        if let Some(lane) = self.placement.fixed(lpn) {
+            return Some(lane);
+        }
+        let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
+        let has_room = |lane: u32| {
+            let frontier = &frontiers[lane as usize][Stream::Host as usize];
+            frontier.row < layout.rows || pools[by_pool.quotient(lane) as usize].can_open(Stream::Host, frontier.opened)
+        };
+        placement.next(|lane| can_take(lane) && has_room(lane))
+    }
+
+    /// The lane that striping gives `lpn`, whatever the allocation.
+    pub fn striped_lane(&self, lpn: Lpn) -> u32 {
+        self.placement.striped(lpn)
+    }
+
+    /// The next row of a lane for a stream, now taken; `None` when the lane has no room for that stream.
+    #[inline]
+    pub fn open_row(&mut self, lane: u32, stream: Stream) -> Option<Ppn> {
+        let pool = self.by_pool.quotient(lane) as usize;
+        let frontier = &mut self.frontiers[lane as usize][stream as usize];
+        if frontier.row == self.layout.rows {
+            let index = self.pools[pool].open_next(stream, frontier.opened)?;
+            *frontier = Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
+        }
+        let row = self.layout.row_start(frontier.block, frontier.row);
+        frontier.row += 1;
+        self.pools[pool].free_units -= self.layout.units_per_row;
+        self.clock += u64::from(self.layout.units_per_row);
+        Some(row)
+    }
+
+    /// The program of a row is done; call after its pages were committed.
+    #[inline]
+    pub fn row_programmed(&mut self, row: Ppn) {
+        if self.layout.row_of(row) + 1 == self.layout.rows {
+            self.block_filled(self.layout.block_of(row));
+        }
+    }
+
+    fn block_filled(&mut self, block: Block) {
+        let (index, pool) = (self.layout.index_of(block), self.pool_of(self.layout.lane_of(block)));
+        if !self.pools[pool as usize].lane_done(index) {
+            return;
+        }
+        for member in self.group(pool, index) {
+            self.blocks.set_candidate(member, true);
+            self.blocks.touch(member, self.clock);
+        }
+        if self.keeps_order {
+            self.pools[pool as usize].closed.push_back(index);
+        }
+    }
+
+    /// The host's newest version of `lpn` is on flash at `ppn`.
+    #[inline]
+    pub fn commit(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.invalidate(lpn);
+        self.mapping.put(lpn, ppn);
+        self.blocks.add_valid(self.layout.block_of(ppn));
+    }
+
+    /// `lpn` is deallocated: it reads as never written.
+    pub fn trim(&mut self, lpn: Lpn) {
+        self.invalidate(lpn);
+        self.mapping.forget(lpn);
+    }
+
+    #[inline]
+    pub(super) fn invalidate(&mut self, lpn: Lpn) {
+        let old = self.mapping.physical(lpn);
+        if old.is_some() {
+            self.mapping.invalidate(old);
+            self.blocks.remove_valid(self.layout.block_of(old), self.clock);
+        }
+    }
+
+    /// A read of the page's block starts: the block is not erased before it ended.
+    #[inline]
+    pub fn read_started(&mut self, ppn: Ppn) {
+        self.blocks.read_started(self.layout.block_of(ppn));
+    }
+
+    /// A read of the page's block ended; true when an erase of that block may have waited for it.
+    #[inline]
+    pub fn read_ended(&mut self, ppn: Ppn) -> bool {
+        let block = self.layout.block_of(ppn);
+        self.blocks.read_ended(block) && self.erase_waits(block)
+    }
+
+    /// True when a read of `block` is under way.
+    pub fn is_being_read(&self, block: Block) -> bool {
+        self.blocks.is_being_read(block)
+    }
+
+    /// The reclaim pool of a lane.
+    #[inline]
+    pub fn pool_of(&self, lane: u32) -> u32 {
+        self.by_pool.quotient(lane)
+    }
+
+    /// Reclaim pools.
+    pub fn pools(&self) -> u32 {
+        self.pools.len() as u32
+    }
+
+    /// The lanes of a pool.
+    pub fn lanes_of(&self, pool: u32) -> std::ops::Range<u32> {
+        let pool = &self.pools[pool as usize];
+        pool.first_lane..pool.first_lane + pool.lanes
+    }
+
+    /// The blocks of a group block.
+    pub(super) fn group(&self, pool: u32, index: u32) -> impl Iterator<Item = Block> + use<> {
+        let (first, stride) = (self.layout.block(self.pools[pool as usize].first_lane, index).0, self.layout.blocks);
+        (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
+    }
+
+    /// True when the pool should reclaim: free space below the soft mark, or wear to be levelled.
+    #[inline]
+    pub fn wants_collection(&self, pool: u32) -> bool {
+        let pool = &self.pools[pool as usize];
+        pool.free_units < self.soft_units || pool.wear_victim.is_some()
+    }
+
+    /// True at or below the hard mark: reclaiming goes before the host's requests.
+    #[inline]
+    pub fn is_urgent(&self, pool: u32) -> bool {
+        let pool = &self.pools[pool as usize];
+        pool.free_units <= self.hard_units || pool.free.len() <= super::RESERVE
+    }
+
+    /// Map units that can be programmed in the pool before anything is reclaimed.
+    pub fn free_units(&self, pool: u32) -> u32 {
+        self.pools[pool as usize].free_units
+    }
+
+    /// The victim of the pool's next collection, if anything would be gained; blocks being read are passed over when
+    /// `avoid_reads` (a reclaim that takes no time cannot wait for them).
+    pub(super) fn choose_victim(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
+        if let Some(index) = self.pools[pool as usize].wear_victim.take()
+            && self.blocks.is_candidate(self.layout.block(self.pools[pool as usize].first_lane, index))
+        {
+            return Some(index);
+        }
+        let mut passed_over = Vec::new();
+        let choice = loop {
+            let candidates = Candidates {
+                layout: &self.layout,
+                blocks: &self.blocks,
+                pool: &self.pools[pool as usize],
+                clock: self.clock,
+            };
+            let Some(index) = self.victim.choose(&candidates) else { break None };
+            if !avoid_reads || !self.group(pool, index).any(|block| self.blocks.is_being_read(block)) {
+                break Some(index);
+            }
+            self.group(pool, index).for_each(|block| self.blocks.set_candidate(block, false));
+            passed_over.push(index);
+        };
+        for index in passed_over {
+            self.group(pool, index).for_each(|block| self.blocks.set_candidate(block, true));
+        }
+        choice
+    }
+
+    /// Looks, after an erase, whether a block lags so far behind in wear that its data should move.
+    pub(super) fn level_wear(&mut self, pool: u32, erases: u32) {
+        let state = &mut self.pools[pool as usize];
+        state.erases_max = state.erases_max.max(erases);
+        // The least worn candidate is looked for once in sixteen erases: a scan of the pool's blocks.
+        if self.static_wear_gap == 0 || !erases.is_multiple_of(16) || state.wear_victim.is_some() {
+            return;
+        }
+        let (first, limit) = (self.layout.block(state.first_lane, 0), state.erases_max);
+        let least = (0..self.layout.blocks)
+            .filter(|index| self.blocks.is_candidate(Block(first.0 + index)))
+            .min_by_key(|index| (self.blocks.erases(Block(first.0 + index)), *index));
+        if let Some(index) = least
+            && limit - self.blocks.erases(Block(first.0 + index)) > self.static_wear_gap
+        {
+            self.pools[pool as usize].wear_victim = Some(index);
+        }
+    }
+
+    /// How unevenly the blocks are worn.
+    pub fn wear(&self) -> Wear {
+        let erases = self.blocks.all_erases();
+        let total: u64 = erases.iter().map(|e| u64::from(*e)).sum();
+        Wear {
+            min: erases.iter().copied().min().unwrap_or(0),
+            mean: total as f64 / erases.len().max(1) as f64,
+            max: erases.iter().copied().max().unwrap_or(0),
+        }
+    }
+
+    /// Hints that `lpn` is asked for soon.
+    #[inline]
+    pub fn prefetch(&self, lpn: Lpn) {
+        self.mapping.prefetch(lpn);
+    }
+
+    /// Hints that `lpn` is written soon; call a little after [`PageMap::prefetch`].
+    #[inline]
+    pub fn prefetch_old(&self, lpn: Lpn) {
+        let old = self.mapping.physical(lpn);
+        if old.is_some() {
+            self.mapping.prefetch_valid(old);
+            self.blocks.prefetch(self.layout.block_of(old));
+        }
+    }
+
+    /// Rows programmed in each block, as frontiers and closed blocks say: what the flash holds after preconditioning.
+    pub fn rows_programmed(&self, block: Block) -> u32 {
+        let lane = self.layout.lane_of(block) as usize;
+        if let Some(open) = self.frontiers[lane].iter().find(|f| f.block == block && f.opened > 0) {
+            return open.row;
+        }
+        if self.blocks.is_candidate(block) { self.layout.rows } else { 0 }
+    }
+
+    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for tests.
+    pub fn check_laws(&self) {
+        let layout = &self.layout;
+        for block in (0..layout.total_blocks()).map(Block) {
+            let first = layout.first_page(block).0;
+            let counted = self.mapping.count_valid(first, first + layout.units_per_block);
+            assert_eq!(self.blocks.valid(block), counted, "valid pages of {block:?}");
+        }
+        for lpn in (0..self.logical()).map(Lpn) {
+            let ppn = self.mapping.physical(lpn);
+            assert!(!ppn.is_some() || (self.mapping.is_valid(ppn) && self.mapping.logical_of(ppn) == lpn), "{lpn:?}");
+        }
+        for (number, pool) in self.pools.iter().enumerate() {
+            let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
+            let behind = |lane: u32| {
+                let rows: u32 = self.frontiers[lane as usize].iter().map(|f| layout.rows - f.row).sum();
+                rows * layout.units_per_row
+            };
+            let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, s)).sum();
+            let open: u32 = self.lanes_of(number as u32).map(behind).sum();
+            assert_eq!(pool.free_units, free + open + ahead, "free units of pool {number}");
+        }
+    }
+
+    /// Units in group blocks that some lanes have opened and others not yet.
+    fn units_not_yet_opened(&self, pool: &Pool, stream: Stream) -> u32 {
+        let opened_by_pool = pool.opened_before[stream as usize] + pool.open[stream as usize].len() as u64;
+        let lanes = pool.first_lane..pool.first_lane + pool.lanes;
+        let missing = lanes.map(|lane| opened_by_pool - self.frontiers[lane as usize][stream as usize].opened);
+        missing.sum::<u64>() as u32 * self.layout.units_per_block
+    }
+}
+
+fn new_pool(first_lane: u32, lanes: u32, ftl: &FtlSpec, layout: &Layout) -> Pool {
+    Pool {
+        first_lane,
+        lanes,
+        free: FreeBlocks::new(ftl.free_block),
+        open: [VecDeque::new(), VecDeque::new()],
+        opened_before: [0; 2],
+        closed: VecDeque::new(),
+        free_units: layout.units_per_lane() * lanes,
+        next_copy_lane: first_lane,
+        erases_max: 0,
+        wear_victim: None,
+    }
+}

@@ -1,0 +1,168 @@
+//! The state of a translation layer as bytes, so that a preconditioned drive need not be made twice.
+//!
+//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks, wear,
+//! ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under way.
+
+use super::page_map::Frontier;
+use super::pool::OpenGroup;
+use super::{Mapping, PageMap, Stream};
+use crate::flash::Block;
+use std::fmt;
+
+/// Why bytes are not a state of this layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SnapshotError {
+    /// They end too early, or do not end.
+    Length,
+    /// They contradict themselves or the geometry.
+    Content(&'static str),
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length => f.write_str("the snapshot has the wrong length"),
+            Self::Content(what) => write!(f, "the snapshot does not fit this drive: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+impl PageMap {
+    /// The state as bytes (little endian).
+    pub fn snapshot(&self) -> Vec<u8> {
+        assert!((0..self.pools()).all(|pool| !self.is_collecting(pool)), "a snapshot is taken at rest");
+        let mut out = Vec::with_capacity(4 * self.mapping.table().len() + 4 * self.blocks.all_erases().len() + 4096);
+        put_list(&mut out, self.mapping.table());
+        put_list(&mut out, self.blocks.all_erases());
+        out.extend_from_slice(&self.clock.to_le_bytes());
+        for block in (0..self.layout.total_blocks()).map(Block) {
+            out.extend_from_slice(&self.blocks.changed(block).to_le_bytes());
+        }
+        for frontier in self.frontiers.iter().flatten() {
+            out.extend_from_slice(&frontier.block.0.to_le_bytes());
+            out.extend_from_slice(&frontier.row.to_le_bytes());
+            out.extend_from_slice(&frontier.opened.to_le_bytes());
+        }
+        for pool in &self.pools {
+            put_list(&mut out, &pool.free.in_order());
+            put_list(&mut out, &pool.closed.iter().copied().collect::<Vec<_>>());
+            for (open, before) in pool.open.iter().zip(pool.opened_before) {
+                out.extend_from_slice(&before.to_le_bytes());
+                put_list(&mut out, &open.iter().flat_map(|g| [g.index, g.lanes_done]).collect::<Vec<_>>());
+            }
+            for number in [pool.free_units, pool.next_copy_lane, pool.erases_max] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        out
+    }
+
+    /// Takes over a state that [`PageMap::snapshot`] wrote for the same device and settings. `self` is fresh.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let mut from = Reader { bytes };
+        let table = from.list()?;
+        if table.len() != self.mapping.logical() as usize {
+            return Err(SnapshotError::Content("the number of logical pages"));
+        }
+        self.mapping =
+            Mapping::from_table(table, self.layout.total_units()).ok_or(SnapshotError::Content("the mapping"))?;
+        let erases = from.list()?;
+        if erases.len() != self.layout.total_blocks() as usize {
+            return Err(SnapshotError::Content("the number of blocks"));
+        }
+        self.blocks.restore_erases(erases);
+        self.clock = from.u64()?;
+        for block in (0..self.layout.total_blocks()).map(Block) {
+            let changed = from.u64()?;
+            self.blocks.touch(block, changed);
+        }
+        for frontier in self.frontiers.iter_mut().flatten() {
+            *frontier = Frontier { block: Block(from.u32()?), row: from.u32()?, opened: from.u64()? };
+        }
+        for pool in 0..self.pools.len() {
+            self.restore_pool(pool, &mut from)?;
+        }
+        if !from.bytes.is_empty() {
+            return Err(SnapshotError::Length);
+        }
+        self.count_valid_pages();
+        Ok(())
+    }
+
+    fn restore_pool(&mut self, number: usize, from: &mut Reader) -> Result<(), SnapshotError> {
+        let mut candidate = vec![true; self.layout.blocks as usize];
+        let mut not_a_candidate = |index: u32| match candidate.get_mut(index as usize) {
+            Some(entry) => {
+                *entry = false;
+                Ok(())
+            }
+            None => Err(SnapshotError::Content("a block number")),
+        };
+        while self.pools[number].free.pop().is_some() {}
+        let first_lane = self.pools[number].first_lane;
+        for index in from.list()? {
+            not_a_candidate(index)?;
+            let erases = self.blocks.erases(self.layout.block(first_lane, index));
+            self.pools[number].free.push(index, erases);
+        }
+        self.pools[number].closed = from.list()?.into();
+        for stream in [Stream::Host, Stream::Copy] {
+            self.pools[number].opened_before[stream as usize] = from.u64()?;
+            let groups = from.list()?;
+            self.pools[number].open[stream as usize] =
+                groups.chunks_exact(2).map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1] }).collect();
+            groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
+        }
+        let pool = &mut self.pools[number];
+        (pool.free_units, pool.next_copy_lane, pool.erases_max) = (from.u32()?, from.u32()?, from.u32()?);
+        for index in 0..self.layout.blocks {
+            for block in self.group(number as u32, index) {
+                self.blocks.set_candidate(block, candidate[index as usize]);
+            }
+        }
+        Ok(())
+    }
+
+    fn count_valid_pages(&mut self) {
+        for block in (0..self.layout.total_blocks()).map(Block) {
+            let first = self.layout.first_page(block).0;
+            for _ in 0..self.mapping.count_valid(first, first + self.layout.units_per_block) {
+                self.blocks.add_valid(block);
+            }
+        }
+    }
+}
+
+fn put_list(out: &mut Vec<u8>, list: &[u32]) {
+    out.extend_from_slice(&(list.len() as u32).to_le_bytes());
+    list.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], SnapshotError> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>().ok_or(SnapshotError::Length)?;
+        self.bytes = rest;
+        Ok(*head)
+    }
+
+    fn u32(&mut self) -> Result<u32, SnapshotError> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, SnapshotError> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn list(&mut self) -> Result<Vec<u32>, SnapshotError> {
+        let length = self.u32()? as usize;
+        let (head, rest) = self.bytes.split_at_checked(4 * length).ok_or(SnapshotError::Length)?;
+        self.bytes = rest;
+        Ok(head.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
+    }
+}

@@ -1,0 +1,194 @@
+//! The timeless executor: runs the same layer's steps at once, for preconditioning and for the `nogc` baseline.
+
+use super::{PageMap, Step, Stream};
+use crate::flash::{Block, Flash};
+use crate::units::{Lpn, Ppn};
+
+/// Where pages go when they are moved in no time: a flash with its content, or nothing at all.
+pub trait Medium {
+    /// The content of a page.
+    fn load(&self, ppn: Ppn) -> u32;
+    /// Keeps the content of a page.
+    fn store(&mut self, ppn: Ppn, version: u32);
+    /// `block` holds `rows` programmed rows from now on; 0 means that it is erased.
+    fn set_rows(&mut self, block: Block, rows: u32);
+}
+
+/// Preconditioning moves pages without content; the flash takes over the rows at the end.
+#[derive(Clone, Copy, Debug)]
+pub struct NoMedium;
+
+impl Medium for NoMedium {
+    fn load(&self, _: Ppn) -> u32 {
+        0
+    }
+    fn store(&mut self, _: Ppn, _: u32) {}
+    fn set_rows(&mut self, _: Block, _: u32) {}
+}
+
+impl Medium for Flash {
+    fn load(&self, ppn: Ppn) -> u32 {
+        Flash::load(self, ppn)
+    }
+    fn store(&mut self, ppn: Ppn, version: u32) {
+        Flash::store(self, ppn, version);
+    }
+    fn set_rows(&mut self, block: Block, rows: u32) {
+        self.adopt(block, rows);
+    }
+}
+
+/// What an executor did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Map units written for the caller.
+    pub written: u64,
+    /// Map units copied by collections.
+    pub copied: u64,
+    /// Map units left empty at the end of a row.
+    pub padded: u64,
+    /// Blocks erased.
+    pub erased: u64,
+}
+
+impl Work {
+    /// Map units programmed.
+    pub fn programmed(&self) -> u64 {
+        self.written + self.copied + self.padded
+    }
+
+    /// What was done since `earlier`.
+    pub fn since(&self, earlier: &Work) -> Work {
+        Work {
+            written: self.written - earlier.written,
+            copied: self.copied - earlier.copied,
+            padded: self.padded - earlier.padded,
+            erased: self.erased - earlier.erased,
+        }
+    }
+}
+
+/// Writes pages in no time, a row of a lane at a time.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    map: &'a mut PageMap,
+    /// Pages that wait for their lane's row to fill.
+    rows: Vec<Vec<Lpn>>,
+    work: Work,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer to `map`.
+    pub fn new(map: &'a mut PageMap) -> Self {
+        let (lanes, row) = (map.layout().lanes as usize, map.layout().units_per_row as usize);
+        Self { map, rows: vec![Vec::with_capacity(row); lanes], work: Work::default() }
+    }
+
+    /// What was done so far.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// The layer written to.
+    pub fn map(&self) -> &PageMap {
+        self.map
+    }
+
+    /// Writes `lpn` and collects what that makes necessary.
+    #[inline]
+    pub fn write(&mut self, lpn: Lpn) {
+        let lane = self.map.place(lpn, |_| true).expect("validation leaves room for every write");
+        if self.map.layout().units_per_row == 1 {
+            let row = self.open_row(lane);
+            self.map.commit(lpn, row);
+            self.work.written += 1;
+            self.map.row_programmed(row);
+            self.collect(lane);
+            return;
+        }
+        self.rows[lane as usize].push(lpn);
+        if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
+            self.program_row(lane);
+        }
+    }
+
+    /// Programs the rows that are not full, with padding.
+    pub fn finish(&mut self) {
+        for lane in 0..self.rows.len() as u32 {
+            if !self.rows[lane as usize].is_empty() {
+                self.program_row(lane);
+            }
+        }
+    }
+
+    fn program_row(&mut self, lane: u32) {
+        let row = self.open_row(lane);
+        let pages = self.rows[lane as usize].len() as u64;
+        for (slot, lpn) in self.rows[lane as usize].drain(..).enumerate() {
+            self.map.commit(lpn, Ppn(row.0 + slot as u32));
+        }
+        self.work.written += pages;
+        self.work.padded += u64::from(self.map.layout().units_per_row) - pages;
+        self.map.row_programmed(row);
+        self.collect(lane);
+    }
+
+    #[inline]
+    fn open_row(&mut self, lane: u32) -> Ppn {
+        match self.map.open_row(lane, Stream::Host) {
+            Some(row) => row,
+            None => self.make_room(lane),
+        }
+    }
+
+    #[cold]
+    fn make_room(&mut self, lane: u32) -> Ppn {
+        loop {
+            let pool = self.map.pool_of(lane);
+            assert!(
+                self.map.collect_now(pool, &mut NoMedium, &mut self.work),
+                "lane {lane} is full and nothing can be reclaimed"
+            );
+            if let Some(row) = self.map.open_row(lane, Stream::Host) {
+                return row;
+            }
+        }
+    }
+
+    #[inline]
+    fn collect(&mut self, lane: u32) {
+        let pool = self.map.pool_of(lane);
+        while self.map.wants_collection(pool) && self.map.collect_now(pool, &mut NoMedium, &mut self.work) {}
+    }
+}
+
+impl PageMap {
+    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be gained.
+    pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
+        if !self.start_collection(pool, true) {
+            return false;
+        }
+        for lane in self.lanes_of(pool) {
+            loop {
+                match self.step(lane) {
+                    Step::Read { .. } => self.read_done(lane, |page| medium.load(page)),
+                    Step::Program { lane: to, units } => {
+                        let row = self.open_row(to, Stream::Copy).expect("the reserve holds a victim's copies");
+                        work.copied += u64::from(units);
+                        work.padded += u64::from(self.layout().units_per_row - units);
+                        medium.set_rows(self.layout().block_of(row), self.layout().row_of(row) + 1);
+                        self.copied(lane, row, |page, version| medium.store(page, version));
+                    }
+                    Step::Copied => break,
+                }
+            }
+            self.lane_copied(lane);
+        }
+        for lane in self.lanes_of(pool) {
+            work.erased += 1;
+            medium.set_rows(self.victim_block(lane), 0);
+            self.erased(lane);
+        }
+        true
+    }
+}

@@ -1,0 +1,107 @@
+//! The choice of a victim: one file a policy, each a function of what the pool's blocks show.
+//!
+//! Contract of every policy: it returns a candidate (closed, not being reclaimed) or `None`; it changes nothing but its
+//! own random stream; ties go to the lowest block number, so a choice never depends on the machine.
+
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+mod windowed_greedy;
+
+use super::{Blocks, GcSpec, Pool, Victim};
+use crate::flash::{Block, Layout};
+use crate::sim::Rng;
+
+/// A pool's blocks as the policies see them.
+pub struct Candidates<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) blocks: &'a Blocks,
+    pub(super) pool: &'a Pool,
+    /// Map units programmed since the start: the clock of ages.
+    pub(super) clock: u64,
+}
+
+impl Candidates<'_> {
+    /// Group blocks in the pool.
+    pub fn count(&self) -> u32 {
+        self.layout.blocks
+    }
+
+    /// Map units in a group block.
+    pub fn units(&self) -> u32 {
+        self.layout.units_per_block * self.pool.lanes
+    }
+
+    /// Valid pages of group block `index`, or `None` when it is no candidate.
+    pub fn valid(&self, index: u32) -> Option<u32> {
+        let first = self.layout.block(self.pool.first_lane, index);
+        if !self.blocks.is_candidate(first) {
+            return None;
+        }
+        Some((0..self.pool.lanes).map(|lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks))).sum())
+    }
+
+    /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
+    pub fn counters(&self) -> Option<&[u16]> {
+        let first = self.layout.block(self.pool.first_lane, 0);
+        (self.pool.lanes == 1).then(|| self.blocks.candidates(first, self.layout.blocks))
+    }
+
+    /// Units programmed anywhere in the drive since group block `index` last changed.
+    pub fn age(&self, index: u32) -> u64 {
+        let first = self.layout.block(self.pool.first_lane, index);
+        let changed = (0..self.pool.lanes).map(|lane| self.blocks.changed(Block(first.0 + lane * self.layout.blocks)));
+        self.clock - changed.max().unwrap_or(0)
+    }
+
+    /// Closed group blocks, the one closed first in front.
+    pub fn in_closing_order(&self) -> impl Iterator<Item = u32> {
+        self.pool.closed.iter().copied()
+    }
+}
+
+/// A victim policy with its parameters and its random stream.
+#[derive(Clone, Debug)]
+pub struct VictimPolicy {
+    kind: Victim,
+    window: u32,
+    choices: u32,
+    rng: Rng,
+}
+
+impl VictimPolicy {
+    /// The policy that `spec` names.
+    pub fn new(spec: &GcSpec, seed: u64) -> Self {
+        Self { kind: spec.victim, window: spec.window, choices: spec.choices, rng: Rng::stream(seed, "victim") }
+    }
+
+    /// True when the policy looks at the age of blocks.
+    pub fn needs_ages(kind: Victim) -> bool {
+        kind == Victim::CostBenefit
+    }
+
+    /// True when the policy looks at the order in which blocks were closed.
+    pub fn needs_order(kind: Victim) -> bool {
+        matches!(kind, Victim::Fifo | Victim::WindowedGreedy)
+    }
+
+    /// The group block to reclaim; `None` when nothing would be gained.
+    pub fn choose(&mut self, candidates: &Candidates) -> Option<u32> {
+        let choice = match self.kind {
+            Victim::Greedy => greedy::choose(candidates),
+            Victim::CostBenefit => cost_benefit::choose(candidates),
+            Victim::Fifo => fifo::choose(candidates),
+            Victim::WindowedGreedy => windowed_greedy::choose(candidates, self.window),
+            Victim::DChoices => d_choices::choose(candidates, self.choices, &mut self.rng),
+            Victim::Random => random::choose(candidates, &mut self.rng),
+        };
+        // A policy that does not look at validity may name a full block; then the best one shows whether anything can be gained.
+        match choice {
+            Some(index) if candidates.valid(index) == Some(candidates.units()) => greedy::choose(candidates),
+            choice => choice,
+        }
+        .filter(|index| candidates.valid(*index) < Some(candidates.units()))
+    }
+}
