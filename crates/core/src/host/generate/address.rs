@@ -1,7 +1,8 @@
 //! Where a request lies: random, sequential, Zipf or hot and cold.
 //!
-//! `zipf` and `hot-cold` choose a granule: a slot of the smallest block size (so of `align`, or else of that size itself). A larger
-//! request takes the slot of its own that holds the granule's start, or the nearest one inside the range.
+//! `zipf` and `hot-cold` choose a granule: a slot of the smallest block size (so of `align`, or else of that size
+//! itself). A larger request takes the slot of its own that holds the granule's start, or the nearest one inside the
+//! range.
 
 use super::error::{GenerateError, Job};
 use super::scatter::Scatter;
@@ -85,7 +86,8 @@ fn hot_granules(job: Job, granules: u64) -> Result<u64, GenerateError> {
     Ok(hot)
 }
 
-/// The first sector of the request of size `fit` that holds the start of the granule `index`, or is the nearest in the range.
+/// The first sector of the request of size `fit` that holds the start of the granule `index`, or is the nearest in
+/// the range.
 #[inline]
 fn holding(granule: Fit, index: u64, fit: Fit) -> u64 {
     let slot = granule.first + index;

@@ -18,7 +18,8 @@ impl AliasTable {
     pub(super) fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         debug_assert!(total > 0.0 && total.is_finite(), "weights sum to {total}");
-        // The height of a choice: its probability in units of a column. Each step fills one low column to the brim from a high one.
+        // The height of a choice: its probability in units of a column. Each step fills one low column to the brim
+        // from a high one.
         let mut heights: Vec<f64> = weights.iter().map(|weight| weight / total * weights.len() as f64).collect();
         let (mut low, mut high): (Vec<usize>, Vec<usize>) = (0..heights.len()).partition(|&i| heights[i] < 1.0);
         let full = |own: usize| Column { threshold: u64::MAX, alias: own as u32 };
@@ -36,7 +37,8 @@ impl AliasTable {
         Self { columns }
     }
 
-    /// The choice that 64 random bits make: their high part picks the column, what is left falls below or above its threshold.
+    /// The choice that 64 random bits make: their high part picks the column, what is left falls below or above its
+    /// threshold.
     #[inline]
     pub(super) fn pick(&self, random: u64) -> usize {
         let product = u128::from(random) * self.columns.len() as u128;

@@ -1,8 +1,9 @@
 //! A bijection on 0..n that looks random: frequent ranks and hot granules are spread over the range, without a table.
 //!
-//! Rounds of "xor with the own upper half, multiply by an odd number", each a bijection on b-bit numbers, make up the whole; b is
-//! the least with 2^b >= n. A result beyond n is put in again ("cycle walking": Black and Rogaway 2002), which keeps it a
-//! bijection; as 2^b < 2 n, that happens less than once a call on average, and never where n is a power of two.
+//! Rounds of "xor with the own upper half, multiply by an odd number", each a bijection on b-bit numbers, make up the
+//! whole; b is the least with 2^b >= n. A result beyond n is put in again ("cycle walking": Black and Rogaway 2002),
+//! which keeps it a bijection; as 2^b < 2 n, that happens less than once a call on average, and never where n is a
+//! power of two.
 
 use crate::sim::Rng;
 

@@ -246,7 +246,8 @@ proptest! {
             let sectors = u64::from(request.sectors);
             let unit = if spec.align.get() == 0 { sectors } else { sectors_of(spec.align) };
             prop_assert!(request.lba.0.is_multiple_of(unit), "{:?} is not at a multiple of {}", request, unit);
-            prop_assert!(start <= request.lba.0 && request.lba.0 + sectors <= end, "{:?} in {}..{}", request, start, end);
+            let inside = start <= request.lba.0 && request.lba.0 + sectors <= end;
+            prop_assert!(inside, "{:?} in {}..{}", request, start, end);
         }
         prop_assert_eq!(count, spec.requests);
     }

@@ -1,10 +1,11 @@
 //! Exact Zipf over n ranks: rank r (from 1) with a probability proportional to r^-theta, for any theta above 0.
 //!
-//! Ranks lie in log-linear buckets: single up to 64, then 32 to an octave. A bucket is picked by an alias table as if all its
-//! ranks were as likely as its first; a rank of it is then kept with the probability that is true of it, (r / first)^-theta, or
-//! the whole draw is repeated (about 1 in 60 at theta = 1). So the result is exact though no sum over n ranks is ever made:
-//! 2^26 ranks are about 700 buckets. Where the curve r^-theta lies above its tangent and below its chord, the two decide
-//! without raising to a power ("squeeze"; Devroye 1986, II.3.6).
+//! Ranks lie in log-linear buckets: single up to 64, then 32 to an octave. A bucket is picked by an alias table as if
+//! all its ranks were as likely as its first. A rank of it is then kept with the probability that is true of it,
+//! `(r / first)^-theta`, or the whole draw is repeated (about 1 in 100 at theta = 1). So the result is exact though no
+//! sum over n ranks is ever made: 2^26 ranks are about 700 buckets. The curve `r^-theta` lies above its tangent and
+//! below its chord, and all but a few draws are decided by these two without raising to a power ("squeeze"; Devroye
+//! 1986, II.3.6).
 
 use super::alias::AliasTable;
 use crate::sim::Rng;
@@ -89,7 +90,8 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    /// Draws and holds the counts of groups of ranks against the exact sums: chi-square, in standard deviations from its mean.
+    /// Draws and holds the counts of groups of ranks against the exact sums: chi-square, in standard deviations from
+    /// its mean.
     fn chi_square_deviation(ranks: u64, theta: f64, draws: u32, group: impl Fn(u64) -> usize) -> f64 {
         let groups = group(ranks - 1) + 1;
         let (mut shares, mut counts) = (vec![0.0; groups], vec![0u32; groups]);
