@@ -1,4 +1,5 @@
 //! Host.
+pub mod generate;
 mod request;
 mod spec;
 pub use request::{Request, RequestSource};

@@ -1,6 +1,7 @@
-//! The machinery of a deterministic simulation: timers, random streams, and the small tools of a hot path.
+//! The machinery of a deterministic simulation: timers, random streams, mathematics, and the small tools of a hot path.
 
 mod divide;
+pub mod math;
 mod prefetch;
 mod rng;
 mod slab;

@@ -1,0 +1,162 @@
+//! Generated requests: what a job asks for when it replays no trace.
+//!
+//! ```text
+//! arrival ─ when      mix (here) ─ read, write, trim, flush      sizes ─ how large      address ─ where
+//!                                            zipf over alias, scatter: what address draws from
+//! ```
+//!
+//! Each concern draws from a random stream of its own, and as often for a read as for a write: two jobs that differ
+//! in their read mix only ask for the same addresses at the same times (common random numbers). Nothing is allocated
+//! after construction.
+//!
+//! What it doesn't do: it keeps no closed loop going (the driver does, with `queue_depth`, `think` and `time`), and
+//! it does not know what was written before: a read may ask for a sector that never was.
+
+mod address;
+mod alias;
+mod arrival;
+mod error;
+mod scatter;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod zipf;
+
+pub use error::GenerateError;
+
+use crate::drive::Op;
+use crate::host::{JobSpec, Request, RequestSource};
+use crate::sim::Rng;
+use crate::units::Lba;
+use address::Addresses;
+use arrival::Arrivals;
+use error::Job;
+use sizes::{Range, Sizes};
+
+/// The requests of one job, drawn as they are asked for.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// Requests still to come, flushes included; `u64::MAX` where only time bounds the job.
+    left: u64,
+    arrivals: Arrivals,
+    mix: Mix,
+    sizes: Sizes,
+    addresses: Addresses,
+}
+
+impl Generator {
+    /// The generator of job number `job` of a workload, for a device of `capacity` sectors, under the run's root seed.
+    ///
+    /// The job's range is clipped to the device. Any other setting that cannot be honoured is an error; those of a
+    /// pattern or an arrival that the job does not use are not looked at.
+    pub fn new(spec: &JobSpec, capacity: u64, root: u64, job: usize) -> Result<Self, GenerateError> {
+        let job = Job { spec, index: job, capacity };
+        if let Some(trace) = &spec.trace {
+            return Err(job.error("trace", &trace.file, "absent in a job that generates its requests"));
+        }
+        if spec.requests == 0 && spec.time.is_zero() {
+            return Err(job.error("requests", 0, "above 0 where `time` is 0s: the job has no end"));
+        }
+        let range = Range::new(job)?;
+        let sizes = Sizes::new(job, range, stream(root, job.index, "size"))?;
+        let addresses = Addresses::new(job, range, sizes.smallest(), root)?;
+        let left = if spec.requests == 0 { u64::MAX } else { spec.requests };
+        Ok(Self { left, arrivals: Arrivals::new(job, root)?, mix: Mix::new(job, root)?, sizes, addresses })
+    }
+}
+
+impl RequestSource for Generator {
+    #[inline]
+    fn next_request(&mut self) -> Option<Request> {
+        if self.left == 0 {
+            return None;
+        }
+        let Some(at) = self.arrivals.draw() else {
+            self.left = 0;
+            return None;
+        };
+        self.left -= 1;
+        let (op, fua) = self.mix.draw();
+        if op == Op::Flush {
+            return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false });
+        }
+        let fit = self.sizes.draw(op == Op::Read);
+        Some(Request { at, op, lba: self.addresses.draw(fit), sectors: fit.sectors, fua })
+    }
+}
+
+/// What the requests do.
+#[derive(Clone, Debug)]
+struct Mix {
+    reads: Chance,
+    trims: Chance,
+    fua: Chance,
+    flush_every: u32,
+    writes_since_flush: u32,
+    ops: Rng,
+    fuas: Rng,
+}
+
+impl Mix {
+    fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
+        let spec = job.spec;
+        let reads = job.percent("read_percent", spec.read_percent)?;
+        let trims = job.percent("trim_percent", spec.trim_percent)?;
+        // A millionth of a percent for the rounding of decimals such as 99.9 and 0.1.
+        if reads + trims > 100.0 + 1e-6 {
+            let allowed = format!("at most what read_percent = {reads} leaves of 100");
+            return Err(job.error("trim_percent", trims, allowed));
+        }
+        Ok(Self {
+            reads: Chance::new(reads),
+            trims: Chance::new(trims),
+            fua: Chance::new(job.percent("fua_percent", spec.fua_percent)?),
+            flush_every: spec.flush_every,
+            writes_since_flush: 0,
+            ops: stream(root, job.index, "op"),
+            fuas: stream(root, job.index, "fua"),
+        })
+    }
+
+    /// The next operation, and whether it carries FUA.
+    #[inline]
+    fn draw(&mut self) -> (Op, bool) {
+        if self.flush_every > 0 && self.writes_since_flush == self.flush_every {
+            self.writes_since_flush = 0;
+            return (Op::Flush, false);
+        }
+        let random = self.ops.next_u64();
+        // Drawn for every request, so that the read mix does not shift it.
+        let fua = self.fua.holds(self.fuas.next_u64());
+        // One number decides: its low end reads, its high end trims, what lies between writes.
+        if self.reads.holds(random) {
+            (Op::Read, false)
+        } else if self.trims.holds(!random) {
+            (Op::Trim, false)
+        } else {
+            self.writes_since_flush += u32::from(self.flush_every > 0);
+            (Op::Write, fua)
+        }
+    }
+}
+
+/// A probability in units of 2^-53, so that 0 % is never and 100 % is always.
+#[derive(Clone, Copy, Debug)]
+struct Chance(u64);
+
+impl Chance {
+    fn new(percent: f64) -> Self {
+        Self((percent / 100.0 * (1u64 << 53) as f64 + 0.5).floor() as u64)
+    }
+
+    /// Does it happen, given 64 random bits?
+    #[inline]
+    fn holds(self, random: u64) -> bool {
+        (random >> 11) < self.0
+    }
+}
+
+/// The random stream of one concern of a job.
+fn stream(root: u64, job: usize, concern: &str) -> Rng {
+    Rng::stream(root, &format!("workload/{job}/{concern}"))
+}
