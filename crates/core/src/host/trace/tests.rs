@@ -1,0 +1,1 @@
+//! Readers, sniffer and errors by hand-made fixtures.
