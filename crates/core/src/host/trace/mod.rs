@@ -17,7 +17,8 @@
 //! The core does no file I/O: whoever drives it gives an [`Opener`] that can open the stream again for each pass. A
 //! trace is surveyed once, whole, before it is played; so a malformed line is an error before the run, not in it.
 //!
-//! What this does not do: sort records that are far out of order (times that go back are clamped and counted), match
+//! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it a time that goes
+//! back is clamped and counted), match
 //! completions to issues, choose devices out of a trace, or replay a trace's own latencies.
 
 pub mod ascii;
@@ -27,6 +28,7 @@ mod error;
 mod lines;
 pub mod msr;
 mod reader;
+mod reorder;
 pub mod sniff;
 mod source;
 mod summary;

@@ -2,6 +2,7 @@
 
 use super::error::shorten;
 use super::lines::{Lines, is_binary};
+use super::reorder::{Pending, Reorder};
 use super::{Entry, Line, MAX_DEVICES, Place, Record, Stream, Tally, TraceError, ascii, blkparse, msr};
 use super::{TimeUnit, TraceFormat, format_name, nanoseconds_per_tick};
 use crate::units::{Duration, Lba};
@@ -10,8 +11,8 @@ use std::sync::Arc;
 
 /// Reads a trace record by record, in constant memory.
 ///
-/// Records come in the file's order, which is nearly that of time; a time that goes back is clamped to the one before
-/// it and counted, so that [`Record::at`] never decreases.
+/// Records come in the order of time: what is a little out of order is sorted within a window, and a time that still
+/// goes back is clamped to the one before it and counted, so that [`Record::at`] never decreases.
 pub struct TraceReader {
     file: Arc<str>,
     format: TraceFormat,
@@ -20,7 +21,15 @@ pub struct TraceReader {
     devices: Devices,
     clock: Clock,
     counts: ReadCounts,
+    reorder: Reorder,
+    /// The file is read to its end; the window may still hold records.
+    ended: bool,
+    /// The line of the record last returned.
+    line: u64,
 }
+
+/// What to expect of a line whose device is one too many.
+const TOO_MANY_DEVICES: &str = "of a trace of at most 65536 devices (is the format right?)";
 
 /// What a reader met besides records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,18 +50,43 @@ impl TraceReader {
             devices: Devices::default(),
             clock: Clock { tick: nanoseconds_per_tick(format), first: None, last: 0, at: Duration::ZERO },
             counts: ReadCounts::default(),
+            reorder: Reorder::default(),
+            ended: false,
+            line: 0,
         }
     }
 
     /// The next record, or `None` at the end of the file. After an error the reader is of no more use.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        while !self.ended && !self.reorder.is_full() {
+            match self.read()? {
+                Some(pending) => self.reorder.push(pending),
+                None => self.ended = true,
+            }
+        }
+        let Some(pending) = self.reorder.pop() else {
+            return Ok(None);
+        };
+        self.line = pending.line;
+        let Some((at, clamped)) = self.clock.read(pending.ticks) else {
+            let (place, text) = (self.place(), pending.ticks.to_string());
+            return Err(TraceError::Line { place, text, expected: "a time within 584 years of the trace's first" });
+        };
+        if clamped {
+            self.counts.altered.add("time went back: clamped to the one before");
+        }
+        Ok(Some(Record { at, ..pending.record }))
+    }
+
+    /// The next request of the file, in the file's order.
+    fn read(&mut self) -> Result<Option<Pending>, TraceError> {
         loop {
-            let number = self.lines.number;
+            let before = self.lines.number;
             let line = match self.lines.next() {
                 Ok(Some(line)) => line,
                 Ok(None) => return Ok(None),
                 Err(error) => {
-                    let place = Place { file: self.file.clone(), line: number };
+                    let place = Place { file: self.file.clone(), line: before };
                     return Err(TraceError::Read { place, reason: error.to_string() });
                 }
             };
@@ -62,46 +96,45 @@ impl TraceReader {
                 TraceFormat::Mqsim | TraceFormat::Ssdsim => ascii::parse(line.text, self.unit),
                 TraceFormat::Blkparse => blkparse::parse(line.text),
             };
-            let why = match parsed {
+            match parsed {
                 Some(Line::Request(entry)) => {
-                    match record(&entry, &mut self.devices, &mut self.clock, &mut self.counts) {
-                        Ok(record) => return Ok(Some(record)),
-                        Err(expected) => Some(expected),
+                    if let Some(record) = self.devices.record(&entry, nanoseconds_per_tick(self.format)) {
+                        if let Some(reason) = entry.altered {
+                            self.counts.altered.add(reason);
+                        }
+                        return Ok(Some(Pending { ticks: entry.ticks, line: before + 1, record }));
                     }
+                    let text = line.text.to_vec();
+                    return Err(self.malformed(&text, true, Some(TOO_MANY_DEVICES)));
                 }
-                Some(Line::Drop(reason)) => {
-                    self.counts.dropped.add(reason);
-                    continue;
-                }
+                Some(Line::Drop(reason)) => self.counts.dropped.add(reason),
                 // A wrong guess of the format must not swallow a binary file as "text that is no event".
-                Some(Line::Skip(reason)) if !is_binary(line.text) => {
-                    self.counts.skipped_lines.add(reason);
-                    continue;
-                }
-                Some(Line::Skip(_)) => None,
-                None if line.text.trim_ascii().is_empty() => {
-                    self.counts.skipped_lines.add("blank line");
-                    continue;
-                }
-                None if self.format == TraceFormat::Msr && msr::is_header(line.text) => {
+                Some(Line::Skip(reason)) if !is_binary(line.text) => self.counts.skipped_lines.add(reason),
+                None if line.text.trim_ascii().is_empty() => self.counts.skipped_lines.add("blank line"),
+                None if self.format == TraceFormat::Msr && before == 0 && msr::is_header(line.text) => {
                     self.counts.skipped_lines.add("header line");
-                    continue;
                 }
-                None => None,
-            };
-            let (text, ended) = (line.text.to_vec(), line.ended || line.too_long);
-            return Err(self.malformed(&text, ended, why));
+                Some(Line::Skip(_)) | None => {
+                    let (text, ended) = (line.text.to_vec(), line.ended || line.too_long);
+                    return Err(self.malformed(&text, ended, None));
+                }
+            }
         }
     }
 
-    /// The number of the line last read, from 1.
+    /// The number of the line of the record last returned, from 1.
     pub fn line(&self) -> u64 {
-        self.lines.number
+        self.line
     }
 
-    /// The line last read.
+    /// The line of the record last returned.
     pub(super) fn place(&self) -> Place {
-        Place { file: self.file.clone(), line: self.lines.number }
+        Place { file: self.file.clone(), line: self.line }
+    }
+
+    /// Records that the file holds out of time order and that were put in order, so far.
+    pub fn reordered(&self) -> u64 {
+        self.reorder.moved
     }
 
     /// The names of the devices met so far; a record's `device` is a place in this list.
@@ -120,7 +153,8 @@ impl TraceReader {
 
     #[cold]
     fn malformed(&self, line: &[u8], ended: bool, why: Option<&'static str>) -> TraceError {
-        let (place, text) = (self.place(), shorten(line));
+        let place = Place { file: self.file.clone(), line: self.lines.number };
+        let text = shorten(line);
         let expected = why.unwrap_or(match self.format {
             TraceFormat::Msr => msr::EXPECTED,
             TraceFormat::Mqsim | TraceFormat::Ssdsim => ascii::EXPECTED,
@@ -138,25 +172,6 @@ impl std::fmt::Debug for TraceReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "TraceReader({} as {}, at line {})", self.file, format_name(self.format), self.lines.number)
     }
-}
-
-/// An entry with its device numbered and its time counted from the first record, or what is wrong with it.
-fn record(
-    entry: &Entry<'_>,
-    devices: &mut Devices,
-    clock: &mut Clock,
-    counts: &mut ReadCounts,
-) -> Result<Record, &'static str> {
-    let device = devices.number(entry.device).ok_or("in a trace of at most 65536 devices (is the format right?)")?;
-    let (at, clamped) = clock.read(entry.ticks).ok_or("within 584 years of the trace's first record")?;
-    if clamped {
-        counts.altered.add("time went back: clamped to the one before");
-    }
-    if let Some(reason) = entry.altered {
-        counts.altered.add(reason);
-    }
-    let latency = entry.latency.map(|ticks| Duration::from_ns(ticks.saturating_mul(clock.tick)));
-    Ok(Record { at, op: entry.op, lba: Lba(entry.lba), sectors: entry.sectors, fua: entry.fua, device, latency })
 }
 
 /// Counts times from the first record.
@@ -196,6 +211,19 @@ struct Devices {
 }
 
 impl Devices {
+    /// The entry as a record of a numbered device, its time still open; `None` if there are too many devices.
+    fn record(&mut self, entry: &Entry<'_>, tick: u64) -> Option<Record> {
+        Some(Record {
+            at: Duration::ZERO,
+            op: entry.op,
+            lba: Lba(entry.lba),
+            sectors: entry.sectors,
+            fua: entry.fua,
+            device: self.number(entry.device)?,
+            latency: entry.latency.map(|ticks| Duration::from_ns(ticks.saturating_mul(tick))),
+        })
+    }
+
     fn number(&mut self, name: &[u8]) -> Option<u32> {
         if !self.names.is_empty() && *self.last_name == *name {
             return Some(self.last);

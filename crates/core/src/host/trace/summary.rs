@@ -93,6 +93,8 @@ pub struct TraceSummary {
     pub max_lba: Option<u64>,
     /// Sectors that a device needs to hold the trace as it is, all of the trace's devices one after the other.
     pub address_space_sectors: u64,
+    /// Requests that the file holds out of time order and that were put in order.
+    pub reordered: u64,
     /// Requests not played, by reason.
     pub dropped: Tally,
     /// Requests played otherwise than stated, by reason.
@@ -137,6 +139,7 @@ impl TraceSummary {
             min_lba: None,
             max_lba: None,
             address_space_sectors: 0,
+            reordered: 0,
             dropped: Tally::default(),
             altered: Tally::default(),
             skipped_lines: Tally::default(),
@@ -208,6 +211,9 @@ impl fmt::Display for TraceSummary {
         match self.devices.len() {
             0 | 1 => {}
             many => writeln!(f, "devices     {many}, their address spaces laid one after the other")?,
+        }
+        if self.reordered > 0 {
+            writeln!(f, "reordered   {} requests that the file holds out of time order", self.reordered)?;
         }
         let tallies = [("dropped", &self.dropped), ("altered", &self.altered), ("skipped", &self.skipped_lines)];
         for (name, tally) in tallies.into_iter().filter(|(_, tally)| !tally.is_empty()) {

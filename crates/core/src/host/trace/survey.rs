@@ -42,6 +42,7 @@ pub(super) fn measure(
         }
     }
     (summary.first_time, summary.last_time) = reader.ends();
+    summary.reordered = reader.reordered();
     let counts = reader.counts().clone();
     (summary.dropped, summary.altered, summary.skipped_lines) = (counts.dropped, counts.altered, counts.skipped_lines);
     if summary.requests == 0 {
