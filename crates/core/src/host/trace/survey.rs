@@ -59,7 +59,9 @@ fn lay_out(summary: &mut TraceSummary, names: &[String]) {
     for (device, name) in summary.devices.iter_mut().zip(names) {
         device.name.clone_from(name);
         device.base_lba = base;
-        summary.address_space_sectors = base + device.end_lba;
+        if device.end_lba > 0 {
+            summary.address_space_sectors = base + device.end_lba;
+        }
         base += device.end_lba.next_multiple_of(GRAIN);
     }
 }

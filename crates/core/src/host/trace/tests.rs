@@ -1,1 +1,0 @@
-//! Readers, sniffer and errors by hand-made fixtures.
