@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("usage: trace_rate FILE [PASSES]")?;
     let passes: u32 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let sniffed = sniff::sniff(&file, None, None, &mut opener(&file))?;
+    let sniffed = sniff::sniff(&file, None, None, &mut opener(&file)).map_err(|error| error.to_string())?;
     println!("{sniffed}");
     for _ in 0..passes {
         let start = Instant::now();

@@ -55,12 +55,22 @@ fn open(path: &Path) -> io::Result<Stream> {
     if std::fs::metadata(path)?.is_dir() {
         return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
     }
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other(
+            "it is a pipe or a device; a trace is read more than once, so save it to a file first",
+        ));
+    }
     let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
     Ok(match container(file.fill_buf()?) {
         Container::Plain => Box::new(file),
         // Members, frames and streams may follow one another in one file: logs are appended and rotated so.
         Container::Gzip => buffered(flate2::bufread::MultiGzDecoder::new(file)),
-        Container::Zstd => buffered(zstd::Decoder::with_buffer(file)?),
+        Container::Zstd => {
+            let mut decoder = zstd::Decoder::with_buffer(file)?;
+            // Archives of large traces are made with `--long`; the decoder refuses them unless told.
+            decoder.window_log_max(31)?;
+            buffered(decoder)
+        }
         Container::Xz => buffered(liblzma::bufread::XzDecoder::new_multi_decoder(file)),
         Container::Bzip2 => buffered(bzip2::bufread::MultiBzDecoder::new(file)),
     })

@@ -1,5 +1,6 @@
 //! The readers against real traces, whose statistics were computed independently of this program (reference/traces.md,
-//! section 2). The traces cannot be redistributed: where their folder (beside the repository, or named by MANX_TRACES) is absent, these tests say so and pass.
+//! section 2). The traces cannot be redistributed: where their folder (beside the repository, or named by MANX_TRACES)
+//! is absent, these tests say so and pass.
 
 use manx_core::host::trace::{TraceError, TraceSummary};
 use manx_core::host::{Remap, RequestSource, TimeUnit, TraceFormat, TraceSpec};

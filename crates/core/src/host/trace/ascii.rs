@@ -10,8 +10,9 @@ use super::{Entry, Line, MAX_SECTOR, TimeUnit, unit_ns};
 use crate::drive::Op;
 
 /// What a line must be.
-pub const EXPECTED: &str = "an MQSim/SSDsim line: `time device sector sectors type`, in whole numbers, type 1 for a read and 0 for \
-     a write, sectors below 2^47; a time with a fraction needs a time unit coarser than ns that makes it whole nanoseconds";
+pub const EXPECTED: &str = "an MQSim/SSDsim line: `time device sector sectors type`, in whole numbers, \
+     type 1 for a read and 0 for a write, sectors below 2^47; \
+     a time with a fraction needs a time unit coarser than ns that makes it whole nanoseconds";
 
 /// The columns of a line, before the time has a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,7 @@ fn nanoseconds(time: u64, fraction: &[u8], unit: u64) -> Option<u64> {
     let mut place = unit;
     for digit in fraction {
         let value = u64::from(digit - b'0');
-        if value != 0 && place % 10 != 0 {
+        if value != 0 && !place.is_multiple_of(10) {
             return None;
         }
         place /= 10;

@@ -11,8 +11,11 @@ use super::{Entry, Line, MAX_SECTOR};
 use crate::drive::Op;
 
 /// What a line must be.
-pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors \
-     [process]` with the sector below 2^47";
+pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs \
+     sector + sectors [process]` with the sector below 2^47";
+
+/// A line that is no event, such as those of the summary at the end.
+pub const NO_EVENT: &str = "text that is no event (summary)";
 
 /// The action that is replayed: issued to the device.
 pub const ACTION: &[u8] = b"D";
@@ -28,7 +31,7 @@ pub fn parse(line: &[u8]) -> Option<Line<'_>> {
     let mut rest = line;
     let device = word(&mut rest);
     if !is_device(device) {
-        return Some(Line::Skip("text that is no event (summary)"));
+        return Some(Line::Skip(NO_EVENT));
     }
     whole(word(&mut rest))?; // cpu
     whole(word(&mut rest))?; // sequence
@@ -106,7 +109,8 @@ fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -
     }
 }
 
-/// The rwbs column: `[F]` preflush, one of R W D F N, then `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier, `E` erase.
+/// The rwbs column: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier,
+/// `E` erase.
 struct Flags {
     preflush: bool,
     op: Op,

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace. Every error ends the reading: none is survivable, so that no run is played from half a file.
+//! What can be wrong with a trace. Every error ends the reading, so that no run is played from half a file.
 
 use super::{TraceFormat, format_name};
 use std::fmt;
@@ -150,7 +150,8 @@ impl fmt::Display for TraceError {
             Self::Empty { file } => write!(f, "{file}: the trace is empty"),
             Self::GitLfsPointer { file } => write!(
                 f,
-                "{file}: this is a git LFS pointer, not the trace it stands for; fetch the file itself with `git lfs pull`"
+                "{file}: this is a git LFS pointer, not the trace it stands for; \
+                 fetch the file itself with `git lfs pull`"
             ),
             Self::UnknownFormat { file, text } => write!(
                 f,
@@ -168,12 +169,14 @@ impl fmt::Display for TraceError {
             ),
             Self::UnitIsStated { file, format } => write!(
                 f,
-                "{file}: the times of {} have a fixed unit; remove `--time-unit` (to replay faster or slower use time_scale)",
+                "{file}: the times of {} have a fixed unit; remove `--time-unit` \
+                 (to replay faster or slower use time_scale)",
                 format_name(*format)
             ),
             Self::Beyond { place, lba, sectors, capacity } => write!(
                 f,
-                "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, which has {capacity} sectors; \
+                "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, \
+                 which has {capacity} sectors; \
                  choose a larger device or fit the addresses with `--remap modulo|dense|scale`"
             ),
             Self::Setting { file, key, value, allowed } => {

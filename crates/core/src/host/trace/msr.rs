@@ -10,8 +10,8 @@ use crate::drive::Op;
 use crate::units::SECTOR;
 
 /// What a line must be.
-pub const EXPECTED: &str = "an MSR line: `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,response ticks`, \
-     in whole numbers (a spreadsheet may have rounded them), offsets below 64 PiB, sizes below 2 TiB";
+pub const EXPECTED: &str = "an MSR line: `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
+     response ticks`, in whole numbers (a spreadsheet may have rounded them), offsets below 64 PiB, sizes below 2 TiB";
 
 /// A request whose bytes do not start or end on a sector.
 pub const WIDENED: &str = "not on 512-byte sectors: widened to whole ones";

@@ -108,8 +108,10 @@ impl TraceReader {
                     return Err(self.malformed(&text, true, Some(TOO_MANY_DEVICES)));
                 }
                 Some(Line::Drop(reason)) => self.counts.dropped.add(reason),
-                // A wrong guess of the format must not swallow a binary file as "text that is no event".
-                Some(Line::Skip(reason)) if !is_binary(line.text) => self.counts.skipped_lines.add(reason),
+                // A wrong guess of the format must not swallow a binary file as text that is no event.
+                Some(Line::Skip(reason)) if reason != blkparse::NO_EVENT || !is_binary(line.text) => {
+                    self.counts.skipped_lines.add(reason)
+                }
                 None if line.text.trim_ascii().is_empty() => self.counts.skipped_lines.add("blank line"),
                 None if self.format == TraceFormat::Msr && before == 0 && msr::is_header(line.text) => {
                     self.counts.skipped_lines.add("header line");

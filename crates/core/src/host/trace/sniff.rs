@@ -99,7 +99,7 @@ fn recognise(file: &Arc<str>, lines: &[&[u8]]) -> Result<(TraceFormat, String), 
         return Ok((format, format!("{read} of the first {all} lines are {}", shape(format))));
     }
     // In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
-    let events = count(&|line| matches!(blkparse::parse(line), Some(Line::Skip(kind)) if !kind.starts_with("text")));
+    let events = count(&|line| matches!(blkparse::parse(line), Some(Line::Skip(kind)) if kind != blkparse::NO_EVENT));
     let issued = counts[2].1;
     if (events + issued) * 2 > all {
         let why =
@@ -126,16 +126,19 @@ struct Pace {
     span: u64,
     /// Some time has a decimal fraction.
     has_fraction: bool,
+    /// Every address and size is a multiple of 512.
+    looks_like_bytes: bool,
 }
 
 impl Pace {
     fn of(lines: &[&[u8]]) -> Self {
-        let mut pace = Pace { requests: 0, bytes: 0, devices: 0, span: 0, has_fraction: false };
+        let mut pace = Pace { requests: 0, bytes: 0, devices: 0, span: 0, has_fraction: false, looks_like_bytes: true };
         let (mut first, mut last) = (u64::MAX, 0);
         let mut devices = std::collections::BTreeSet::new();
         for columns in lines.iter().filter_map(|line| ascii::columns(line)) {
             pace.requests += 1;
             pace.bytes = pace.bytes.saturating_add(columns.sectors.saturating_mul(SECTOR));
+            pace.looks_like_bytes &= (columns.lba | columns.sectors).is_multiple_of(512);
             pace.has_fraction |= !columns.fraction.is_empty();
             (first, last) = (first.min(columns.time), last.max(columns.time));
             devices.insert(columns.device);
@@ -149,34 +152,42 @@ impl Pace {
     fn judge(&self, file: &Arc<str>) -> Result<String, TraceError> {
         if self.has_fraction {
             let why = "They have a decimal fraction, so they are not nanoseconds".to_string();
-            return Err(self.ask(file, why));
+            return Err(self.ask(file, why, &[TimeUnit::Us, TimeUnit::Ms, TimeUnit::S]));
         }
+        let warning = self.warning();
         if self.requests < ENOUGH || self.span == 0 {
-            return Ok("not stated: assumed ns (too few requests to judge by the rate)".to_string());
+            return Ok(format!("not stated: assumed ns (too few requests to judge by the rate){warning}"));
         }
-        let rate = self.rate(TimeUnit::Ns);
+        let rate = self.rate_text(TimeUnit::Ns);
         if !self.is_plausible(TimeUnit::Ns) {
-            let why = format!(
-                "As ns this trace runs at {rate} requests/s and {} MB/s on {} device(s): implausible",
-                self.bandwidth(TimeUnit::Ns) / 1_000_000,
-                self.devices
-            );
-            return Err(self.ask(file, why));
+            let megabytes = self.bandwidth(TimeUnit::Ns) / 1_000_000;
+            let devices =
+                if self.devices == 1 { "one device".to_string() } else { format!("{} devices", self.devices) };
+            let why =
+                format!("As ns this trace runs at {rate} requests/s and {megabytes} MB/s on {devices}: implausible");
+            return Err(self.ask(file, why, &[TimeUnit::Us, TimeUnit::Ms, TimeUnit::S, TimeUnit::Ns]));
         }
+        let us = self.rate_text(TimeUnit::Us);
         Ok(format!(
-            "not stated: assumed ns, plausible: the head runs at {rate} requests/s (us would be {}/s)",
-            self.rate(TimeUnit::Us)
+            "not stated: assumed ns, plausible: the head runs at {rate} requests/s (us would be {us}/s){warning}"
         ))
     }
 
-    fn ask(&self, file: &Arc<str>, why: String) -> TraceError {
-        let mut candidates = Vec::new();
-        for unit in [TimeUnit::Us, TimeUnit::Ms, TimeUnit::S] {
-            let verdict = if self.is_plausible(unit) { "" } else { ", implausible" };
-            candidates.push(format!("{} would be {}/s{verdict}", unit_name(unit), decimal(self.rate_milli(unit))));
+    fn ask(&self, file: &Arc<str>, why: String, units: &[TimeUnit]) -> TraceError {
+        let candidate = |unit: &TimeUnit| {
+            let verdict = if self.is_plausible(*unit) { "" } else { ", implausible" };
+            format!("{} would be {}/s{verdict}", unit_name(*unit), self.rate_text(*unit))
+        };
+        let candidates: Vec<String> = units.iter().map(candidate).collect();
+        TraceError::TimeUnit { file: file.clone(), why: why + self.warning(), candidates: candidates.join("; ") }
+    }
+
+    /// Replayers of the same look count in bytes; read as sectors, such a trace would be 512 times too large.
+    fn warning(&self) -> &'static str {
+        match self.looks_like_bytes && self.requests >= ENOUGH {
+            true => ". Every address and size is a multiple of 512: are they bytes? This format has sectors",
+            false => "",
         }
-        candidates.push("ns to insist".to_string());
-        TraceError::TimeUnit { file: file.clone(), why, candidates: candidates.join(", ") }
     }
 
     fn is_plausible(&self, unit: TimeUnit) -> bool {
@@ -186,6 +197,14 @@ impl Pace {
 
     fn rate(&self, unit: TimeUnit) -> u128 {
         self.rate_milli(unit) / 1000
+    }
+
+    /// The rate to print, with decimals where it is small.
+    fn rate_text(&self, unit: TimeUnit) -> String {
+        match self.rate_milli(unit) {
+            milli @ 0..100_000 => format!("{}.{:03}", milli / 1000, milli % 1000),
+            milli => (milli / 1000).to_string(),
+        }
     }
 
     /// Requests in a thousand seconds.
@@ -199,14 +218,6 @@ impl Pace {
 
     fn span_ns(&self, unit: TimeUnit) -> u128 {
         (u128::from(self.span) * u128::from(unit_ns(unit))).max(1)
-    }
-}
-
-/// Thousandths as a number with one decimal where it is small.
-fn decimal(milli: u128) -> String {
-    match milli {
-        0..100_000 => format!("{}.{:03}", milli / 1000, milli % 1000),
-        _ => (milli / 1000).to_string(),
     }
 }
 

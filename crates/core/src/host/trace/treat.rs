@@ -1,7 +1,8 @@
 //! Addresses of a trace fitted to a device.
 //!
 //! First all devices of the trace are laid one after the other; then the remapping is applied; then a request that
-//! straddles the end of the device is shifted down, and one that is larger than the device is cut. Every change is counted.
+//! straddles the end of the device is shifted down, and one that is larger than the device is cut. Every change is
+//! counted.
 
 use super::dense::{GRAIN, Packing};
 use super::{Record, Tally};

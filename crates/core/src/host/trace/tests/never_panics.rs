@@ -13,7 +13,9 @@ const REMAPS: [Remap; 4] = [Remap::None, Remap::Modulo, Remap::Dense, Remap::Sca
 fn nearly_a_trace() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => "[0-9]{1,20}".prop_map(String::into_bytes),
-        6 => prop::sample::select(vec![" ", ",", "\n", ".", "+", " D ", "8,0 ", "FWFS", "Read", "Write", "[p]", "-", " 1\n", "\r"])
+        6 => prop::sample::select(vec![
+            " ", ",", "\n", ".", "+", " D ", "8,0 ", "FWFS", "Read", "Write", "[p]", "-", " 1\n", "\r",
+        ])
             .prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..4),
         2 => prop::sample::select(vec![MSR, ASCII, BLKPARSE]).prop_map(|text| text.as_bytes().to_vec()),
@@ -30,6 +32,10 @@ fn lines_of_any_number() -> impl Strategy<Value = Vec<u8>> {
         _ => format!("8,{d} 0 1 {a}.000000001 1 D {} {b} + {c} [p]\n", ["W", "D", "FF"][d as usize]),
     });
     prop::collection::vec(line, 1..6).prop_map(|lines| lines.concat().into_bytes())
+}
+
+fn any_capacity() -> impl Strategy<Value = u64> {
+    prop_oneof![1..50u64, Just(1 << 60), Just(u64::MAX)]
 }
 
 fn check(text: &[u8], capacity: u64, repeat: u32) {
@@ -65,7 +71,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_of_any_size(text in lines_of_any_number(), capacity in prop_oneof![1..50u64, Just(1 << 60), Just(u64::MAX)]) {
+    fn numbers_of_any_size(text in lines_of_any_number(), capacity in any_capacity()) {
         check(&text, capacity, 3);
     }
 }
