@@ -95,6 +95,8 @@ impl Packing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn touched_extents_lie_side_by_side_in_address_order() {
@@ -109,5 +111,26 @@ mod tests {
         assert_eq!(packing.place(8000..8008), Some(16..24));
         assert_eq!(packing.place(200..208), None);
         assert_eq!(packing.place(0..1 << 40), Some(0..24));
+    }
+
+    proptest! {
+        /// Against a set of all touched grains: the packed place of a sector is the number of touched ones below it.
+        #[test]
+        fn packing_agrees_with_counting(touched in prop::collection::vec((0..2u32, 0..400u64, 1..40u32), 1..40)) {
+            let bases = [0, 448];
+            let (mut extents, mut grains) = (Extents::default(), BTreeSet::new());
+            for (device, lba, sectors) in &touched {
+                extents.touch(*device, *lba, *sectors);
+                let base = bases[*device as usize];
+                grains.extend((base + lba) / GRAIN..(base + lba + u64::from(*sectors)).div_ceil(GRAIN));
+            }
+            let packing = extents.pack(&bases);
+            prop_assert_eq!(packing.size, grains.len() as u64 * GRAIN);
+            for (device, lba, sectors) in touched {
+                let lba = bases[device as usize] + lba;
+                let start = grains.range(..lba / GRAIN).count() as u64 * GRAIN + lba % GRAIN;
+                prop_assert_eq!(packing.place(lba..lba + u64::from(sectors)), Some(start..start + u64::from(sectors)));
+            }
+        }
     }
 }

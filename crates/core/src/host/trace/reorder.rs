@@ -44,3 +44,37 @@ impl Reorder {
         self.window.pop_front()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::Op;
+    use crate::units::{Duration, Lba};
+    use proptest::prelude::*;
+
+    fn pending(ticks: u64, line: u64) -> Pending {
+        let (at, lba) = (Duration::ZERO, Lba(0));
+        let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
+        Pending { ticks, line, record }
+    }
+
+    proptest! {
+        /// What is out of order by less than the window comes out as a stable sort would put it.
+        #[test]
+        fn a_window_sorts_what_is_nearly_in_order(late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000)) {
+            // One record a tick, each up to `late` ticks too early: at most as many records are overtaken.
+            let ticks: Vec<u64> = late.iter().zip(WINDOW as u64..).map(|(late, tick)| tick - late).collect();
+            let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+            for (ticks, line) in ticks.iter().zip(1..) {
+                if reorder.is_full() {
+                    out.extend(reorder.pop());
+                }
+                reorder.push(pending(*ticks, line));
+            }
+            out.extend(std::iter::from_fn(|| reorder.pop()));
+            let mut sorted: Vec<(u64, u64)> = ticks.into_iter().zip(1..).collect();
+            sorted.sort();
+            prop_assert_eq!(out.iter().map(|p| (p.ticks, p.line)).collect::<Vec<_>>(), sorted);
+        }
+    }
+}
