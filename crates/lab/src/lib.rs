@@ -1,1 +1,3 @@
 //! lab
+
+pub mod open;

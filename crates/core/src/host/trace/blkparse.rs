@@ -1,0 +1,141 @@
+//! blkparse text: `maj,min cpu seq sec.nanosec pid action rwbs [sector + sectors] [process]` (blktrace's blkparse(1),
+//! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
+//!
+//! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
+//! counted; this reader takes D, what the device was asked. Other events and lines that are no events are skipped and
+//! counted by kind. Events from before the trace's start have a negative time that blkparse prints wrapped; they come
+//! at the end of the output and are dropped.
+
+use super::lines::{digits, expect, whole, word};
+use super::{Entry, Line, MAX_SECTOR};
+use crate::drive::Op;
+
+/// What a line must be.
+pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs \
+     sector + sectors [process]` with the sector below 2^47";
+
+/// A line that is no event, such as those of the summary at the end.
+pub const NO_EVENT: &str = "text that is no event (summary)";
+
+/// The action that is replayed: issued to the device.
+pub const ACTION: &[u8] = b"D";
+
+/// The nanosecond 0 of a negative time: blkparse prints the 64-bit nanoseconds' seconds, some builds modulo 2^32.
+const WRAPPED_SECONDS: [u64; 2] = [18_446_744_073, 18_446_744_073 % (1 << 32)];
+
+/// How far before the start an event may lie to be taken for a wrapped one.
+const WRAP_REACH: u64 = 24 * 3600;
+
+/// Reads one line; `None` if it starts as an event and is none.
+pub fn parse(line: &[u8]) -> Option<Line<'_>> {
+    let mut rest = line;
+    let device = word(&mut rest);
+    if !is_device(device) {
+        return Some(Line::Skip(NO_EVENT));
+    }
+    whole(word(&mut rest))?; // cpu
+    whole(word(&mut rest))?; // sequence
+    let (seconds, nanoseconds) = time(word(&mut rest))?;
+    whole(word(&mut rest))?; // pid
+    let action = word(&mut rest);
+    if action != ACTION {
+        return other_action(action).map(Line::Skip);
+    }
+    let flags = word(&mut rest);
+    if WRAPPED_SECONDS.iter().any(|wrap| (wrap - WRAP_REACH..=*wrap).contains(&seconds)) {
+        return Some(Line::Drop("event from before the trace's start (its time is negative)"));
+    }
+    let ticks = seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)?;
+    request(ticks, device, flags, rest)
+}
+
+/// True for `major,minor`.
+fn is_device(mut word: &[u8]) -> bool {
+    digits(&mut word).is_some() && expect(&mut word, b',').is_some() && whole(word).is_some()
+}
+
+fn time(mut word: &[u8]) -> Option<(u64, u64)> {
+    let seconds = digits(&mut word)?;
+    expect(&mut word, b'.')?;
+    (word.len() == 9).then_some((seconds, whole(word)?))
+}
+
+fn other_action(action: &[u8]) -> Option<&'static str> {
+    Some(match action {
+        b"Q" => "Q event (queued)",
+        b"G" => "G event (request allocated)",
+        b"I" => "I event (inserted)",
+        b"C" => "C event (completed)",
+        b"M" | b"F" => "M or F event (merged)",
+        b"A" => "A event (remapped)",
+        b"P" | b"U" | b"UT" => "P, U or UT event (plugging)",
+        b"m" => "m event (message)",
+        b"" => return None,
+        _ => "event of another action",
+    })
+}
+
+/// The part of an event after its flags: `sector + sectors [process]`, or nothing for a request without a range.
+fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -> Option<Line<'a>> {
+    if flags.is_empty() || !flags.iter().all(u8::is_ascii_alphabetic) {
+        return None;
+    }
+    let Some(flags) = Flags::read(flags) else {
+        return Some(Line::Drop("event of a kind that is not played (zone management or newer)"));
+    };
+    let (lba, sectors) = match word(&mut rest) {
+        [] => return None, // not even the process: the line was cut
+        [b'[', ..] => (0, 0),
+        sector => match word(&mut rest) {
+            b"+" => (whole(sector)?, whole(word(&mut rest))?),
+            [b'(', ..] => return Some(Line::Drop("pass-through command without a range")),
+            _ => return None,
+        },
+    };
+    let sectors = u32::try_from(sectors).ok()?;
+    let entry = Entry { ticks, op: Op::Flush, lba: 0, sectors: 0, fua: false, device, latency: None, altered: None };
+    match (flags.op, sectors) {
+        // A flush has no range; its sector may be 2^64 - 1.
+        (Op::Flush, _) => Some(Line::Request(entry)),
+        (_, 0) if flags.preflush => Some(Line::Request(entry)),
+        (_, 0) => Some(Line::Drop("request of zero length")),
+        (_, _) if lba >= MAX_SECTOR => None,
+        (_, _) if flags.dataless => Some(Line::Drop("event without a direction (N)")),
+        (op, _) => {
+            // The block layer issues the flush before such a write as an event of its own.
+            let altered = flags.preflush.then_some("flush before the write (F) not played");
+            Some(Line::Request(Entry { op, lba, sectors, fua: flags.fua, altered, ..entry }))
+        }
+    }
+}
+
+/// The rwbs column: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier,
+/// `E` erase.
+struct Flags {
+    preflush: bool,
+    op: Op,
+    dataless: bool,
+    fua: bool,
+}
+
+impl Flags {
+    fn read(flags: &[u8]) -> Option<Self> {
+        let (preflush, rest) = match flags {
+            [b'F', rest @ ..] => (true, rest),
+            rest => (false, rest),
+        };
+        let (op, dataless, rest) = match rest {
+            [b'R', rest @ ..] => (Op::Read, false, rest),
+            [b'W', rest @ ..] => (Op::Write, false, rest),
+            [b'D', rest @ ..] => (Op::Trim, false, rest),
+            [b'F', rest @ ..] => (Op::Flush, false, rest),
+            [b'N', rest @ ..] if preflush => (Op::Flush, true, rest),
+            [b'N', rest @ ..] => (Op::Read, true, rest),
+            [] if preflush => (Op::Flush, true, rest),
+            _ => return None,
+        };
+        // A barrier (kernels before 2.6.37) ordered and made durable; FUA is what is left of it.
+        let fua = op == Op::Write && rest.iter().any(|b| matches!(b, b'F' | b'B'));
+        Some(Self { preflush, op, dataless, fua })
+    }
+}

@@ -1,0 +1,211 @@
+//! What can be wrong with a trace. Every error ends the reading, so that no run is played from half a file.
+
+use super::{TraceFormat, format_name};
+use std::fmt;
+use std::sync::Arc;
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file's name, as the user gave it.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 is before the first.
+    pub line: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}", self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
+/// Why a trace cannot be read or played. All of them are the input's fault, not the program's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TraceError {
+    /// The file could not be opened.
+    Open {
+        /// The file.
+        file: Arc<str>,
+        /// What the system said.
+        reason: String,
+    },
+    /// Reading failed on the way: a broken disk, or a damaged compressed file.
+    Read {
+        /// After which line.
+        place: Place,
+        /// What the system said.
+        reason: String,
+    },
+    /// A line is not what the format has.
+    Line {
+        /// Where.
+        place: Place,
+        /// The line, shortened.
+        text: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// The last line has no end and is not whole: the file was cut.
+    Truncated {
+        /// Where.
+        place: Place,
+        /// The line, shortened.
+        text: String,
+        /// What should stand there.
+        expected: &'static str,
+    },
+    /// Bytes that no text has.
+    NotText {
+        /// Where.
+        place: Place,
+        /// The bytes, escaped and shortened.
+        text: String,
+    },
+    /// Nothing in the file.
+    Empty {
+        /// The file.
+        file: Arc<str>,
+    },
+    /// The text that stands for a file in git LFS, in place of the file.
+    GitLfsPointer {
+        /// The file.
+        file: Arc<str>,
+    },
+    /// No reader knows these lines.
+    UnknownFormat {
+        /// The file.
+        file: Arc<str>,
+        /// Its first line, shortened.
+        text: String,
+    },
+    /// The file was read to its end and holds no request.
+    NoRequests {
+        /// The file.
+        file: Arc<str>,
+        /// As which format it was read.
+        format: TraceFormat,
+        /// What it held instead.
+        held: String,
+    },
+    /// The unit of the times is not stated and the assumed one is not believable.
+    TimeUnit {
+        /// The file.
+        file: Arc<str>,
+        /// What makes nanoseconds implausible.
+        why: String,
+        /// The other units and what each would mean.
+        candidates: String,
+    },
+    /// A unit was given for a format that states its own.
+    UnitIsStated {
+        /// The file.
+        file: Arc<str>,
+        /// The format.
+        format: TraceFormat,
+    },
+    /// A request lies beyond the device and no remapping was asked for.
+    Beyond {
+        /// Where.
+        place: Place,
+        /// First sector (after several devices were laid one after the other).
+        lba: u64,
+        /// Number of sectors.
+        sectors: u32,
+        /// Sectors the device has.
+        capacity: u64,
+    },
+    /// A setting of the replay is out of its range.
+    Setting {
+        /// The file.
+        file: Arc<str>,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// The file was not the same on a later pass.
+    Changed {
+        /// Where the difference showed.
+        place: Place,
+    },
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open { file, reason } => write!(f, "{file}: cannot open the trace: {reason}"),
+            Self::Read { place, reason } => write!(f, "{place}: reading the trace failed after this line: {reason}"),
+            Self::Line { place, text, expected } => write!(f, "{place}: `{text}` is not {expected}"),
+            Self::Truncated { place, text, expected } => {
+                write!(f, "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}")
+            }
+            Self::NotText { place, text } => {
+                write!(f, "{place}: this is not a text trace: it holds binary bytes (`{text}`)")
+            }
+            Self::Empty { file } => write!(f, "{file}: the trace is empty"),
+            Self::GitLfsPointer { file } => write!(
+                f,
+                "{file}: this is a git LFS pointer, not the trace it stands for; \
+                 fetch the file itself with `git lfs pull`"
+            ),
+            Self::UnknownFormat { file, text } => write!(
+                f,
+                "{file}: no known trace format has lines like `{text}`; known are msr (MSR Cambridge csv), \
+                 mqsim and ssdsim (`time device sector sectors type`) and blkparse (text). \
+                 If it is one of them, name it with `--format` to see which line is wrong"
+            ),
+            Self::NoRequests { file, format, held } => {
+                write!(f, "{file}: read as {}, the trace holds no request: {held}", format_name(*format))
+            }
+            Self::TimeUnit { file, why, candidates } => write!(
+                f,
+                "{file}: the format does not say in which unit its times are. {why}. \
+                 Give `--time-unit` (time_unit in a scenario): {candidates}"
+            ),
+            Self::UnitIsStated { file, format } => write!(
+                f,
+                "{file}: the times of {} have a fixed unit; remove `--time-unit` \
+                 (to replay faster or slower use time_scale)",
+                format_name(*format)
+            ),
+            Self::Beyond { place, lba, sectors, capacity } => write!(
+                f,
+                "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, \
+                 which has {capacity} sectors; \
+                 choose a larger device or fit the addresses with `--remap modulo|dense|scale`"
+            ),
+            Self::Setting { file, key, value, allowed } => {
+                write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")
+            }
+            Self::Changed { place } => {
+                write!(f, "{place}: the trace is not the same as when it was surveyed; the replay stopped here")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// A line as an error shows it: printable, at most 80 characters.
+pub(super) fn shorten(line: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let head = &line[..line.len().min(SHOWN)];
+    let mut text: String = String::from_utf8_lossy(head).chars().flat_map(printable).collect();
+    if line.len() > SHOWN {
+        text.push_str("...");
+    }
+    text
+}
+
+fn printable(character: char) -> Vec<char> {
+    match character {
+        '\t' => vec![' '],
+        c if c.is_control() => c.escape_default().collect(),
+        c => vec![c],
+    }
+}

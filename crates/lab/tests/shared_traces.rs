@@ -1,0 +1,89 @@
+//! The readers against real traces, whose statistics were computed independently of this program (reference/traces.md,
+//! section 2). The traces cannot be redistributed: where their folder (beside the repository, or named by MANX_TRACES)
+//! is absent, these tests say so and pass.
+
+use manx_core::host::trace::{TraceError, TraceSummary};
+use manx_core::host::{Remap, RequestSource, TimeUnit, TraceFormat, TraceSpec};
+use manx_lab::open::{trace_source, trace_summary};
+use std::path::{Path, PathBuf};
+
+fn spec(name: &str, time_unit: Option<TimeUnit>) -> Option<TraceSpec> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("MANX_TRACES").map_or_else(beside, PathBuf::from);
+    let file = folder.join(name);
+    if !file.exists() {
+        println!("SKIPPED {name}: there is no folder {} with it", folder.display());
+        return None;
+    }
+    let file = file.to_string_lossy().into_owned();
+    Some(TraceSpec { file, format: None, time_unit, remap: Remap::Dense, time_scale: 1.0, repeat: 1 })
+}
+
+/// A row of the reference table: requests, span in s, read percent, GB read, GB written, devices.
+struct Row(u64, f64, f64, f64, f64, usize);
+
+fn check(name: &str, unit: Option<TimeUnit>, format: TraceFormat, row: Row) -> Option<TraceSummary> {
+    let summary = trace_summary(&spec(name, unit)?).unwrap_or_else(|error| panic!("{error}"));
+    println!("{summary}");
+    let near = |value: f64, expected: f64, rounding: f64| (value - expected).abs() <= rounding;
+    let Row(requests, span, read_percent, read_gb, write_gb, devices) = row;
+    assert_eq!(summary.format, format);
+    assert_eq!(summary.requests, requests, "{name}: requests");
+    assert!(near(summary.span_ns as f64 / 1e9, span, 0.000_6), "{name}: span {}", summary.span_ns);
+    assert!(near(summary.read_percent(), read_percent, 0.051), "{name}: {} % reads", summary.read_percent());
+    assert!(near(summary.read_bytes as f64 / 1e9, read_gb, 0.000_51), "{name}: read {} B", summary.read_bytes);
+    assert!(near(summary.write_bytes as f64 / 1e9, write_gb, 0.000_51), "{name}: written {} B", summary.write_bytes);
+    assert_eq!(summary.devices.len(), devices, "{name}: devices");
+    Some(summary)
+}
+
+#[test]
+fn msr_src1_0_is_as_in_the_reference_table() {
+    check("src_10K.csv.zst", None, TraceFormat::Msr, Row(10_000, 8055.042, 0.0, 0.0, 0.07, 1));
+}
+
+#[test]
+fn dtrs_in_microseconds_is_as_in_the_reference_table() {
+    let row = Row(127_043, 300.0, 89.0, 6.437, 0.761, 1);
+    check("DTRS1K.trace.zst", Some(TimeUnit::Us), TraceFormat::Ssdsim, row);
+}
+
+#[test]
+fn dtrs_without_a_unit_asks_for_one() {
+    let Some(spec) = spec("DTRS1K.trace.zst", None) else { return };
+    let error = trace_summary(&spec).unwrap_err();
+    println!("{error}");
+    assert!(matches!(error, TraceError::TimeUnit { .. }), "{error}");
+}
+
+#[test]
+fn tpcc_is_as_in_the_reference_table() {
+    check("tpcc-small.trace.zst", None, TraceFormat::Ssdsim, Row(6_999, 0.136, 62.6, 0.036, 0.023, 16));
+}
+
+#[test]
+fn ycsb_on_ext4_is_as_in_the_reference_table() {
+    let row = Row(9_886, 810.38, 91.4, 1.047, 0.252, 1);
+    let Some(summary) = check("ycsb_ext4.blkparse.zst", None, TraceFormat::Blkparse, row) else { return };
+    assert_eq!(summary.dropped.total(), 1, "the event whose negative time is wrapped");
+}
+
+#[test]
+fn each_trace_plays_on_a_small_device() {
+    let traces = ["src_10K.csv.zst", "DTRS1K.trace.zst", "tpcc-small.trace.zst", "ycsb_ext4.blkparse.zst"];
+    for name in traces {
+        let unit = name.starts_with("DTRS").then_some(TimeUnit::Us);
+        for remap in [Remap::Modulo, Remap::Dense, Remap::Scale] {
+            let Some(spec) = spec(name, unit) else { return };
+            let capacity = 100_003;
+            let (mut source, summary) = trace_source(&TraceSpec { remap, repeat: 2, ..spec }, capacity).unwrap();
+            let (mut count, mut last) = (0, 0);
+            while let Some(request) = source.next_request() {
+                assert!(request.lba.0 + u64::from(request.sectors) <= capacity);
+                assert!(request.at.as_ns() >= last);
+                (count, last) = (count + 1, request.at.as_ns());
+            }
+            assert_eq!((count, source.error()), (2 * summary.requests, None), "{name} {remap:?}");
+        }
+    }
+}
