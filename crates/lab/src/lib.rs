@@ -1,1 +1,3 @@
 //! lab
+pub mod json;
+pub mod table;

@@ -1,7 +1,7 @@
 //! What the drive counts while it works: plain numbers, one addition each.
 //!
-//! Each counts from the drive's start. The measured part of a run is the difference to a copy taken when the warm-up ended
-//! (`since`). Wear is not a difference: it is the state of the blocks at the end.
+//! Each counts from the drive's start. The measured part of a run is the difference to a copy taken when the warm-up
+//! ended (`since`). Wear is not a difference: it is the state of the blocks at the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -86,7 +86,8 @@ impl GcCounters {
 }
 
 impl FlashCounters {
-    /// What was counted since `earlier`, a copy of these counters. A maximum has no difference: it stays that of the whole run.
+    /// What was counted since `earlier`, a copy of these counters. A maximum has no difference: it stays that of the
+    /// whole run.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             host_pages_written: self.host_pages_written - earlier.host_pages_written,

@@ -1,11 +1,13 @@
-//! A recorder of latencies: integer nanoseconds, log-linear buckets, one nanosecond a record.
+//! A recorder of latencies: integer nanoseconds, log-linear buckets, two to three nanoseconds a record.
 //!
-//! Below 2 x [`SUB`] ns every value has its own bucket; above, each octave is cut into [`SUB`] equal ones, so that a bucket's
-//! midpoint is within 1 / (2 x [`SUB`]) = 0.049 % of every value in it. Count, extremes, sum and sum of squares are exact.
-//! Two histograms merge exactly, in any order: parallel sweeps give the same bytes as serial ones.
+//! Below 2 x [`SUB`] ns every value has its own bucket; above, each octave is cut into [`SUB`] equal ones. A bucket
+//! remembers the smallest and the largest value that it holds: where they are one, it is exact (a simulated drive
+//! repeats its latencies to the nanosecond), elsewhere their middle is within 1 / (2 x [`SUB`]) = 0.049 % of every
+//! value between. Count, extremes, sum and sum of squares are exact. Two histograms merge exactly, in any order:
+//! parallel sweeps give the same bytes as serial ones.
 //!
-//! What it does not know: where inside a bucket the values lie, apart from the smallest and the largest of all. It is our own
-//! because it is three times as fast as the HdrHistogram crate (reference/engine-performance.md, section 5).
+//! What it does not know: how values lie between the extremes of a bucket. It is our own because the HdrHistogram crate
+//! is not exact where a latency repeats, and no faster (reference/engine-performance.md, section 5).
 
 use crate::units::Duration;
 
@@ -14,31 +16,34 @@ pub const SUB: u64 = 1 << SUB_BITS;
 const SUB_BITS: u32 = 10;
 
 /// Latencies, counted in log-linear buckets that are allocated as far as the largest one needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    buckets: Vec<u64>,
+    buckets: Vec<Bucket>,
     count: u64,
-    min: u64,
-    max: u64,
     sum: u128,
     sum_of_squares: u128,
 }
 
-impl Default for Histogram {
-    fn default() -> Self {
-        Self { buckets: Vec::new(), count: 0, min: u64::MAX, max: 0, sum: 0, sum_of_squares: 0 }
-    }
-}
-
-/// One bucket that holds something.
+/// One bucket: how many values it holds and between which they lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The smallest value that falls into it, in nanoseconds.
-    pub low: u64,
-    /// The largest value that falls into it, in nanoseconds.
-    pub high: u64,
-    /// How many values fell into it.
+    /// How many values it holds.
     pub count: u64,
+    /// The smallest of them, in nanoseconds.
+    pub min: u64,
+    /// The largest of them, in nanoseconds.
+    pub max: u64,
+}
+
+impl Bucket {
+    const EMPTY: Bucket = Bucket { count: 0, min: u64::MAX, max: 0 };
+
+    #[inline]
+    fn add(&mut self, other: Bucket) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
 }
 
 impl Histogram {
@@ -50,37 +55,34 @@ impl Histogram {
     /// Counts one latency of `ns` nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        let index = index_of(ns);
+        let (index, one) = (index_of(ns), Bucket { count: 1, min: ns, max: ns });
         match self.buckets.get_mut(index) {
-            Some(bucket) => *bucket += 1,
-            None => self.record_beyond_buckets(index),
+            Some(bucket) => bucket.add(one),
+            None => self.add_beyond_buckets(index, one),
         }
         self.count += 1;
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
         // 2^64 values of 2^64 ns fit the sum. The squares could outgrow 128 bits only after 2^24 latencies of 52 days.
         self.sum += u128::from(ns);
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(ns) * u128::from(ns));
     }
 
-    /// Grows to the end of the octave, so that the length depends on the largest value alone and equal contents are equal.
+    /// Grows to the end of the octave, so that the length depends on the largest value alone and equal contents are
+    /// equal.
     #[cold]
-    fn record_beyond_buckets(&mut self, index: usize) {
-        self.buckets.resize((index | (SUB as usize - 1)) + 1, 0);
-        self.buckets[index] += 1;
+    fn add_beyond_buckets(&mut self, index: usize, one: Bucket) {
+        self.buckets.resize((index | (SUB as usize - 1)) + 1, Bucket::EMPTY);
+        self.buckets[index].add(one);
     }
 
     /// Adds everything that `other` holds, as if it had been recorded here.
     pub fn merge(&mut self, other: &Histogram) {
         if self.buckets.len() < other.buckets.len() {
-            self.buckets.resize(other.buckets.len(), 0);
+            self.buckets.resize(other.buckets.len(), Bucket::EMPTY);
         }
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
+            mine.add(*theirs);
         }
         self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
         self.sum += other.sum;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
@@ -92,12 +94,12 @@ impl Histogram {
 
     /// The smallest latency, exactly.
     pub fn min(&self) -> Option<Duration> {
-        (self.count > 0).then(|| Duration::from_ns(self.min))
+        self.buckets().next().map(|bucket| Duration::from_ns(bucket.min))
     }
 
     /// The largest latency, exactly.
     pub fn max(&self) -> Option<Duration> {
-        (self.count > 0).then(|| Duration::from_ns(self.max))
+        self.buckets().next_back().map(|bucket| Duration::from_ns(bucket.max))
     }
 
     /// The sum of all latencies in nanoseconds, exactly.
@@ -113,9 +115,9 @@ impl Histogram {
 
     /// The standard deviation of the population, rounded to the nearest nanosecond.
     ///
-    /// The squares are taken about the integer part m of the mean: sum (x - m)^2 = sum x^2 - m (sum x + r), where r is the
-    /// remainder of sum x / n. That is exact and cannot overflow where n * sum x^2 could. What is left is one division and
-    /// one square root, both of which IEEE 754 rounds alike on every machine.
+    /// The squares are taken about the integer part m of the mean: sum (x - m)^2 = sum x^2 - m (sum x + r), where r is
+    /// the remainder of sum x / n. That is exact and cannot overflow where n * sum x^2 could. What is left is one
+    /// division and one square root, both of which IEEE 754 rounds alike on every machine.
     pub fn stddev(&self) -> Option<Duration> {
         if self.count == 0 {
             return None;
@@ -128,32 +130,29 @@ impl Histogram {
         Some(Duration::from_ns((ns + 0.5) as u64))
     }
 
-    /// The value at `rank` (1 is the smallest, [`count`](Self::count) the largest): the midpoint of its bucket, held within
-    /// the smallest and the largest value; exact below 2 x [`SUB`] ns, at both ends, and where all values are equal.
+    /// The value at `rank` (1 is the smallest, [`count`](Self::count) the largest): exact if it is the first or the
+    /// last of its bucket or the bucket holds one value only, else the middle of the bucket's extremes.
     pub fn value_at_rank(&self, rank: u64) -> Option<Duration> {
-        if rank == 0 || rank > self.count {
+        if rank == 0 {
             return None;
         }
-        if rank == self.count {
-            return self.max();
+        let mut to_go = rank;
+        for bucket in self.buckets() {
+            if to_go <= bucket.count {
+                return Some(Duration::from_ns(match to_go {
+                    1 => bucket.min,
+                    last if last == bucket.count => bucket.max,
+                    _ => bucket.min.midpoint(bucket.max),
+                }));
+            }
+            to_go -= bucket.count;
         }
-        let mut below = 0;
-        let index = self.buckets.iter().position(|count| {
-            below += count;
-            below >= rank
-        })?;
-        let (low, high) = bounds_of(index);
-        let midpoint = low + (high - low) / 2;
-        let value = if rank == 1 { self.min } else { midpoint.clamp(self.min, self.max) };
-        Some(Duration::from_ns(value))
+        None
     }
 
     /// The buckets that hold something, from the shortest latency to the longest.
-    pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        self.buckets.iter().enumerate().filter(|(_, count)| **count > 0).map(|(index, count)| {
-            let (low, high) = bounds_of(index);
-            Bucket { low, high, count: *count }
-        })
+    pub fn buckets(&self) -> impl DoubleEndedIterator<Item = &Bucket> + '_ {
+        self.buckets.iter().filter(|bucket| bucket.count > 0)
     }
 }
 
@@ -162,13 +161,6 @@ impl Histogram {
 fn index_of(ns: u64) -> usize {
     let octave = u64::BITS - 1 - SUB_BITS - (ns | SUB).leading_zeros();
     ((u64::from(octave) << SUB_BITS) + (ns >> octave)) as usize
-}
-
-/// The smallest and the largest value of a bucket.
-fn bounds_of(index: usize) -> (u64, u64) {
-    let octave = (index as u64 >> SUB_BITS).saturating_sub(1);
-    let low = (index as u64 - (octave << SUB_BITS)) << octave;
-    (low, low + ((1 << octave) - 1))
 }
 
 #[cfg(test)]
@@ -182,9 +174,17 @@ mod tests {
         histogram
     }
 
-    /// Values over every octave, as latencies are: a random number of significant bits.
+    /// Values over every octave (a random number of significant bits) and, so that buckets hold several, close ones.
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
-        prop::collection::vec((any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift), 1..300)
+        let spread = (any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift);
+        prop::collection::vec(prop_oneof![spread, 1_048_576u64..1_054_000], 1..300)
+    }
+
+    /// The smallest and the largest value that fall into a bucket.
+    fn bounds_of(index: usize) -> (u64, u64) {
+        let octave = (index as u64 >> SUB_BITS).saturating_sub(1);
+        let low = (index as u64 - (octave << SUB_BITS)) << octave;
+        (low, low + ((1 << octave) - 1))
     }
 
     #[test]
@@ -207,6 +207,13 @@ mod tests {
         }
         assert_eq!(histogram.mean(), Some(Duration::from_ns(142_575)));
         assert_eq!(histogram.stddev(), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn latencies_that_repeat_to_the_nanosecond_are_exact_beside_others() {
+        let histogram = of(&[20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
+        let found: Vec<u64> = (1..=7).map(|rank| histogram.value_at_rank(rank).unwrap().as_ns()).collect();
+        assert_eq!(found, [20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Percentiles that say how far they can be trusted: the samples beyond them and a confidence interval.
 //!
-//! A percentile is an order statistic: of n samples, the one of rank ceil(q n), that is the smallest value with at least
-//! ceil(q n) samples at or below it. q is a fraction of integers, so no rank depends on how 0.99999 rounds.
+//! A percentile is an order statistic: of n samples, the one of rank ceil(q n), that is the smallest value with at
+//! least ceil(q n) samples at or below it. q is a fraction of integers, so no rank depends on how 0.99999 rounds.
 //!
-//! The interval is the binomial one (Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2): the number of samples
-//! below the true percentile is binomial, so the percentile lies between the ranks n q -+ 1.96 sqrt(n q (1 - q)) in 95 % of all
-//! runs. That holds for independent samples. Latencies in one queue are not independent: one erase delays many reads, so read it
-//! as the least uncertainty there is, and repeat the run over seeds where a claim hangs on it.
+//! The interval is the binomial one (Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2): the number of
+//! samples below the true percentile is binomial, so the percentile lies between the ranks
+//! n q -+ 1.96 sqrt(n q (1 - q)) in 95 % of all runs. That holds for independent samples. Latencies in one queue are not independent: one erase
+//! delays many reads, so read it as the least uncertainty there is, and repeat the run over seeds where a claim hangs
+//! on it.
 
 use super::Histogram;
 use schemars::JsonSchema;
@@ -38,13 +39,13 @@ pub const LEVELS: [Level; 7] = [
 /// One percentile of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentile {
-    /// The latency in microseconds; null when fewer than 10 samples lie beyond it.
+    /// The latency (microseconds); null when fewer than 10 samples lie beyond it.
     pub us: Option<f64>,
     /// How many samples rank beyond it (samples).
     pub n_beyond: u64,
-    /// Lower end of the 95 % confidence interval, in microseconds; null when `us` is.
+    /// Lower end of the 95 % confidence interval (microseconds); null when `us` is.
     pub low_us: Option<f64>,
-    /// Upper end of the 95 % confidence interval, in microseconds; null when `us` is.
+    /// Upper end of the 95 % confidence interval (microseconds); null when `us` is.
     pub high_us: Option<f64>,
 }
 
@@ -78,10 +79,11 @@ impl Level {
         (u128::from(count) * q).div_ceil(of) as u64
     }
 
-    /// The ranks of the 95 % interval among `count` samples: n q -+ 1.96 sqrt(n q (1 - q)), rounded outward, within 1 and `count`.
+    /// The ranks of the 95 % interval among `count` samples: n q -+ 1.96 sqrt(n q (1 - q)), rounded outward, within 1
+    /// and `count`.
     ///
-    /// The upper rank is one more: if at most k samples are below the percentile, it lies below the sample of rank k + 1.
-    /// Without that one the interval of a p50 of 21 samples covers 94.8 %.
+    /// The upper rank is one more, because a percentile with at most k samples below it lies below the sample of rank
+    /// k + 1; without it the interval of a p50 of 21 samples covers 94.8 %.
     pub fn interval_ranks(self, count: u64) -> (u64, u64) {
         let (q, of, n) = (u128::from(self.numerator), u128::from(self.denominator), u128::from(count));
         // All in units of 1 / (100 * of) ranks, so that it is integer arithmetic; 196^2 n q (of - q) stays below 2^98.

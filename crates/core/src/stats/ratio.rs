@@ -2,7 +2,8 @@
 
 /// `numerator` / `denominator` rounded half up to `decimals` places, or `None` over zero.
 ///
-/// The rounding is done on integers, so that the one division left gives the shortest decimal and the same bytes everywhere.
+/// The rounding is done on integers, so that the one division left gives the shortest decimal and the same bytes
+/// everywhere.
 pub(super) fn rounded(numerator: u128, denominator: u128, decimals: u32) -> Option<f64> {
     let scale = 10u128.pow(decimals);
     let scaled = numerator.checked_mul(scale)?.checked_add(denominator / 2)?.checked_div(denominator)?;

@@ -1,7 +1,8 @@
-//! The result of a run: `result.json`, one object a policy. Its comments become the JSON schema, so each names the unit.
+//! The result of a run: `result.json`, one object a policy. Its comments become the JSON schema, so each names the
+//! unit.
 //!
-//! Invariant: everything outside `machine` is a function of scenario and seed and compares byte for byte; `machine` is last.
-//! No number here is ever NaN or infinite (JSON has neither): a ratio over zero is null, a rate over no time is 0.
+//! Invariant: everything outside `machine` is a function of scenario and seed and compares byte for byte; `machine` is
+//! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
     BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters, percentile, ratio,
@@ -79,7 +80,8 @@ pub enum Outcome {
 pub struct GcReport {
     /// Reads with any nanosecond of GC in their latency (percent of reads); null without reads.
     pub blocked_reads_percent: Option<f64>,
-    /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of reads); null without reads.
+    /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of reads); null without
+    /// reads.
     pub blocked_at_split_percent: Option<f64>,
     /// Victims reclaimed (victims).
     pub runs: u64,
@@ -255,7 +257,8 @@ impl RunTotals {
     }
 }
 
-/// One sentence for all percentiles that a run could not support, or nothing. No requests of a kind is no reason to warn.
+/// One sentence for all percentiles that a run could not support, or nothing. No requests of a kind is no reason to
+/// warn.
 fn percentile_warning(read: &LatencySummary, write: &LatencySummary) -> Option<String> {
     let kinds = [("read", read), ("write", write)].into_iter().filter(|(_, summary)| summary.count > 0);
     let missing: Vec<String> = kinds
@@ -314,7 +317,8 @@ impl CapacityReport {
 }
 
 impl MachineReport {
-    /// The CPU times of a run that played `requests` requests, warm-up included. A time that is no number is "not measured".
+    /// The CPU times of a run that played `requests` requests, warm-up included. A time that is no number is "not
+    /// measured".
     pub fn timed(precondition_cpu_s: f64, cpu_s: f64, requests: u64) -> Self {
         let measured = |s: f64| (s.is_finite() && s >= 0.0).then_some(s);
         let rate = measured(cpu_s).filter(|s| *s > 0.0).map(|s| requests as f64 / s).filter(|rate| rate.is_finite());
