@@ -1,3 +1,5 @@
 //! lab
 
 pub mod open;
+pub mod json;
+pub mod table;

@@ -1,7 +1,23 @@
-//! Host.
+//! The host: what is asked of a drive, and whether the answers are right.
+//!
+//! A *job* is a source of requests (a generator, a trace) and a pacing (open loop, or so many outstanding). The
+//! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read returns.
+//!
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], `job`, `driver`, `oracle`.
+
+mod driver;
 pub mod generate;
+mod job;
+mod oracle;
 mod request;
 mod spec;
 pub mod trace;
+
+pub use driver::{Driver, Measured, Progress};
+pub use job::{Job, Pacing};
+pub use oracle::Oracle;
 pub use request::{Request, RequestSource};
 pub use spec::{Arrival, JobSpec, Pattern, Remap, TimeUnit, TraceFormat, TraceSpec, WorkloadSpec};
+
+#[cfg(test)]
+mod tests;

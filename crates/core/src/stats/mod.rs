@@ -1,1 +1,24 @@
 //! What is counted: histograms, percentiles, the result of a run.
+//!
+//! Beside the data path, not on it: the drive and the driver fill these structures, nothing here reads the model. In
+//! the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind of request, the counters what the drive
+//! did; [`RunTotals`] holds them all and becomes a [`RunResult`], which is `result.json`.
+//!
+//! What it does not do: printing (crate `manx-lab`), attribution of a latency to its causes, the wall clock. What
+//! depends on the machine arrives from outside in [`MachineReport`].
+
+mod counters;
+mod histogram;
+mod latency;
+mod percentile;
+mod ratio;
+mod result;
+
+pub use counters::{BufferCounters, FlashCounters, GcCounters, WearCounters};
+pub use histogram::{Bucket, Histogram, SUB};
+pub use latency::{CountSummary, LatencySummary, OpStats};
+pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
+pub use result::{
+    CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, TraceReport,
+    VerifyReport, WarmupExcluded, WearReport,
+};

@@ -1,0 +1,269 @@
+//! The driver: plays jobs against a drive in virtual time and records what they see.
+//!
+//! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
+//! At one instant the host acts before the drive does, and jobs act in their order.
+
+use super::{Job, Oracle, Request};
+use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status};
+use crate::stats::OpStats;
+use crate::units::{Duration, Instant, SECTOR};
+
+/// Plays jobs against a drive.
+#[derive(Debug)]
+pub struct Driver {
+    drive: Drive,
+    jobs: Vec<Job>,
+    oracle: Option<Oracle>,
+    /// Requests under way, by command identifier.
+    issued: Vec<Issued>,
+    free: Vec<u32>,
+    now: Instant,
+    warmup: Warmup,
+    measured: Measured,
+    progress: Progress,
+    /// Sum of outstanding x time, in request-nanoseconds: for Little's law.
+    outstanding_time: u128,
+    outstanding_since: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    at: Instant,
+    op: Op,
+    bytes: u64,
+    job: u32,
+    counted: bool,
+}
+
+/// Which first requests are not counted.
+#[derive(Clone, Copy, Debug)]
+struct Warmup {
+    until: Instant,
+    requests: u64,
+    over: bool,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Requests issued.
+    pub issued: u64,
+    /// Requests completed.
+    pub completed: u64,
+    /// Requests whose completion carried an error.
+    pub failed: u64,
+}
+
+/// What the counted part of a run saw.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+    /// Deallocations.
+    pub trim: OpStats,
+    /// Flushes.
+    pub flush: OpStats,
+    /// Reads with any nanosecond of garbage collection in their latency.
+    pub gc_blocked_reads: u64,
+    /// Reads that found garbage collection at a target when they were split.
+    pub gc_blocked_at_split_reads: u64,
+    /// Requests excluded as warm-up.
+    pub warmup_requests: u64,
+    /// When the counted part began.
+    pub since: Instant,
+    /// The drive's counters then.
+    pub counters_before: Counters,
+    /// When the last counted request completed.
+    pub until: Instant,
+}
+
+impl Driver {
+    /// A driver of `jobs` against `drive`. Requests that arrive before `warmup`, and the first `warmup_requests`, are not
+    /// counted. With an oracle every read is checked (the drive then carries content).
+    pub fn new(drive: Drive, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
+        let warmup = Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
+        Self {
+            drive,
+            jobs,
+            oracle,
+            issued: Vec::new(),
+            free: Vec::new(),
+            now: Instant::START,
+            warmup,
+            measured: Measured::default(),
+            progress: Progress::default(),
+            outstanding_time: 0,
+            outstanding_since: Instant::START,
+        }
+    }
+
+    /// Plays until `completions` more requests have completed; false when the workload is over.
+    pub fn play(&mut self, completions: u64) -> bool {
+        let goal = self.progress.completed.saturating_add(completions);
+        while self.progress.completed < goal {
+            if !self.turn() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Plays to the end.
+    pub fn play_to_the_end(&mut self) {
+        while self.turn() {}
+    }
+
+    /// One completion, or one request; false when nothing is left.
+    #[inline]
+    fn turn(&mut self) -> bool {
+        let (job, at) = self.next_job();
+        if let Some(completion) = self.drive.advance_before(at) {
+            self.complete(completion);
+            return true;
+        }
+        if at == Instant::NEVER {
+            return false;
+        }
+        self.issue(job, at);
+        true
+    }
+
+    #[inline]
+    fn next_job(&self) -> (usize, Instant) {
+        if let [job] = self.jobs.as_slice() {
+            return (0, job.next_at());
+        }
+        let mut first = (0, Instant::NEVER);
+        for (number, job) in self.jobs.iter().enumerate() {
+            if job.next_at() < first.1 {
+                first = (number, job.next_at());
+            }
+        }
+        first
+    }
+
+    #[inline]
+    fn issue(&mut self, job: usize, at: Instant) {
+        debug_assert!(self.now <= at, "time does not go back");
+        self.now = at;
+        self.account_outstanding(at);
+        let request = self.jobs[job].take(&self.drive);
+        let counted = self.counts(at);
+        let issued = Issued { at, op: request.op, bytes: u64::from(request.sectors) * SECTOR, job: job as u32, counted };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.issued[id as usize] = issued;
+                id
+            }
+            None => {
+                self.issued.push(issued);
+                (self.issued.len() - 1) as u32
+            }
+        };
+        self.progress.issued += 1;
+        let command = command(id, &request);
+        let command = match &mut self.oracle {
+            Some(oracle) => oracle.submit(command),
+            None => command,
+        };
+        self.drive.submit(at, command);
+    }
+
+    #[inline]
+    fn counts(&mut self, at: Instant) -> bool {
+        if self.warmup.over {
+            return true;
+        }
+        if at < self.warmup.until || self.progress.issued < self.warmup.requests {
+            self.measured.warmup_requests += 1;
+            return false;
+        }
+        self.warmup.over = true;
+        self.measured.since = if self.measured.warmup_requests == 0 { Instant::START } else { at };
+        self.measured.counters_before = self.drive.counters();
+        true
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion) {
+        let Issued { at, op, bytes, job, counted } = self.issued[completion.id as usize];
+        self.now = completion.at;
+        self.account_outstanding(completion.at);
+        self.free.push(completion.id);
+        self.progress.completed += 1;
+        self.progress.failed += u64::from(completion.status != Status::Success);
+        if counted {
+            self.measured.until = completion.at;
+            let latency = completion.at.since(at);
+            match op {
+                Op::Read => {
+                    self.measured.read.record(latency, bytes);
+                    self.measured.gc_blocked_reads += u64::from(completion.gc_blocked);
+                    self.measured.gc_blocked_at_split_reads += u64::from(completion.gc_blocked_at_split);
+                }
+                Op::Write => self.measured.write.record(latency, bytes),
+                Op::Trim => self.measured.trim.record(latency, bytes),
+                Op::Flush => self.measured.flush.record(latency, bytes),
+            }
+        }
+        if let Some(oracle) = &mut self.oracle {
+            oracle.complete(&completion);
+        }
+        self.jobs[job as usize].completed(completion.at);
+    }
+
+    #[inline]
+    fn account_outstanding(&mut self, now: Instant) {
+        let outstanding = self.progress.issued - self.progress.completed;
+        self.outstanding_time += u128::from(outstanding) * u128::from(now.since(self.outstanding_since).as_ns());
+        self.outstanding_since = now;
+    }
+
+    /// The virtual time reached.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// How far the run is.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// What was measured so far.
+    pub fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
+    /// The drive.
+    pub fn drive(&self) -> &Drive {
+        &self.drive
+    }
+
+    /// The oracle, if reads are checked.
+    pub fn oracle(&self) -> Option<&Oracle> {
+        self.oracle.as_ref()
+    }
+
+    /// Mean number of requests outstanding so far, the time average L of Little's law.
+    pub fn mean_outstanding(&self) -> f64 {
+        match self.outstanding_since.as_ns() {
+            0 => 0.0,
+            ns => self.outstanding_time as f64 / ns as f64,
+        }
+    }
+}
+
+fn command(id: u32, request: &Request) -> Command {
+    Command {
+        id,
+        op: request.op,
+        lba: request.lba,
+        sectors: request.sectors,
+        fua: request.fua,
+        predictable: PredictableLatency::Off,
+        stream: 0,
+        payload: None,
+    }
+}

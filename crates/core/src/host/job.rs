@@ -1,0 +1,111 @@
+//! A job: where its requests come from and when they are issued.
+
+use super::{Arrival, JobSpec, Request, RequestSource};
+use crate::drive::Drive;
+use crate::units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not depend on timing).
+const AHEAD: usize = 32;
+/// How many requests before its own the second hint is given.
+const AHEAD_SOON: usize = 8;
+
+/// When a job's requests are issued.
+#[derive(Clone, Debug)]
+pub enum Pacing {
+    /// At their own times, whatever the drive does.
+    Open,
+    /// So many outstanding; a slot pauses for `think` after each completion; none is issued at `until` or later.
+    Closed {
+        /// Requests kept outstanding.
+        depth: u32,
+        /// Pause of a slot between a completion and its next request.
+        think: Duration,
+        /// End of issuing.
+        until: Instant,
+    },
+}
+
+impl Pacing {
+    /// The pacing that a job's settings ask for.
+    pub fn of(spec: &JobSpec) -> Self {
+        if spec.arrival != Arrival::Closed {
+            return Self::Open;
+        }
+        let until = if spec.time.is_zero() { Instant::NEVER } else { Instant::START + spec.time };
+        Self::Closed { depth: spec.queue_depth, think: spec.think, until }
+    }
+}
+
+/// A source and its pacing, with a look-ahead.
+pub struct Job {
+    source: Box<dyn RequestSource>,
+    pacing: Pacing,
+    ahead: VecDeque<Request>,
+    /// Closed loop: when each free slot may issue, in order.
+    slots: VecDeque<Instant>,
+    next_at: Instant,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("pacing", &self.pacing).field("next_at", &self.next_at).finish_non_exhaustive()
+    }
+}
+
+impl Job {
+    /// A job of `source`, issued as `pacing` says.
+    pub fn new(source: Box<dyn RequestSource>, pacing: Pacing) -> Self {
+        let slots = match pacing {
+            Pacing::Open => VecDeque::new(),
+            Pacing::Closed { depth, .. } => (0..depth).map(|_| Instant::START).collect(),
+        };
+        let mut job = Self { source, pacing, ahead: VecDeque::with_capacity(AHEAD), slots, next_at: Instant::START };
+        job.ahead.extend((0..AHEAD).map_while(|_| job.source.next_request()));
+        job.schedule();
+        job
+    }
+
+    /// When the next request is due; [`Instant::NEVER`] when none is, or not before a completion.
+    #[inline]
+    pub(super) fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    /// Takes the request that is due, and hints at those to come.
+    #[inline]
+    pub(super) fn take(&mut self, drive: &Drive) -> Request {
+        let request = self.ahead.pop_front().expect("a request is due");
+        if let Some(next) = self.source.next_request() {
+            drive.hint(next.lba, false);
+            self.ahead.push_back(next);
+        }
+        if let Some(soon) = self.ahead.get(AHEAD_SOON) {
+            drive.hint(soon.lba, true);
+        }
+        self.slots.pop_front();
+        self.schedule();
+        request
+    }
+
+    /// One of the job's requests completed.
+    #[inline]
+    pub(super) fn completed(&mut self, now: Instant) {
+        if let Pacing::Closed { think, .. } = self.pacing {
+            self.slots.push_back(now + think);
+            self.schedule();
+        }
+    }
+
+    #[inline]
+    fn schedule(&mut self) {
+        self.next_at = match (&self.pacing, self.ahead.front()) {
+            (_, None) => Instant::NEVER,
+            (Pacing::Open, Some(request)) => request.at,
+            (Pacing::Closed { until, .. }, Some(_)) => match self.slots.front() {
+                Some(at) if at < until => *at,
+                _ => Instant::NEVER,
+            },
+        };
+    }
+}

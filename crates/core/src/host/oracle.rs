@@ -1,0 +1,172 @@
+//! The integrity oracle: every read returns a version of each page that it may return.
+//!
+//! A page's version is the number of writes and deallocations submitted to it. A read may return any version from the newest
+//! acknowledged when it was submitted to the newest submitted when it completes. A partial write carries the version that
+//! it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may return.
+
+use crate::drive::{Command, Completion, Drive, Op, Stamp, Status};
+use crate::units::Lpn;
+use std::collections::BTreeMap;
+
+/// What was written where, and what reads brought back. Eight bytes a page.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    unit_sectors: u64,
+    submitted: Vec<u32>,
+    acknowledged: Vec<u32>,
+    /// The newest deallocation of a page, as a version.
+    deallocated: BTreeMap<u32, u32>,
+    /// Commands under way, by identifier.
+    pending: Vec<Pending>,
+    reads_checked: u64,
+    pages_checked: u64,
+    mismatches: u64,
+    first_mismatch: Option<String>,
+}
+
+/// A command under way: per page the version written, or the newest acknowledged at submission of a read.
+#[derive(Clone, Debug)]
+struct Pending {
+    op: Op,
+    first: u32,
+    versions: Vec<u32>,
+}
+
+impl Oracle {
+    /// An oracle of a drive that starts with version 1 in every mapped page.
+    pub fn new(drive: &Drive) -> Self {
+        let pages = drive.ftl().logical();
+        let start: Vec<u32> =
+            (0..pages).map(|lpn| u32::from(drive.ftl().mapping().physical(Lpn(lpn)).is_some())).collect();
+        Self {
+            unit_sectors: u64::from(drive.flash().layout.unit_sectors),
+            acknowledged: start.clone(),
+            submitted: start,
+            deallocated: BTreeMap::new(),
+            pending: Vec::new(),
+            reads_checked: 0,
+            pages_checked: 0,
+            mismatches: 0,
+            first_mismatch: None,
+        }
+    }
+
+    /// Notes a command, and gives a write its content.
+    pub fn submit(&mut self, mut command: Command) -> Command {
+        let id = command.id as usize;
+        if self.pending.len() <= id {
+            self.pending.resize(id + 1, Pending { op: Op::Flush, first: 0, versions: Vec::new() });
+        }
+        let mut pending = std::mem::replace(&mut self.pending[id], Pending { op: command.op, first: 0, versions: Vec::new() });
+        pending.versions.clear();
+        (pending.op, pending.first) = (command.op, (command.lba.0 / self.unit_sectors) as u32);
+        let pages = self.pages(&command);
+        match command.op {
+            Op::Read => pending.versions.extend(pages.map(|lpn| self.acknowledged[lpn as usize])),
+            Op::Write => {
+                let stamps: Vec<Stamp> = pages.map(|lpn| self.write(lpn)).collect();
+                pending.versions.extend(stamps.iter().map(|stamp| stamp.version));
+                command.payload = Some(stamps.into_boxed_slice());
+            }
+            Op::Trim => {
+                let whole = self.whole_pages(&command);
+                pending.first = whole.start;
+                pending.versions.extend(whole.map(|lpn| {
+                    let version = self.write(lpn).version;
+                    self.deallocated.insert(lpn, version);
+                    version
+                }));
+            }
+            Op::Flush => {}
+        }
+        self.pending[id] = pending;
+        command
+    }
+
+    fn write(&mut self, lpn: u32) -> Stamp {
+        let before = self.submitted[lpn as usize];
+        self.submitted[lpn as usize] += 1;
+        // A deallocated page holds nothing, whatever its version.
+        let beneath = if self.deallocated.get(&lpn) == Some(&before) { 0 } else { before };
+        Stamp { version: before + 1, beneath }
+    }
+
+    fn pages(&self, command: &Command) -> std::ops::Range<u32> {
+        if command.sectors == 0 {
+            return 0..0;
+        }
+        let last = (command.lba.0 + u64::from(command.sectors) - 1) / self.unit_sectors;
+        (command.lba.0 / self.unit_sectors) as u32..last as u32 + 1
+    }
+
+    fn whole_pages(&self, command: &Command) -> std::ops::Range<u32> {
+        let first = command.lba.0.div_ceil(self.unit_sectors);
+        let end = (command.lba.0 + u64::from(command.sectors)) / self.unit_sectors;
+        first as u32..end.max(first) as u32
+    }
+
+    /// Checks a completion.
+    pub fn complete(&mut self, completion: &Completion) {
+        let pending = std::mem::replace(
+            &mut self.pending[completion.id as usize],
+            Pending { op: Op::Flush, first: 0, versions: Vec::new() },
+        );
+        if completion.status == Status::Success {
+            match pending.op {
+                Op::Write | Op::Trim => {
+                    for (lpn, version) in (pending.first..).zip(&pending.versions) {
+                        let newest = &mut self.acknowledged[lpn as usize];
+                        *newest = (*newest).max(*version);
+                    }
+                }
+                Op::Read => self.check(&pending, completion),
+                Op::Flush => {}
+            }
+        }
+        self.pending[completion.id as usize] = pending;
+    }
+
+    fn check(&mut self, pending: &Pending, completion: &Completion) {
+        self.reads_checked += 1;
+        let read = completion.payload.as_deref().unwrap_or_default();
+        assert_eq!(read.len(), pending.versions.len(), "a checked read brings one version a page");
+        for ((lpn, acknowledged), got) in (pending.first..).zip(&pending.versions).zip(read) {
+            self.pages_checked += 1;
+            if !self.may_return(lpn, *acknowledged, *got) {
+                self.mismatches += 1;
+                let submitted = self.submitted[lpn as usize];
+                self.first_mismatch.get_or_insert_with(|| {
+                    format!("page {lpn} at {:?}: version {got}, allowed {acknowledged} to {submitted}", completion.at)
+                });
+            }
+        }
+    }
+
+    fn may_return(&self, lpn: u32, acknowledged: u32, got: u32) -> bool {
+        let deallocated = self.deallocated.get(&lpn).copied();
+        if got == 0 {
+            return acknowledged == 0 || deallocated >= Some(acknowledged);
+        }
+        (acknowledged..=self.submitted[lpn as usize]).contains(&got) && deallocated != Some(got)
+    }
+
+    /// Reads checked.
+    pub fn reads_checked(&self) -> u64 {
+        self.reads_checked
+    }
+
+    /// Pages of those reads.
+    pub fn pages_checked(&self) -> u64 {
+        self.pages_checked
+    }
+
+    /// Pages that no read may return.
+    pub fn mismatches(&self) -> u64 {
+        self.mismatches
+    }
+
+    /// The first of them, in words.
+    pub fn first_mismatch(&self) -> Option<&str> {
+        self.first_mismatch.as_deref()
+    }
+}

@@ -1,0 +1,156 @@
+//! What the drive counts while it works: plain numbers, one addition each.
+//!
+//! Each counts from the drive's start. The measured part of a run is the difference to a copy taken when the warm-up
+//! ended (`since`). Wear is not a difference: it is the state of the blocks at the end.
+
+use serde::{Deserialize, Serialize};
+
+/// What garbage collection did, and to whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GcCounters {
+    /// Reads with any nanosecond of GC in their latency.
+    pub blocked_reads: u64,
+    /// Reads that found GC at work when they were split into flash operations (the ttFlash code's metric).
+    pub blocked_at_split_reads: u64,
+    /// Victims reclaimed.
+    pub runs: u64,
+    /// Pages copied.
+    pub pages_copied: u64,
+    /// Victims reclaimed because nothing was left to write to, not by the policy's choice.
+    pub forced: u64,
+    /// Victims without a valid page: an erase and nothing to copy.
+    pub free_reclaims: u64,
+}
+
+/// What was done to the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlashCounters {
+    /// Pages written by the host, in map units.
+    pub host_pages_written: u64,
+    /// Pages programmed for whatever reason, in map units.
+    pub pages_programmed: u64,
+    /// Of those, pages without data, programmed to fill a program unit.
+    pub pages_padded: u64,
+    /// Pages read for whatever reason, in map units.
+    pub pages_read: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Times an erase or a program was suspended.
+    pub suspensions: u64,
+    /// The most suspensions that one erase suffered.
+    pub suspensions_per_erase_max: u64,
+}
+
+/// What the write buffer did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct BufferCounters {
+    /// Reads served from the buffer (pages).
+    pub read_hits: u64,
+    /// Writes that replaced a page still in the buffer (pages).
+    pub write_hits: u64,
+    /// Writes that waited for room (requests).
+    pub stalls: u64,
+    /// Flash pages read because a write covered only part of one (pages).
+    pub rmw_reads: u64,
+}
+
+/// How often the blocks were erased since the device was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WearCounters {
+    /// Blocks.
+    pub blocks: u64,
+    /// Erases of all blocks.
+    pub erases_total: u64,
+    /// Erases of the least worn block.
+    pub erases_min: u64,
+    /// Erases of the most worn block.
+    pub erases_max: u64,
+}
+
+impl GcCounters {
+    /// What was counted since `earlier`, a copy of these counters.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            blocked_reads: self.blocked_reads - earlier.blocked_reads,
+            blocked_at_split_reads: self.blocked_at_split_reads - earlier.blocked_at_split_reads,
+            runs: self.runs - earlier.runs,
+            pages_copied: self.pages_copied - earlier.pages_copied,
+            forced: self.forced - earlier.forced,
+            free_reclaims: self.free_reclaims - earlier.free_reclaims,
+        }
+    }
+}
+
+impl FlashCounters {
+    /// What was counted since `earlier`, a copy of these counters. A maximum has no difference: it stays that of the
+    /// whole run.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            host_pages_written: self.host_pages_written - earlier.host_pages_written,
+            pages_programmed: self.pages_programmed - earlier.pages_programmed,
+            pages_padded: self.pages_padded - earlier.pages_padded,
+            pages_read: self.pages_read - earlier.pages_read,
+            erases: self.erases - earlier.erases,
+            suspensions: self.suspensions - earlier.suspensions,
+            suspensions_per_erase_max: self.suspensions_per_erase_max,
+        }
+    }
+}
+
+impl BufferCounters {
+    /// What was counted since `earlier`, a copy of these counters.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read_hits: self.read_hits - earlier.read_hits,
+            write_hits: self.write_hits - earlier.write_hits,
+            stalls: self.stalls - earlier.stalls,
+            rmw_reads: self.rmw_reads - earlier.rmw_reads,
+        }
+    }
+}
+
+impl WearCounters {
+    /// The wear of blocks that were erased so many times each.
+    pub fn of(erases: impl IntoIterator<Item = u64>) -> Self {
+        let start = Self { erases_min: u64::MAX, ..Self::default() };
+        let wear = erases.into_iter().fold(start, |wear, n| Self {
+            blocks: wear.blocks + 1,
+            erases_total: wear.erases_total + n,
+            erases_min: wear.erases_min.min(n),
+            erases_max: wear.erases_max.max(n),
+        });
+        if wear.blocks == 0 { Self::default() } else { wear }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_before_the_warm_up_ended_is_not_measured() {
+        let warm = GcCounters { runs: 3, pages_copied: 400, ..Default::default() };
+        let end = GcCounters { runs: 5, pages_copied: 700, forced: 1, ..Default::default() };
+        assert_eq!(end.since(&warm), GcCounters { runs: 2, pages_copied: 300, forced: 1, ..Default::default() });
+        assert_eq!(end.since(&end), GcCounters::default());
+    }
+
+    #[test]
+    fn the_most_suspensions_of_one_erase_stay_those_of_the_whole_run() {
+        let warm = FlashCounters { erases: 10, suspensions: 20, suspensions_per_erase_max: 7, ..Default::default() };
+        let end = FlashCounters { erases: 30, suspensions: 25, ..warm };
+        let measured = end.since(&warm);
+        assert_eq!((measured.erases, measured.suspensions, measured.suspensions_per_erase_max), (20, 5, 7));
+    }
+
+    #[test]
+    fn the_wear_of_no_blocks_is_zero_and_not_the_largest_number() {
+        assert_eq!(WearCounters::of([]), WearCounters::default());
+        let wear = WearCounters { blocks: 3, erases_total: 12, erases_min: 1, erases_max: 9 };
+        assert_eq!(WearCounters::of([2, 9, 1]), wear);
+    }
+}

@@ -1,0 +1,303 @@
+//! A recorder of latencies: integer nanoseconds, log-linear buckets, two to three nanoseconds a record.
+//!
+//! Below 2 x [`SUB`] ns every value has its own bucket; above, each octave is cut into [`SUB`] equal ones. A bucket
+//! remembers the smallest and the largest value that it holds: where they are one, it is exact (a simulated drive
+//! repeats its latencies to the nanosecond), elsewhere their middle is within 1 / (2 x [`SUB`]) = 0.049 % of every
+//! value between. Count, extremes, sum and sum of squares are exact. Two histograms merge exactly, in any order:
+//! parallel sweeps give the same bytes as serial ones.
+//!
+//! What it does not know: how values lie between the extremes of a bucket. It is our own because the HdrHistogram crate
+//! is not exact where a latency repeats, and no faster (reference/engine-performance.md, section 5).
+
+use crate::units::Duration;
+
+/// Buckets per octave.
+pub const SUB: u64 = 1 << SUB_BITS;
+const SUB_BITS: u32 = 10;
+
+/// Latencies, counted in log-linear buckets that are allocated as far as the largest one needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    buckets: Vec<Bucket>,
+    count: u64,
+    sum: u128,
+    sum_of_squares: u128,
+}
+
+/// One bucket: how many values it holds and between which they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// How many values it holds.
+    pub count: u64,
+    /// The smallest of them, in nanoseconds.
+    pub min: u64,
+    /// The largest of them, in nanoseconds.
+    pub max: u64,
+}
+
+impl Bucket {
+    const EMPTY: Bucket = Bucket { count: 0, min: u64::MAX, max: 0 };
+
+    #[inline]
+    fn add(&mut self, other: Bucket) {
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+}
+
+impl Histogram {
+    /// A histogram of nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts one latency of `ns` nanoseconds.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        let (index, one) = (index_of(ns), Bucket { count: 1, min: ns, max: ns });
+        match self.buckets.get_mut(index) {
+            Some(bucket) => bucket.add(one),
+            None => self.add_beyond_buckets(index, one),
+        }
+        self.count += 1;
+        // 2^64 values of 2^64 ns fit the sum. The squares could outgrow 128 bits only after 2^24 latencies of 52 days.
+        self.sum += u128::from(ns);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(ns) * u128::from(ns));
+    }
+
+    /// Grows to the end of the octave, so that the length depends on the largest value alone and equal contents are
+    /// equal.
+    #[cold]
+    fn add_beyond_buckets(&mut self, index: usize, one: Bucket) {
+        self.buckets.resize((index | (SUB as usize - 1)) + 1, Bucket::EMPTY);
+        self.buckets[index].add(one);
+    }
+
+    /// Adds everything that `other` holds, as if it had been recorded here.
+    pub fn merge(&mut self, other: &Histogram) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), Bucket::EMPTY);
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            mine.add(*theirs);
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+    }
+
+    /// How many latencies were recorded.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest latency, exactly.
+    pub fn min(&self) -> Option<Duration> {
+        self.buckets().next().map(|bucket| Duration::from_ns(bucket.min))
+    }
+
+    /// The largest latency, exactly.
+    pub fn max(&self) -> Option<Duration> {
+        self.buckets().next_back().map(|bucket| Duration::from_ns(bucket.max))
+    }
+
+    /// The sum of all latencies in nanoseconds, exactly.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum
+    }
+
+    /// The mean, rounded to the nearest nanosecond.
+    pub fn mean(&self) -> Option<Duration> {
+        let count = u128::from(self.count);
+        (count > 0).then(|| Duration::from_ns(((self.sum + count / 2) / count) as u64))
+    }
+
+    /// The standard deviation of the population, rounded to the nearest nanosecond.
+    ///
+    /// The squares are taken about the integer part m of the mean: sum (x - m)^2 = sum x^2 - m (sum x + r), where r is
+    /// the remainder of sum x / n. That is exact and cannot overflow where n * sum x^2 could. What is left is one
+    /// division and one square root, both of which IEEE 754 rounds alike on every machine.
+    pub fn stddev(&self) -> Option<Duration> {
+        if self.count == 0 {
+            return None;
+        }
+        let count = u128::from(self.count);
+        let (whole, rest) = (self.sum / count, self.sum % count);
+        let about_whole = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));
+        let about_mean = about_whole.saturating_sub(rest * rest / count);
+        let ns = (about_mean as f64 / count as f64).sqrt();
+        Some(Duration::from_ns((ns + 0.5) as u64))
+    }
+
+    /// The value at `rank` (1 is the smallest, [`count`](Self::count) the largest): exact if it is the first or the
+    /// last of its bucket or the bucket holds one value only, else the middle of the bucket's extremes.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Duration> {
+        if rank == 0 {
+            return None;
+        }
+        let mut to_go = rank;
+        for bucket in self.buckets() {
+            if to_go <= bucket.count {
+                return Some(Duration::from_ns(match to_go {
+                    1 => bucket.min,
+                    last if last == bucket.count => bucket.max,
+                    _ => bucket.min.midpoint(bucket.max),
+                }));
+            }
+            to_go -= bucket.count;
+        }
+        None
+    }
+
+    /// The buckets that hold something, from the shortest latency to the longest.
+    pub fn buckets(&self) -> impl DoubleEndedIterator<Item = &Bucket> + '_ {
+        self.buckets.iter().filter(|bucket| bucket.count > 0)
+    }
+}
+
+/// The bucket of a value: the octave above the exact range, then the top eleven bits, of which the first is always set.
+#[inline]
+fn index_of(ns: u64) -> usize {
+    let octave = u64::BITS - 1 - SUB_BITS - (ns | SUB).leading_zeros();
+    ((u64::from(octave) << SUB_BITS) + (ns >> octave)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|ns| histogram.record(*ns));
+        histogram
+    }
+
+    /// Values over every octave (a random number of significant bits) and, so that buckets hold several, close ones.
+    fn latencies() -> impl Strategy<Value = Vec<u64>> {
+        let spread = (any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift);
+        prop::collection::vec(prop_oneof![spread, 1_048_576u64..1_054_000], 1..300)
+    }
+
+    /// The smallest and the largest value that fall into a bucket.
+    fn bounds_of(index: usize) -> (u64, u64) {
+        let octave = (index as u64 >> SUB_BITS).saturating_sub(1);
+        let low = (index as u64 - (octave << SUB_BITS)) << octave;
+        (low, low + ((1 << octave) - 1))
+    }
+
+    #[test]
+    fn buckets_tile_the_integers_without_gap_or_overlap() {
+        let last = index_of(u64::MAX);
+        assert_eq!(bounds_of(0), (0, 0));
+        assert_eq!(bounds_of(last).1, u64::MAX);
+        for index in 0..last {
+            let ((low, high), (next, _)) = (bounds_of(index), bounds_of(index + 1));
+            assert_eq!(high + 1, next);
+            assert_eq!((index_of(low), index_of(high)), (index, index));
+        }
+    }
+
+    #[test]
+    fn a_constant_latency_is_reported_exactly_at_every_rank() {
+        let histogram = of(&[142_575; 5_000]);
+        for rank in [1, 2, 2_500, 4_999, 5_000] {
+            assert_eq!(histogram.value_at_rank(rank), Some(Duration::from_ns(142_575)));
+        }
+        assert_eq!(histogram.mean(), Some(Duration::from_ns(142_575)));
+        assert_eq!(histogram.stddev(), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn latencies_that_repeat_to_the_nanosecond_are_exact_beside_others() {
+        let histogram = of(&[20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
+        let found: Vec<u64> = (1..=7).map(|rank| histogram.value_at_rank(rank).unwrap().as_ns()).collect();
+        assert_eq!(found, [20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
+    }
+
+    #[test]
+    fn nothing_recorded_has_no_value_and_no_mean() {
+        let empty = Histogram::new();
+        assert_eq!((empty.min(), empty.max(), empty.mean(), empty.stddev()), (None, None, None, None));
+        assert_eq!(empty.value_at_rank(1), None);
+        assert_eq!(of(&[7]).value_at_rank(0), None);
+        assert_eq!(of(&[7]).value_at_rank(2), None);
+    }
+
+    #[test]
+    fn the_deviation_of_a_textbook_example_is_two() {
+        let histogram = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(histogram.stddev(), Some(Duration::from_ns(2)));
+        let far_out = of(&[2, 4, 4, 4, 5, 5, 7, 9].map(|ns| ns * 1_000 + 3_600_000_000_000));
+        assert_eq!(far_out.stddev(), Some(Duration::from_us(2)));
+    }
+
+    #[test]
+    fn the_longest_times_that_exist_do_not_panic() {
+        let histogram = of(&[u64::MAX, u64::MAX, u64::MAX]);
+        assert_eq!(histogram.max(), Some(Duration::MAX));
+        assert_eq!(histogram.mean(), Some(Duration::MAX));
+        assert_eq!(histogram.value_at_rank(2), Some(Duration::MAX));
+        assert!(histogram.stddev().is_some());
+    }
+
+    #[test]
+    fn memory_grows_with_the_largest_value_only() {
+        assert_eq!(of(&[]).buckets.len(), 0);
+        assert_eq!(of(&[5]).buckets.len(), 1_024);
+        assert_eq!(of(&[100_000_000]).buckets.len(), 18 * 1_024);
+    }
+
+    proptest! {
+        #[test]
+        fn every_rank_is_within_the_bound_of_the_sorted_values(mut values in latencies()) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            for (place, exact) in values.iter().enumerate() {
+                let found = histogram.value_at_rank(place as u64 + 1).unwrap().as_ns();
+                prop_assert!(found.abs_diff(*exact) <= exact / (2 * SUB), "{found} for {exact}");
+            }
+            prop_assert_eq!(histogram.min().unwrap().as_ns(), values[0]);
+            prop_assert_eq!(histogram.max().unwrap().as_ns(), values[values.len() - 1]);
+        }
+
+        #[test]
+        fn merging_equals_recording_everything_in_one(a in latencies(), b in latencies()) {
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let together = of(&[a.clone(), b.clone()].concat());
+            prop_assert_eq!(&merged, &together);
+            let mut other_way = of(&b);
+            other_way.merge(&of(&a));
+            prop_assert_eq!(&other_way, &together);
+        }
+
+        #[test]
+        fn mean_and_deviation_are_those_of_the_values(values in prop::collection::vec(0u64..1_000_000_000, 1..300)) {
+            let n = values.len() as f64;
+            let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n;
+            let deviation = (values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>() / n).sqrt();
+            let histogram = of(&values);
+            prop_assert!((histogram.mean().unwrap().as_ns() as f64 - mean).abs() <= 0.501);
+            prop_assert!((histogram.stddev().unwrap().as_ns() as f64 - deviation).abs() <= 1.0);
+        }
+    }
+
+    /// Measured, not asserted: `cargo test --release -p manx-core ns_per_record -- --ignored --nocapture`.
+    #[test]
+    #[ignore = "a measurement"]
+    #[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures the machine, not the model")]
+    fn ns_per_record() {
+        let mut rng = crate::sim::Rng::stream(1, "latency");
+        let values: Vec<u64> = (0..1 << 16).map(|_| (60_000 + rng.below(30_000)) << (rng.below(1_000) / 990)).collect();
+        let mut histogram = Histogram::new();
+        let mut ns_min = f64::MAX;
+        for _ in 0..50 {
+            let start = std::time::Instant::now();
+            values.iter().for_each(|ns| histogram.record(*ns));
+            ns_min = ns_min.min(start.elapsed().as_nanos() as f64 / values.len() as f64);
+        }
+        println!("{ns_min:.2} ns/record, {:?}", histogram.value_at_rank(histogram.count() / 2));
+    }
+}

@@ -1,0 +1,398 @@
+//! The result of a run: `result.json`, one object a policy. Its comments become the JSON schema, so each names the
+//! unit.
+//!
+//! Invariant: everything outside `machine` is a function of scenario and seed and compares byte for byte; `machine` is
+//! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
+
+use super::{
+    BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters, percentile, ratio,
+};
+use crate::units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Several runs of one comparison, the first being what the others are held against.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSet {
+    /// One result a policy, in the order in which they were asked for.
+    pub runs: Vec<RunResult>,
+}
+
+/// What one run tells. Requests of the warm-up are in none of its numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The policy's name.
+    pub policy: String,
+    /// The root seed of every random stream.
+    pub seed: u64,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Completed requests of every kind (requests).
+    pub requests: u64,
+    /// Reads.
+    pub read: LatencySummary,
+    /// Writes.
+    pub write: LatencySummary,
+    /// Trims (deallocations).
+    pub trim: CountSummary,
+    /// Flushes.
+    pub flush: CountSummary,
+    /// Garbage collection.
+    pub gc: GcReport,
+    /// The flash.
+    pub flash: FlashReport,
+    /// The write buffer.
+    pub buffer: BufferCounters,
+    /// Capacity and over-provisioning.
+    pub capacity: CapacityReport,
+    /// What was read from a trace; null for a generated workload.
+    pub trace: Option<TraceReport>,
+    /// What the integrity oracle checked; null when it was off.
+    pub verify: Option<VerifyReport>,
+    /// Virtual time that was measured (seconds, in whole nanoseconds).
+    pub virtual_s: f64,
+    /// What was played and not counted.
+    pub warmup_excluded: WarmupExcluded,
+    /// What a reader of these numbers must know, one sentence each.
+    pub warnings: Vec<String>,
+    /// What depends on the machine, and only that.
+    pub machine: MachineReport,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Every request of the workload was completed.
+    #[default]
+    Completed,
+    /// The drive ran out of free blocks and could not reclaim any.
+    Starved,
+    /// The run was stopped before its end; the numbers are those until then.
+    Partial,
+}
+
+/// What garbage collection did, and to whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GcReport {
+    /// Reads with any nanosecond of GC in their latency (percent of reads); null without reads.
+    pub blocked_reads_percent: Option<f64>,
+    /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of reads); null without
+    /// reads.
+    pub blocked_at_split_percent: Option<f64>,
+    /// Victims reclaimed (victims).
+    pub runs: u64,
+    /// Pages copied (pages, in map units).
+    pub pages_copied: u64,
+    /// Victims reclaimed because nothing was left to write to (victims).
+    pub forced: u64,
+    /// Victims without a valid page (victims).
+    pub free_reclaims: u64,
+}
+
+/// What was done to the flash.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlashReport {
+    /// Pages written by the host (pages, in map units).
+    pub host_pages_written: u64,
+    /// Pages programmed for whatever reason (pages, in map units).
+    pub pages_programmed: u64,
+    /// Of those, pages without data that fill a program unit (pages, in map units).
+    pub pages_padded: u64,
+    /// Pages read for whatever reason (pages, in map units).
+    pub pages_read: u64,
+    /// Blocks erased (blocks).
+    pub erases: u64,
+    /// Write amplification: pages programmed per page written by the host (ratio); null without host writes.
+    pub waf: Option<f64>,
+    /// Times an erase or a program was suspended (suspensions).
+    pub suspensions: u64,
+    /// The most suspensions that one erase suffered, warm-up included (suspensions).
+    pub suspensions_per_erase_max: u64,
+    /// Erases per block since the device was new.
+    pub wear: WearReport,
+}
+
+/// How often the blocks were erased since the device was new, preconditioning and warm-up included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WearReport {
+    /// Erases of the least worn block (erases).
+    pub erases_min: u64,
+    /// Erases of a block on average (erases).
+    pub erases_mean: f64,
+    /// Erases of the most worn block (erases).
+    pub erases_max: u64,
+}
+
+/// Capacity and over-provisioning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityReport {
+    /// What the flash holds (bytes).
+    pub raw_bytes: u64,
+    /// What the host can address (bytes).
+    pub user_bytes: u64,
+    /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
+    pub op_percent: Option<f64>,
+}
+
+/// What was read from a trace, and what was left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct TraceReport {
+    /// Counts by name: records read, remapped, dropped by reason (records).
+    pub counts: BTreeMap<String, u64>,
+    /// The same for a person, one or more lines.
+    pub text: String,
+}
+
+/// What the integrity oracle checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VerifyReport {
+    /// Completed reads held against the newest acknowledged write (reads).
+    pub reads_checked: u64,
+    /// Reads that returned anything else (reads).
+    pub mismatches: u64,
+}
+
+/// What was played and not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmupExcluded {
+    /// The rule, as a sentence.
+    pub rule: String,
+    /// Requests left out by it (requests).
+    pub requests: u64,
+}
+
+/// What depends on the machine. The core reads no clock: who runs it fills this in, and null means "not measured".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct MachineReport {
+    /// CPU time of the preconditioning (seconds).
+    pub precondition_cpu_s: Option<f64>,
+    /// CPU time of the simulated part alone (seconds).
+    pub cpu_s: Option<f64>,
+    /// Requests, warm-up included, per second of `cpu_s` (1/s); null when the clock saw no time pass.
+    pub requests_per_cpu_s: Option<f64>,
+    /// Largest resident set of the process (bytes).
+    pub peak_rss_bytes: Option<u64>,
+    /// Memory of the model per simulated page (bytes per page, in map units).
+    pub simulated_bytes_per_page: Option<f64>,
+    /// True if the preconditioned state was read from the cache.
+    pub precondition_from_cache: bool,
+}
+
+/// Everything that a run has counted when it ends; becomes the [`RunResult`].
+#[derive(Clone, Debug, Default)]
+pub struct RunTotals {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The policy's name.
+    pub policy: String,
+    /// The root seed.
+    pub seed: u64,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// The virtual time that was measured: from the end of the warm-up to the last completion.
+    pub span: Duration,
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+    /// Trims.
+    pub trim: OpStats,
+    /// Flushes.
+    pub flush: OpStats,
+    /// Garbage collection in `span`.
+    pub gc: GcCounters,
+    /// Flash operations in `span`.
+    pub flash: FlashCounters,
+    /// Wear at the end.
+    pub wear: WearCounters,
+    /// The write buffer in `span`.
+    pub buffer: BufferCounters,
+    /// What the flash holds.
+    pub raw: Bytes,
+    /// What the host can address.
+    pub user: Bytes,
+    /// What was read from a trace.
+    pub trace: Option<TraceReport>,
+    /// What the oracle checked.
+    pub verify: Option<VerifyReport>,
+    /// What was played and not counted.
+    pub warmup_excluded: WarmupExcluded,
+    /// Warnings of the run; those about percentiles are added.
+    pub warnings: Vec<String>,
+}
+
+impl RunTotals {
+    /// The result, with `machine` still empty.
+    pub fn into_result(self) -> RunResult {
+        let (read, write) = (self.read.summary(self.span), self.write.summary(self.span));
+        let mut warnings = self.warnings;
+        warnings.extend(percentile_warning(&read, &write));
+        RunResult {
+            scenario: self.scenario,
+            policy: self.policy,
+            seed: self.seed,
+            outcome: self.outcome,
+            requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
+            gc: GcReport::new(&self.gc, read.count),
+            read,
+            write,
+            trim: self.trim.count_summary(),
+            flush: self.flush.count_summary(),
+            flash: FlashReport::new(&self.flash, &self.wear),
+            buffer: self.buffer,
+            capacity: CapacityReport::new(self.raw, self.user),
+            trace: self.trace,
+            verify: self.verify,
+            virtual_s: self.span.as_s_f64(),
+            warmup_excluded: self.warmup_excluded,
+            warnings,
+            machine: MachineReport::default(),
+        }
+    }
+}
+
+/// One sentence for all percentiles that a run could not support, or nothing. No requests of a kind is no reason to
+/// warn.
+fn percentile_warning(read: &LatencySummary, write: &LatencySummary) -> Option<String> {
+    let kinds = [("read", read), ("write", write)].into_iter().filter(|(_, summary)| summary.count > 0);
+    let missing: Vec<String> = kinds
+        .map(|(kind, summary)| (kind, summary.percentiles.unsupported()))
+        .filter(|(_, levels)| !levels.is_empty())
+        .map(|(kind, levels)| format!("{kind} {}", levels.join(", ")))
+        .collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "fewer than {} samples lie beyond these percentiles, so they are null: {}",
+            percentile::BEYOND_MIN,
+            missing.join("; ")
+        )
+    })
+}
+
+impl GcReport {
+    fn new(gc: &GcCounters, reads: u64) -> Self {
+        Self {
+            blocked_reads_percent: ratio::percent(gc.blocked_reads, reads),
+            blocked_at_split_percent: ratio::percent(gc.blocked_at_split_reads, reads),
+            runs: gc.runs,
+            pages_copied: gc.pages_copied,
+            forced: gc.forced,
+            free_reclaims: gc.free_reclaims,
+        }
+    }
+}
+
+impl FlashReport {
+    fn new(flash: &FlashCounters, wear: &WearCounters) -> Self {
+        let mean = ratio::rounded(u128::from(wear.erases_total), u128::from(wear.blocks), 6);
+        Self {
+            host_pages_written: flash.host_pages_written,
+            pages_programmed: flash.pages_programmed,
+            pages_padded: flash.pages_padded,
+            pages_read: flash.pages_read,
+            erases: flash.erases,
+            waf: ratio::rounded(u128::from(flash.pages_programmed), u128::from(flash.host_pages_written), 6),
+            suspensions: flash.suspensions,
+            suspensions_per_erase_max: flash.suspensions_per_erase_max,
+            wear: WearReport {
+                erases_min: wear.erases_min,
+                erases_mean: mean.unwrap_or(0.0),
+                erases_max: wear.erases_max,
+            },
+        }
+    }
+}
+
+impl CapacityReport {
+    fn new(raw: Bytes, user: Bytes) -> Self {
+        let spare = raw.get().saturating_sub(user.get());
+        Self { raw_bytes: raw.get(), user_bytes: user.get(), op_percent: ratio::percent(spare, user.get()) }
+    }
+}
+
+impl MachineReport {
+    /// The CPU times of a run that played `requests` requests, warm-up included. A time that is no number is "not
+    /// measured".
+    pub fn timed(precondition_cpu_s: f64, cpu_s: f64, requests: u64) -> Self {
+        let measured = |s: f64| (s.is_finite() && s >= 0.0).then_some(s);
+        let rate = measured(cpu_s).filter(|s| *s > 0.0).map(|s| requests as f64 / s).filter(|rate| rate.is_finite());
+        Self {
+            precondition_cpu_s: measured(precondition_cpu_s),
+            cpu_s: measured(cpu_s),
+            requests_per_cpu_s: rate,
+            ..Self::default()
+        }
+    }
+
+    /// The same with the memory: of the whole process, and of a model of `model_bytes` that simulates `pages` pages.
+    pub fn with_memory(self, peak_rss_bytes: Option<u64>, model_bytes: u64, pages: u64) -> Self {
+        let per_page = ratio::rounded(u128::from(model_bytes), u128::from(pages), 3);
+        Self { peak_rss_bytes, simulated_bytes_per_page: per_page, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(count: u64) -> OpStats {
+        let mut stats = OpStats::default();
+        (0..count).for_each(|_| stats.record(Duration::from_us(80), 4_096));
+        stats
+    }
+
+    #[test]
+    fn a_run_of_nothing_has_no_number_that_json_cannot_write() {
+        let result = RunTotals::default().into_result();
+        assert_eq!((result.gc.blocked_reads_percent, result.flash.waf), (None, None));
+        assert_eq!((result.capacity.op_percent, result.flash.wear.erases_mean), (None, 0.0));
+        assert_eq!((result.read.iops, result.virtual_s), (0.0, 0.0));
+        assert_eq!(result.warnings, Vec::<String>::new());
+    }
+
+    #[test]
+    fn requests_percentages_and_amplification_come_from_the_counts() {
+        let totals = RunTotals {
+            span: Duration::from_ms(250),
+            read: reads(1_000),
+            flush: reads(5),
+            gc: GcCounters { blocked_reads: 125, blocked_at_split_reads: 1, ..Default::default() },
+            flash: FlashCounters { host_pages_written: 300, pages_programmed: 1_000, ..Default::default() },
+            wear: WearCounters::of([1, 2, 2]),
+            raw: Bytes::kib(128),
+            user: Bytes::kib(100),
+            ..Default::default()
+        };
+        let result = totals.into_result();
+        assert_eq!((result.requests, result.read.iops, result.virtual_s), (1_005, 4_000.0, 0.25));
+        assert_eq!(result.gc.blocked_reads_percent, Some(12.5));
+        assert_eq!(result.gc.blocked_at_split_percent, Some(0.1));
+        assert_eq!((result.flash.waf, result.flash.wear.erases_mean), (Some(3.333_333), 1.666_667));
+        assert_eq!(result.capacity.op_percent, Some(28.0));
+    }
+
+    #[test]
+    fn percentiles_without_support_are_one_warning_a_run() {
+        let totals = RunTotals { read: reads(10_000), write: reads(150), ..Default::default() };
+        let warnings = totals.into_result().warnings;
+        let expected = "fewer than 10 samples lie beyond these percentiles, so they are null: \
+                        read p99.99, p99.999; write p95, p99, p99.9, p99.99, p99.999";
+        assert_eq!(warnings, [expected]);
+    }
+
+    #[test]
+    fn a_clock_that_saw_no_time_pass_gives_no_rate() {
+        assert_eq!(MachineReport::timed(0.0, 0.0, 1_000).requests_per_cpu_s, None);
+        assert_eq!(MachineReport::timed(f64::NAN, f64::INFINITY, 1_000), MachineReport::default());
+        assert_eq!(MachineReport::timed(1.0, 0.5, 1_000).requests_per_cpu_s, Some(2_000.0));
+        assert_eq!(MachineReport::timed(1.0, f64::MIN_POSITIVE, u64::MAX).requests_per_cpu_s, None);
+        let machine = MachineReport::default().with_memory(None, 100, 0);
+        assert_eq!(machine.simulated_bytes_per_page, None);
+    }
+}
