@@ -1,0 +1,238 @@
+//! Whole drives under random load, checked by the oracle, Little's law and determinism.
+
+use super::generate::Generator;
+use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
+use crate::drive::precondition::precondition;
+use crate::drive::{Drive, DriveSpec, PreconditionSpec, PreconditionState, Scheduler};
+use crate::flash::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
+use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
+use crate::units::{Bandwidth, Bytes, Duration, Instant};
+
+/// Everything that determines a small run.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub device: Device,
+    pub ftl: FtlSpec,
+    pub gc: GcSpec,
+    pub drive: DriveSpec,
+    pub precondition: PreconditionSpec,
+    pub jobs: Vec<JobSpec>,
+    pub seed: u64,
+}
+
+/// 2 channels x 2 dies x 24 blocks x 16 pages of 4 KiB: 6 MiB, a quarter of it spare.
+pub(crate) fn small() -> Setup {
+    let device = Device {
+        name: "small".into(),
+        summary: String::new(),
+        geometry: Geometry {
+            channels: 2,
+            ways: 2,
+            dies: 1,
+            planes: 1,
+            blocks: 24,
+            pages: 16,
+            page: Bytes::kib(4),
+            map_unit: Bytes::kib(4),
+        },
+        feature: Features::default(),
+        timing: ArrayTiming {
+            read: vec![Duration::from_us(40)],
+            program: vec![Duration::from_us(800)],
+            erase_step: Duration::from_us(400),
+            erase_steps: 5,
+        },
+        channel: ChannelTiming {
+            rate: Bandwidth::bytes_per_second(40_000_000),
+            command: Duration::from_ns(175),
+            erase_command: Duration::from_ns(125),
+        },
+        op: 0.35,
+        source: Default::default(),
+    };
+    let job = JobSpec { requests: 6_000, read_percent: 50.0, ..JobSpec::default() };
+    Setup {
+        device,
+        ftl: FtlSpec::default(),
+        gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
+        drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
+        precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
+        jobs: vec![job],
+        seed: 1,
+    }
+}
+
+impl Setup {
+    pub fn drive(&self) -> Drive {
+        let raw = crate::flash::Layout::new(&self.device).total_units();
+        let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
+        let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
+        precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true);
+        map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
+        map.check_laws();
+        Drive::new(&self.device, &self.drive, &self.gc, map, true)
+    }
+
+    pub fn driver(&self) -> Driver {
+        let drive = self.drive();
+        let jobs = self.jobs.iter().enumerate().map(|(number, spec)| {
+            let source = Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
+            Job::new(Box::new(source), Pacing::of(spec))
+        });
+        let (jobs, oracle) = (jobs.collect(), Oracle::new(&drive));
+        Driver::new(drive, jobs, Some(oracle), Duration::ZERO, 0)
+    }
+
+    /// Plays everything and checks what must hold of every run.
+    pub fn play(&self) -> Driver {
+        let mut driver = self.driver();
+        driver.play_to_the_end();
+        let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
+        assert_eq!(progress.issued, progress.completed, "every request completes: {self:?}");
+        assert_eq!(progress.failed, 0);
+        assert_eq!(oracle.mismatches(), 0, "{:?} in {self:?}", oracle.first_mismatch());
+        assert_eq!(driver.drive().outstanding(), 0);
+        driver.drive().ftl().check_laws();
+        driver
+    }
+}
+
+fn digest(driver: &Driver) -> String {
+    let measured = driver.measured();
+    format!("{:?} {:?} {:?} {:?}", measured.read, measured.write, driver.drive().counters(), driver.now())
+}
+
+#[test]
+fn every_gc_mode_and_scheduler_returns_the_newest_versions() {
+    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive] {
+        for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
+            let mut setup = small();
+            setup.gc.mode = mode;
+            setup.drive.scheduler = scheduler;
+            let driver = setup.play();
+            assert!(driver.oracle().unwrap().reads_checked() > 2_500);
+            let counters = driver.drive().counters();
+            assert_eq!(counters.copied_units > 0, mode != GcMode::Nogc, "{mode:?}: {counters:?}");
+        }
+    }
+}
+
+#[test]
+fn every_victim_policy_and_unit_keeps_the_data() {
+    for victim in [
+        Victim::Greedy,
+        Victim::CostBenefit,
+        Victim::Fifo,
+        Victim::WindowedGreedy,
+        Victim::DChoices,
+        Victim::Random,
+    ] {
+        for unit in [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock] {
+            for mode in [GcMode::Base, GcMode::Preemptive, GcMode::Nogc] {
+                let mut setup = small();
+                setup.device.geometry.planes = 2;
+                setup.ftl.allocation = Allocation::Dynamic;
+                (setup.gc.victim, setup.gc.unit, setup.gc.mode) = (victim, unit, mode);
+                setup.play();
+            }
+        }
+    }
+}
+
+#[test]
+fn program_units_of_many_pages_keep_the_data() {
+    for (planes, pages, stripe) in [(2, 1, Stripe::MapUnit), (4, 1, Stripe::ProgramUnit), (2, 2, Stripe::MapUnit)] {
+        for allocation in [Allocation::Static, Allocation::Dynamic] {
+            let mut setup = small();
+            setup.device.geometry.planes = planes;
+            setup.device.feature = Features { program_planes: planes, program_pages: pages, ..Features::default() };
+            (setup.ftl.stripe, setup.ftl.allocation) = (stripe, allocation);
+            setup.play();
+        }
+    }
+}
+
+#[test]
+fn unaligned_requests_flushes_fua_and_trim_keep_the_data() {
+    for protected in [true, false] {
+        for write_through in [false, true] {
+            for allocation in [Allocation::Static, Allocation::Dynamic] {
+                let mut setup = small();
+                setup.device.geometry.planes = 2;
+                setup.device.feature.program_planes = 2;
+                setup.ftl.allocation = allocation;
+                setup.drive.power_loss_protection = protected;
+                setup.drive.write_through = write_through;
+                setup.jobs[0] = JobSpec {
+                    block_sizes: [(512, 3.0), (1536, 3.0), (4096, 3.0), (20_480, 1.0)]
+                        .map(|(bytes, weight)| (Bytes::new(bytes), weight))
+                        .to_vec(),
+                    align: Bytes::new(512),
+                    fua_percent: 20.0,
+                    flush_every: 50,
+                    trim_percent: 5.0,
+                    pattern: Pattern::Zipf,
+                    ..setup.jobs[0].clone()
+                };
+                setup.play();
+            }
+        }
+    }
+}
+
+#[test]
+fn cache_and_independent_planes_and_copyback_keep_the_data() {
+    for (cache, independent, copyback) in [(true, false, false), (false, true, false), (true, true, true), (false, false, true)] {
+        for mode in [GcMode::Base, GcMode::Preemptive] {
+            let mut setup = small();
+            setup.device.geometry.planes = 2;
+            setup.device.feature.cache_read = cache;
+            setup.device.feature.cache_program = cache;
+            setup.device.feature.independent_planes = independent;
+            (setup.gc.copyback, setup.gc.mode) = (copyback, mode);
+            setup.play();
+        }
+    }
+}
+
+#[test]
+fn queue_depth_link_and_controller_delay_and_lose_nothing() {
+    let mut setup = small();
+    setup.drive.queue_depth = 4;
+    setup.drive.controller = Duration::from_us(5);
+    setup.drive.link = Bandwidth::bytes_per_second(1_000_000_000);
+    setup.jobs.push(JobSpec { arrival: Arrival::Poisson, rate: 500.0, requests: 500, ..setup.jobs[0].clone() });
+    setup.gc.when = GcWhen::Foreground;
+    setup.play();
+}
+
+#[test]
+fn a_write_heavy_zipf_load_on_an_aged_drive_keeps_the_data() {
+    for state in [PreconditionState::Empty, PreconditionState::Aged, PreconditionState::Steady] {
+        let mut setup = small();
+        setup.precondition.state = state;
+        setup.ftl.static_wear_gap = 4;
+        setup.jobs[0].pattern = Pattern::Zipf;
+        setup.jobs[0].read_percent = 20.0;
+        setup.play();
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let setup = small();
+    assert_eq!(digest(&setup.play()), digest(&setup.play()));
+    let other = Setup { seed: 2, ..small() };
+    assert_ne!(digest(&setup.play()), digest(&other.play()));
+}
+
+#[test]
+fn littles_law_holds() {
+    let driver = small().play();
+    let measured = driver.measured();
+    let (reads, writes) = (measured.read.histogram.sum_ns(), measured.write.histogram.sum_ns());
+    let (l, lambda_w) = (driver.mean_outstanding(), (reads + writes) as f64 / driver.now().as_ns() as f64);
+    assert!((l / lambda_w - 1.0).abs() < 1e-3, "L = {l}, lambda W = {lambda_w}");
+    assert!(l > 15.0 && l <= 16.0, "a closed loop of 16 keeps 16 outstanding: {l}");
+    assert!(driver.now() > Instant::START);
+}
