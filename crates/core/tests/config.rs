@@ -198,7 +198,7 @@ fn a_mistake_about_gc_and_drive_is_answered_with_file_line_key_value_and_what_is
         ("soft = 0.08", "window = 0", &[":5:", "gc.window = 0", "at least 1"]),
         ("soft = 0.08", "soft = 0.245", &[":5:", "gc.soft = 0.245", "can reach", "65536", "device.op"]),
         ("soft = 0.08", "soft 0.08", &[":5:6:", "not TOML"]),
-        ("name = \"good\"\n", "gc = 5\n", &[":3:", "not TOML"]),
+        ("name = \"good\"\n", "gc = 5\n", &[":4:", "not TOML"]),
         ("[gc]\nsoft", "[gc]\nunit = 5\nsoft", &[":5:", "gc.unit = 5"]),
         ("[gc]", "[ftl]\norder = [\"die\", \"die\", \"way\", \"plane\"]\n[gc]", &[":5:", "ftl.order", "exactly once"]),
         ("[gc]", "[ftl]\norder = [\"die\", \"way\"]\n[gc]", &[":5:", "ftl.order", "length"]),
@@ -263,6 +263,7 @@ fn a_mistake_about_the_device_is_answered_with_file_line_key_value_and_what_is_a
         (N, &with("timing.erase_steps = 65"), &[":4:", "erase_steps = 65", "64"]),
         (N, &with("timing.erase_step = \"1 year\""), &[":4:", "erase_step = \"1 year\"", "a time"]),
         (N, &with("channel.rate = \"0MB/s\""), &[":4:", "channel.rate = \"0MB/s\"", "above zero"]),
+        (N, &with("channel.rate = \"1KB/s\""), &[":4:", "channel.rate = 1000B/s", "at least 1MB/s"]),
         (N, &with("geometry.page = \"4us\""), &[":4:", "geometry.page = \"4us\"", "a size"]),
         (N, &with("geometry.map_unit = \"3KiB\""), &[":4:", "map_unit = 3KiB", "power of two"]),
         (N, &with("geometry.map_unit = \"8KiB\""), &[":4:", "map_unit = 8KiB", "planes"]),
@@ -316,10 +317,45 @@ fn no_cut_text_and_no_absurd_value_makes_it_panic() {
     for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)).step_by(7) {
         let _ = load_with(&text[..cut], &[]);
     }
+    let huge =
+        ["geometry.planes", "geometry.dies", "geometry.pages", "feature.program_planes", "feature.program_pages"];
+    let huge = huge.map(|key| format!("device.{key}=4294967295"));
+    let mut sets: Vec<&str> = huge.iter().map(String::as_str).collect();
+    sets.push("device.geometry.page=16777215TiB");
+    for skipped in 0..sets.len() {
+        let sets: Vec<&str> = (0..sets.len()).filter(|set| *set != skipped).map(|set| sets[set]).collect();
+        load_with(GOOD, &sets).unwrap_err();
+    }
+    load_with(GOOD, &sets).unwrap_err();
     let keys = ["device.geometry", "device.op", "workload.block_sizes", "gc.soft", "workload.jobs", "policies", "name"];
     for key in keys {
         for value in ["0", "-1", "1e300", "inf", "[]", "{}", "[[]]", "1979-05-27", "''", "99999999999999999999"] {
             let _ = load_with(GOOD, &[&format!("{key}={value}")]);
         }
+    }
+}
+
+#[test]
+fn the_page_about_scenarios_names_every_key() {
+    let page = include_str!("../../../docs/scenario.md");
+    let loaded = load_with(GOOD, &["workload.trace={file=\"a\", format=\"msr\", time_unit=\"us\"}"]).unwrap();
+    let mut keys = Vec::new();
+    collect_keys(&toml::Value::try_from(&loaded).unwrap(), "", &mut keys);
+    assert!(keys.len() > 70, "{keys:?}");
+    for key in keys {
+        let key = key.replace("workload.jobs.0.", "workload.");
+        assert!(page.contains(&format!("`{key}`")), "docs/scenario.md does not mention {key}");
+    }
+}
+
+/// The dotted keys of everything that is no table; of lists, only those of the jobs are gone into.
+fn collect_keys(value: &toml::Value, path: &str, keys: &mut Vec<String>) {
+    let under = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+    match value {
+        toml::Value::Table(table) if path != "device.source" => {
+            table.iter().for_each(|(key, value)| collect_keys(value, &under(key), keys));
+        }
+        toml::Value::Array(jobs) if path == "workload.jobs" => collect_keys(&jobs[0], &under("0"), keys),
+        _ => keys.push(path.to_string()),
     }
 }

@@ -1,1 +1,2 @@
 //! lab
+pub mod load;

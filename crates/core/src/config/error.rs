@@ -6,7 +6,11 @@ use std::fmt;
 ///
 /// Its text is one line without an `error:` in front; that belongs to whoever prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError {
+pub struct ConfigError(Box<Complaint>);
+
+/// What the error holds, on the heap: every `Result` of a load is as large as its error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Complaint {
     place: Place,
     problem: Problem,
 }
@@ -41,22 +45,26 @@ impl ConfigError {
     }
 
     pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
-        Self { place, problem: Problem::Message(message.into()) }
+        Self::of(place, Problem::Message(message.into()))
     }
 
     pub(crate) fn not_allowed(place: Place, key: &str, value: &str, allowed: &str) -> Self {
         let (key, value, allowed) = (key.to_string(), value.to_string(), allowed.to_string());
-        Self { place, problem: Problem::NotAllowed { key, value, allowed } }
+        Self::of(place, Problem::NotAllowed { key, value, allowed })
     }
 
     pub(crate) fn unknown_key(place: Place, key: String, nearest: Option<String>) -> Self {
-        Self { place, problem: Problem::UnknownKey { key, nearest } }
+        Self::of(place, Problem::UnknownKey { key, nearest })
+    }
+
+    fn of(place: Place, problem: Problem) -> Self {
+        Self(Box::new(Complaint { place, problem }))
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
+        match &self.0.place {
             Place::Nowhere => {}
             Place::Given(given) => write!(f, "{given}: ")?,
             Place::File { file, line, column } => {
@@ -67,7 +75,7 @@ impl fmt::Display for ConfigError {
                 f.write_str(": ")?;
             }
         }
-        match &self.problem {
+        match &self.0.problem {
             Problem::Message(message) => f.write_str(message),
             Problem::NotAllowed { key, value, allowed } => write!(f, "{key} = {value} is not allowed: {allowed}"),
             Problem::UnknownKey { key, nearest: Some(nearest) } => {

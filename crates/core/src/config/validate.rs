@@ -8,7 +8,7 @@ use super::Scenario;
 use crate::drive::{DriveSpec, PreconditionSpec};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
-use crate::units::Duration;
+use crate::units::{Bandwidth, Duration};
 use std::fmt::Display;
 
 /// A value that is not allowed.
@@ -38,6 +38,11 @@ const TIME_MAX: Duration = Duration::from_s(366 * 24 * 3600);
 
 fn require_time(time: Duration, key: &str) -> Check {
     require(time <= TIME_MAX, key, time, "at most 366 d, so that no sum of times leaves the clock of a run")
+}
+
+/// A slower bus than this is a slip of the unit, and its transfers could leave the clock of a run.
+fn require_rate(rate: Bandwidth, key: &str) -> Check {
+    require(rate.get() == 0 || rate.get() >= 1_000_000, key, rate, "`unlimited`, or at least 1MB/s")
 }
 
 fn require_percent(percent: f64, key: &str) -> Check {
@@ -120,6 +125,7 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     require(share, "drive.flush_above", drive.flush_above, "a share of the buffer, from 0 to 1")?;
     require_time(drive.buffer_hit, "drive.buffer_hit")?;
     require_time(drive.controller, "drive.controller")?;
+    require_rate(drive.link, "drive.link")?;
     let (unit, lanes) = (program_unit(device), lanes(device));
     let (needed, why) = match ftl.stripe {
         Stripe::MapUnit => {

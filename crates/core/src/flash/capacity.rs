@@ -21,10 +21,10 @@ impl Capacity {
     /// A stripe round is one program unit on every lane: rounding to it gives every lane the same number of user
     /// units, whatever order and stripe the placement uses.
     pub fn of(device: &Device) -> Self {
-        let (raw, round) = (raw_bytes(device), lanes(device) * program_unit(device));
+        let (raw, round) = (raw_bytes(device), lanes(device).saturating_mul(program_unit(device)));
         // Decimal shares are exact in parts per billion; a float product could lose a round to its last bit.
         let visible = 1_000_000_000 - (device.op.clamp(0.0, 1.0) * 1e9).round() as u128;
-        let user = (raw * visible / 1_000_000_000).checked_div(round).unwrap_or(0) * round;
+        let user = (raw.saturating_mul(visible) / 1_000_000_000).checked_div(round).unwrap_or(0) * round;
         let op = if raw == 0 { 0.0 } else { (raw - user) as f64 / raw as f64 };
         Self { raw: bytes(raw), user: bytes(user), op }
     }
@@ -65,7 +65,7 @@ fn bytes(bytes: u128) -> Bytes {
     Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// A size for people: one decimal of the largest binary unit that fits, none when it is whole.
+/// A size for people, in the largest binary unit that fits: whole, or with one decimal (two for TiB, which are large).
 struct Readable(Bytes);
 
 impl fmt::Display for Readable {
@@ -74,7 +74,10 @@ impl fmt::Display for Readable {
         let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
         match units.iter().find(|(shift, _)| bytes >= 1 << shift) {
             Some((shift, unit)) if bytes.is_multiple_of(1 << shift) => write!(f, "{} {unit}", bytes >> shift),
-            Some((shift, unit)) => write!(f, "{:.1} {unit}", bytes as f64 / (1u64 << shift) as f64),
+            Some((shift, unit)) => {
+                let decimals = if *shift == 40 { 2 } else { 1 };
+                write!(f, "{:.decimals$} {unit}", bytes as f64 / (1u64 << shift) as f64)
+            }
             None => write!(f, "{bytes} B"),
         }
     }

@@ -1,6 +1,6 @@
 //! What a device table may say.
 
-use super::{Check, require, require_time};
+use super::{Check, require, require_rate, require_time};
 use crate::flash::{Device, lanes, program_unit, raw_bytes};
 
 /// The most map units a device may have: a physical page number has 32 bits, and one value of it means "nowhere".
@@ -94,6 +94,7 @@ pub(super) fn timing(device: &Device) -> Check {
     require_time(step, "device.timing.erase_step")?;
     let steps = timing.erase_steps;
     require((1..=64).contains(&steps), "device.timing.erase_steps", steps, "from 1 to 64 steps")?;
+    require_rate(device.channel.rate, "device.channel.rate")?;
     require_time(device.channel.command, "device.channel.command")?;
     require_time(device.channel.erase_command, "device.channel.erase_command")
 }
@@ -102,7 +103,7 @@ pub(super) fn timing(device: &Device) -> Check {
 pub(super) fn size(device: &Device) -> Check {
     let g = &device.geometry;
     let unit = u128::from(g.map_unit.get());
-    let in_block = program_unit(device) / unit * u128::from(g.pages / device.feature.program_pages);
+    let in_block = (program_unit(device) / unit).saturating_mul((g.pages / device.feature.program_pages).into());
     let message = format!("at most {UNITS_PER_BLOCK_MAX} map units in a block of a lane; these are {in_block}");
     require(in_block <= UNITS_PER_BLOCK_MAX, "device.geometry.pages", g.pages, message)?;
     let units = raw_bytes(device) / unit;
