@@ -1,2 +1,51 @@
-//! manx
-fn main() {}
+//! `manx`: the command line. It reads arguments, asks the lab, prints; nothing is decided here.
+//!
+//! Reading order: [`args`] is what can be said, [`commands`] has one file for each family of commands.
+
+mod args;
+mod commands;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refuse_arguments(&error),
+    };
+    match commands::run(args.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Help and version go to stdout; a mistake is one line on stderr and exit code 2.
+fn refuse_arguments(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            print!("{error}");
+            ExitCode::SUCCESS
+        }
+        // `manx`, `manx device`: help, as for someone who does not know the words yet.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            print!("{error}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("error: {}", one_line(&error.to_string()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Clap's message, its tips included, its usage lines left out.
+fn one_line(message: &str) -> String {
+    let before_usage = message.split("\nUsage:").next().unwrap_or(message);
+    let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
+    let lines = before_usage.trim_start_matches("error: ").lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}

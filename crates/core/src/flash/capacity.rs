@@ -1,13 +1,84 @@
-//! placeholder until the config branch brings it
+//! How large a device is: what the dies hold, what the host sees, what lies between.
+
 use super::Device;
-/// Capacity
+use crate::units::Bytes;
+use std::fmt;
+
+/// The capacities of a device, a pure function of its table.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// raw
-    pub raw: u64,
+    /// What the dies hold.
+    pub raw: Bytes,
+    /// What the host sees: raw x (1 - op), rounded down to a whole number of stripe rounds.
+    pub user: Bytes,
+    /// The share of the raw capacity that the host does not see, after that rounding.
+    pub op: f64,
 }
+
 impl Capacity {
-    /// of
-    pub fn of(_d: &Device) -> Self {
-        Self { raw: 0 }
+    /// The capacities of `device`, which must have passed validation.
+    ///
+    /// A stripe round is one program unit on every lane: rounding to it gives every lane the same number of user
+    /// units, whatever order and stripe the placement uses.
+    pub fn of(device: &Device) -> Self {
+        let (raw, round) = (raw_bytes(device), lanes(device).saturating_mul(program_unit(device)));
+        // Decimal shares are exact in parts per billion; a float product could lose a round to its last bit.
+        let visible = 1_000_000_000 - (device.op.clamp(0.0, 1.0) * 1e9).round() as u128;
+        let user = (raw.saturating_mul(visible) / 1_000_000_000).checked_div(round).unwrap_or(0) * round;
+        let op = if raw == 0 { 0.0 } else { (raw - user) as f64 / raw as f64 };
+        Self { raw: bytes(raw), user: bytes(user), op }
+    }
+}
+
+impl fmt::Display for Capacity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (raw, user) = (Readable(self.raw), Readable(self.user));
+        write!(f, "raw {raw}, user {user}, over-provisioning {:.1} %", self.op * 100.0)
+    }
+}
+
+/// Lanes of a device: dies times the groups of planes that work as one.
+pub(crate) fn lanes(device: &Device) -> u128 {
+    let g = &device.geometry;
+    let groups = g.planes / device.feature.program_planes.max(1);
+    product(&[g.channels.into(), g.ways.into(), g.dies.into(), groups.into()])
+}
+
+/// Bytes that one program covers on a lane: its planes times the pages of a word line.
+pub(crate) fn program_unit(device: &Device) -> u128 {
+    let feature = &device.feature;
+    product(&[device.geometry.page.get(), feature.program_planes.into(), feature.program_pages.into()])
+}
+
+/// Bytes that the dies hold. It saturates: absurd counts are for validation to refuse, not for arithmetic to wrap.
+pub(crate) fn raw_bytes(device: &Device) -> u128 {
+    let g = &device.geometry;
+    let counts = [g.channels, g.ways, g.dies, g.planes, g.blocks, g.pages].map(u64::from);
+    product(&counts).saturating_mul(g.page.get().into())
+}
+
+fn product(factors: &[u64]) -> u128 {
+    factors.iter().fold(1u128, |product, factor| product.saturating_mul(u128::from(*factor)))
+}
+
+fn bytes(bytes: u128) -> Bytes {
+    Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// A size for people, in the largest binary unit that fits: whole, or with one decimal (two for TiB, which are large).
+struct Readable(Bytes);
+
+impl fmt::Display for Readable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.get();
+        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.iter().find(|(shift, _)| bytes >= 1 << shift) {
+            Some((shift, unit)) if bytes.is_multiple_of(1 << shift) => write!(f, "{} {unit}", bytes >> shift),
+            Some((shift, unit)) => {
+                let decimals = if *shift == 40 { 2 } else { 1 };
+                write!(f, "{:.decimals$} {unit}", bytes as f64 / (1u64 << shift) as f64)
+            }
+            None => write!(f, "{bytes} B"),
+        }
     }
 }

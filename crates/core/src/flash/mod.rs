@@ -19,6 +19,7 @@ mod layout;
 mod timing;
 
 pub use capacity::Capacity;
+pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
 pub use layout::{Block, Layout};

@@ -151,7 +151,8 @@ impl Driver {
         self.account_outstanding(at);
         let request = self.jobs[job].take(&self.drive);
         let counted = self.counts(at);
-        let issued = Issued { at, op: request.op, bytes: u64::from(request.sectors) * SECTOR, job: job as u32, counted };
+        let issued =
+            Issued { at, op: request.op, bytes: u64::from(request.sectors) * SECTOR, job: job as u32, counted };
         let id = match self.free.pop() {
             Some(id) => {
                 self.issued[id as usize] = issued;

@@ -57,7 +57,8 @@ impl Oracle {
         if self.pending.len() <= id {
             self.pending.resize(id + 1, Pending { op: Op::Flush, first: 0, versions: Vec::new() });
         }
-        let mut pending = std::mem::replace(&mut self.pending[id], Pending { op: command.op, first: 0, versions: Vec::new() });
+        let mut pending =
+            std::mem::replace(&mut self.pending[id], Pending { op: command.op, first: 0, versions: Vec::new() });
         pending.versions.clear();
         (pending.op, pending.first) = (command.op, (command.lba.0 / self.unit_sectors) as u32);
         let pages = self.pages(&command);

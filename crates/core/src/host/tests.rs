@@ -119,14 +119,9 @@ fn every_gc_mode_and_scheduler_returns_the_newest_versions() {
 
 #[test]
 fn every_victim_policy_and_unit_keeps_the_data() {
-    for victim in [
-        Victim::Greedy,
-        Victim::CostBenefit,
-        Victim::Fifo,
-        Victim::WindowedGreedy,
-        Victim::DChoices,
-        Victim::Random,
-    ] {
+    for victim in
+        [Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices, Victim::Random]
+    {
         for unit in [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock] {
             for mode in [GcMode::Base, GcMode::Preemptive, GcMode::Nogc] {
                 let mut setup = small();
@@ -182,7 +177,9 @@ fn unaligned_requests_flushes_fua_and_trim_keep_the_data() {
 
 #[test]
 fn cache_and_independent_planes_and_copyback_keep_the_data() {
-    for (cache, independent, copyback) in [(true, false, false), (false, true, false), (true, true, true), (false, false, true)] {
+    for (cache, independent, copyback) in
+        [(true, false, false), (false, true, false), (true, true, true), (false, false, true)]
+    {
         for mode in [GcMode::Base, GcMode::Preemptive] {
             let mut setup = small();
             setup.device.geometry.planes = 2;

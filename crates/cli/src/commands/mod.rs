@@ -1,0 +1,67 @@
+//! One file for each family of commands.
+
+mod device;
+mod policy;
+mod run;
+mod schema;
+
+use crate::args::Command;
+use manx_core::config::ConfigError;
+use std::fmt;
+use std::io::Write;
+
+/// Why a command did not do its work, as far as the exit code must tell.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is wrong: exit code 2.
+    Input(ConfigError),
+    /// The input is right and the work failed: exit code 1.
+    Work(String),
+}
+
+impl Failure {
+    /// 2 for a bad input, 1 for everything else.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Input(_) => 2,
+            Failure::Work(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Input(error) => error.fmt(f),
+            Failure::Work(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Failure::Input(error)
+    }
+}
+
+/// Does what was asked.
+pub fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => run::compare(&args),
+        Command::Device(command) => device::run(&command),
+        Command::Policy(command) => policy::run(&command),
+        Command::Schema { of } => schema::schema(of),
+        Command::Completions { shell } => schema::completions(shell),
+    }
+}
+
+/// Prints to stdout; a reader that has seen enough (`| head`) is not an error.
+fn print(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Work(format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}

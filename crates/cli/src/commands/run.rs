@@ -1,0 +1,61 @@
+//! `manx run` and `manx compare`: from arguments to a list of runs; the lab runs them.
+
+use super::Failure;
+use crate::args::{CompareArgs, RunArgs, SharedArgs};
+use manx_core::config::{ConfigError, Scenario};
+use manx_lab::load::Request;
+use std::path::PathBuf;
+
+/// Everything that the lab needs to know: what to run, and what to do with the results.
+#[derive(Debug)]
+#[allow(dead_code, reason = "read by the lab as soon as `execute` is wired")]
+pub struct RunRequest {
+    /// The runs in the order of the table: the name of the policy and the scenario with it laid over.
+    pub runs: Vec<(String, Scenario)>,
+    /// Write the results into this folder.
+    pub out: Option<PathBuf>,
+    /// One JSON document on stdout, everything else on stderr.
+    pub json: bool,
+    /// Check every completed read against what was written.
+    pub verify: bool,
+    /// Take the preconditioned state from the cache, and leave it there.
+    pub cache: bool,
+    /// Runs side by side; as many as there are cores if nothing was said.
+    pub jobs: Option<u32>,
+}
+
+/// `manx run`: one policy, or the scenario as it is written.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let request = Request::read(&args.shared.scenario, args.shared.overrides()?)?;
+    let run = match &args.policy {
+        Some(policy) => (policy.clone(), request.under(policy)?),
+        None => ("as-written".to_string(), request.plain()?),
+    };
+    execute(run_request(vec![run], &args.shared))
+}
+
+/// `manx compare`: several policies, the first being what the others are held against.
+pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
+    let request = Request::read(&args.shared.scenario, args.shared.overrides()?)?;
+    let plain = request.plain()?;
+    let policies = if args.policies.is_empty() { &plain.policies } else { &args.policies };
+    if policies.is_empty() {
+        return Err(
+            ConfigError::new("no policy to run: name some with --policies, or in the scenario's `policies`").into()
+        );
+    }
+    let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
+    let runs = runs.collect::<Result<_, ConfigError>>()?;
+    execute(run_request(runs, &args.shared))
+}
+
+fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> RunRequest {
+    let SharedArgs { out, json, verify, no_cache, jobs, .. } = args;
+    RunRequest { runs, out: out.clone(), json: *json, verify: *verify, cache: !no_cache, jobs: *jobs }
+}
+
+/// The seam to the lab: runs what was asked for and prints the results.
+fn execute(request: RunRequest) -> Result<(), Failure> {
+    let names: Vec<&str> = request.runs.iter().map(|(policy, _)| policy.as_str()).collect();
+    Err(Failure::Work(format!("not wired yet: would run {}", names.join(", "))))
+}

@@ -1,0 +1,121 @@
+//! The binary as a user meets it: what it prints where, and with which exit code.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn manx(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_manx")).args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A bad input: exit code 2, one `error:` line with these pieces, nothing on stdout.
+#[track_caller]
+fn assert_refused(args: &[&str], pieces: &[&str]) {
+    let output = manx(args);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    assert_eq!(stdout(&output), "", "{args:?}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{args:?}: {said}");
+    assert!(said.starts_with("error: "), "{args:?}: {said}");
+    for piece in pieces {
+        assert!(said.contains(piece), "{args:?}: `{piece}` is not in: {said}");
+    }
+}
+
+/// A file of this test's own, and its path as an argument.
+fn file(name: &str, bytes: &[u8]) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn without_arguments_it_helps_with_three_examples() {
+    let output = manx(&[]);
+    assert!(output.status.success());
+    let examples = stdout(&output).split("Examples:").nth(1).unwrap_or_default().to_string();
+    assert_eq!(examples.lines().filter(|line| line.trim_start().starts_with("manx ")).count(), 3, "{examples}");
+}
+
+#[test]
+fn a_bad_argument_is_one_line_and_exit_code_2() {
+    assert_refused(&["compair"], &["compair", "compare"]);
+    assert_refused(&["compare", "--sett", "a=b"], &["--sett", "--set"]);
+    assert_refused(&["compare", "--seed", "x"], &["--seed", "x"]);
+    assert_refused(&["compare", "--jobs", "0"], &["--jobs", "0"]);
+    assert_refused(&["compare", "--remap", "dense"], &["--trace"]);
+    assert_refused(&["schema", "everything"], &["everything", "scenario"]);
+    assert_refused(&["compare", "--set", "gc.soft"], &["--set gc.soft", "key=value"]);
+}
+
+#[test]
+fn a_bad_scenario_is_one_line_and_exit_code_2() {
+    assert_refused(&["compare", "otlp"], &["there is no scenario `otlp`", "quick", "did you mean oltp?"]);
+    assert_refused(&["run", "./nowhere.toml"], &["./nowhere.toml", "no such file"]);
+    assert_refused(&["run", env!("CARGO_TARGET_TMPDIR")], &["a directory", "scenario"]);
+    assert_refused(&["run", &file("empty.toml", b" \n")], &["empty.toml", "empty"]);
+    assert_refused(&["run", &file("junk.toml", b"name = \"\xff\xfe\"")], &["junk.toml", "UTF-8"]);
+    assert_refused(&["run", &file("nul.toml", b"\0\0\0")], &["nul.toml:1:", "not TOML"]);
+    let wrong = file("wrong.toml", b"[device]\nname = \"femu\"\n[gc]\nsoft = 1.5\n[workload]\nrequests = 1\n");
+    assert_refused(&["run", &wrong], &["wrong.toml:4: gc.soft = 1.5 is not allowed: ", "below 1"]);
+}
+
+#[test]
+fn a_bad_override_names_the_option_as_it_was_given() {
+    assert_refused(&["run", "quick", "--set", "gc.sofft=0.1"], &["--set gc.sofft=0.1", "did you mean gc.soft?"]);
+    assert_refused(&["run", "quick", "--policy", "basis"], &["`basis`", "did you mean base?"]);
+    assert_refused(&["compare", "quick", "--policies", "nogc,bse"], &["`bse`", "base"]);
+    assert_refused(&["run", "quick", "--device", "femur"], &["`femur`", "did you mean femu?"]);
+    assert_refused(&["run", "quick", "--device", "./no.toml"], &["./no.toml", "no such file"]);
+    assert_refused(&["run", "--trace", "a", "--remap", "wrap"], &["--remap wrap", "workload.trace.remap", "modulo"]);
+    assert_refused(&["run", "--trace", "a", "--format", "csv"], &["--format csv", "msr"]);
+    assert_refused(&["run", "--seed", "18446744073709551615"], &["--seed 18446744073709551615", "seed"]);
+    assert_refused(&["device", "show", "femur"], &["femu"]);
+    assert_refused(&["policy", "show", "bsae"], &["base"]);
+}
+
+#[test]
+fn a_drive_that_is_truly_full_is_refused_with_the_arithmetic() {
+    let pieces = ["--set device.op=0.02", "device.op = 0.02", "host sees", "blocks are left", "gc needs"];
+    assert_refused(&["compare", "--set", "device.op=0.02"], &pieces);
+}
+
+#[test]
+fn a_device_is_shown_with_its_capacities_and_the_source_of_each_number() {
+    let output = manx(&["device", "show", "ttflash-256g"]);
+    let said = stdout(&output);
+    assert!(output.status.success());
+    assert!(said.contains("raw 256 GiB, user 230.4 GiB, over-provisioning 10.0 %"), "{said}");
+    for number in ["op", "geometry.channels", "timing.read", "channel.rate"] {
+        let line = said.lines().find(|line| line.starts_with(number)).unwrap_or_default();
+        assert!(line.contains("ttFlash FAST '17"), "{number}: {line}");
+    }
+    assert!(!said.contains("(no source)"), "{said}");
+    assert_eq!(stdout(&manx(&["device", "list"])).lines().filter(|line| !line.starts_with(' ')).count(), 6);
+}
+
+#[test]
+fn policies_schema_and_completions_are_printed() {
+    assert!(stdout(&manx(&["policy", "list"])).contains("preemptive"));
+    assert!(stdout(&manx(&["policy", "show", "preemptive"])).contains("when = \"background\""));
+    let schema: serde_json::Value = serde_json::from_slice(&manx(&["schema", "scenario"]).stdout).unwrap();
+    assert!(schema["$defs"]["WorkloadSpec"]["properties"]["rate"].is_object());
+    assert!(stdout(&manx(&["completions", "bash"])).contains("manx"));
+}
+
+#[test]
+fn a_device_file_is_found_beside_its_scenario_or_where_an_option_points() {
+    let table = manx_core::config::builtin_device("femu").unwrap().text;
+    let device = file("mine-device.toml", table.as_bytes());
+    let scenario = b"[device]\nname = \"./mine-device.toml\"\n[gc]\nsoft = 1.5\n[workload]\nrequests = 1\n";
+    let scenario = file("beside.toml", scenario);
+    assert_refused(&["run", &scenario], &["beside.toml:4:", "gc.soft"]);
+    assert_refused(&["run", "quick", "--device", &device, "--set", "gc.soft=1.5"], &["--set gc.soft=1.5"]);
+}

@@ -1,0 +1,89 @@
+//! The one error of this boundary: where, which key, which value, what is allowed instead.
+
+use std::fmt;
+
+/// Why a scenario, a device table, a policy or an override cannot be used. Nothing was run.
+///
+/// Its text is one line without an `error:` in front; that belongs to whoever prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(Box<Complaint>);
+
+/// What the error holds, on the heap: every `Result` of a load is as large as its error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Complaint {
+    place: Place,
+    problem: Problem,
+}
+
+/// Where the offending text stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Nowhere in particular: an argument.
+    Nowhere,
+    /// A file, and its line and column as far as they are known.
+    File { file: String, line: Option<usize>, column: Option<usize> },
+    /// An override or a policy, in the words the user gave it.
+    Given(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Problem {
+    Message(String),
+    NotAllowed { key: String, value: String, allowed: String },
+    UnknownKey { key: String, nearest: Option<String> },
+}
+
+impl ConfigError {
+    /// An error that belongs to no file.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self::at(Place::Nowhere, message)
+    }
+
+    /// An error about a file as a whole: it is missing, a directory, empty.
+    pub fn file(file: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::at(Place::File { file: file.into(), line: None, column: None }, message)
+    }
+
+    pub(crate) fn at(place: Place, message: impl Into<String>) -> Self {
+        Self::of(place, Problem::Message(message.into()))
+    }
+
+    pub(crate) fn not_allowed(place: Place, key: &str, value: &str, allowed: &str) -> Self {
+        let (key, value, allowed) = (key.to_string(), value.to_string(), allowed.to_string());
+        Self::of(place, Problem::NotAllowed { key, value, allowed })
+    }
+
+    pub(crate) fn unknown_key(place: Place, key: String, nearest: Option<String>) -> Self {
+        Self::of(place, Problem::UnknownKey { key, nearest })
+    }
+
+    fn of(place: Place, problem: Problem) -> Self {
+        Self(Box::new(Complaint { place, problem }))
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0.place {
+            Place::Nowhere => {}
+            Place::Given(given) => write!(f, "{given}: ")?,
+            Place::File { file, line, column } => {
+                f.write_str(file)?;
+                for number in [line, column].into_iter().flatten() {
+                    write!(f, ":{number}")?;
+                }
+                f.write_str(": ")?;
+            }
+        }
+        match &self.0.problem {
+            Problem::Message(message) => f.write_str(message),
+            Problem::NotAllowed { key, value, allowed } => write!(f, "{key} = {value} is not allowed: {allowed}"),
+            Problem::UnknownKey { key, nearest: Some(nearest) } => {
+                write!(f, "unknown key {key}; did you mean {nearest}?")
+            }
+            Problem::UnknownKey { key, nearest: None } => write!(f, "unknown key {key}"),
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,150 @@
+//! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
+
+mod device;
+mod job;
+mod space;
+
+use super::Scenario;
+use crate::drive::{DriveSpec, PreconditionSpec};
+use crate::flash::{Device, lanes, program_unit};
+use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
+use crate::units::{Bandwidth, Duration};
+use std::fmt::Display;
+
+/// A value that is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// The dotted key.
+    pub key: String,
+    /// Its value, as text.
+    pub value: String,
+    /// What is allowed, and why.
+    pub allowed: String,
+}
+
+/// The outcome of one check.
+type Check = Result<(), Invalid>;
+
+/// Refuses `value` at `key` unless `holds`.
+fn require(holds: bool, key: &str, value: impl Display, allowed: impl Into<String>) -> Check {
+    if holds {
+        return Ok(());
+    }
+    Err(Invalid { key: key.to_string(), value: value.to_string(), allowed: allowed.into() })
+}
+
+/// Longest of any time: sums of such times stay far from the end of the 64-bit clock (584 years).
+const TIME_MAX: Duration = Duration::from_s(366 * 24 * 3600);
+
+fn require_time(time: Duration, key: &str) -> Check {
+    require(time <= TIME_MAX, key, time, "at most 366 d, so that no sum of times leaves the clock of a run")
+}
+
+/// A slower bus than this is a slip of the unit, and its transfers could leave the clock of a run.
+fn require_rate(rate: Bandwidth, key: &str) -> Check {
+    require(rate.get() == 0 || rate.get() >= 1_000_000, key, rate, "`unlimited`, or at least 1MB/s")
+}
+
+fn require_percent(percent: f64, key: &str) -> Check {
+    require((0.0..=100.0).contains(&percent), key, percent, "a percentage, from 0 to 100")
+}
+
+/// Checks everything about a scenario that its types do not say already.
+pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
+    validate_device(&scenario.device)?;
+    ftl(&scenario.ftl)?;
+    gc(&scenario.gc, &scenario.ftl)?;
+    drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
+    space::enough(&scenario.device, &scenario.gc)?;
+    precondition(&scenario.precondition)?;
+    space::aged(&scenario.precondition, &scenario.device)?;
+    job::all(scenario)
+}
+
+/// Checks a device table: what can be said of it without a scenario around it.
+pub fn validate_device(device: &Device) -> Result<(), Invalid> {
+    device::geometry(device)?;
+    device::map_unit(device)?;
+    device::timing(device)?;
+    device::size(device)?;
+    require(
+        device.op >= 0.0 && device.op < 1.0,
+        "device.op",
+        device.op,
+        "a share of the raw capacity, from 0 to below 1",
+    )
+}
+
+fn ftl(ftl: &FtlSpec) -> Check {
+    let all = [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
+    let names = ftl.order.map(|dimension| format!("{dimension:?}").to_lowercase()).join(", ");
+    let once = all.iter().all(|dimension| ftl.order.contains(dimension));
+    require(once, "ftl.order", format!("[{names}]"), "channel, way, die and plane, each exactly once, fastest first")
+}
+
+fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
+    require(gc.soft > 0.0 && gc.soft < 1.0, "gc.soft", gc.soft, "a share of the raw pages, above 0 and below 1")?;
+    require(
+        gc.hard >= 0.0 && gc.hard < gc.soft,
+        "gc.hard",
+        gc.hard,
+        format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
+    )?;
+    require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
+    require(gc.choices > 0, "gc.choices", gc.choices, "at least 1 candidate to draw")?;
+    let wide = gc.unit != VictimUnit::Block;
+    let unit = match gc.unit {
+        VictimUnit::Block => "\"block\"",
+        VictimUnit::PlaneGroup => "\"plane-group\"",
+        VictimUnit::Superblock => "\"superblock\"",
+    };
+    require(
+        !wide || ftl.allocation == Allocation::Dynamic,
+        "gc.unit",
+        unit,
+        "it needs ftl.allocation = \"dynamic\": under static placement the blocks of a group fill unevenly, and \
+         half-filled groups, which cannot be reclaimed, would pile up",
+    )?;
+    require(
+        !(gc.copyback && wide),
+        "gc.copyback",
+        gc.copyback,
+        "it needs gc.unit = \"block\": a copyback stays inside its plane, a wider victim's pages go to other planes",
+    )?;
+    require(
+        gc.mode != GcMode::Preemptive || gc.when == GcWhen::Background,
+        "gc.when",
+        "\"foreground\"",
+        "gc.mode = \"preemptive\" needs \"background\": a collection that goes before the host's requests cannot also \
+         give way to them",
+    )
+}
+
+fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
+    let share = (0.0..=1.0).contains(&drive.flush_above);
+    require(share, "drive.flush_above", drive.flush_above, "a share of the buffer, from 0 to 1")?;
+    require_time(drive.buffer_hit, "drive.buffer_hit")?;
+    require_time(drive.controller, "drive.controller")?;
+    require_rate(drive.link, "drive.link")?;
+    let (unit, lanes) = (program_unit(device), lanes(device));
+    let (needed, why) = match ftl.stripe {
+        Stripe::MapUnit => {
+            let why = format!("2 program units of {unit} B for each of {lanes} lanes, which fill side by side");
+            (2 * unit * lanes, why)
+        }
+        Stripe::ProgramUnit => (2 * unit, format!("2 program units of {unit} B")),
+    };
+    let enough = u128::from(drive.buffer.get()) >= needed;
+    require(enough, "drive.buffer", drive.buffer, format!("at least {needed}B: {why}"))
+}
+
+fn precondition(precondition: &PreconditionSpec) -> Check {
+    let PreconditionSpec { ratio, passes_max, settled_below, .. } = *precondition;
+    let key = "precondition.ratio";
+    require(ratio > 0.0 && ratio < 1.0, key, ratio, "a share of the raw pages, above 0 and below 1")?;
+    let key = "precondition.passes_max";
+    require((1..=1000).contains(&passes_max), key, passes_max, "from 1 to 1000 overwrites of the user capacity")?;
+    let key = "precondition.settled_below";
+    let holds = settled_below > 0.0 && settled_below < 1.0;
+    require(holds, key, settled_below, "a relative difference of two windows' WAF, above 0 and below 1")
+}

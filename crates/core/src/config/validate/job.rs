@@ -1,0 +1,138 @@
+//! What the jobs of a workload may ask for.
+
+use super::{Check, require, require_percent, require_time};
+use crate::config::Scenario;
+use crate::flash::Capacity;
+use crate::host::{Arrival, JobSpec, Pattern, TraceSpec};
+use crate::units::{Bytes, SECTOR};
+
+/// The most jobs, and the most requests that one keeps outstanding: each has a slot in memory.
+const JOBS_MAX: usize = 256;
+const QUEUE_DEPTH_MAX: u32 = 1 << 20;
+/// Requests a second: above, gaps would be below a nanosecond; below, longer than the clock of a run.
+const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
+
+/// Every job, then what is measured of them.
+pub(super) fn all(scenario: &Scenario) -> Check {
+    let jobs = &scenario.workload.jobs;
+    let count = jobs.len();
+    require((1..=JOBS_MAX).contains(&count), "workload.jobs", format!("a list of {count}"), "from 1 to 256 jobs")?;
+    let user = Capacity::of(&scenario.device).user;
+    for (i, job) in jobs.iter().enumerate() {
+        one(job, user, &|name| format!("workload.jobs.{i}.{name}"))?;
+    }
+    require_time(scenario.measure.warmup, "measure.warmup")?;
+    measured(scenario)
+}
+
+type Key<'a> = &'a dyn Fn(&str) -> String;
+
+fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
+    range(job, user, key)?;
+    require_time(job.time, &key("time"))?;
+    require_time(job.think, &key("think"))?;
+    arrival(job, key)?;
+    match &job.trace {
+        Some(spec) => trace(spec, key),
+        None => generator(job, user, key),
+    }
+}
+
+/// The part of the device that a job works on.
+fn range(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
+    for (name, bytes) in [("offset", job.offset), ("size", job.size), ("align", job.align)] {
+        require(bytes.get().is_multiple_of(SECTOR), &key(name), bytes, "a multiple of the 512 B sector")?;
+    }
+    let (offset, size) = (job.offset.get(), job.size.get());
+    require(offset < user.get(), &key("offset"), job.offset, format!("below the {} B that the host sees", user.get()))?;
+    let rest = user.get() - offset;
+    let message = format!("at most {rest} B, which lie between workload.offset and the end of the device");
+    require(size <= rest, &key("size"), job.size, message)
+}
+
+fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
+    match job.arrival {
+        Arrival::Closed => {
+            let holds = (1..=QUEUE_DEPTH_MAX).contains(&job.queue_depth);
+            let message = format!("from 1 to {QUEUE_DEPTH_MAX} outstanding requests (arrival = \"closed\")");
+            require(holds, &key("queue_depth"), job.queue_depth, message)
+        }
+        Arrival::Trace => {
+            let message = "only with a workload.trace, whose times it takes";
+            require(job.trace.is_some(), &key("arrival"), "\"trace\"", message)
+        }
+        Arrival::Poisson | Arrival::Fixed => {
+            let said = if job.arrival == Arrival::Poisson { "\"poisson\"" } else { "\"fixed\"" };
+            let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
+            require(job.trace.is_none(), &key("arrival"), said, message)?;
+            let message = format!("from 0.001 to 1e9 requests per second (arrival = {said})");
+            require(RATES.contains(&job.rate), &key("rate"), job.rate, message)
+        }
+    }
+}
+
+fn trace(trace: &TraceSpec, key: Key<'_>) -> Check {
+    require(!trace.file.is_empty(), &key("trace.file"), "\"\"", "the path of a trace file")?;
+    let scale = trace.time_scale;
+    let message = "a factor from 0.000001 to 1000000; 0.5 replays twice as fast";
+    require((1e-6..=1e6).contains(&scale), &key("trace.time_scale"), scale, message)?;
+    require(trace.repeat > 0, &key("trace.repeat"), trace.repeat, "at least 1 time")
+}
+
+fn generator(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
+    require_percent(job.read_percent, &key("read_percent"))?;
+    require_percent(job.fua_percent, &key("fua_percent"))?;
+    let trim = job.trim_percent;
+    let holds = trim >= 0.0 && trim + job.read_percent <= 100.0;
+    require(
+        holds,
+        &key("trim_percent"),
+        trim,
+        "a percentage that fits beside read_percent, which it is not taken from",
+    )?;
+    require(!job.block_sizes.is_empty(), &key("block_sizes"), "[]", "at least one size and its weight")?;
+    let span = if job.size.get() == 0 { user.get() - job.offset.get() } else { job.size.get() };
+    sizes(&job.block_sizes, span, &key("block_sizes"))?;
+    sizes(&job.write_block_sizes, span, &key("write_block_sizes"))?;
+    pattern(job, key)?;
+    let bounded = job.requests > 0 || !job.time.is_zero();
+    let message = "a bound is needed: workload.requests or workload.time above 0, or the job would never end";
+    require(bounded, &key("requests"), job.requests, message)
+}
+
+fn sizes(sizes: &[(Bytes, f64)], span: u64, key: &str) -> Check {
+    for (i, (size, weight)) in sizes.iter().enumerate() {
+        let bytes = size.get();
+        let whole = bytes > 0 && bytes.is_multiple_of(SECTOR);
+        require(whole, &format!("{key}.{i}.0"), size, "a multiple of the 512 B sector, above 0")?;
+        let message = format!("at most the {span} B of the job's range");
+        require(bytes <= span, &format!("{key}.{i}.0"), size, message)?;
+        let positive = *weight > 0.0 && weight.is_finite();
+        require(positive, &format!("{key}.{i}.1"), weight, "a weight above 0")?;
+    }
+    Ok(())
+}
+
+fn pattern(job: &JobSpec, key: Key<'_>) -> Check {
+    let theta = job.zipf_theta;
+    let message = "above 0 and at most 10";
+    require(theta > 0.0 && theta <= 10.0, &key("zipf_theta"), theta, message)?;
+    let shares = [("hot_requests_percent", job.hot_requests_percent), ("hot_space_percent", job.hot_space_percent)];
+    for (name, share) in shares {
+        require_percent(share, &key(name))?;
+        let some = job.pattern != Pattern::HotCold || (share > 0.0 && share < 100.0);
+        require(some, &key(name), share, "above 0 and below 100 (pattern = \"hot-cold\")")?;
+    }
+    Ok(())
+}
+
+/// A run whose every request is warm-up would measure nothing.
+fn measured(scenario: &Scenario) -> Check {
+    let (jobs, warmup) = (&scenario.workload.jobs, scenario.measure.warmup_requests);
+    if jobs.iter().any(|job| job.trace.is_some() || job.requests == 0) {
+        return Ok(());
+    }
+    let requests = jobs.iter().fold(0u64, |sum, job| sum.saturating_add(job.requests));
+    let message = format!("below the {requests} requests of the workload, or nothing is measured");
+    require(warmup < requests, "measure.warmup_requests", warmup, message)
+}

@@ -1,0 +1,78 @@
+//! Whether garbage collection has room to work: the drive that is truly full is refused here, not met at run time.
+
+use super::{Check, require};
+use crate::drive::{PreconditionSpec, PreconditionState};
+use crate::flash::{Capacity, Device, lanes, program_unit};
+use crate::ftl::GcSpec;
+
+/// Blocks that a lane cannot do without: the host's frontier, the collector's frontier, and one to start the next with.
+const BLOCKS_HELD: u64 = 3;
+/// Of those, the ones that are open while the others are collected.
+const BLOCKS_OPEN: u64 = 2;
+
+/// One lane in map units.
+struct Lane {
+    raw: u64,
+    user: u64,
+    block: u64,
+}
+
+impl Lane {
+    fn of(device: &Device) -> Self {
+        let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
+        let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
+        let block =
+            program_unit(device) as u64 / unit * u64::from(device.geometry.pages / device.feature.program_pages);
+        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()), block }
+    }
+
+    fn blocks(&self, units: u64) -> f64 {
+        units as f64 / self.block as f64
+    }
+}
+
+/// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
+pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
+    let lane = Lane::of(device);
+    let Lane { raw, user, block } = lane;
+    require(user > 0, "device.op", device.op, "the host would see nothing; lower it")?;
+    let left = raw - user;
+    let needed = (gc.hard * raw as f64).ceil() as u64 + BLOCKS_HELD * block;
+    let message = format!(
+        "the host sees {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
+         (gc.hard = {} of the raw pages, {BLOCKS_HELD} blocks for the host, the collector and a reserve); raise it or \
+         device.geometry.blocks",
+        lane.blocks(left),
+        lane.blocks(needed),
+        gc.hard,
+    );
+    require(left > needed, "device.op", device.op, message)?;
+
+    let free = left - BLOCKS_OPEN * block;
+    let attainable = free as f64 / raw as f64;
+    let message = format!(
+        "below {attainable:.4}, the free share that collecting can reach: {raw} map units in each lane - {user} the \
+         host sees - {BLOCKS_OPEN} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
+         raise device.op"
+    );
+    require(attainable > gc.soft, "gc.soft", gc.soft, message)
+}
+
+/// An aged drive: half of what is used is valid, and that half is the host's.
+pub(super) fn aged(precondition: &PreconditionSpec, device: &Device) -> Check {
+    if precondition.state != PreconditionState::Aged {
+        return Ok(());
+    }
+    let (lane, ratio) = (Lane::of(device), precondition.ratio);
+    let key = "precondition.ratio";
+    let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
+    let user = lane.user;
+    let message = format!("half of it is valid data, {valid} map units in each lane, of which the host sees {user}");
+    require(valid <= user, key, ratio, message)?;
+    let free = ((1.0 - ratio) * lane.raw as f64) as u64;
+    let message = format!(
+        "it leaves {:.2} free blocks in each lane, and {BLOCKS_HELD} are needed to start (host, collector, reserve)",
+        lane.blocks(free)
+    );
+    require(free >= BLOCKS_HELD * lane.block, key, ratio, message)
+}

@@ -1,0 +1,92 @@
+//! Reading scenario and device files: the I/O that the core does not do, and the errors that belong to it.
+
+use manx_core::config::{
+    ConfigError, Input, Override, Scenario, Source, builtin_scenario, device_name, load as load_text, load_device,
+    resolve_policy,
+};
+use manx_core::flash::Device;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A scenario as it was asked for: its text, its device's text where that is a file, and what overrides both.
+#[derive(Clone, Debug)]
+pub struct Request {
+    scenario: Source,
+    device: Option<Source>,
+    overrides: Vec<Override>,
+}
+
+impl Request {
+    /// Reads the scenario `name`, a built-in name or the path of a file, and the device file it points at, if any.
+    ///
+    /// A device path in a scenario file is relative to that file; one in an override (`--device`) to the current
+    /// folder.
+    pub fn read(name: &str, overrides: Vec<Override>) -> Result<Self, ConfigError> {
+        let scenario = read_scenario(name)?;
+        let named = device_name(&scenario, &[])?;
+        let device = match device_name(&scenario, &overrides)? {
+            Some(path) if is_path(&path) => {
+                let beside = if named.as_deref() == Some(&path) { Path::new(&scenario.file).parent() } else { None };
+                Some(read_text(&beside.map_or(PathBuf::from(&path), |folder| folder.join(&path)), "a device table")?)
+            }
+            _ => None,
+        };
+        Ok(Self { scenario, device, overrides })
+    }
+
+    /// The scenario without a policy laid over it.
+    pub fn plain(&self) -> Result<Scenario, ConfigError> {
+        self.load(None)
+    }
+
+    /// The scenario under `policy`.
+    pub fn under(&self, policy: &str) -> Result<Scenario, ConfigError> {
+        resolve_policy(policy)?;
+        self.load(Some(policy))
+    }
+
+    fn load(&self, policy: Option<&str>) -> Result<Scenario, ConfigError> {
+        let (device, overrides) = (self.device.as_ref(), self.overrides.as_slice());
+        load_text(&Input { scenario: &self.scenario, device, policy, overrides })
+    }
+}
+
+/// Reads the device `name`: a built-in name or the path of a file.
+pub fn read_device(name: &str) -> Result<Device, ConfigError> {
+    let source = match is_path(name) {
+        true => read_text(Path::new(name), "a device table")?,
+        false => manx_core::config::builtin_device(name)?,
+    };
+    load_device(&source)
+}
+
+fn read_scenario(name: &str) -> Result<Source, ConfigError> {
+    if is_path(name) { read_text(Path::new(name), "a scenario") } else { builtin_scenario(name) }
+}
+
+/// A name with a separator or an ending is a path; the names of the library have neither.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
+}
+
+/// Reads a text file; `what` says what was expected there.
+fn read_text(path: &Path, what: &str) -> Result<Source, ConfigError> {
+    let file = path.display().to_string();
+    let error = |message: String| ConfigError::file(file.clone(), message);
+    if path.is_dir() {
+        return Err(error(format!("this is a directory, not {what}; name a .toml file in it")));
+    }
+    let bytes = std::fs::read(path).map_err(|cause| match cause.kind() {
+        ErrorKind::NotFound => error(format!("no such file: {what} was expected here")),
+        ErrorKind::PermissionDenied => error(format!("no permission to read it: {what} was expected here")),
+        _ => error(format!("cannot read {what}: {cause}")),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|cause| {
+        let at = cause.utf8_error().valid_up_to();
+        error(format!("not UTF-8 text (from byte {at} on): {what} is a TOML file"))
+    })?;
+    if text.trim().is_empty() {
+        return Err(error(format!("the file is empty: {what} was expected here")));
+    }
+    Ok(Source { file, text })
+}
