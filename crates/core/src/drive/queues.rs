@@ -1,4 +1,4 @@
-//! Flash operations that wait for their die: three first-in-first-out lists a die, linked through the operations themselves.
+//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations themselves.
 
 use crate::sim::{NIL, Slab};
 use crate::units::{Duration, Ppn};
@@ -107,6 +107,8 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieQueues {
     pub read: Fifo,
+    /// Reads of partial pages. Not behind the programs: one without room waits for an erase, which waits for reads.
+    pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,
 }

@@ -3,7 +3,7 @@
 //! Reads, programs and garbage collection wait in lists of their own; this room chooses between the heads. Garbage
 //! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and last otherwise.
 
-use super::queues::{Class, FlashOp, Owner};
+use super::queues::{Class, DieQueues, FlashOp, Owner};
 use super::{Drive, Scheduler};
 use crate::flash::{Operation, What};
 use crate::ftl::Stream;
@@ -32,9 +32,11 @@ impl Drive {
                 return self.dispatch(now, die);
             }
         }
+        let is_fill = matches!(self.ops[op].owner, Owner::Fill { .. });
         let queues = &mut self.queues[die as usize];
         match class {
             Class::Read => queues.read.push(&mut self.ops, op),
+            Class::Write if is_fill => queues.fill.push(&mut self.ops, op),
             Class::Write => queues.write.push(&mut self.ops, op),
             Class::Gc => queues.gc.push(&mut self.ops, op),
         }
@@ -54,16 +56,21 @@ impl Drive {
         }
     }
 
-    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one.
+    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one. A program whose lane has
+    /// no room steps aside: it waits for an erase, which may wait for reads behind it.
     fn dispatch_in_order(&mut self, now: Instant) {
         while let Some(op) = self.in_order.front().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);
             let gc_waits = self.queues[die as usize].gc.front().is_some_and(|gc| self.gc_goes_first(gc));
-            if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) || !self.make_startable(op) {
+            if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) {
                 return;
             }
             self.in_order.pop_front();
-            self.issue(now, die, op);
+            if self.make_startable(op) {
+                self.issue(now, die, op);
+            } else {
+                self.queues[die as usize].write.push(&mut self.ops, op);
+            }
         }
     }
 
@@ -86,21 +93,25 @@ impl Drive {
         self.collector.takes_the_die() || self.ftl.is_urgent(self.ftl.pool_of(self.ops[gc].lane))
     }
 
+    /// The waiting host operation that goes next: reads before the others, or the oldest that can start.
     #[inline]
     fn pick_user(&mut self, die: u32) -> Option<u32> {
-        let queues = &self.queues[die as usize];
-        let (read, write) = (queues.read.front(), queues.write.front());
-        let write_is_older = match (read, write) {
-            (Some(read), Some(write)) => self.ops[write].sequence < self.ops[read].sequence,
-            (None, Some(_)) => true,
-            _ => false,
-        };
-        let write_goes_first = write_is_older && (read.is_none() || self.spec.scheduler == Scheduler::OutOfOrder);
-        if write_goes_first && self.make_startable(write?) {
+        let DieQueues { read, fill, write, .. } = &self.queues[die as usize];
+        let (read, fill, write) = (read.front(), fill.front(), write.front());
+        let reads_first = self.spec.scheduler == Scheduler::ReadFirst;
+        if read.is_some() && (reads_first || (fill.is_none() && write.is_none())) {
+            return self.queues[die as usize].read.pop(&self.ops);
+        }
+        let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
+        let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
+        if write_at < read_at.min(fill_at) && self.make_startable(write?) {
             return self.queues[die as usize].write.pop(&self.ops);
         }
-        if read.is_some() {
+        if read_at < fill_at {
             return self.queues[die as usize].read.pop(&self.ops);
+        }
+        if fill.is_some() {
+            return self.queues[die as usize].fill.pop(&self.ops);
         }
         None
     }
@@ -155,7 +166,8 @@ impl Drive {
     /// Cache program: the next program goes ahead into the cache register, unless something else goes first.
     pub(super) fn preload(&mut self, now: Instant, die: u32) {
         let queues = &self.queues[die as usize];
-        let blocked = queues.read.front().is_some() || queues.gc.front().is_some() || self.collector.is_closed(die);
+        let others = queues.read.front().is_some() || queues.fill.front().is_some();
+        let blocked = others || queues.gc.front().is_some() || self.collector.is_closed(die);
         let Some(op) = queues.write.front() else { return };
         if blocked || !matches!(self.ops[op].owner, Owner::Row { .. }) || !self.make_startable(op) {
             return;

@@ -157,8 +157,10 @@ impl Drive {
         };
         if durable {
             self.buffer.add_waiter(slot, request);
-            if self.buffer.slot(slot).state == State::Dirty {
-                self.evict_awaited(now, slot);
+            match self.buffer.slot(slot).state {
+                State::Dirty => self.evict_awaited(now, slot),
+                State::Staged => self.writes.seal_wanted = true,
+                _ => {}
             }
         }
         true

@@ -56,9 +56,9 @@ impl Candidates<'_> {
         self.clock - changed.max().unwrap_or(0)
     }
 
-    /// Closed group blocks, the one closed first in front.
+    /// Candidates, the one closed first in front.
     pub fn in_closing_order(&self) -> impl Iterator<Item = u32> {
-        self.pool.closed.iter().copied()
+        self.pool.closed.iter().copied().filter(|index| self.valid(*index).is_some())
     }
 }
 
