@@ -103,6 +103,11 @@ impl WriteBuffer {
         buffer
     }
 
+    /// The slots in a state (slow; for descriptions).
+    pub fn slots_in(&self, state: State) -> Vec<u32> {
+        (0..self.slots.len() as u32).filter(|slot| self.slots[*slot as usize].state == state).collect()
+    }
+
     pub fn is_full(&self) -> bool {
         self.free == NIL
     }

@@ -25,6 +25,8 @@ pub(super) struct Collector {
     domain_of_pool: Vec<u16>,
     /// Pools in a domain's `waiting` and in its `urgent` list.
     listed: Vec<(bool, bool)>,
+    /// Pools without room for a waiting program: looked at whenever pages may have become invalid.
+    starved: Vec<u32>,
 }
 
 /// Channels that are held together.
@@ -66,6 +68,7 @@ impl Collector {
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],
+            starved: Vec::new(),
         }
     }
 
@@ -79,6 +82,13 @@ impl Collector {
     #[inline]
     pub fn takes_the_die(&self) -> bool {
         self.mode != GcMode::Preemptive
+    }
+
+    /// A program found no room in the pool.
+    pub fn note_starved(&mut self, pool: u32) {
+        if !self.starved.contains(&pool) {
+            self.starved.push(pool);
+        }
     }
 
     #[inline]
@@ -149,6 +159,20 @@ impl Drive {
     pub(super) fn space_used(&mut self, now: Instant, pool: u32) {
         if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) {
             self.want_collection(now, pool);
+        }
+    }
+
+    /// Pages may have become invalid, or are no longer read: pools without room may have something to reclaim now.
+    #[inline]
+    pub(super) fn pages_died(&mut self, now: Instant) {
+        if self.collector.starved.is_empty() {
+            return;
+        }
+        for pool in std::mem::take(&mut self.collector.starved) {
+            self.space_used(now, pool);
+            for lane in self.ftl.lanes_of(pool) {
+                self.dispatch(now, self.flash.layout.die_of(lane));
+            }
         }
     }
 

@@ -12,6 +12,7 @@
 mod buffer;
 mod collect;
 mod command;
+mod describe;
 mod ports;
 pub mod precondition;
 mod queues;

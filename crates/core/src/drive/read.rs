@@ -141,6 +141,8 @@ impl Drive {
             let lane = self.flash.layout.lane_of(self.flash.layout.block_of(page));
             self.enqueue_erase(now, lane);
         }
+        // `nogc` passes over blocks being read: it may find one now.
+        self.pages_died(now);
     }
 
     #[inline]

@@ -125,7 +125,10 @@ impl Drive {
                 self.ops[op].ppn = row;
                 true
             }
-            None => false,
+            None => {
+                self.collector.note_starved(self.ftl.pool_of(lane));
+                false
+            }
         }
     }
 

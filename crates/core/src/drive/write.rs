@@ -188,6 +188,7 @@ impl Drive {
             }
         }
         self.ftl.trim(unit.lpn);
+        self.pages_died(now);
         true
     }
 
@@ -234,7 +235,8 @@ impl Drive {
             }
         }
         let rows = &self.writes.rows;
-        let Some(lane) = self.ftl.place(lpn, |lane| rows[lane as usize].waiting < ROWS_WAITING_MAX) else {
+        let waiting = |lane: u32| rows[lane as usize].waiting;
+        let Some(lane) = self.ftl.place(lpn, ROWS_WAITING_MAX, waiting) else {
             return false;
         };
         self.buffer.leave_dirty(slot, State::Staged);
@@ -304,6 +306,9 @@ impl Drive {
         (row.first, row.last, row.units) = (NIL, NIL, 0);
         row.waiting += 1;
         self.writes.leaving += 1;
+        if units < layout.units_per_row {
+            self.ftl.row_closed_early(lane);
+        }
         let sectors = layout.units_per_row * layout.unit_sectors;
         let op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
         let op = self.ops.insert(op);
@@ -338,6 +343,7 @@ impl Drive {
         }
         self.ftl.row_programmed(row);
         self.space_used(now, self.ftl.pool_of(lane));
+        self.pages_died(now);
         self.take_writes(now);
     }
 

@@ -5,7 +5,6 @@
 //! done, so between any two a host write may overtake it: what is no longer valid is not copied.
 
 use super::PageMap;
-use super::pool::Stream;
 use crate::flash::{Block, Layout};
 use crate::units::{Lpn, Ppn};
 
@@ -130,6 +129,10 @@ impl PageMap {
             if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
                 let mapping = &self.mapping;
                 chain.staged.retain(|moving| mapping.physical(moving.lpn) == moving.from);
+                if chain.staged.len() < row && self.hand_over(lane) {
+                    return Step::Copied;
+                }
+                let chain = &self.relocations[lane as usize];
                 if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
                     return self.program_step(lane);
                 }
@@ -142,6 +145,22 @@ impl PageMap {
                 }
             }
         }
+    }
+
+    /// A lane that has read everything gives what does not fill a row to a lane of its pool that goes on, so that a
+    /// group victim pads one row and not one a lane.
+    fn hand_over(&mut self, lane: u32) -> bool {
+        let lanes = self.lanes_of(self.pool_of(lane));
+        if lanes.len() == 1 || self.relocations[lane as usize].cursor < self.relocations[lane as usize].end {
+            return false;
+        }
+        let goes_on = |other: &u32| *other != lane && !self.relocations[*other as usize].copied;
+        let Some(other) = lanes.into_iter().find(goes_on) else { return false };
+        let staged = std::mem::take(&mut self.relocations[lane as usize].staged);
+        self.relocations[other as usize].staged.extend(&staged);
+        self.relocations[lane as usize].staged = staged;
+        self.relocations[lane as usize].staged.clear();
+        true
     }
 
     #[inline]
@@ -251,12 +270,5 @@ impl PageMap {
         self.pools[pool as usize].free.push(self.layout.index_of(block), erases);
         self.level_wear(pool, erases);
         true
-    }
-
-    /// True when a row for copies can be opened in `lane` (asserted by the drive: the reserve sees to it).
-    pub fn can_copy_to(&self, lane: u32) -> bool {
-        let frontier = &self.frontiers[lane as usize][Stream::Copy as usize];
-        frontier.row < self.layout.rows
-            || self.pools[self.pool_of(lane) as usize].can_open(Stream::Copy, frontier.opened)
     }
 }

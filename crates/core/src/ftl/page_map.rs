@@ -8,6 +8,7 @@ use super::{Blocks, FtlSpec, GcSpec, Mapping, VictimUnit};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 /// Where a logical page is, as far as the translation layer knows now.
@@ -128,18 +129,25 @@ impl PageMap {
         }
     }
 
-    /// The lane that a write of `lpn` goes to; `None` when no lane that `can_take` it has room (dynamic allocation).
+    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes where `rows_max` rows wait (`waiting` tells
+    /// how many do) and lanes without room for one more; `None` when no lane is left.
     #[inline]
-    pub fn place(&mut self, lpn: Lpn, can_take: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn place(&mut self, lpn: Lpn, rows_max: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
             return Some(lane);
         }
         let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
-        let has_room = |lane: u32| {
+        let rows_left = |lane: u32| {
             let frontier = &frontiers[lane as usize][Stream::Host as usize];
-            frontier.row < layout.rows || pools[by_pool.quotient(lane) as usize].can_open(Stream::Host, frontier.opened)
+            let blocks = pools[by_pool.quotient(lane) as usize].host_blocks_left(frontier.opened);
+            layout.rows - frontier.row + blocks * layout.rows
         };
-        placement.next(|lane| can_take(lane) && has_room(lane))
+        placement.next(|lane| waiting(lane) < rows_max && waiting(lane) < rows_left(lane))
+    }
+
+    /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next lane.
+    pub fn row_closed_early(&mut self, lane: u32) {
+        self.placement.leave(lane);
     }
 
     /// The lane that striping gives `lpn`, whatever the allocation.
@@ -249,11 +257,11 @@ impl PageMap {
         (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
     }
 
-    /// True when the pool should reclaim: free space below the soft mark, or wear to be levelled.
+    /// True when the pool should reclaim: free space below the soft mark, only the reserve left, or wear to be levelled.
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
         let pool = &self.pools[pool as usize];
-        pool.free_units < self.soft_units || pool.wear_victim.is_some()
+        pool.free_units < self.soft_units || pool.free.len() <= super::RESERVE || pool.wear_victim.is_some()
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
@@ -273,6 +281,7 @@ impl PageMap {
     pub(super) fn choose_victim(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
         if let Some(index) = self.pools[pool as usize].wear_victim.take()
             && self.blocks.is_candidate(self.layout.block(self.pools[pool as usize].first_lane, index))
+            && !(avoid_reads && self.group(pool, index).any(|block| self.blocks.is_being_read(block)))
         {
             return Some(index);
         }
@@ -327,6 +336,21 @@ impl PageMap {
         }
     }
 
+    /// A pool's blocks and collection in words.
+    pub fn describe_pool(&self, pool: u32) -> String {
+        let p = &self.pools[pool as usize];
+        let frontiers: Vec<_> = self.lanes_of(pool).map(|lane| self.frontiers[lane as usize]).collect();
+        format!(
+            "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), open {:?}, {:?}, frontiers {frontiers:?}\n",
+            p.free.len(),
+            p.free_units,
+            self.soft_units,
+            self.hard_units,
+            p.open,
+            self.collections[pool as usize],
+        )
+    }
+
     /// Hints that `lpn` is asked for soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
@@ -343,13 +367,23 @@ impl PageMap {
         }
     }
 
-    /// Rows programmed in each block, as frontiers and closed blocks say: what the flash holds after preconditioning.
+    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds after preconditioning.
     pub fn rows_programmed(&self, block: Block) -> u32 {
-        let lane = self.layout.lane_of(block) as usize;
-        if let Some(open) = self.frontiers[lane].iter().find(|f| f.block == block && f.opened > 0) {
-            return open.row;
+        if self.blocks.is_candidate(block) {
+            return self.layout.rows;
         }
-        if self.blocks.is_candidate(block) { self.layout.rows } else { 0 }
+        let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
+        let pool = &self.pools[self.pool_of(lane) as usize];
+        for stream in [Stream::Host, Stream::Copy] {
+            let Some(at) = pool.open[stream as usize].iter().position(|group| group.index == index) else { continue };
+            let frontier = &self.frontiers[lane as usize][stream as usize];
+            return match (pool.opened_before[stream as usize] + at as u64 + 1).cmp(&frontier.opened) {
+                Ordering::Less => self.layout.rows,
+                Ordering::Equal => frontier.row,
+                Ordering::Greater => 0,
+            };
+        }
+        0
     }
 
     /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for tests.

@@ -68,6 +68,13 @@ impl Placement {
         None
     }
 
+    /// Dynamic allocation: nothing more goes to `lane` in this turn.
+    pub fn leave(&mut self, lane: u32) {
+        if u32::from(self.order[self.cursor as usize]) == lane && self.left < self.by_stripe.get() {
+            self.advance();
+        }
+    }
+
     fn advance(&mut self) {
         self.cursor = (self.cursor + 1) % self.order.len() as u32;
         self.left = self.by_stripe.get();

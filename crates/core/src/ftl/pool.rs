@@ -10,6 +10,10 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Group blocks that only copies may open, so that a collection always ends: its copies fit into one group block.
 pub const RESERVE: usize = 1;
 
+/// Group blocks of several lanes that the host may have open: a lane that is ahead of the others waits for them, or
+/// half-filled groups would pile up.
+const OPEN_GROUPS_MAX: usize = 2;
+
 /// Who writes: each stream has open blocks of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -114,17 +118,28 @@ impl FreeBlocks {
 }
 
 impl Pool {
-    /// True when a lane that has opened `opened` group blocks of `stream` can open another one.
-    pub fn can_open(&self, stream: Stream, opened: u64) -> bool {
-        let ahead = (opened - self.opened_before[stream as usize]) as usize;
-        ahead < self.open[stream as usize].len() || self.free.len() > self.reserve(stream)
+    /// Group blocks that a lane can still open for the host after `opened` earlier ones.
+    pub fn host_blocks_left(&self, opened: u64) -> u32 {
+        let open = self.open[Stream::Host as usize].len();
+        let ahead = (opened - self.opened_before[Stream::Host as usize]) as usize;
+        (open - ahead) as u32 + u32::from(self.may_open(Stream::Host))
+    }
+
+    fn may_open(&self, stream: Stream) -> bool {
+        match stream {
+            Stream::Copy => !self.free.is_empty(),
+            Stream::Host => {
+                let groups = self.lanes == 1 || self.open[Stream::Host as usize].len() < OPEN_GROUPS_MAX;
+                groups && self.free.len() > RESERVE
+            }
+        }
     }
 
     /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already, or a free one.
     pub fn open_next(&mut self, stream: Stream, opened: u64) -> Option<u32> {
         let at = (opened - self.opened_before[stream as usize]) as usize;
         if at == self.open[stream as usize].len() {
-            if self.free.len() <= self.reserve(stream) {
+            if !self.may_open(stream) {
                 return None;
             }
             let index = self.free.pop()?;
@@ -147,12 +162,5 @@ impl Pool {
             return closed;
         }
         unreachable!("group block {index} is open while its rows are programmed")
-    }
-
-    fn reserve(&self, stream: Stream) -> usize {
-        match stream {
-            Stream::Host => RESERVE,
-            Stream::Copy => 0,
-        }
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Writer<'a> {
     /// Writes `lpn` and collects what that makes necessary.
     #[inline]
     pub fn write(&mut self, lpn: Lpn) {
-        let lane = self.map.place(lpn, |_| true).expect("validation leaves room for every write");
+        let lane = self.map.place(lpn, 1, |_| 0).expect("validation leaves room for every write");
         if self.map.layout().units_per_row == 1 {
             let row = self.open_row(lane);
             self.map.commit(lpn, row);

@@ -52,8 +52,8 @@ pub(super) fn map_unit(device: &Device) -> Check {
     let g = &device.geometry;
     let (unit, page) = (g.map_unit.get(), g.page.get());
     let key = "device.geometry.map_unit";
-    let size = unit.is_power_of_two() && (512..=64 << 10).contains(&unit);
-    require(size, key, g.map_unit, "a power of two from 512B to 64KiB")?;
+    let size = unit.is_power_of_two() && (512..=32 << 10).contains(&unit);
+    require(size, key, g.map_unit, "a power of two from 512B to 32KiB")?;
     let planes = device.feature.program_planes;
     let inside =
         page.is_multiple_of(unit) || (unit.is_multiple_of(page) && u64::from(planes).is_multiple_of(unit / page));

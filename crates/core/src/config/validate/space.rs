@@ -15,15 +15,17 @@ struct Lane {
     raw: u64,
     user: u64,
     block: u64,
+    /// A program unit: what reclaiming a block frees at the least.
+    row: u64,
 }
 
 impl Lane {
     fn of(device: &Device) -> Self {
         let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
         let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
-        let block =
-            program_unit(device) as u64 / unit * u64::from(device.geometry.pages / device.feature.program_pages);
-        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()), block }
+        let row = program_unit(device) as u64 / unit;
+        let block = row * u64::from(device.geometry.pages / device.feature.program_pages);
+        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()), block, row }
     }
 
     fn blocks(&self, units: u64) -> f64 {
@@ -34,7 +36,7 @@ impl Lane {
 /// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
 pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
     let lane = Lane::of(device);
-    let Lane { raw, user, block } = lane;
+    let Lane { raw, user, block, row } = lane;
     require(user > 0, "device.op", device.op, "the host would see nothing; lower it")?;
     let left = raw - user;
     let needed = (gc.hard * raw as f64).ceil() as u64 + BLOCKS_HELD * block;
@@ -47,6 +49,14 @@ pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
         gc.hard,
     );
     require(left > needed, "device.op", device.op, message)?;
+
+    // When every block holds more than it can without its last program unit, copying one frees nothing.
+    let full = (raw - BLOCKS_HELD * block) / block * (block - row);
+    let message = format!(
+        "the host sees {user} map units in each lane, but reclaiming frees whole program units of {row} only: from {full} \
+         on every block of {block} may be too full to free one; raise it, or the number of program units in a block"
+    );
+    require(user < full, "device.op", device.op, message)?;
 
     let free = left - BLOCKS_OPEN * block;
     let attainable = free as f64 / raw as f64;

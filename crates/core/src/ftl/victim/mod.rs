@@ -43,6 +43,12 @@ impl Candidates<'_> {
         Some((0..self.pool.lanes).map(|lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks))).sum())
     }
 
+    /// True when reclaiming group block `index` frees at least one row: its copies fill whole rows.
+    pub fn gains(&self, index: u32) -> bool {
+        let (row, rows) = (self.layout.units_per_row, self.layout.rows * self.pool.lanes);
+        self.valid(index).is_some_and(|valid| valid.div_ceil(row) < rows)
+    }
+
     /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
     pub fn counters(&self) -> Option<&[u16]> {
         let first = self.layout.block(self.pool.first_lane, 0);
@@ -99,9 +105,9 @@ impl VictimPolicy {
         };
         // A policy that does not look at validity may name a full block; then the best one shows whether anything can be gained.
         match choice {
-            Some(index) if candidates.valid(index) == Some(candidates.units()) => greedy::choose(candidates),
+            Some(index) if !candidates.gains(index) => greedy::choose(candidates),
             choice => choice,
         }
-        .filter(|index| candidates.valid(*index) < Some(candidates.units()))
+        .filter(|index| candidates.gains(*index))
     }
 }
