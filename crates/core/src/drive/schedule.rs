@@ -46,13 +46,34 @@ impl Drive {
     /// Starts what a die should do next, if it is free.
     #[inline]
     pub(super) fn dispatch(&mut self, now: Instant, die: u32) {
+        if self.spec.scheduler == Scheduler::Fifo {
+            return self.dispatch_fifo(now, die);
+        }
         if self.flash.is_idle(die)
             && let Some(op) = self.pick(die)
         {
             self.issue(now, die, op);
         }
-        if self.spec.scheduler == Scheduler::Fifo {
-            self.dispatch_in_order(now);
+    }
+
+    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage collection.
+    fn dispatch_fifo(&mut self, now: Instant, die: u32) {
+        let gc = self.queues[die as usize].gc.front();
+        if self.flash.is_idle(die) && gc.is_some_and(|gc| self.gc_goes_first(gc)) {
+            let op = self.queues[die as usize].gc.pop(&self.ops).expect("it has a front");
+            self.issue(now, die, op);
+        }
+        if self.flash.is_idle(die)
+            && !self.collector.is_closed(die)
+            && let Some(op) = self.pick_user(die)
+        {
+            self.issue(now, die, op);
+        }
+        self.dispatch_in_order(now);
+        if self.flash.is_idle(die)
+            && let Some(op) = self.queues[die as usize].gc.pop(&self.ops)
+        {
+            self.issue(now, die, op);
         }
     }
 
