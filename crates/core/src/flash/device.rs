@@ -74,7 +74,8 @@ impl Default for Features {
     }
 }
 
-/// Times of the array operations. A list gives one time for each page type (lower, middle, upper), repeating over a block.
+/// Times of the array operations. A list gives one time for each page type (lower, middle, upper), repeating over a
+/// block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {

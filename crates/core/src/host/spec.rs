@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
-    /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without any, there is one job.
+    /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without
+    /// any, there is one job.
     pub jobs: Vec<JobSpec>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Written here because output bytes depend on it: a library may change how it draws a bounded integer.
 
-/// A stream of random numbers. Its seed is a function of the root seed and of the component's name, so two policies of one
-/// comparison see the same workload (common random numbers).
+/// A stream of random numbers. Its seed is a function of the root seed and of the component's name, so two policies of
+/// one comparison see the same workload (common random numbers).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],

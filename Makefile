@@ -1,0 +1,35 @@
+# What a person or CI runs. Everything else is cargo's.
+
+CARGO ?= cargo
+
+.PHONY: help test bench deps
+
+help:
+	@echo "make test    install what is missing (a C compiler), then formatting, lints and every test"
+	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
+	@echo "make deps    only install what is missing"
+
+test: deps
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) test --workspace
+
+bench: deps
+	$(CARGO) bench
+
+# Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
+# and the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles.
+deps:
+	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
+	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
+	@if command -v cc >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; \
+	elif sudo -n true 2>/dev/null; then as_root=sudo; \
+	else echo "a C compiler is missing and there is no root to install it: install build-essential (Debian) or gcc"; exit 1; \
+	fi; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "a C compiler is missing and there is no apt-get to install it: install gcc or clang as cc"; exit 1; \
+	fi; \
+	echo "installing a C compiler (build-essential)"; \
+	$$as_root apt-get update -qq && \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends build-essential
