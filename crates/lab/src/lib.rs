@@ -1,4 +1,5 @@
-//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads, I/O) is done here.
+//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads, I/O)
+//! is done here.
 
 pub mod json;
 pub mod load;

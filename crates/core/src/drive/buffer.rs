@@ -1,8 +1,9 @@
-//! The write buffer: pages in DRAM on their way to flash, found by their logical number, evicted least recently written first.
+//! The write buffer: pages in DRAM on their way to flash, found by their logical number, evicted least recently written
+//! first.
 //!
-//! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its other sectors), staged
-//! (its row gathers), flying (being programmed: frozen), free. A write to a flying page goes to a new slot *behind* it,
-//! which may leave only when the first is on flash: a page's versions reach the flash in their order.
+//! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its other sectors),
+//! staged (its row gathers), flying (being programmed: frozen), free. A write to a flying page goes to a new slot
+//! *behind* it, which may leave only when the first is on flash: a page's versions reach the flash in their order.
 
 use super::command::Stamp;
 use crate::sim::NIL;
@@ -145,7 +146,8 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that `lpn` is not in the index.
+    /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that `lpn` is not in the
+    /// index.
     pub fn insert(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
         let slot = self.take(lpn, mask, stamp);
         self.index_put(slot);

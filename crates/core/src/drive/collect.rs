@@ -1,9 +1,9 @@
 //! Garbage collection at work: when a pool's collection starts, what it blocks, and its chain of flash operations.
 //!
 //! `preemptive` starts at once and never blocks: its operations go last, or first at or below the hard mark. `base` and
-//! `controller` work on a *domain*, what they hold: a channel, or all of them. A domain collects one victim at a time. It first
-//! *drains*: no new host operation starts, and reads under way bring their data out; then it *holds* until the copy is
-//! done; the erase keeps only its die. `nogc` takes no time.
+//! `controller` work on a *domain*, what they hold: a channel, or all of them. A domain collects one victim at a time.
+//! It first *drains*: no new host operation starts, and reads under way bring their data out; then it *holds* until the
+//! copy is done; the erase keeps only its die. `nogc` takes no time.
 
 use super::Drive;
 use super::queues::{Class, FlashOp, Owner};

@@ -1,5 +1,5 @@
-//! What a drive is waiting for, in words: for the report of a run whose requests did not all complete (which is a defect,
-//! and must not pass in silence).
+//! What a drive is waiting for, in words: for the report of a run whose requests did not all complete (which is a
+//! defect, and must not pass in silence).
 
 use super::Drive;
 use super::buffer::State;

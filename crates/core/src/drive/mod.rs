@@ -1,13 +1,16 @@
 //! The drive: commands in, completions out.
 //!
-//! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write buffer
-//! (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the link. Garbage
-//! collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode says.
+//! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
+//! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
+//! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
+//! says.
 //!
-//! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at any points
-//! changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits, and dies by number.
+//! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
+//! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
+//! and dies by number.
 //!
-//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than DRAM.
+//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than
+//! DRAM.
 
 mod buffer;
 mod collect;
@@ -105,8 +108,8 @@ pub struct Counters {
 }
 
 impl Drive {
-    /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content` every page
-    /// carries its version, and every mapped page starts at version 1.
+    /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content`
+    /// every page carries its version, and every mapped page starts at version 1.
     pub fn new(device: &Device, spec: &DriveSpec, gc: &GcSpec, ftl: PageMap, with_content: bool) -> Self {
         let mut flash = Flash::new(device, with_content);
         for block in (0..flash.layout.total_blocks()).map(Block) {
@@ -158,7 +161,8 @@ impl Drive {
         &self.ftl
     }
 
-    /// The command arrives at the drive's queue at `now`. Everything before `now` has been done ([`Drive::advance_before`]).
+    /// The command arrives at the drive's queue at `now`. Everything before `now` has been done
+    /// ([`Drive::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
         if !self.ports.admits() {
@@ -215,7 +219,8 @@ impl Drive {
         self.ports.next_at().min(hit).min(self.flash.next_at())
     }
 
-    /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more is due before `limit`.
+    /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
+    /// is due before `limit`.
     #[inline]
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {

@@ -26,8 +26,9 @@ const AHEAD_OLD: usize = 12;
 /// Windows in which a pass over the user capacity is watched.
 const WINDOWS: u32 = 4;
 
-/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites, uniformly random ones
-/// when `None`; `progress` is told the pages programmed now and then, and stops everything by returning false.
+/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites, uniformly
+/// random ones when `None`; `progress` is told the pages programmed now and then, and stops everything by returning
+/// false.
 pub fn precondition(
     map: &mut PageMap,
     spec: &PreconditionSpec,
@@ -101,8 +102,9 @@ fn settle(
     Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled }
 }
 
-/// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and pages in
-/// address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c pre_set_page).
+/// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and
+/// pages in address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c
+/// pre_set_page).
 fn age(map: &mut PageMap, ratio: f64) -> Preconditioned {
     let layout = map.layout().clone();
     let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;

@@ -1,4 +1,5 @@
-//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations themselves.
+//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations
+//! themselves.
 
 use crate::sim::{NIL, Slab};
 use crate::units::{Duration, Ppn};

@@ -1,7 +1,8 @@
 //! The scheduler: which waiting operation a free die serves next.
 //!
 //! Reads, programs and garbage collection wait in lists of their own; this room chooses between the heads. Garbage
-//! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and last otherwise.
+//! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and
+//! last otherwise.
 
 use super::queues::{Class, DieQueues, FlashOp, Owner};
 use super::{Drive, Scheduler};
@@ -56,7 +57,8 @@ impl Drive {
         }
     }
 
-    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage collection.
+    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage
+    /// collection.
     fn dispatch_fifo(&mut self, now: Instant, die: u32) {
         let gc = self.queues[die as usize].gc.front();
         if self.flash.is_idle(die) && gc.is_some_and(|gc| self.gc_goes_first(gc)) {
@@ -77,8 +79,8 @@ impl Drive {
         }
     }
 
-    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one. A program whose lane has
-    /// no room steps aside: it waits for an erase, which may wait for reads behind it.
+    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one. A program whose
+    /// lane has no room steps aside: it waits for an erase, which may wait for reads behind it.
     fn dispatch_in_order(&mut self, now: Instant) {
         while let Some(op) = self.in_order.front().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);

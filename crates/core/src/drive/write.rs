@@ -1,9 +1,9 @@
 //! The write path: into the buffer, out of it in rows, onto flash.
 //!
-//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The buffer
-//! drains while more than a share of it is dirty, the least recently written page first. A page written in part reads its
-//! other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no power-loss
-//! protection, when it is on flash.
+//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The
+//! buffer drains while more than a share of it is dirty, the least recently written page first. A page written in part
+//! reads its other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no
+//! power-loss protection, when it is on flash.
 
 use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
@@ -14,7 +14,8 @@ use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
 
-/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to choose late.
+/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
+/// choose late.
 const ROWS_WAITING_MAX: u32 = 2;
 
 /// The state of the write path.

@@ -3,8 +3,8 @@
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a scheduled one: transfers of
-/// others wait in `waiting` until the release.
+/// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a scheduled one:
+/// transfers of others wait in `waiting` until the release.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
     free_at: Instant,

@@ -333,7 +333,8 @@ impl Flash {
         self.channels[channel as usize].hold(now);
     }
 
-    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next operations.
+    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next
+    /// operations.
     pub fn release_channel(&mut self, now: Instant, channel: u32) {
         self.channels[channel as usize].release(now);
         while let Some(die) = self.channels[channel as usize].waiting.pop_front() {

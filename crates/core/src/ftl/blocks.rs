@@ -3,8 +3,8 @@
 use crate::flash::Block;
 use crate::sim::prefetch;
 
-/// Set in a block's counter while it is no candidate for reclaiming (free, open, or being reclaimed): a minimum over the
-/// bare counters then finds the best candidate without looking at anything else.
+/// Set in a block's counter while it is no candidate for reclaiming (free, open, or being reclaimed): a minimum over
+/// the bare counters then finds the best candidate without looking at anything else.
 const NOT_A_CANDIDATE: u16 = 1 << 15;
 
 /// Counters of every block of the drive.

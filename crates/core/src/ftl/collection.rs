@@ -1,8 +1,8 @@
 //! Reclaiming as a chain of steps: read valid pages, program them elsewhere, erase.
 //!
-//! Each lane of the victim has a chain of its own ([`Relocation`]); the chains of a group block go side by side, and its
-//! erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that is
-//! done, so between any two a host write may overtake it: what is no longer valid is not copied.
+//! Each lane of the victim has a chain of its own ([`Relocation`]); the chains of a group block go side by side, and
+//! its erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that
+//! is done, so between any two a host write may overtake it: what is no longer valid is not copied.
 
 use super::PageMap;
 use crate::flash::{Block, Layout};
@@ -18,7 +18,8 @@ pub enum Step {
         /// Valid map units that come out.
         units: u32,
     },
-    /// Program a row of `lane` (from [`PageMap::open_row`], stream `Copy`) with `units` pages; then [`PageMap::copied`].
+    /// Program a row of `lane` (from [`PageMap::open_row`], stream `Copy`) with `units` pages; then
+    /// [`PageMap::copied`].
     Program {
         /// Where to.
         lane: u32,
@@ -95,7 +96,8 @@ impl PageMap {
         self.collections[pool as usize].active
     }
 
-    /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being read are passed over when `avoid_reads`.
+    /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being read are passed over
+    /// when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
         debug_assert!(!self.is_collecting(pool));
         let Some(index) = self.choose_victim(pool, avoid_reads) else { return false };
@@ -209,8 +211,8 @@ impl PageMap {
         }
     }
 
-    /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store` keeps a page's content.
-    /// Returns the pages that had not been overtaken meanwhile.
+    /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store` keeps a page's
+    /// content. Returns the pages that had not been overtaken meanwhile.
     #[inline]
     pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, u32)) -> u32 {
         let mut moved = 0;

@@ -116,7 +116,8 @@ impl Mapping {
         &self.to_physical
     }
 
-    /// Rebuilds every map from a logical-to-physical table; `None` when it names a page twice or one that does not exist.
+    /// Rebuilds every map from a logical-to-physical table; `None` when it names a page twice or one that does not
+    /// exist.
     pub fn from_table(table: Vec<u32>, physical: u32) -> Option<Self> {
         let mut maps = Self::new(0, physical);
         for (lpn, ppn) in table.iter().enumerate().filter(|(_, ppn)| **ppn != Ppn::NONE.0) {

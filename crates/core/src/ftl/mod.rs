@@ -1,14 +1,16 @@
 //! The flash translation layer: translates, places and reclaims; it never touches timing.
 //!
-//! What the drive asks: where a page lies ([`PageMap::translate`]), which lane a write goes to ([`PageMap::place`]), the next
-//! row of a lane ([`PageMap::open_row`]), and, step by step, what a collection does next ([`PageMap::step`]). Whoever runs
-//! those steps decides what time they take: the drive's scheduler in a run, [`timeless`] in preconditioning.
+//! What the drive asks: where a page lies ([`PageMap::translate`]), which lane a write goes to ([`PageMap::place`]),
+//! the next row of a lane ([`PageMap::open_row`]), and, step by step, what a collection does next ([`PageMap::step`]).
+//! Whoever runs those steps decides what time they take: the drive's scheduler in a run, [`timeless`] in
+//! preconditioning.
 //!
-//! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`], [`PageMap::copied`]). Until then the old
-//! page is the valid one. A copy that a host write overtook is dead on arrival.
+//! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`], [`PageMap::copied`]). Until
+//! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
 //!
-//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `page_map` (the layer
-//! itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `timeless`, `snapshot`.
+//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `page_map`
+//! (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `timeless`,
+//! `snapshot`.
 
 mod blocks;
 mod collection;

@@ -97,8 +97,8 @@ impl PageMap {
         map
     }
 
-    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the same whether its state was
-    /// made just now or comes from a snapshot.
+    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the same whether its state
+    /// was made just now or comes from a snapshot.
     pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
         self.placement = Placement::new(ftl, device, &self.layout);
         self.victim = VictimPolicy::new(gc, seed);
@@ -129,8 +129,8 @@ impl PageMap {
         }
     }
 
-    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes where `rows_max` rows wait (`waiting` tells
-    /// how many do) and lanes without room for one more; `None` when no lane is left.
+    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes where `rows_max` rows wait
+    /// (`waiting` tells how many do) and lanes without room for one more; `None` when no lane is left.
     #[inline]
     pub fn place(&mut self, lpn: Lpn, rows_max: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
@@ -257,7 +257,8 @@ impl PageMap {
         (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
     }
 
-    /// True when the pool should reclaim: free space below the soft mark, only the reserve left, or wear to be levelled.
+    /// True when the pool should reclaim: free space below the soft mark, only the reserve left, or wear to be
+    /// levelled.
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
         let pool = &self.pools[pool as usize];
@@ -341,7 +342,8 @@ impl PageMap {
         let p = &self.pools[pool as usize];
         let frontiers: Vec<_> = self.lanes_of(pool).map(|lane| self.frontiers[lane as usize]).collect();
         format!(
-            "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), open {:?}, {:?}, frontiers {frontiers:?}\n",
+            "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), \
+             open {:?}, {:?}, frontiers {frontiers:?}\n",
             p.free.len(),
             p.free_units,
             self.soft_units,
@@ -367,7 +369,8 @@ impl PageMap {
         }
     }
 
-    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds after preconditioning.
+    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds after
+    /// preconditioning.
     pub fn rows_programmed(&self, block: Block) -> u32 {
         if self.blocks.is_candidate(block) {
             return self.layout.rows;
@@ -386,7 +389,8 @@ impl PageMap {
         0
     }
 
-    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for tests.
+    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for
+    /// tests.
     pub fn check_laws(&self) {
         let layout = &self.layout;
         for block in (0..layout.total_blocks()).map(Block) {

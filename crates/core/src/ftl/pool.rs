@@ -1,5 +1,5 @@
-//! A reclaim pool: the lanes that are reclaimed together (one lane, a die's planes, or all), their free blocks and their
-//! open ones.
+//! A reclaim pool: the lanes that are reclaimed together (one lane, a die's planes, or all), their free blocks and
+//! their open ones.
 //!
 //! A *group block* is block number `b` of every lane of the pool: what is opened, closed and reclaimed at once.
 
@@ -135,7 +135,8 @@ impl Pool {
         }
     }
 
-    /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already, or a free one.
+    /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already,
+    /// or a free one.
     pub fn open_next(&mut self, stream: Stream, opened: u64) -> Option<u32> {
         let at = (opened - self.opened_before[stream as usize]) as usize;
         if at == self.open[stream as usize].len() {

@@ -1,7 +1,8 @@
 //! The state of a translation layer as bytes, so that a preconditioned drive need not be made twice.
 //!
-//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks, wear,
-//! ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under way.
+//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks,
+//! wear, ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under
+//! way.
 
 use super::page_map::Frontier;
 use super::pool::OpenGroup;

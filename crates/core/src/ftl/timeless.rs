@@ -163,7 +163,8 @@ impl<'a> Writer<'a> {
 }
 
 impl PageMap {
-    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be gained.
+    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be
+    /// gained.
     pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
         if !self.start_collection(pool, true) {
             return false;

@@ -80,8 +80,8 @@ pub struct Measured {
 }
 
 impl Driver {
-    /// A driver of `jobs` against `drive`. Requests that arrive before `warmup`, and the first `warmup_requests`, are not
-    /// counted. With an oracle every read is checked (the drive then carries content).
+    /// A driver of `jobs` against `drive`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
+    /// not counted. With an oracle every read is checked (the drive then carries content).
     pub fn new(drive: Drive, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
         let warmup = Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
         Self {

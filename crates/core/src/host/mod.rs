@@ -1,7 +1,8 @@
 //! The host: what is asked of a drive, and whether the answers are right.
 //!
 //! A *job* is a source of requests (a generator, a trace) and a pacing (open loop, or so many outstanding). The
-//! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read returns.
+//! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read
+//! returns.
 //!
 //! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], `job`, `driver`, `oracle`.
 

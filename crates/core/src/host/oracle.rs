@@ -1,8 +1,9 @@
 //! The integrity oracle: every read returns a version of each page that it may return.
 //!
-//! A page's version is the number of writes and deallocations submitted to it. A read may return any version from the newest
-//! acknowledged when it was submitted to the newest submitted when it completes. A partial write carries the version that
-//! it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may return.
+//! A page's version is the number of writes and deallocations submitted to it. A read may return any version from the
+//! newest acknowledged when it was submitted to the newest submitted when it completes. A partial write carries the
+//! version that it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may
+//! return.
 
 use crate::drive::{Command, Completion, Drive, Op, Stamp, Status};
 use crate::units::Lpn;

@@ -4,8 +4,8 @@
 //! least ceil(q n) samples at or below it. q is a fraction of integers, so no rank depends on how 0.99999 rounds.
 //!
 //! The interval is the binomial one (Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2): the number of
-//! samples below the true percentile is binomial, so the percentile lies between the ranks
-//! n q -+ 1.96 sqrt(n q (1 - q)) in 95 % of all runs. That holds for independent samples. Latencies in one queue are not independent: one erase
+//! samples below the true percentile is binomial, so the percentile lies between the ranks n q -+ 1.96 sqrt(n q (1 -
+//! q)) in 95 % of all runs. That holds for independent samples. Latencies in one queue are not independent: one erase
 //! delays many reads, so read it as the least uncertainty there is, and repeat the run over seeds where a claim hangs
 //! on it.
 

@@ -103,7 +103,8 @@ impl VictimPolicy {
             Victim::DChoices => d_choices::choose(candidates, self.choices, &mut self.rng),
             Victim::Random => random::choose(candidates, &mut self.rng),
         };
-        // A policy that does not look at validity may name a full block; then the best one shows whether anything can be gained.
+        // A policy that does not look at validity may name a full block; then the best one shows whether anything can
+        // be gained.
         match choice {
             Some(index) if !candidates.gains(index) => greedy::choose(candidates),
             choice => choice,

@@ -1,4 +1,5 @@
-//! Windowed greedy: greedy among the `window` blocks closed first (Hu et al., SYSTOR 2009): young blocks are left to go stale.
+//! Windowed greedy: greedy among the `window` blocks closed first (Hu et al., SYSTOR 2009): young blocks are left to go
+//! stale.
 
 use super::Candidates;
 
