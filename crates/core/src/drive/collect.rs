@@ -57,14 +57,13 @@ impl Collector {
                 let lanes = ftl.lanes_of(pool);
                 channel(lanes.start) == channel(lanes.end - 1)
             });
-        let ranges: Vec<_> =
-            if per_channel { (0..layout.channels).map(|c| c..c + 1).collect() } else { vec![0..layout.channels] };
+        let (domains, width) = if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
         let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
         Self {
             mode: gc.mode,
             when: gc.when,
             copyback: gc.copyback,
-            domains: ranges.into_iter().map(Domain::new).collect(),
+            domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],

@@ -54,7 +54,8 @@ pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
     let full = (raw - BLOCKS_HELD * block) / block * (block - row);
     let message = format!(
         "the host sees {user} map units in each lane, but reclaiming frees whole program units of {row} only: \
-         from {full} on every block of {block} may be too full to free one; raise it, or the number of program units in a block"
+         from {full} on \
+         every block of {block} may be too full to free one; raise it, or the number of program units in a block"
     );
     require(user < full, "device.op", device.op, message)?;
 

@@ -1,0 +1,122 @@
+//! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same way everywhere.
+//!
+//! `cargo bench` prints one row a case: a 64-die drive, closed loop, uniform random 4 KiB, steady state. `cargo bench -- 4` runs
+//! only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- quick` a tenth of the requests.
+
+use manx_core::drive::precondition::precondition;
+use manx_core::drive::{Drive, DriveSpec, PreconditionSpec};
+use manx_core::flash::{Capacity, Device};
+use manx_core::ftl::{GcMode, GcSpec, PageMap};
+use manx_core::host::generate::Generator;
+use manx_core::host::{Driver, Job, JobSpec, Oracle, Pacing};
+use manx_core::units::{Bytes, Duration};
+use manx_lab::huge_pages::HugePages;
+use manx_lab::machine::{CpuClock, peak_rss_bytes};
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
+
+/// One row.
+struct Case {
+    name: &'static str,
+    read_percent: f64,
+    queue_depth: u32,
+    mode: GcMode,
+    requests: u64,
+    verify: bool,
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let quick = words.iter().any(|word| word == "quick");
+    let sizes: Vec<u32> = [4, 256].into_iter().filter(|gib| wanted(&words, &gib.to_string())).collect();
+    println!("{:<34} {:>9} {:>12} {:>12} {:>7} {:>9}", "case", "requests", "req/CPU-s", "flash-op/s", "WAF", "B/page");
+    for gib in sizes {
+        for case in cases() {
+            run(gib, &case, if quick { case.requests / 10 } else { case.requests });
+        }
+    }
+    if let Some(peak) = peak_rss_bytes() {
+        println!("peak resident set {:.2} GiB", peak as f64 / f64::from(1 << 30));
+    }
+}
+
+fn wanted(words: &[String], size: &str) -> bool {
+    let named: Vec<&String> = words.iter().filter(|word| ["4", "256"].contains(&word.as_str())).collect();
+    named.is_empty() || named.iter().any(|word| *word == size)
+}
+
+fn cases() -> Vec<Case> {
+    let case = |name, read_percent, queue_depth, mode, requests| {
+        Case { name, read_percent, queue_depth, mode, requests, verify: false }
+    };
+    vec![
+        case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
+        case("70/30, QD 16, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000),
+        case("write, QD 16, preemptive GC", 0.0, 16, GcMode::Preemptive, 4_000_000),
+        case("70/30, QD 16, base GC", 70.0, 16, GcMode::Base, 4_000_000),
+        case("write, QD 16, base GC", 0.0, 16, GcMode::Base, 3_000_000),
+        case("70/30, QD 16, no GC time", 70.0, 16, GcMode::Nogc, 4_000_000),
+        case("backlog: write, QD 4096, base GC", 0.0, 4096, GcMode::Base, 3_000_000),
+        case("backlog: 70/30, QD 4096, preemptive", 70.0, 4096, GcMode::Preemptive, 4_000_000),
+        Case { verify: true, ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000) },
+    ]
+}
+
+/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, 1024 pages a block, WAF near 3.3.
+fn device(gib: u32) -> Device {
+    let blocks = gib * (1 << 18) / 64 / 1024;
+    let text = format!(
+        "name = \"bench\"\nop = 0.20\n[geometry]\nchannels = 8\nways = 8\ndies = 1\nplanes = 1\nblocks = {blocks}\npages = 1024\n\
+         page = \"4KiB\"\nmap_unit = \"4KiB\"\n[timing]\nread = [\"50us\"]\nprogram = [\"500us\"]\nerase_step = \"3.5ms\"\n\
+         erase_steps = 1\n[channel]\nrate = \"1200MB/s\"\ncommand = \"200ns\"\nerase_command = \"200ns\"\n"
+    );
+    toml::from_str(&text).expect("the bench's device is a device")
+}
+
+fn run(gib: u32, case: &Case, requests: u64) {
+    let device = device(gib);
+    // Small drives have few blocks a die: the marks are a block or two there.
+    let soft = if gib == 4 { 0.13 } else { 0.03 };
+    let gc = GcSpec { mode: case.mode, soft, hard: soft / 2.0, ..GcSpec::default() };
+    let (ftl, drive_spec) = (Default::default(), DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() });
+    let pages = (Capacity::of(&device).user.get() / device.geometry.map_unit.get()) as u32;
+    let mut map = PageMap::new(&device, &ftl, &gc, pages, 1);
+    let clock = CpuClock::start();
+    let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
+    let done = precondition(&mut map, &state, 1, None, &mut |_| true);
+    let rate = done.work.programmed() as f64 / clock.seconds();
+    map.begin_run(&ftl, &gc, &device, 1);
+    let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
+    let drive = Drive::new(&device, &drive_spec, &gc, map, case.verify);
+    let job = JobSpec {
+        read_percent: case.read_percent,
+        queue_depth: case.queue_depth,
+        requests,
+        ..JobSpec::default()
+    };
+    let source = Generator::new(&job, drive.sectors(), 1, 0).expect("the bench's job is a job");
+    let oracle = case.verify.then(|| Oracle::new(&drive));
+    let jobs = vec![Job::new(Box::new(source), Pacing::of(&job))];
+    let mut driver = Driver::new(drive, jobs, oracle, Duration::ZERO, 0);
+    let clock = CpuClock::start();
+    driver.play_to_the_end();
+    let seconds = clock.seconds();
+    let counters = driver.drive().counters();
+    let operations = driver.drive().flash().operations();
+    let flash = operations.reads + operations.programs + operations.erases;
+    let written = counters.host_units + counters.copied_units + counters.padded_units;
+    println!(
+        "{:>3} GiB {:<26} {:>9} {:>10.2} M {:>10.2} M {:>7.2} {:>9.1}   (precondition {:.1} M pages/s, WAF {:.2}; {} mismatches)",
+        gib,
+        case.name,
+        driver.progress().completed,
+        requests as f64 / seconds / 1e6,
+        flash as f64 / seconds / 1e6,
+        written as f64 / (counters.host_bytes_written as f64 / 4096.0).max(1.0),
+        bytes_per_page + if case.verify { 12.0 } else { 0.0 },
+        rate / 1e6,
+        done.waf,
+        driver.oracle().map_or(0, Oracle::mismatches),
+    );
+}
