@@ -21,14 +21,17 @@ const MAGIC: &[u8; 16] = b"manx state v1\n\0\0";
 const HASH: usize = 32;
 /// All files together; the oldest go first.
 const LIMIT_BYTES: u64 = 4 << 30;
+/// A state that took less CPU time than this is not kept: reading it back would take as long.
+const WORTH_KEEPING_CPU_S: f64 = 0.2;
 /// A temporary file this old was left behind by a run that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// A folder of preconditioned states.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Cache {
     folder: PathBuf,
     limit_bytes: u64,
+    worth_cpu_s: f64,
 }
 
 impl Cache {
@@ -43,12 +46,22 @@ impl Cache {
 
     /// In `folder`, which is made when something is kept there.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), limit_bytes: LIMIT_BYTES }
+        Self { folder: folder.into(), limit_bytes: LIMIT_BYTES, worth_cpu_s: WORTH_KEEPING_CPU_S }
     }
 
     /// The same with another bound on the size of all files together.
     pub fn with_limit(self, limit_bytes: u64) -> Self {
         Self { limit_bytes, ..self }
+    }
+
+    /// The same, keeping only what took more CPU time than this to make.
+    pub fn with_worth(self, worth_cpu_s: f64) -> Self {
+        Self { worth_cpu_s, ..self }
+    }
+
+    /// Is a state that took so long to make worth a file?
+    pub(crate) fn is_worth(&self, cpu_s: f64) -> bool {
+        cpu_s > self.worth_cpu_s
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -189,7 +202,7 @@ mod tests {
             fs::File::options().append(true).open(cache.path(key)).unwrap().set_modified(made).unwrap();
         }
         let kept: Vec<bool> = keys.iter().map(|key| cache.load(key).is_some()).collect();
-        assert_eq!(kept, [false, false, false, true, true].map(|k| k), "{kept:?}");
+        assert_eq!(kept, [false, false, true, true, true], "three of 1.1 KB are within 3.5 KB");
         cache.store(&Key([9; 32]), &about(), &[0; 10_000]).unwrap();
         assert!(cache.load(&keys[4]).is_some(), "what is larger than the bound is not kept and drives nothing out");
         fs::remove_dir_all(cache.folder()).unwrap();

@@ -25,9 +25,6 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A state that took less CPU time than this is not kept on disk: reading it back would take as long.
-const WORTH_KEEPING_CPU_S: f64 = 0.2;
-
 /// What names a state: the SHA-256 of everything that determines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(pub(crate) [u8; 32]);
@@ -143,7 +140,7 @@ impl States {
         if let Some(cache) = cache
             && may_keep
             && !stopped
-            && state.cpu_s > WORTH_KEEPING_CPU_S
+            && cache.is_worth(state.cpu_s)
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
             let folder = cache.folder().display();
