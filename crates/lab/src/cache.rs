@@ -68,7 +68,8 @@ impl Cache {
         self.folder.join(format!("{key}.state"))
     }
 
-    /// What is kept under `key`: what its maker said about it, and the snapshot. Whatever is not exactly that is `None`.
+    /// What is kept under `key`: what its maker said about it, and the snapshot. `None` for whatever is not exactly
+    /// that.
     pub(crate) fn load(&self, key: &Key) -> Option<(About, Vec<u8>)> {
         let mut bytes = fs::read(self.path(key)).ok()?;
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;

@@ -21,7 +21,8 @@ const HUGE: usize = 2 << 20;
 /// Smaller allocations would lose too much to rounding.
 const LARGE: usize = 2 * HUGE;
 
-/// True for allocations that come from the kernel: a function of the layout alone, so that it holds when they are freed.
+/// True for allocations that come from the kernel: a function of the layout alone, so that it is the same when they
+/// are freed.
 fn is_large(layout: Layout) -> bool {
     cfg!(target_os = "linux")
         && layout.size() >= LARGE

@@ -1,4 +1,5 @@
-//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads, I/O) is done here.
+//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads,
+//! I/O) is done here.
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.

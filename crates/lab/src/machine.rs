@@ -59,7 +59,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(watch.cpu_s() < 0.04, "{}", watch.cpu_s());
         let watch = Stopwatch::start();
-        let sum: u64 = (0..20_000_000u64).map(|n| std::hint::black_box(n)).sum();
+        let sum: u64 = (0..20_000_000u64).map(std::hint::black_box).sum();
         assert!(sum > 0 && watch.cpu_s() > 0.0);
         assert!(peak_rss_bytes().unwrap() > 1 << 20);
     }

@@ -59,6 +59,8 @@ pub(crate) struct Prepared {
     /// What making it took, or reading it.
     pub(crate) cpu_s: f64,
     pub(crate) from_cache: bool,
+    /// It is what its key says: nobody stopped its making. Otherwise it is neither kept nor shared.
+    pub(crate) whole: bool,
     /// What was wrong with the cache, if anything.
     pub(crate) trouble: Option<String>,
 }
@@ -103,20 +105,9 @@ impl States {
         shared.users = shared.users.saturating_sub(1);
         let state = match shared.state.take() {
             Some(state) => state,
-            None => {
-                let mut stopped = false;
-                let mut watched = |done| {
-                    stopped |= !progress(done);
-                    !stopped
-                };
-                let state = self.load_or_make(key, scenario, &mut watched)?;
-                if stopped {
-                    return Ok(state);
-                }
-                state
-            }
+            None => self.load_or_make(key, scenario, progress)?,
         };
-        if shared.users > 0 {
+        if shared.users > 0 && state.whole {
             shared.state = Some(state.clone());
         }
         Ok(state)
@@ -132,14 +123,9 @@ impl States {
         if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
             return Ok(state);
         }
-        let mut stopped = false;
-        let (mut state, may_keep) = make(scenario, &mut |done| {
-            stopped |= !progress(done);
-            !stopped
-        })?;
+        let mut state = make(scenario, progress)?;
         if let Some(cache) = cache
-            && may_keep
-            && !stopped
+            && state.whole
             && cache.is_worth(state.cpu_s)
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
@@ -165,12 +151,11 @@ fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
     let (about, snapshot) = cache.load(key)?;
     let mut map = fresh(scenario);
     map.restore(&snapshot).ok()?;
-    Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, trouble: None })
+    Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
 }
 
-/// Makes the state; false when it is not what its key says and must not be kept.
-fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<(Prepared, bool), RunError> {
-    let (watch, mut notes) = (Stopwatch::start(), Vec::new());
+fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
+    let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
     let mut map = fresh(scenario);
     let mut pages = None;
     if overwrites_as_workload(scenario) {
@@ -181,20 +166,23 @@ fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<(P
         }
     }
     let (spec, seed) = (&scenario.precondition, scenario.seed);
-    let done = match &mut pages {
+    let mut progress = |done| {
+        whole &= progress(done);
+        whole
+    };
+    let Preconditioned { waf, passes, settled, .. } = match &mut pages {
         Some(pages) => {
             let mut next = || pages.next();
-            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), progress)
+            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), &mut progress)
         }
-        None => precondition(&mut map, spec, seed, None, progress),
+        None => precondition(&mut map, spec, seed, None, &mut progress),
     };
-    let ended = pages.is_some_and(|pages| pages.ended());
-    if ended {
+    if pages.is_some_and(|pages| pages.ended()) {
+        whole = false;
         notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());
     }
-    let Preconditioned { waf, passes, settled, .. } = done;
     let about = About { waf, passes, settled, notes };
-    Ok((Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, trouble: None }, !ended))
+    Ok(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, whole, trouble: None })
 }
 
 fn overwrites_as_workload(scenario: &Scenario) -> bool {

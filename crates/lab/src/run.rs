@@ -177,7 +177,7 @@ impl Run<'_> {
 
     fn driver(&self, jobs: Vec<Job>, prepared: Prepared) -> (Driver, Preparation, About) {
         let Scenario { device, ftl, gc, drive, measure, precondition, seed, .. } = self.scenario;
-        let Prepared { mut map, about, cpu_s, from_cache, trouble } = prepared;
+        let Prepared { mut map, about, cpu_s, from_cache, trouble, .. } = prepared;
         map.begin_run(ftl, gc, device, *seed);
         let drive = Drive::new(device, drive, gc, map, self.context.verify);
         let oracle = self.context.verify.then(|| Oracle::new(&drive));
