@@ -7,7 +7,11 @@ mod commands;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use manx_lab::huge_pages::HugePages;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {

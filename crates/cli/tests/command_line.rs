@@ -107,6 +107,8 @@ fn policies_schema_and_completions_are_printed() {
     assert!(stdout(&manx(&["policy", "show", "preemptive"])).contains("when = \"background\""));
     let schema: serde_json::Value = serde_json::from_slice(&manx(&["schema", "scenario"]).stdout).unwrap();
     assert!(schema["$defs"]["WorkloadSpec"]["properties"]["rate"].is_object());
+    let schema: serde_json::Value = serde_json::from_slice(&manx(&["schema", "result"]).stdout).unwrap();
+    assert_eq!(schema["title"], "RunResult");
     assert!(stdout(&manx(&["completions", "bash"])).contains("manx"));
 }
 
@@ -118,4 +120,58 @@ fn a_device_file_is_found_beside_its_scenario_or_where_an_option_points() {
     let scenario = file("beside.toml", scenario);
     assert_refused(&["run", &scenario], &["beside.toml:4:", "gc.soft"]);
     assert_refused(&["run", "quick", "--device", &device, "--set", "gc.soft=1.5"], &["--set gc.soft=1.5"]);
+}
+
+const SHORT: [&str; 4] = ["--set", "workload.requests=5000", "--no-cache", "--seed=3"];
+
+#[test]
+fn json_is_one_document_on_stdout_and_the_table_is_on_stderr() {
+    let output = manx(&[&["compare", "quick", "--json", "--verify"], SHORT.as_slice()].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let policies: Vec<_> = document["runs"].as_array().unwrap().iter().map(|run| &run["policy"]).collect();
+    assert_eq!(policies, ["nogc", "base", "preemptive"]);
+    assert_eq!((&document["runs"][1]["seed"], &document["runs"][1]["verify"]["mismatches"]), (&3.into(), &0.into()));
+    assert!(stderr(&output).contains("p99.9") && stderr(&output).contains("raw 256 MiB, user 192 MiB"));
+}
+
+#[test]
+fn the_table_is_on_stdout_and_what_depends_on_the_machine_is_not() {
+    let output = manx(&[&["compare", "quick"], SHORT.as_slice()].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.starts_with("femu: raw 256 MiB") && said.contains("ratio: of read latency, to nogc"), "{said}");
+    assert!(!said.contains("CPU s)") && stderr(&output).contains("base: overwritten "), "{}", stderr(&output));
+}
+
+#[test]
+fn out_writes_the_result_and_scenarios_that_run_again() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("out/of/many");
+    let _ = std::fs::remove_dir_all(&folder);
+    let out = folder.display().to_string();
+    let output =
+        manx(&[&["compare", "quick", "--policies", "base,preemptive", "--out", &out], SHORT.as_slice()].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let read = |bytes: &[u8]| {
+        let mut document: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+        manx_lab::json::strip_machine_value(&mut document);
+        document["runs"].clone()
+    };
+    let results = read(&std::fs::read(folder.join("result.json")).unwrap());
+    for (number, policy) in ["base", "preemptive"].into_iter().enumerate() {
+        let scenario = folder.join(format!("scenario.{policy}.toml")).display().to_string();
+        let output = manx(&["run", &scenario, "--json", "--no-cache"]);
+        let mut again = read(&output.stdout)[0].clone();
+        again["policy"] = policy.into();
+        assert_eq!(again, results[number]);
+    }
+    let file = file("in-the-way", b"");
+    assert_refused(&["compare", "quick", "--out", &file], &["in-the-way", "file", "folder"]);
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_is_one_line_and_exit_code_2() {
+    assert_refused(&["compare", "quick", "--trace", "./nowhere.csv"], &["./nowhere.csv", "no such file"]);
+    assert_refused(&["run", "quick", "--trace", &file("empty.csv", b"")], &["empty.csv", "empty"]);
+    assert_refused(&["run", "--trace", env!("CARGO_TARGET_TMPDIR")], &["directory"]);
 }

@@ -11,7 +11,7 @@ use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, JobSpec, Oracle, Pacing};
 use manx_core::units::{Bytes, Duration};
 use manx_lab::huge_pages::HugePages;
-use manx_lab::machine::{CpuClock, peak_rss_bytes};
+use manx_lab::machine::{Stopwatch, peak_rss_bytes};
 
 #[global_allocator]
 static ALLOCATOR: HugePages = HugePages;
@@ -47,8 +47,13 @@ fn wanted(words: &[String], size: &str) -> bool {
 }
 
 fn cases() -> Vec<Case> {
-    let case = |name, read_percent, queue_depth, mode, requests| {
-        Case { name, read_percent, queue_depth, mode, requests, verify: false }
+    let case = |name, read_percent, queue_depth, mode, requests| Case {
+        name,
+        read_percent,
+        queue_depth,
+        mode,
+        requests,
+        verify: false,
     };
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
@@ -82,26 +87,22 @@ fn run(gib: u32, case: &Case, requests: u64) {
     let (ftl, drive_spec) = (Default::default(), DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() });
     let pages = (Capacity::of(&device).user.get() / device.geometry.map_unit.get()) as u32;
     let mut map = PageMap::new(&device, &ftl, &gc, pages, 1);
-    let clock = CpuClock::start();
+    let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
     let done = precondition(&mut map, &state, 1, None, &mut |_| true);
-    let rate = done.work.programmed() as f64 / clock.seconds();
+    let rate = done.work.programmed() as f64 / clock.cpu_s();
     map.begin_run(&ftl, &gc, &device, 1);
     let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
     let drive = Drive::new(&device, &drive_spec, &gc, map, case.verify);
-    let job = JobSpec {
-        read_percent: case.read_percent,
-        queue_depth: case.queue_depth,
-        requests,
-        ..JobSpec::default()
-    };
+    let job =
+        JobSpec { read_percent: case.read_percent, queue_depth: case.queue_depth, requests, ..JobSpec::default() };
     let source = Generator::new(&job, drive.sectors(), 1, 0).expect("the bench's job is a job");
     let oracle = case.verify.then(|| Oracle::new(&drive));
     let jobs = vec![Job::new(Box::new(source), Pacing::of(&job))];
     let mut driver = Driver::new(drive, jobs, oracle, Duration::ZERO, 0);
-    let clock = CpuClock::start();
+    let clock = Stopwatch::start();
     driver.play_to_the_end();
-    let seconds = clock.seconds();
+    let seconds = clock.cpu_s();
     let counters = driver.drive().counters();
     let operations = driver.drive().flash().operations();
     let flash = operations.reads + operations.programs + operations.erases;

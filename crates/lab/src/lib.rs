@@ -1,7 +1,19 @@
-//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads, I/O)
-//! is done here.
+//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads,
+//! I/O) is done here.
+//!
+//! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
+//! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
 
+pub mod cache;
+pub mod compare;
+pub mod huge_pages;
 pub mod json;
 pub mod load;
+mod machine;
 pub mod open;
+mod overwrite;
+mod prepare;
+mod replay;
+pub mod run;
+pub mod save;
 pub mod table;

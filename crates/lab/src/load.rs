@@ -14,6 +14,8 @@ pub struct Request {
     scenario: Source,
     device: Option<Source>,
     overrides: Vec<Override>,
+    /// The trace is an option's: its path is relative to the current folder, whatever the scenario says.
+    trace_from_here: bool,
 }
 
 impl Request {
@@ -31,7 +33,14 @@ impl Request {
             }
             _ => None,
         };
-        Ok(Self { scenario, device, overrides })
+        Ok(Self { scenario, device, overrides, trace_from_here: false })
+    }
+
+    /// The same, where an option (`--trace`) names the trace: its path is relative to the current folder.
+    ///
+    /// Otherwise a trace path that stands in the scenario file is relative to that file.
+    pub fn with_trace_from_here(self) -> Self {
+        Self { trace_from_here: true, ..self }
     }
 
     /// The scenario without a policy laid over it.
@@ -47,7 +56,27 @@ impl Request {
 
     fn load(&self, policy: Option<&str>) -> Result<Scenario, ConfigError> {
         let (device, overrides) = (self.device.as_ref(), self.overrides.as_slice());
-        load_text(&Input { scenario: &self.scenario, device, policy, overrides })
+        let mut scenario = load_text(&Input { scenario: &self.scenario, device, policy, overrides })?;
+        if !self.trace_from_here && is_path(&self.scenario.file) {
+            self.find_traces(&mut scenario);
+        }
+        Ok(scenario)
+    }
+
+    /// Puts the scenario file's folder before the relative trace paths that the file itself writes.
+    fn find_traces(&self, scenario: &mut Scenario) {
+        let Some(folder) = Path::new(&self.scenario.file).parent() else { return };
+        let table: toml::Table = self.scenario.text.parse().unwrap_or_default();
+        let workload = table.get("workload");
+        let jobs = workload.and_then(|workload| workload.get("jobs")?.as_array()).into_iter().flatten();
+        let written: Vec<&str> =
+            workload.into_iter().chain(jobs).filter_map(|job| job.get("trace")?.get("file")?.as_str()).collect();
+        for trace in scenario.workload.jobs.iter_mut().filter_map(|job| job.trace.as_mut()) {
+            if written.contains(&trace.file.as_str()) {
+                // An absolute path takes the folder's place.
+                trace.file = folder.join(&trace.file).to_string_lossy().into_owned();
+            }
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! One file for each family of commands.
 
 mod device;
+mod execute;
 mod policy;
+mod progress;
 mod run;
 mod schema;
 
 use crate::args::Command;
 use manx_core::config::ConfigError;
+use manx_lab::run::RunError;
 use std::fmt;
 use std::io::Write;
 
@@ -17,14 +20,17 @@ pub enum Failure {
     Input(ConfigError),
     /// The input is right and the work failed: exit code 1.
     Work(String),
+    /// The user stopped it: exit code 130, as a shell says of Ctrl-C.
+    Interrupted,
 }
 
 impl Failure {
-    /// 2 for a bad input, 1 for everything else.
+    /// 2 for a bad input, 130 for Ctrl-C, 1 for everything else.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
+            Failure::Interrupted => 130,
         }
     }
 }
@@ -34,7 +40,14 @@ impl fmt::Display for Failure {
         match self {
             Failure::Input(error) => error.fmt(f),
             Failure::Work(message) => f.write_str(message),
+            Failure::Interrupted => f.write_str("interrupted; the results are those until then, marked partial"),
         }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::Input(ConfigError::new(error.to_string()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `manx run` and `manx compare`: from arguments to a list of runs; the lab runs them.
 
 use super::Failure;
+use super::execute::execute;
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use manx_core::config::{ConfigError, Scenario};
 use manx_lab::load::Request;
@@ -8,7 +9,6 @@ use std::path::PathBuf;
 
 /// Everything that the lab needs to know: what to run, and what to do with the results.
 #[derive(Debug)]
-#[allow(dead_code, reason = "read by the lab as soon as `execute` is wired")]
 pub struct RunRequest {
     /// The runs in the order of the table: the name of the policy and the scenario with it laid over.
     pub runs: Vec<(String, Scenario)>,
@@ -26,7 +26,7 @@ pub struct RunRequest {
 
 /// `manx run`: one policy, or the scenario as it is written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let request = Request::read(&args.shared.scenario, args.shared.overrides()?)?;
+    let request = request(&args.shared)?;
     let run = match &args.policy {
         Some(policy) => (policy.clone(), request.under(policy)?),
         None => ("as-written".to_string(), request.plain()?),
@@ -36,7 +36,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 
 /// `manx compare`: several policies, the first being what the others are held against.
 pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
-    let request = Request::read(&args.shared.scenario, args.shared.overrides()?)?;
+    let request = request(&args.shared)?;
     let plain = request.plain()?;
     let policies = if args.policies.is_empty() { &plain.policies } else { &args.policies };
     if policies.is_empty() {
@@ -49,13 +49,12 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     execute(run_request(runs, &args.shared))
 }
 
+fn request(args: &SharedArgs) -> Result<Request, Failure> {
+    let request = Request::read(&args.scenario, args.overrides()?)?;
+    Ok(if args.trace.is_some() { request.with_trace_from_here() } else { request })
+}
+
 fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> RunRequest {
     let SharedArgs { out, json, verify, no_cache, jobs, .. } = args;
     RunRequest { runs, out: out.clone(), json: *json, verify: *verify, cache: !no_cache, jobs: *jobs }
-}
-
-/// The seam to the lab: runs what was asked for and prints the results.
-fn execute(request: RunRequest) -> Result<(), Failure> {
-    let names: Vec<&str> = request.runs.iter().map(|(policy, _)| policy.as_str()).collect();
-    Err(Failure::Work(format!("not wired yet: would run {}", names.join(", "))))
 }

@@ -5,14 +5,14 @@ use crate::args::{Args, SchemaOf};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use manx_core::config::scenario_schema;
+use manx_lab::json::schema_result;
 
 /// The JSON schema of a scenario file or of a result.
 pub fn schema(of: SchemaOf) -> Result<(), Failure> {
-    let schema = match of {
-        SchemaOf::Scenario => scenario_schema(),
-        SchemaOf::Result => return Err(Failure::Work("the schema of a result is not wired yet".to_string())),
-    };
-    print(&format!("{schema:#}\n"))
+    match of {
+        SchemaOf::Scenario => print(&format!("{:#}\n", scenario_schema())),
+        SchemaOf::Result => print(&schema_result()),
+    }
 }
 
 /// A completion script.

@@ -115,6 +115,11 @@ impl PageMap {
         &self.mapping
     }
 
+    /// Bytes of the maps and the counters of blocks: what a simulated page costs.
+    pub fn bytes(&self) -> usize {
+        self.mapping.bytes() + self.blocks.bytes()
+    }
+
     /// Logical pages that the host sees.
     pub fn logical(&self) -> u32 {
         self.mapping.logical()

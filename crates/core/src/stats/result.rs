@@ -69,7 +69,7 @@ pub enum Outcome {
     /// Every request of the workload was completed.
     #[default]
     Completed,
-    /// The drive ran out of free blocks and could not reclaim any.
+    /// Requests were left that the drive never completed: a defect of the model, never a property of a drive.
     Starved,
     /// The run was stopped before its end; the numbers are those until then.
     Partial,
@@ -85,11 +85,11 @@ pub struct GcReport {
     pub blocked_at_split_percent: Option<f64>,
     /// Victims reclaimed (victims).
     pub runs: u64,
-    /// Pages copied (pages, in map units).
+    /// Pages copied; those that the `nogc` baseline moves in no time are not counted (pages, in map units).
     pub pages_copied: u64,
-    /// Victims reclaimed because nothing was left to write to (victims).
+    /// Victims reclaimed at or below the hard mark of free space, before the host's requests (victims).
     pub forced: u64,
-    /// Victims without a valid page (victims).
+    /// Blocks reclaimed in no time by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
     pub free_reclaims: u64,
 }
 
@@ -106,7 +106,8 @@ pub struct FlashReport {
     pub pages_read: u64,
     /// Blocks erased (blocks).
     pub erases: u64,
-    /// Write amplification: pages programmed per page written by the host (ratio); null without host writes.
+    /// Write amplification: pages programmed per page written by the host (ratio); null without host writes. Below 1
+    /// where the buffer took several writes of a page, or still holds the last ones.
     pub waf: Option<f64>,
     /// Times an erase or a program was suspended (suspensions).
     pub suspensions: u64,

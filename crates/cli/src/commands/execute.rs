@@ -1,0 +1,161 @@
+//! From a list of runs to what is printed and written.
+//!
+//! stdout carries the results: tables, or with `--json` one document and nothing else. What depends on the machine (the
+//! cache, CPU times, progress) goes to stderr.
+
+use super::progress::Bars;
+use super::run::RunRequest;
+use super::{Failure, print};
+use console::Term;
+use manx_core::config::{ConfigError, Scenario};
+use manx_core::drive::PreconditionState;
+use manx_core::flash::Capacity;
+use manx_core::stats::{Outcome, RunResult, RunSet};
+use manx_lab::cache::Cache;
+use manx_lab::compare::{Options, compare};
+use manx_lab::json::to_json;
+use manx_lab::run::{Finished, Moment, Preparation};
+use manx_lab::save::{make_folder, save};
+use manx_lab::table::{render, tail_chart};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Set by Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Runs what was asked for, prints the results and writes them.
+pub fn execute(request: RunRequest) -> Result<(), Failure> {
+    if let Some(folder) = &request.out {
+        // Before the work: a folder that cannot be should not cost a run.
+        make_folder(folder).map_err(|why| Failure::Input(ConfigError::new(format!("--out {why}"))))?;
+    }
+    stop_on_ctrl_c();
+    let finished = run_all(&request)?;
+    for (run, Finished { preparation, .. }) in request.runs.iter().zip(&finished) {
+        eprintln!("{}", preparation_line(&run.0, preparation));
+    }
+    let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
+    if let Some(folder) = &request.out {
+        save(folder, &set, &request.runs).map_err(Failure::Work)?;
+    }
+    let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
+    let text = report(&set, &request.runs, width);
+    if request.json {
+        eprint!("{text}");
+        print(&to_json(&set))?;
+    } else {
+        print(&text)?;
+    }
+    verdict(&set)
+}
+
+/// The first Ctrl-C ends the runs, the second one the program.
+fn stop_on_ctrl_c() {
+    let handler = || {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    // Without a handler Ctrl-C ends the program at once, which is no reason not to run.
+    let _ = ctrlc::set_handler(handler);
+}
+
+fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
+    let cache = if request.cache { Cache::of_user() } else { None };
+    let bars = Bars::new(request.runs.iter().map(|(policy, _)| policy.as_str()));
+    let observer = |moment: &Moment<'_>| bars.show(moment);
+    let options = Options {
+        jobs: request.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
+        verify: request.verify,
+        cache: cache.as_ref(),
+        stop: &STOP,
+        observer: &observer,
+    };
+    let finished = compare(&request.runs, &options);
+    bars.clear();
+    Ok(finished?)
+}
+
+/// How the starting state of a run came about: one line, machine-dependent.
+fn preparation_line(policy: &str, preparation: &Preparation) -> String {
+    let Preparation { state, waf, passes, cpu_s, from_cache, trouble } = preparation;
+    let mut line = format!("{policy}: ");
+    let _ = match state {
+        PreconditionState::Empty => write!(line, "starts empty"),
+        PreconditionState::Fill => write!(line, "filled once"),
+        PreconditionState::Aged => write!(line, "aged as SSDsim does"),
+        PreconditionState::Steady => write!(line, "overwritten {passes} times until steady, WAF {waf:.2}"),
+    };
+    let _ = write!(line, " ({cpu_s:.2} CPU s{})", if *from_cache { ", from the cache" } else { "" });
+    if let Some(trouble) = trouble {
+        let _ = write!(line, "; {trouble}");
+    }
+    line
+}
+
+fn width_of(term: &Term) -> Option<usize> {
+    term.is_term().then(|| usize::from(term.size().1))
+}
+
+/// Everything for a person: capacity, traces, warnings, table, picture.
+fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> String {
+    let mut text = String::new();
+    let mut said: Vec<String> = Vec::new();
+    for (_, scenario) in runs {
+        let line = format!("{}: {}", scenario.device.name, Capacity::of(&scenario.device));
+        if !said.contains(&line) {
+            let _ = writeln!(text, "{line}");
+            said.push(line);
+        }
+    }
+    for trace in set.runs.iter().filter_map(|run| run.trace.as_ref()) {
+        if !said.contains(&trace.text) {
+            let _ = write!(text, "{}", trace.text);
+            said.push(trace.text.clone());
+        }
+    }
+    let _ = write!(text, "\n{}\n{}", render(set, width), tail_chart(set));
+    let warnings = warnings(&set.runs);
+    if !warnings.is_empty() {
+        let _ = write!(text, "\n{warnings}");
+    }
+    text
+}
+
+/// The warnings, each once, with the policies that it is about where it is not about all.
+fn warnings(runs: &[RunResult]) -> String {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for run in runs {
+        for warning in &run.warnings {
+            match all.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, policies)) => policies.push(&run.policy),
+                None => all.push((warning, vec![&run.policy])),
+            }
+        }
+    }
+    all.iter().fold(String::new(), |mut text, (warning, policies)| {
+        let whom = if policies.len() == runs.len() { String::new() } else { format!("{}: ", policies.join(", ")) };
+        let _ = writeln!(text, "warning: {whom}{warning}");
+        text
+    })
+}
+
+/// What the exit code must tell.
+fn verdict(set: &RunSet) -> Result<(), Failure> {
+    for RunResult { policy, verify, outcome, .. } in &set.runs {
+        if let Some(verify) = verify
+            && verify.mismatches > 0
+        {
+            let (wrong, reads) = (verify.mismatches, verify.reads_checked);
+            let message = format!("{policy}: {wrong} pages of {reads} checked reads were not what was written last");
+            return Err(Failure::Work(message));
+        }
+        if *outcome == Outcome::Starved {
+            return Err(Failure::Work(format!("{policy}: requests were left that the drive never completed")));
+        }
+    }
+    match set.runs.iter().any(|run| run.outcome == Outcome::Partial) {
+        true => Err(Failure::Interrupted),
+        false => Ok(()),
+    }
+}

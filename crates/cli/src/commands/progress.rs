@@ -1,0 +1,66 @@
+//! Progress on a terminal: one line a run. In a pipe there is none.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use manx_lab::run::{Moment, Phase};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+const PRECONDITIONING: &str = "{prefix} preconditioning {human_pos} pages, {per_sec}";
+const RUNNING: &str = "{prefix} [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";
+const RUNNING_WITHOUT_END: &str = "{prefix} {human_pos} requests, {per_sec}{msg}";
+
+/// The lines of a comparison; indicatif keeps quiet where stderr is no terminal.
+pub struct Bars {
+    all: MultiProgress,
+    bars: Vec<(ProgressBar, Mutex<Option<Phase>>)>,
+}
+
+impl Bars {
+    /// A line for each policy.
+    pub fn new<'a>(policies: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+        let width = policies.clone().map(str::len).max().unwrap_or(0);
+        let bars = policies.map(|policy| {
+            let bar = all.add(ProgressBar::no_length());
+            bar.set_style(style("{prefix} waiting"));
+            bar.set_prefix(format!("{policy:<width$}"));
+            (bar, Mutex::new(None))
+        });
+        Self { bars: bars.collect(), all: all.clone() }
+    }
+
+    /// Shows how far a run is.
+    pub fn show(&self, moment: &Moment<'_>) {
+        let Some((bar, phase)) = self.bars.get(moment.run) else { return };
+        let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if *phase != Some(moment.phase) {
+            *phase = Some(moment.phase);
+            bar.set_style(style(match (moment.phase, moment.total) {
+                (Phase::Preconditioning, _) => PRECONDITIONING,
+                (Phase::Running, Some(_)) => RUNNING,
+                (Phase::Running, None) => RUNNING_WITHOUT_END,
+                (Phase::Finished, _) => "{prefix} done{msg}",
+            }));
+            bar.set_position(0);
+            bar.reset_eta();
+        }
+        if let Some(total) = moment.total {
+            bar.set_length(total);
+        }
+        bar.set_position(moment.done);
+        if let Some(us) = moment.p99_9_us {
+            bar.set_message(format!(", read p99.9 {us:.1} us"));
+        }
+    }
+
+    /// Takes the lines away.
+    pub fn clear(&self) {
+        // A terminal that is gone needs no clearing.
+        let _ = self.all.clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates above are constants; one that is wrong falls back to the plainest bar.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,55 @@
+//! Several runs side by side: one thread a run, results in the order of the runs, whatever the threads do.
+
+use crate::cache::Cache;
+use crate::prepare::{Key, Keys, States};
+use crate::run::{Context, Finished, Observer, Run, RunError};
+use manx_core::config::Scenario;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// How a comparison is run. None of it changes a result.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Runs side by side; as many as there are cores when `None`.
+    pub jobs: Option<NonZero<usize>>,
+    /// Check every completed read against what was written.
+    pub verify: bool,
+    /// Where preconditioned states are kept between processes.
+    pub cache: Option<&'a Cache>,
+    /// Set to end all runs soon: they are then partial.
+    pub stop: &'a AtomicBool,
+    /// Who is told how far the runs are.
+    pub observer: Observer<'a>,
+}
+
+/// Runs every scenario; each comes with the name of the policy that is already laid over it.
+///
+/// Memory: each run under way holds a drive of its own, and a state that is still wanted is held once more.
+pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec<Finished>, RunError> {
+    let mut keys = Keys::default();
+    let keys = runs.iter().map(|(_, scenario)| keys.of(scenario)).collect::<Result<Vec<Key>, _>>()?;
+    let states = States::new(&keys, options.cache.cloned());
+    let context = Context { states: &states, verify: options.verify, stop: options.stop, observer: options.observer };
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = options.jobs.map_or_else(cores, NonZero::get).min(runs.len());
+
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let ended: Vec<Mutex<Option<Result<Finished, RunError>>>> = runs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
+            let run = Run { number, policy, scenario, key: &keys[number], context: &context };
+            let outcome = run.run();
+            failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            *ended[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        }
+    };
+    std::thread::scope(|scope| {
+        // The calling thread only waits: each run reads the CPU clock of its own thread.
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    // Runs are taken in order, so what was not begun lies behind an error.
+    ended.into_iter().filter_map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}

@@ -1,0 +1,251 @@
+//! The state a run starts from: made by preconditioning, or taken from the cache, or shared with another policy's run.
+//!
+//! What determines a state is its [`Key`]: device geometry, placement, reclaiming (but not what a collection blocks,
+//! which takes time and so no part in preconditioning), the kind of state, the seed, the program. Runs of one
+//! comparison with the same key share the state: it is made once and cloned.
+
+use crate::cache::Cache;
+use crate::machine::Stopwatch;
+use crate::open::open_trace;
+use crate::overwrite::WorkloadPages;
+use crate::run::RunError;
+use manx_core::config::Scenario;
+use manx_core::drive::precondition::{Preconditioned, precondition};
+use manx_core::drive::{Overwrite, PreconditionState};
+use manx_core::flash::Capacity;
+use manx_core::ftl::PageMap;
+use manx_core::host::trace::TraceError;
+use manx_core::units::Lpn;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What names a state: the SHA-256 of everything that determines it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(pub(crate) [u8; 32]);
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({self})")
+    }
+}
+
+/// What preconditioning says of its result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct About {
+    pub(crate) waf: f64,
+    pub(crate) passes: f64,
+    pub(crate) settled: bool,
+    /// Warnings for the result.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A state, ready for a run to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(crate) map: PageMap,
+    pub(crate) about: About,
+    /// What making it took, or reading it.
+    pub(crate) cpu_s: f64,
+    pub(crate) from_cache: bool,
+    /// It is what its key says: nobody stopped its making. Otherwise it is neither kept nor shared.
+    pub(crate) whole: bool,
+    /// What was wrong with the cache, if anything.
+    pub(crate) trouble: Option<String>,
+}
+
+/// The states of one comparison, and the cache behind them.
+#[derive(Debug)]
+pub(crate) struct States {
+    cache: Option<Cache>,
+    shared: BTreeMap<Key, Mutex<Shared>>,
+}
+
+/// A state that several runs start from.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Runs that have not taken it yet.
+    users: usize,
+    state: Option<Prepared>,
+}
+
+impl States {
+    /// The states of runs with these keys.
+    pub(crate) fn new(keys: &[Key], cache: Option<Cache>) -> Self {
+        let mut shared: BTreeMap<Key, Mutex<Shared>> = BTreeMap::new();
+        for key in keys {
+            let entry = shared.entry(*key).or_default();
+            entry.get_mut().unwrap_or_else(PoisonError::into_inner).users += 1;
+        }
+        // Without knowing the program a stale state could be used.
+        Self { cache: cache.filter(|_| program().is_some()), shared }
+    }
+
+    /// The state of `key`, which is that of `scenario`. `progress` as in [`precondition`]; a state that it stopped is
+    /// not whole, and neither kept nor shared.
+    pub(crate) fn take(
+        &self,
+        key: &Key,
+        scenario: &Scenario,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Prepared, RunError> {
+        // Whoever comes while the state is being made waits here for it.
+        let mut shared = self.shared[key].lock().unwrap_or_else(PoisonError::into_inner);
+        shared.users = shared.users.saturating_sub(1);
+        let state = match shared.state.take() {
+            Some(state) => state,
+            None => self.load_or_make(key, scenario, progress)?,
+        };
+        if shared.users > 0 && state.whole {
+            shared.state = Some(state.clone());
+        }
+        Ok(state)
+    }
+
+    fn load_or_make(
+        &self,
+        key: &Key,
+        scenario: &Scenario,
+        progress: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Prepared, RunError> {
+        let cache = self.cache.as_ref().filter(|_| scenario.precondition.state != PreconditionState::Empty);
+        if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
+            return Ok(state);
+        }
+        let mut state = make(scenario, progress)?;
+        if let Some(cache) = cache
+            && state.whole
+            && cache.is_worth(state.cpu_s)
+        {
+            let kept = cache.store(key, &state.about, &state.map.snapshot());
+            let folder = cache.folder().display();
+            state.trouble = kept.err().map(|error| format!("cannot keep the state in {folder}: {error}"));
+        }
+        Ok(state)
+    }
+}
+
+/// Logical pages of the scenario's device.
+pub(crate) fn logical_pages(scenario: &Scenario) -> u32 {
+    (Capacity::of(&scenario.device).user.get() / scenario.device.geometry.map_unit.get()) as u32
+}
+
+fn fresh(scenario: &Scenario) -> PageMap {
+    let Scenario { device, ftl, gc, seed, .. } = scenario;
+    PageMap::new(device, ftl, gc, logical_pages(scenario), *seed)
+}
+
+fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
+    let watch = Stopwatch::start();
+    let (about, snapshot) = cache.load(key)?;
+    let mut map = fresh(scenario);
+    map.restore(&snapshot).ok()?;
+    Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
+}
+
+fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
+    let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
+    let mut map = fresh(scenario);
+    let mut pages = None;
+    if overwrites_as_workload(scenario) {
+        pages = WorkloadPages::new(scenario, logical_pages(scenario))?;
+        if pages.is_none() {
+            let note = "the workload writes nothing, so precondition.overwrite = \"workload\" overwrote random pages";
+            notes.push(note.to_string());
+        }
+    }
+    let (spec, seed) = (&scenario.precondition, scenario.seed);
+    let mut progress = |done| {
+        whole &= progress(done);
+        whole
+    };
+    let Preconditioned { waf, passes, settled, .. } = match &mut pages {
+        Some(pages) => {
+            let mut next = || pages.next();
+            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), &mut progress)
+        }
+        None => precondition(&mut map, spec, seed, None, &mut progress),
+    };
+    if pages.is_some_and(|pages| pages.ended()) {
+        whole = false;
+        notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());
+    }
+    let about = About { waf, passes, settled, notes };
+    Ok(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, whole, trouble: None })
+}
+
+fn overwrites_as_workload(scenario: &Scenario) -> bool {
+    let spec = &scenario.precondition;
+    spec.state == PreconditionState::Steady && spec.overwrite == Overwrite::Workload
+}
+
+/// Makes keys; remembers the hashes of trace files between the policies of one comparison.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    traces: BTreeMap<String, String>,
+}
+
+impl Keys {
+    /// The key of the state that `scenario` starts from.
+    pub(crate) fn of(&mut self, scenario: &Scenario) -> Result<Key, RunError> {
+        let device = &scenario.device;
+        let mut gc = json!(scenario.gc);
+        if let Value::Object(gc) = &mut gc {
+            ["mode", "when", "copyback"].into_iter().for_each(|name| drop(gc.remove(name)));
+        }
+        let mut all = json!({
+            "program": program(),
+            "device": { "geometry": device.geometry, "feature": device.feature, "op": device.op },
+            "ftl": scenario.ftl,
+            "gc": gc,
+            "precondition": scenario.precondition,
+            "seed": scenario.seed,
+        });
+        if overwrites_as_workload(scenario) {
+            all["workload"] = json!(scenario.workload);
+            let traces = scenario.workload.jobs.iter().filter_map(|job| job.trace.as_ref());
+            all["traces"] = traces.map(|trace| self.trace(&trace.file)).collect::<Result<_, _>>()?;
+        }
+        let text = serde_json::to_vec(&all).expect("a scenario is plain data");
+        Ok(Key(Sha256::digest(text).into()))
+    }
+
+    fn trace(&mut self, file: &str) -> Result<Value, TraceError> {
+        if let Some(hash) = self.traces.get(file) {
+            return Ok(hash.as_str().into());
+        }
+        // Opening it as a trace first refuses directories and pipes with a message of its own.
+        drop(open_trace(Path::new(file))?);
+        let hash = hash_file(Path::new(file));
+        let hash = hash.map_err(|error| TraceError::Open { file: Arc::from(file), reason: error.to_string() })?;
+        self.traces.insert(file.to_string(), hash.clone());
+        Ok(hash.into())
+    }
+}
+
+/// The hash of the running program; `None` where it cannot be read.
+fn program() -> Option<&'static str> {
+    static HASH: OnceLock<Option<String>> = OnceLock::new();
+    HASH.get_or_init(|| hash_file(&std::env::current_exe().ok()?).ok()).as_deref()
+}
+
+fn hash_file(path: &Path) -> std::io::Result<String> {
+    let (mut file, mut hash, mut buffer) = (std::fs::File::open(path)?, Sha256::new(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(Key(hash.finalize().into()).to_string()),
+            read => hash.update(&buffer[..read]),
+        }
+    }
+}

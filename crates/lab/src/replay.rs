@@ -1,0 +1,105 @@
+//! What became of the traces of a run: the sources belong to the driver, their tallies are wanted when it is done.
+
+use crate::open::trace_source;
+use manx_core::host::trace::{Tally, TraceError, TraceSource, TraceSummary};
+use manx_core::host::{Request, RequestSource, TraceSpec};
+use manx_core::stats::TraceReport;
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What became of one trace.
+#[derive(Debug)]
+struct Replay {
+    summary: TraceSummary,
+    altered: Tally,
+    dropped: Tally,
+    error: Option<TraceError>,
+}
+
+/// What became of the traces of a run, in the order of its jobs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replays(Arc<Mutex<Vec<Replay>>>);
+
+impl Replays {
+    /// The trace of `spec` as a source that leaves its tallies here when it is dropped; and its number of requests.
+    pub(crate) fn source(&self, spec: &TraceSpec, sectors: u64) -> Result<(Box<dyn RequestSource>, u64), TraceError> {
+        let (source, summary) = trace_source(spec, sectors)?;
+        let total = source.total_requests();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Replay { summary, altered: Tally::default(), dropped: Tally::default(), error: None });
+        Ok((Box::new(Watched { source, number: all.len() - 1, replays: self.clone() }), total))
+    }
+
+    /// The report, and a warning for each trace that ended before its time. Call when the sources are dropped.
+    pub(crate) fn report(&self) -> (Option<TraceReport>, Vec<String>) {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.is_empty() {
+            return (None, Vec::new());
+        }
+        let mut report = TraceReport::default();
+        for replay in all.iter() {
+            replay.add_to(&mut report);
+        }
+        let errors = all.iter().filter_map(|replay| replay.error.as_ref());
+        (Some(report), errors.map(|error| format!("the trace ended before its time: {error}")).collect())
+    }
+}
+
+impl Replay {
+    fn add_to(&self, report: &mut TraceReport) {
+        let summary = &self.summary;
+        let mut add = |name: String, count: u64| *report.counts.entry(name).or_default() += count;
+        let totals = [
+            ("requests", summary.requests),
+            ("reads", summary.reads),
+            ("writes", summary.writes),
+            ("flushes", summary.flushes),
+            ("trims", summary.trims),
+            ("reordered", summary.reordered),
+            ("dropped", summary.dropped.total()),
+            ("altered", summary.altered.total()),
+        ];
+        totals.into_iter().for_each(|(name, count)| add(name.to_string(), count));
+        let tallies = [
+            ("dropped", &summary.dropped),
+            ("altered", &summary.altered),
+            ("skipped lines", &summary.skipped_lines),
+            ("dropped in the replay", &self.dropped),
+            ("altered in the replay", &self.altered),
+        ];
+        for (kind, tally) in tallies {
+            tally.iter().for_each(|(reason, count)| add(format!("{kind}: {reason}"), count));
+        }
+        let _ = write!(report.text, "{summary}");
+        for (kind, tally) in &tallies[3..] {
+            if !tally.is_empty() {
+                let _ = writeln!(report.text, "{kind}: {tally}");
+            }
+        }
+    }
+}
+
+/// A trace source that is asked, when it goes, what it did.
+struct Watched {
+    source: TraceSource,
+    number: usize,
+    replays: Replays,
+}
+
+impl RequestSource for Watched {
+    #[inline]
+    fn next_request(&mut self) -> Option<Request> {
+        self.source.next_request()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let mut all = self.replays.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(replay) = all.get_mut(self.number) {
+            replay.altered = self.source.altered().clone();
+            replay.dropped = self.source.dropped().clone();
+            replay.error = self.source.error().cloned();
+        }
+    }
+}
