@@ -68,11 +68,13 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, 1024 pages a block, WAF near 3.3.
+/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare space for a WAF near 3.3.
 fn device(gib: u32) -> Device {
-    let blocks = gib * (1 << 18) / 64 / 1024;
+    // A small drive has smaller blocks, so that each die still has enough of them.
+    let (pages, op) = if gib == 4 { (256, 0.235) } else { (1024, 0.185) };
+    let blocks = gib * (1 << 18) / 64 / pages;
     let text = format!(
-        "name = \"bench\"\nop = 0.20\n[geometry]\nchannels = 8\nways = 8\ndies = 1\nplanes = 1\nblocks = {blocks}\npages = 1024\n\
+        "name = \"bench\"\nop = {op}\n[geometry]\nchannels = 8\nways = 8\ndies = 1\nplanes = 1\nblocks = {blocks}\npages = {pages}\n\
          page = \"4KiB\"\nmap_unit = \"4KiB\"\n[timing]\nread = [\"50us\"]\nprogram = [\"500us\"]\nerase_step = \"3.5ms\"\n\
          erase_steps = 1\n[channel]\nrate = \"1200MB/s\"\ncommand = \"200ns\"\nerase_command = \"200ns\"\n"
     );
@@ -81,8 +83,8 @@ fn device(gib: u32) -> Device {
 
 fn run(gib: u32, case: &Case, requests: u64) {
     let device = device(gib);
-    // Small drives have few blocks a die: the marks are a block or two there.
-    let soft = if gib == 4 { 0.13 } else { 0.03 };
+    // The marks are a few blocks a die.
+    let soft = if gib == 4 { 0.06 } else { 0.02 };
     let gc = GcSpec { mode: case.mode, soft, hard: soft / 2.0, ..GcSpec::default() };
     let (ftl, drive_spec) = (Default::default(), DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() });
     let pages = (Capacity::of(&device).user.get() / device.geometry.map_unit.get()) as u32;

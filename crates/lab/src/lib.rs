@@ -9,7 +9,7 @@ pub mod compare;
 pub mod huge_pages;
 pub mod json;
 pub mod load;
-mod machine;
+pub mod machine;
 pub mod open;
 mod overwrite;
 mod prepare;
