@@ -21,17 +21,19 @@ const MAGIC: &[u8; 16] = b"manx state v1\n\0\0";
 const HASH: usize = 32;
 /// All files together; the oldest go first.
 const LIMIT_BYTES: u64 = 4 << 30;
-/// A state that took less CPU time than this is not kept: reading it back would take as long.
+/// What took less CPU time than this is not worth a file.
 const WORTH_KEEPING_CPU_S: f64 = 0.2;
+/// CPU time of reading a state back, for each byte (measured: 5 to 10 ns, most of it in first touching the memory).
+const READING_CPU_S_PER_BYTE: f64 = 10e-9;
 /// A temporary file this old was left behind by a run that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// A folder of preconditioned states.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
     limit_bytes: u64,
-    worth_cpu_s: f64,
+    keeps_all: bool,
 }
 
 impl Cache {
@@ -46,7 +48,7 @@ impl Cache {
 
     /// In `folder`, which is made when something is kept there.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), limit_bytes: LIMIT_BYTES, worth_cpu_s: WORTH_KEEPING_CPU_S }
+        Self { folder: folder.into(), limit_bytes: LIMIT_BYTES, keeps_all: false }
     }
 
     /// The same with another bound on the size of all files together.
@@ -54,14 +56,14 @@ impl Cache {
         Self { limit_bytes, ..self }
     }
 
-    /// The same, keeping only what took more CPU time than this to make.
-    pub fn with_worth(self, worth_cpu_s: f64) -> Self {
-        Self { worth_cpu_s, ..self }
+    /// The same, keeping also what is made faster than read: for tests.
+    pub fn keeping_all(self) -> Self {
+        Self { keeps_all: true, ..self }
     }
 
-    /// Is a state that took so long to make worth a file?
-    pub(crate) fn is_worth(&self, cpu_s: f64) -> bool {
-        cpu_s > self.worth_cpu_s
+    /// Is a state of about `bytes` that took so long to make worth a file?
+    pub(crate) fn is_worth(&self, cpu_s: f64, bytes: u64) -> bool {
+        self.keeps_all || cpu_s > (1.5 * READING_CPU_S_PER_BYTE * bytes as f64).max(WORTH_KEEPING_CPU_S)
     }
 
     fn path(&self, key: &Key) -> PathBuf {

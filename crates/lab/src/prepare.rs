@@ -126,7 +126,7 @@ impl States {
         let mut state = make(scenario, progress)?;
         if let Some(cache) = cache
             && state.whole
-            && cache.is_worth(state.cpu_s)
+            && cache.is_worth(state.cpu_s, 4 * u64::from(logical_pages(scenario)))
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
             let folder = cache.folder().display();

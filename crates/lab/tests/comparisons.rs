@@ -81,7 +81,7 @@ fn a_state_from_the_cache_gives_what_a_fresh_one_gives() {
     ];
     for (number, sets) in variants.into_iter().enumerate() {
         let folder = scratch(&format!("cache-{number}"));
-        let cache = Cache::at(&folder).with_worth(0.0);
+        let cache = Cache::at(&folder).keeping_all();
         let runs = runs(&["base"], sets);
         let [made, found] = [(); 2].map(|()| compare(&runs, &options(1, Some(&cache))).unwrap().remove(0));
         assert_eq!((made.preparation.from_cache, found.preparation.from_cache), (false, true), "{sets:?}");
@@ -94,7 +94,7 @@ fn a_state_from_the_cache_gives_what_a_fresh_one_gives() {
 #[test]
 fn a_state_is_found_by_what_determines_it_and_by_nothing_else() {
     let folder = scratch("cache-keys");
-    let cache = Cache::at(&folder).with_worth(0.0);
+    let cache = Cache::at(&folder).keeping_all();
     let found = |policy: &str, sets: &[&str]| {
         compare(&runs(&[policy], sets), &options(1, Some(&cache))).unwrap()[0].preparation.from_cache
     };
@@ -111,7 +111,7 @@ fn a_state_is_found_by_what_determines_it_and_by_nothing_else() {
 #[test]
 fn a_damaged_state_is_made_anew_and_replaced_and_a_bad_folder_is_only_a_remark() {
     let folder = scratch("cache-damaged");
-    let cache = Cache::at(&folder).with_worth(0.0);
+    let cache = Cache::at(&folder).keeping_all();
     let runs = runs(&["base"], &[SHORT]);
     let fresh = document(&compare(&runs, &options(1, Some(&cache))).unwrap());
     let file = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
@@ -126,7 +126,7 @@ fn a_damaged_state_is_made_anew_and_replaced_and_a_bad_folder_is_only_a_remark()
 
     let in_the_way = folder.join("a-file");
     std::fs::write(&in_the_way, "").unwrap();
-    let cache = Cache::at(in_the_way.join("cache")).with_worth(0.0);
+    let cache = Cache::at(in_the_way.join("cache")).keeping_all();
     let run = compare(&runs, &options(1, Some(&cache))).unwrap();
     assert!(run[0].preparation.trouble.as_deref().is_some_and(|trouble| trouble.contains("cannot keep")));
     assert_eq!(document(&run), fresh);

@@ -1,13 +1,13 @@
 //! Progress on a terminal: one line a run. In a pipe there is none.
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use manx_lab::run::{Moment, Phase};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-const PRECONDITIONING: &str = "{prefix} preconditioning {human_pos} pages, {per_sec}";
-const RUNNING: &str = "{prefix} [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";
-const RUNNING_WITHOUT_END: &str = "{prefix} {human_pos} requests, {per_sec}{msg}";
+const PRECONDITIONING: &str = "{prefix} preconditioning {human_pos} pages, {rate}";
+const RUNNING: &str = "{prefix} [{bar:24}] {percent:>3} %, {rate}, {eta} left{msg}";
+const RUNNING_WITHOUT_END: &str = "{prefix} {human_pos} requests, {rate}{msg}";
 
 /// The lines of a comparison; indicatif keeps quiet where stderr is no terminal.
 pub struct Bars {
@@ -62,5 +62,8 @@ impl Bars {
 
 fn style(template: &str) -> ProgressStyle {
     // The templates above are constants; one that is wrong falls back to the plainest bar.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{:.2} M/s", state.per_sec() / 1e6);
+    })
 }
