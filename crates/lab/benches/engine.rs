@@ -6,7 +6,7 @@
 use manx_core::drive::precondition::precondition;
 use manx_core::drive::{Drive, DriveSpec, PreconditionSpec};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{GcMode, GcSpec, PageMap};
+use manx_core::ftl::{FtlSpec, GcMode, GcSpec, PageMap};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, JobSpec, Oracle, Pacing};
 use manx_core::units::{Bytes, Duration};
@@ -31,9 +31,14 @@ fn main() {
     let quick = words.iter().any(|word| word == "quick");
     let sizes: Vec<u32> = [4, 256].into_iter().filter(|gib| wanted(&words, &gib.to_string())).collect();
     println!("{:<34} {:>9} {:>12} {:>12} {:>7} {:>9}", "case", "requests", "req/CPU-s", "flash-op/s", "WAF", "B/page");
+    let named = |case: &Case| {
+        words.iter().all(|word| ["4", "256", "quick"].contains(&word.as_str()) || case.name.contains(word))
+    };
     for gib in sizes {
-        for case in cases() {
-            run(gib, &case, if quick { case.requests / 10 } else { case.requests });
+        let device = device(gib);
+        let steady = steady(&device, gib);
+        for case in cases().iter().filter(|case| named(case)) {
+            run(gib, &device, steady.clone(), case, if quick { case.requests / 10 } else { case.requests });
         }
     }
     if let Some(peak) = peak_rss_bytes() {
@@ -81,21 +86,31 @@ fn device(gib: u32) -> Device {
     toml::from_str(&text).expect("the bench's device is a device")
 }
 
-fn run(gib: u32, case: &Case, requests: u64) {
-    let device = device(gib);
-    // The marks are a few blocks a die.
+/// The marks are a few blocks a die.
+fn gc(gib: u32, mode: GcMode) -> GcSpec {
     let soft = if gib == 4 { 0.06 } else { 0.02 };
-    let gc = GcSpec { mode: case.mode, soft, hard: soft / 2.0, ..GcSpec::default() };
-    let (ftl, drive_spec) = (Default::default(), DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() });
-    let pages = (Capacity::of(&device).user.get() / device.geometry.map_unit.get()) as u32;
-    let mut map = PageMap::new(&device, &ftl, &gc, pages, 1);
+    GcSpec { mode, soft, hard: soft / 2.0, ..GcSpec::default() }
+}
+
+/// The steady state that every case of a size starts from, with the rate at which it was made.
+fn steady(device: &Device, gib: u32) -> PageMap {
+    let pages = (Capacity::of(device).user.get() / device.geometry.map_unit.get()) as u32;
+    let gc = gc(gib, GcMode::Base);
+    let mut map = PageMap::new(device, &FtlSpec::default(), &gc, pages, 1);
     let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
     let done = precondition(&mut map, &state, 1, None, &mut |_| true);
-    let rate = done.work.programmed() as f64 / clock.cpu_s();
-    map.begin_run(&ftl, &gc, &device, 1);
+    let rate = done.work.programmed() as f64 / clock.cpu_s() / 1e6;
+    println!("{gib:>3} GiB precondition: {rate:.1} M programmed pages/CPU-s, WAF {:.2}", done.waf);
+    map.begin_run(&FtlSpec::default(), &gc, device, 1);
+    map
+}
+
+fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
+    let gc = gc(gib, case.mode);
+    let drive_spec = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
     let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
-    let drive = Drive::new(&device, &drive_spec, &gc, map, case.verify);
+    let drive = Drive::new(device, &drive_spec, &gc, map, case.verify);
     let job =
         JobSpec { read_percent: case.read_percent, queue_depth: case.queue_depth, requests, ..JobSpec::default() };
     let source = Generator::new(&job, drive.sectors(), 1, 0).expect("the bench's job is a job");
@@ -110,7 +125,7 @@ fn run(gib: u32, case: &Case, requests: u64) {
     let flash = operations.reads + operations.programs + operations.erases;
     let written = counters.host_units + counters.copied_units + counters.padded_units;
     println!(
-        "{:>3} GiB {:<26} {:>9} {:>10.2} M {:>10.2} M {:>7.2} {:>9.1}   (precondition {:.1} M pages/s, WAF {:.2}; {} mismatches)",
+        "{:>3} GiB {:<26} {:>9} {:>10.2} M {:>10.2} M {:>7.2} {:>9.1}{}",
         gib,
         case.name,
         driver.progress().completed,
@@ -118,8 +133,6 @@ fn run(gib: u32, case: &Case, requests: u64) {
         flash as f64 / seconds / 1e6,
         written as f64 / (counters.host_bytes_written as f64 / 4096.0).max(1.0),
         bytes_per_page + if case.verify { 12.0 } else { 0.0 },
-        rate / 1e6,
-        done.waf,
-        driver.oracle().map_or(0, Oracle::mismatches),
+        driver.oracle().map_or(String::new(), |oracle| format!("   {} mismatches", oracle.mismatches())),
     );
 }
