@@ -283,17 +283,12 @@ impl Drive {
         self.ports.complete(now, completion, read_bytes);
     }
 
-    /// Hints that a command for `lba` comes soon; `soon` when it is one of the next few.
+    /// Hints that a read of `lba` comes soon.
     #[inline]
-    pub fn hint(&self, lba: Lba, soon: bool) {
-        let lpn = Lpn((lba.0 / u64::from(self.flash.layout.unit_sectors)) as u32);
-        if lpn.0 >= self.ftl.logical() {
-            return;
-        }
-        if soon {
-            self.ftl.prefetch_old(lpn);
-        } else {
-            self.ftl.prefetch(lpn);
+    pub fn hint(&self, lba: Lba) {
+        let lpn = lba.0 / u64::from(self.flash.layout.unit_sectors);
+        if lpn < u64::from(self.ftl.logical()) {
+            self.ftl.prefetch(Lpn(lpn as u32));
         }
     }
 

@@ -241,6 +241,7 @@ impl Drive {
             return false;
         };
         self.buffer.leave_dirty(slot, State::Staged);
+        self.ftl.prefetch(lpn);
         self.stage(now, slot, lane);
         true
     }
@@ -321,6 +322,7 @@ impl Drive {
         let mut slot = first_slot;
         while slot != NIL {
             self.buffer.slot_mut(slot).state = State::Flying;
+            self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
             slot = self.buffer.row_next(slot);
         }
     }

@@ -8,6 +8,9 @@ use super::PageMap;
 use crate::flash::{Block, Layout};
 use crate::units::{Lpn, Ppn};
 
+/// Pages ahead of a chain whose maps are asked for.
+const HINTS: u32 = 24;
+
 /// What a chain asks for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -172,12 +175,13 @@ impl PageMap {
         let chain = &mut self.relocations[lane as usize];
         (chain.cursor_before, chain.cursor) = (first, group_end);
         // The maps of the pages that come next are asked for now: their entries are scattered over memory.
-        while chain.hinted < chain.end.min(group_end + 24) {
+        while chain.hinted < chain.end.min(group_end + HINTS) {
             if self.mapping.is_valid(Ppn(chain.hinted)) {
                 self.mapping.prefetch(self.mapping.logical_of(Ppn(chain.hinted)));
             }
             chain.hinted += 1;
         }
+        self.mapping.prefetch_logical(Ppn(chain.hinted + HINTS));
         let units = if group == 1 { 1 } else { self.mapping.count_valid(first, group_end) };
         Step::Read { page: Ppn(first), units }
     }

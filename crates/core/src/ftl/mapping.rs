@@ -105,6 +105,12 @@ impl Mapping {
         prefetch(&self.to_physical, lpn.0 as usize);
     }
 
+    /// Hints that the logical number of `ppn` is needed soon.
+    #[inline]
+    pub fn prefetch_logical(&self, ppn: Ppn) {
+        prefetch(&self.to_logical, ppn.0 as usize);
+    }
+
     /// Hints that the validity of `ppn` is needed soon.
     #[inline]
     pub fn prefetch_valid(&self, ppn: Ppn) {

@@ -1,14 +1,12 @@
 //! A job: where its requests come from and when they are issued.
 
 use super::{Arrival, JobSpec, Request, RequestSource};
-use crate::drive::Drive;
+use crate::drive::{Drive, Op};
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not depend on timing).
 const AHEAD: usize = 32;
-/// How many requests before its own the second hint is given.
-const AHEAD_SOON: usize = 8;
 
 /// When a job's requests are issued.
 #[derive(Clone, Debug)]
@@ -77,11 +75,11 @@ impl Job {
     pub(super) fn take(&mut self, drive: &Drive) -> Request {
         let request = self.ahead.pop_front().expect("a request is due");
         if let Some(next) = self.source.next_request() {
-            drive.hint(next.lba, false);
+            // A write meets the maps only when it leaves the buffer; the drive asks for them then.
+            if next.op == Op::Read {
+                drive.hint(next.lba);
+            }
             self.ahead.push_back(next);
-        }
-        if let Some(soon) = self.ahead.get(AHEAD_SOON) {
-            drive.hint(soon.lba, true);
         }
         self.slots.pop_front();
         self.schedule();
