@@ -257,6 +257,7 @@ impl Drive {
         }
         if let Some(die) = fired.free {
             self.dispatch(now, die);
+            self.flash.rest(die);
         }
         if let Some(die) = fired.preload {
             self.preload(now, die);
@@ -286,7 +287,7 @@ impl Drive {
     /// Hints that a read of `lba` comes soon.
     #[inline]
     pub fn hint(&self, lba: Lba) {
-        let lpn = lba.0 / u64::from(self.flash.layout.unit_sectors);
+        let lpn = lba.0 >> self.flash.layout.unit_shift;
         if lpn < u64::from(self.ftl.logical()) {
             self.ftl.prefetch(Lpn(lpn as u32));
         }

@@ -83,7 +83,8 @@ impl Ports {
     /// Sends a completion; `bytes` of read data go with it.
     #[inline]
     pub fn complete(&mut self, now: Instant, completion: Completion, bytes: u64) {
-        self.out_free_at = self.out_free_at.max(now) + self.link.time_for(bytes);
+        let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
+        self.out_free_at = self.out_free_at.max(now) + crossing;
         self.leaving.push_back(Completion { at: self.out_free_at, ..completion });
     }
 

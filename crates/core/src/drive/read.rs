@@ -26,19 +26,19 @@ impl Drive {
     /// Map units that the request touches.
     #[inline]
     pub(super) fn units(&self, request: u32) -> u32 {
-        let (command, unit) = (&self.requests[request].command, u64::from(self.flash.layout.unit_sectors));
-        let last = (command.lba.0 + u64::from(command.sectors) - 1) / unit;
-        (last - command.lba.0 / unit) as u32 + 1
+        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
+        let last = (command.lba.0 + u64::from(command.sectors) - 1) >> shift;
+        (last - (command.lba.0 >> shift)) as u32 + 1
     }
 
     /// Map unit `number` of the request.
     #[inline]
     pub(super) fn unit(&self, request: u32, number: u32) -> Unit {
-        let (command, size) = (&self.requests[request].command, u64::from(self.flash.layout.unit_sectors));
-        let page = command.lba.0 / size + u64::from(number);
-        let start = (page * size).max(command.lba.0);
-        let end = ((page + 1) * size).min(command.lba.0 + u64::from(command.sectors));
-        Unit { lpn: Lpn(page as u32), first: (start - page * size) as u32, sectors: (end - start) as u32 }
+        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
+        let page = (command.lba.0 >> shift) + u64::from(number);
+        let start = (page << shift).max(command.lba.0);
+        let end = ((page + 1) << shift).min(command.lba.0 + u64::from(command.sectors));
+        Unit { lpn: Lpn(page as u32), first: (start - (page << shift)) as u32, sectors: (end - start) as u32 }
     }
 
     pub(super) fn begin_read(&mut self, now: Instant, request: u32) {

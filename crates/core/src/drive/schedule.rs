@@ -21,12 +21,10 @@ impl Drive {
         operation.sequence = self.next_sequence;
         let class = operation.class;
         if class != Class::Gc {
-            operation.gc_before = self.flash.gc_time(die, now);
             self.collector.user_arrived(die);
-            if let (Class::Read, Owner::Request { request, .. }) = (class, operation.owner)
-                && self.flash.is_collecting(die)
-            {
-                self.requests[request].gc_blocked_at_split = true;
+            if let Owner::Request { request, .. } = operation.owner {
+                operation.gc_before = self.flash.gc_time(die, now);
+                self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             }
             if self.spec.scheduler == Scheduler::Fifo {
                 self.in_order.push_back(op);
@@ -164,13 +162,10 @@ impl Drive {
     /// What the flash is to do for an operation that starts now.
     #[inline]
     fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
-        let gc_time = self.flash.gc_time(die, now);
         let operation = &mut self.ops[op];
-        if operation.class != Class::Gc {
-            operation.gc_blocked = gc_time > operation.gc_before;
-        }
         match operation.owner {
             Owner::Request { .. } | Owner::Fill { .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }

@@ -289,8 +289,16 @@ impl Flash {
         if die.operation.gc {
             die.gc_busy += time;
         }
+        // Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one update instead of two.
         die.phase = Phase::Idle;
-        self.timers.clear(slot);
+    }
+
+    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next event.
+    #[inline]
+    pub fn rest(&mut self, die: u32) {
+        if self.is_idle(die) {
+            self.timers.clear(die as usize);
+        }
     }
 
     #[inline]

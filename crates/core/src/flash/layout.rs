@@ -35,6 +35,8 @@ pub struct Layout {
     pub unit_bytes: u32,
     /// Sectors in a map unit.
     pub unit_sectors: u32,
+    /// A map unit's sectors as a shift: addresses are taken apart several times a request.
+    pub unit_shift: u32,
     dies_per_channel: Divisor,
     by_block: Divisor,
     by_blocks: Divisor,
@@ -71,6 +73,7 @@ impl Layout {
             units_per_block: rows * units_per_row,
             unit_bytes,
             unit_sectors: unit_bytes / 512,
+            unit_shift: (unit_bytes / 512).trailing_zeros(),
             dies_per_channel: Divisor::new(dies / g.channels),
             by_block: Divisor::new(rows * units_per_row),
             by_blocks: Divisor::new(g.blocks),
