@@ -169,7 +169,16 @@ impl Drive {
             self.ports.queue(command);
             return;
         }
-        self.fetch(now, command);
+        self.submit_fetched(now, command);
+    }
+
+    #[inline]
+    fn submit_fetched(&mut self, now: Instant, command: Command) {
+        if self.ports.fetches_at_once() {
+            self.begin(now, command);
+        } else {
+            self.ports.fetch(now, command);
+        }
     }
 
     /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it will complete as
@@ -181,13 +190,6 @@ impl Drive {
                 true
             }
             None => false,
-        }
-    }
-
-    #[inline]
-    fn fetch(&mut self, now: Instant, command: Command) {
-        if let Some(command) = self.ports.fetch(now, command) {
-            self.begin(now, command);
         }
     }
 
@@ -230,7 +232,7 @@ impl Drive {
             }
             if let Some(completion) = self.ports.take_completion(now) {
                 if let Some(command) = self.ports.take_next_queued() {
-                    self.fetch(now, command);
+                    self.submit_fetched(now, command);
                 }
                 return Some(completion);
             }

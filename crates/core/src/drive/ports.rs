@@ -62,17 +62,18 @@ impl Ports {
         if self.waiting.is_empty() || self.fetched >= self.depth { None } else { self.waiting.pop_front() }
     }
 
-    /// Fetches a command: `Some` when it is in the controller at once, else it arrives later.
+    /// Counts a command as fetched; true when it is in the controller at once, else [`Ports::fetch`] says when.
     #[inline]
-    pub fn fetch(&mut self, now: Instant, command: Command) -> Option<Command> {
+    pub fn fetches_at_once(&mut self) -> bool {
         self.fetched += 1;
-        if self.link == Bandwidth::default() && self.controller.is_zero() {
-            return Some(command);
-        }
+        self.link == Bandwidth::default() && self.controller.is_zero()
+    }
+
+    /// A fetched command crosses the link and the controller.
+    pub fn fetch(&mut self, now: Instant, command: Command) {
         let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
         self.in_free_at = self.in_free_at.max(now) + self.link.time_for(bytes);
         self.arriving.push_back((self.in_free_at + self.controller, command));
-        None
     }
 
     #[inline]

@@ -31,6 +31,9 @@ impl Drive {
                 return self.dispatch(now, die);
             }
         }
+        if class == Class::Gc && self.may_skip_the_queue(die, op) {
+            return self.issue(now, die, op);
+        }
         let is_fill = matches!(self.ops[op].owner, Owner::Fill { .. });
         let queues = &mut self.queues[die as usize];
         match class {
@@ -40,6 +43,14 @@ impl Drive {
             Class::Gc => queues.gc.push(&mut self.ops, op),
         }
         self.dispatch(now, die);
+    }
+
+    /// True when the die is free and a collection's operation would be the next one anyway.
+    #[inline]
+    fn may_skip_the_queue(&self, die: u32, op: u32) -> bool {
+        let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
+        let users = [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
+        self.flash.is_idle(die) && gc.front().is_none() && (!users || self.gc_goes_first(op))
     }
 
     /// Starts what a die should do next, if it is free.

@@ -190,7 +190,11 @@ impl PageMap {
     fn program_step(&mut self, lane: u32) -> Step {
         let chain = &mut self.relocations[lane as usize];
         let units = chain.staged.len().min(self.layout.units_per_row as usize);
-        chain.writing.extend(chain.staged.drain(..units));
+        if units == chain.staged.len() {
+            std::mem::swap(&mut chain.staged, &mut chain.writing);
+        } else {
+            chain.writing.extend(chain.staged.drain(..units));
+        }
         let pool = &mut self.pools[self.by_pool.quotient(lane) as usize];
         let to = if pool.lanes == 1 {
             lane
