@@ -69,12 +69,17 @@ impl Timers {
 
     #[inline]
     fn write(&mut self, slot: usize, key: u64) {
-        let mut node = self.leaves + slot;
-        self.tree[node] = key;
-        while node > 1 {
-            let smaller = self.tree[node].min(self.tree[node ^ 1]);
-            node >>= 1;
-            self.tree[node] = smaller;
+        assert!(slot < self.leaves, "there is no timer slot {slot}");
+        let (tree, mut node, mut smallest) = (self.tree.as_mut_slice(), self.leaves + slot, key);
+        // SAFETY: the tree has 2 x leaves nodes and `node` starts below that and only shrinks; its sibling `node ^ 1`
+        // shares its parent, so it is below 2 x leaves too. Checked indexing cost a third of an update here.
+        unsafe {
+            *tree.get_unchecked_mut(node) = key;
+            while node > 1 {
+                smallest = smallest.min(*tree.get_unchecked(node ^ 1));
+                node >>= 1;
+                *tree.get_unchecked_mut(node) = smallest;
+            }
         }
     }
 
