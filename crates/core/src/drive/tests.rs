@@ -1,4 +1,5 @@
-//! Whole drives by arithmetic: the table of `ttflash-256g` cut to a few blocks, one thing at a time, exact to the nanosecond.
+//! Whole drives by arithmetic: the table of `ttflash-256g` cut to a few blocks, one thing at a time, exact to the
+//! nanosecond.
 
 mod collections;
 mod requests;

@@ -1,4 +1,5 @@
-//! Timing by formula: not done at t - 1 ns, done at t, where t comes from the device table; and the assertions of the physics.
+//! Timing by formula: not done at t - 1 ns, done at t, where t comes from the device table; and the assertions of the
+//! physics.
 
 use super::{ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What};
 use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
@@ -275,7 +276,8 @@ fn dies_of_different_channels_do_not_meet() {
     assert_eq!(bench.done, [(Instant::START + time, 0), (Instant::START + time, 2)]);
 }
 
-/// Cache read (ONFI 5.1, 5.15): 31h goes ahead of the data, so the array reads the next page while this one crosses the channel.
+/// Cache read (ONFI 5.1, 5.15): 31h goes ahead of the data, so the array reads the next page while this one crosses
+/// the channel.
 #[test]
 fn cache_reads_overlap_the_array_with_the_channel() {
     for (array, n) in [(40, 8), (200, 8), (40, 1)] {
@@ -363,7 +365,8 @@ fn a_transfer_behind_a_collections_transfer_says_so() {
     assert_eq!(behind, [(1, false), (2, true)]);
 }
 
-/// MQSim's throughput depends on where the dies stand even when the channel costs nothing (reference/peers.md, defect 4).
+/// MQSim's throughput depends on where the dies stand even when the channel costs nothing (reference/peers.md, defect
+/// 4).
 #[test]
 fn eight_dies_read_eight_times_as_much_wherever_they_stand() {
     let each = 10;

@@ -1,7 +1,8 @@
 //! The state of a translation layer as bytes, so that a preconditioned drive need not be made twice.
 //!
-//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks, wear,
-//! ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under way.
+//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks,
+//! wear, ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under
+//! way.
 
 use super::page_map::Frontier;
 use super::pool::OpenGroup;
@@ -64,7 +65,8 @@ impl PageMap {
 
     /// Takes over a state that [`PageMap::snapshot`] wrote for the same device and settings. `self` is fresh.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        // Damage is found here: a counter that is wrong but plausible would end the run far from its cause, or falsify it.
+        // Damage is found here: a counter that is wrong but plausible would end the run far from its cause, or falsify
+        // it.
         let (bytes, sum) = bytes.split_last_chunk::<8>().ok_or(SnapshotError::Length)?;
         if checksum(bytes) != u64::from_le_bytes(*sum) {
             return Err(SnapshotError::Content("its checksum"));
@@ -147,7 +149,8 @@ impl PageMap {
     }
 }
 
-/// FNV-1a over words of eight bytes, its length first. Every step is a bijection of the sum so far, so one damaged word always shows.
+/// FNV-1a over words of eight bytes, its length first. Every step is a bijection of the sum so far, so one damaged
+/// word always shows.
 fn checksum(bytes: &[u8]) -> u64 {
     let word = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(29);
     let (words, rest) = bytes.as_chunks::<8>();

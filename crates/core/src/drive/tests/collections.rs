@@ -11,7 +11,8 @@ const BLOCKS: u32 = 6;
 /// A page of the collecting chip that is not on the victim.
 const SAME_CHIP: u64 = 255 * LANES;
 
-/// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at `free`, whatever the rounding.
+/// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at `free`, whatever the
+/// rounding.
 fn mark(free: u32) -> f64 {
     (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES)
 }
@@ -25,8 +26,8 @@ fn gc(mode: GcMode) -> GcSpec {
 
 /// A drive at the instant when its first write made chip 0 collect a victim of `valid` pages.
 ///
-/// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next page
-/// programmed leaves one page less than the soft mark asks for; one victim brings it back.
+/// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next
+/// page programmed leaves one page less than the soft mark asks for; one victim brings it back.
 fn collecting(valid: u32, gc: GcSpec) -> (Bench, Instant) {
     let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
         let lanes = LANES as u32;
@@ -156,8 +157,9 @@ fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     assert_eq!(bench.drive.counters().forced_collections, 1);
 }
 
-/// A read of the same channel is under way when the space runs short. In the background the collection waits for a moment
-/// without host operations and lets another read in; in the foreground it only lets the first one bring out its data.
+/// A read of the same channel is under way when the space runs short. In the background the collection waits for a
+/// moment without host operations and lets another read in; in the foreground it only lets the first one bring out its
+/// data.
 #[test]
 fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
     for (when, hard) in [(GcWhen::Background, 0.0), (GcWhen::Foreground, 0.0), (GcWhen::Background, mark(FREE))] {

@@ -31,7 +31,8 @@ fn size(d: Dimension, g: &Geometry) -> u32 {
     [g.channels, g.ways, g.dies, g.planes][d as usize]
 }
 
-/// Lanes between neighbours in a dimension: lanes are numbered channel by channel, chip by chip, die by die, plane by plane.
+/// Lanes between neighbours in a dimension: lanes are numbered channel by channel, chip by chip, die by die, plane by
+/// plane.
 fn stride(d: Dimension, g: &Geometry) -> u32 {
     [g.ways * g.dies * g.planes, g.dies * g.planes, g.planes, 1][d as usize]
 }

@@ -4,17 +4,19 @@ use super::{device, map};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FreeBlock, FtlSpec, GcSpec, Victim};
 use crate::sim::Rng;
+use crate::sim::math::exp;
 use crate::units::Lpn;
 
 /// The finite-block greedy fixed point: `user` pages on `usable` blocks of `b` pages.
 ///
-/// In the steady state let `r` blocks be reclaimed for each page that the host writes, and x_j blocks hold j valid pages. A
-/// host write invalidates one of the `user` valid pages, any with the same chance, so a block of level j falls to j - 1 at
-/// the rate j / user. Blocks enter at level b at the rate r (each reclaimed one is written again, full of valid pages), and all
-/// of them pass every level above the victims': x_j j / user = r, that is x_j = r user / j. Greedy takes what has fewest valid
-/// pages: some m, reached by a share f of the blocks, and m + 1 for the others, so x_(m+1) = f r user / (m + 1) and nothing is
-/// left below. A victim brings b - (m f + (m + 1)(1 - f)) = b - m - 1 + f free pages, and the host uses them: r = 1 / that. The
-/// blocks add up: r (user / usable) (H_b - H_(m+1) + f / (m + 1)) = 1, which is linear in f. Everything programmed is r b.
+/// In the steady state let `r` blocks be reclaimed for each page that the host writes, and x_j blocks hold j valid
+/// pages. A host write invalidates one of the `user` valid pages, any with the same chance, so a block of level j
+/// falls to j - 1 at the rate j / user. Blocks enter at level b at the rate r (each reclaimed one is written again,
+/// full of valid pages), and all of them pass every level above the victims': x_j j / user = r, that is x_j = r user /
+/// j. Greedy takes what has fewest valid pages: some m, reached by a share f of the blocks, and m + 1 for the others,
+/// so x_(m+1) = f r user / (m + 1) and nothing is left below. A victim brings b - (m f + (m + 1)(1 - f)) = b - m - 1 +
+/// f free pages, and the host uses them: r = 1 / that. The blocks add up: r (user / usable) (H_b - H_(m+1) + f / (m +
+/// 1)) = 1, which is linear in f. Everything programmed is r b.
 fn greedy_fixed_point(user: f64, usable: f64, b: u32) -> f64 {
     let harmonic = |n: u32| (1..=n).map(|k| 1.0 / f64::from(k)).sum::<f64>();
     for m in 0..b {
@@ -47,15 +49,16 @@ fn measured(blocks: u32, b: u32, user: u32, gc: &GcSpec) -> f64 {
 #[test]
 fn the_fixed_point_of_large_blocks_is_the_mean_field_limit() {
     for load in [0.5, 0.8, 0.9f64] {
-        let share = (0..2_000).fold(0.5, |a: f64, _| (-(1.0 - a) / load).exp());
+        let share = (0..2_000).fold(0.5, |a: f64, _| exp(-(1.0 - a) / load));
         let large = greedy_fixed_point(4096.0 * load * 100.0, 100.0, 4096);
         assert!((large * (1.0 - share) - 1.0).abs() < 0.005, "{load}: {large} and {}", 1.0 / (1.0 - share));
     }
 }
 
-/// Effective over-provisioning = (raw - user - reserve - open) / user in pages. The reserve is the soft mark: collecting stops
-/// when that share of the raw pages is free, and begins when it no longer is. Free pages are counted in the open blocks too,
-/// so of the two open blocks (host, copies) only what is programmed is lost to the victims: half of each, one block in all.
+/// Effective over-provisioning = (raw - user - reserve - open) / user in pages. The reserve is the soft mark:
+/// collecting stops when that share of the raw pages is free, and begins when it no longer is. Free pages are counted
+/// in the open blocks too, so of the two open blocks (host, copies) only what is programmed is lost to the victims:
+/// half of each, one block in all.
 #[test]
 fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_spare_space() {
     let mut table = String::new();
@@ -87,7 +90,8 @@ fn more_spare_space_and_later_collection_amplify_less() {
     assert!(waf(0.02, raw * 85 / 100) < waf(0.08, raw * 85 / 100), "space kept free is space not used");
 }
 
-/// On uniformly random writes nothing beats greedy; d-choices comes close; a window is between fifo and greedy; random is worst.
+/// On uniformly random writes nothing beats greedy; d-choices comes close; a window is between fifo and greedy; random
+/// is worst.
 #[test]
 fn victim_policies_amplify_in_their_known_order() {
     let waf = |victim, choices, window| {

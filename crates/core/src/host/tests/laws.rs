@@ -78,9 +78,9 @@ fn light(pages_per_read: u64, seed: u64) -> Setup {
     setup
 }
 
-/// The blocked I/O model (reference/ttflash.md, 1.1): a collection holds a channel for its copies and then a chip for the
-/// erase, so a page's read finds its way blocked with the chance rho = (copies x their time + erases x tBERS / chips of a
-/// channel) / (channels x time), and a read of k pages on k channels with 1 - (1 - rho)^k.
+/// The blocked I/O model (reference/ttflash.md, 1.1): a collection holds a channel for its copies and then a chip for
+/// the erase, so a page's read finds its way blocked with the chance rho = (copies x their time + erases x tBERS /
+/// chips of a channel) / (channels x time), and a read of k pages on k channels with 1 - (1 - rho)^k.
 ///
 /// The band is 12 %: about 1,000 reads are blocked in a run, in clusters of those that meet one collection (3 to 6 % of
 /// standard error); reads that queue behind a blocked one count as well, and those that wait while the channel drains.
