@@ -86,7 +86,7 @@ pub(super) struct Die {
     /// Time spent on all operations that ended.
     busy: Duration,
     /// Cache read: the operation whose data leaves through the cache register.
-    leaving: Option<(Operation, bool)>,
+    leaving: Option<Leaving>,
     /// Cache program: the operation whose data is in the cache register, and since when.
     preloaded: Option<(Operation, Reserved)>,
 }
@@ -106,6 +106,15 @@ impl Die {
             preloaded: None,
         }
     }
+}
+
+/// A read whose data is in the cache register.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    operation: Operation,
+    behind_gc: bool,
+    /// The data has its place on the channel.
+    transferring: bool,
 }
 
 impl Flash {
@@ -201,7 +210,7 @@ impl Flash {
     pub fn fire(&mut self) -> (Instant, Fired) {
         let (now, slot) = self.timers.first().expect("fire is called when something is due");
         if slot >= self.dies.len() {
-            return (now, self.register_emptied(now, slot - self.dies.len()));
+            return (now, self.register_turn(now, slot - self.dies.len()));
         }
         let fired = match self.dies[slot].phase {
             Phase::Sensing => self.sensed(now, slot),
@@ -246,25 +255,45 @@ impl Flash {
     #[inline]
     fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
+        if self.cache_read {
+            // The command of the next read goes ahead of this data, or the array would idle while it crosses: the
+            // caller starts that read now, and the data asks for the channel after it, at the same instant.
+            let (operation, behind_gc) = (die.operation, die.behind_gc);
+            die.leaving = Some(Leaving { operation, behind_gc, transferring: false });
+            self.timers.set(self.dies.len() + slot, now);
+            self.free_array(now, slot);
+            return Fired { free: Some(slot as u32), ..Fired::default() };
+        }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
         let time = self.timing.transfer(sectors);
         let reserved = self.channels[die.channel as usize].reserve(now, time, die.operation.gc);
         die.behind_gc |= reserved.behind_gc;
-        if !self.cache_read {
-            die.phase = Phase::TransferringOut;
-            self.timers.set(slot, reserved.end);
-            return Fired::default();
+        die.phase = Phase::TransferringOut;
+        self.timers.set(slot, reserved.end);
+        Fired::default()
+    }
+
+    /// Cache read: the register's data asks for the channel, or has crossed.
+    fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
+        let register = self.dies.len() + slot;
+        let die = &mut self.dies[slot];
+        let leaving = die.leaving.as_mut().expect("a register timer has an operation");
+        if leaving.transferring {
+            return self.register_emptied(now, slot);
         }
-        die.leaving = Some((die.operation, die.behind_gc));
-        self.timers.set(self.dies.len() + slot, reserved.end);
-        self.free_array(now, slot);
-        Fired { free: Some(slot as u32), ..Fired::default() }
+        let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
+        let time = self.timing.transfer(sectors);
+        let reserved = self.channels[die.channel as usize].reserve(now, time, leaving.operation.gc);
+        (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
+        self.timers.set(register, reserved.end);
+        Fired::default()
     }
 
     /// Cache read: the register's data has crossed; the next page's data may follow.
     fn register_emptied(&mut self, now: Instant, slot: usize) -> Fired {
         self.timers.clear(self.dies.len() + slot);
-        let (operation, behind_gc) = self.dies[slot].leaving.take().expect("a register timer has an operation");
+        let left = self.dies[slot].leaving.take();
+        let Leaving { operation, behind_gc, .. } = left.expect("a register timer has an operation");
         self.counters.reads += 1;
         let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
         if self.dies[slot].phase == Phase::WaitingForRegister {

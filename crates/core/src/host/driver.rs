@@ -256,7 +256,7 @@ impl Driver {
     }
 }
 
-fn command(id: u32, request: &Request) -> Command {
+pub(super) fn command(id: u32, request: &Request) -> Command {
     Command {
         id,
         op: request.op,

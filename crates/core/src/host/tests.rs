@@ -1,5 +1,10 @@
 //! Whole drives under random load, checked by the oracle, Little's law and determinism.
 
+mod cuts;
+mod knobs;
+mod laws;
+mod oracle;
+
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;

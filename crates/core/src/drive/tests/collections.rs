@@ -1,0 +1,208 @@
+//! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at chosen instants.
+
+use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run, write_through};
+use crate::ftl::{GcMode, GcSpec, GcWhen};
+use crate::sim::Rng;
+use crate::units::{Duration, Instant};
+
+const NS: Duration = Duration::from_ns(1);
+const PAGES: u32 = 256;
+const BLOCKS: u32 = 6;
+/// A page of the collecting chip that is not on the victim.
+const SAME_CHIP: u64 = 255 * LANES;
+
+/// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at `free`, whatever the
+/// rounding.
+fn mark(free: u32) -> f64 {
+    (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES)
+}
+
+/// The free pages of chip 0 before the first write: four blocks.
+const FREE: u32 = 4 * PAGES;
+
+fn gc(mode: GcMode) -> GcSpec {
+    GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() }
+}
+
+/// A drive at the instant when its first write made chip 0 collect a victim of `valid` pages.
+///
+/// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next
+/// page programmed leaves one page less than the soft mark asks for; one victim brings it back.
+fn collecting(valid: u32, gc: GcSpec) -> (Bench, Instant) {
+    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
+        let lanes = LANES as u32;
+        let again = (valid..PAGES).chain(PAGES..PAGES + valid);
+        (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
+        (1..lanes).for_each(|lpn| write_before_the_run(map, lpn));
+        assert_eq!(map.free_units(0), FREE);
+    });
+    let begins = start() + bench.times().page_program();
+    let write = bench.write(start(), 600 * LANES);
+    bench.advance_to(begins + NS);
+    assert_eq!(bench.done.last().map(|done| (done.id, done.at)), Some((write, begins)));
+    (bench, begins)
+}
+
+/// The copy of one page across the channel, or inside the plane.
+fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
+    let array = times.command * 2 + times.read + times.program;
+    if copyback { array } else { array + times.transfer * 2 }
+}
+
+#[test]
+fn a_page_copy_takes_1_045_150_ns_over_the_channel_and_840_350_inside_the_plane() {
+    let times = Times::of(&ttflash(1));
+    assert_eq!(copy_of_a_page(times, false), Duration::from_ns(1_045_150));
+    assert_eq!(copy_of_a_page(times, true), Duration::from_ns(840_350));
+    assert_eq!(times.erase_command + times.erase, Duration::from_ns(125 + 2_000_000));
+}
+
+#[test]
+fn base_holds_the_channel_for_the_copy_and_then_only_the_chip_for_the_erase() {
+    for copyback in [false, true] {
+        for valid in [1, 7, 86] {
+            let (bench, begins) = collecting(valid, GcSpec { copyback, ..gc(GcMode::Base) });
+            let (times, read) = (bench.times(), bench.times().page_read());
+            let released = begins + copy_of_a_page(times, copyback) * u64::from(valid);
+            let erased = released + times.erase_command + times.erase;
+            for at in [begins + NS, begins + Duration::from_us(321), released - NS] {
+                // The erase command is the first thing on the released channel.
+                let channel = released + times.erase_command + read;
+                assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), channel, "{valid} pages, at {at:?}");
+                assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + read, "{valid} pages, at {at:?}");
+                assert_eq!(bench.latency_of_read(at, OTHER_CHANNEL), read, "{valid} pages, at {at:?}");
+            }
+            for at in [released + times.erase_command, erased - NS] {
+                assert_eq!(bench.latency_of_read(at, OTHER_CHIP), read, "the erase leaves the channel alone");
+                assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + read);
+            }
+            assert_eq!(bench.latency_of_read(erased, SAME_CHIP), read);
+            let mut bench = bench;
+            bench.run();
+            let counters = bench.drive.counters();
+            assert_eq!((counters.collections, counters.copied_units, counters.erases), (1, u64::from(valid), 1));
+        }
+    }
+}
+
+#[test]
+fn a_victim_without_valid_pages_costs_an_erase_and_no_hold() {
+    let (bench, begins) = collecting(0, gc(GcMode::Base));
+    let (times, at) = (bench.times(), begins + NS);
+    assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), begins + times.erase_command + times.page_read());
+    let erased = begins + times.erase_command + times.erase;
+    assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + times.page_read());
+}
+
+#[test]
+fn controller_holds_every_channel_for_the_copy() {
+    let valid = 7;
+    let (bench, begins) = collecting(valid, gc(GcMode::Controller));
+    let (times, read) = (bench.times(), bench.times().page_read());
+    let released = begins + copy_of_a_page(times, false) * u64::from(valid);
+    for at in [begins + NS, released - NS] {
+        assert_eq!(at + bench.latency_of_read(at, OTHER_CHANNEL), released + read);
+        assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), released + times.erase_command + read);
+    }
+    assert_eq!(bench.latency_of_read(released, OTHER_CHANNEL), read, "the erase keeps only its chip");
+    let erased = released + times.erase_command + times.erase;
+    assert_eq!(released + bench.latency_of_read(released, SAME_CHIP), erased + read);
+}
+
+#[test]
+fn nogc_keeps_no_read_waiting() {
+    let (bench, begins) = collecting(86, gc(GcMode::Nogc));
+    assert_eq!((bench.drive.counters().free_copies, bench.drive.counters().free_erases), (86, 1));
+    for at in [begins + NS, begins + Duration::from_us(321), begins + Duration::from_ms(20)] {
+        for lpn in [SAME_CHIP, OTHER_CHIP, OTHER_CHANNEL] {
+            assert_eq!(bench.latency_of_read(at, lpn), bench.times().page_read());
+        }
+    }
+}
+
+/// Between page operations the host goes first: a read waits at most for the one under way.
+#[test]
+fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
+    let valid = 12;
+    let (bench, begins) = collecting(valid, gc(GcMode::Preemptive));
+    let times = bench.times();
+    let longest = times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
+    let whole = copy_of_a_page(times, false) * u64::from(valid) + times.erase_command + times.erase;
+    let (mut rng, mut waited, mut worst) = (Rng::stream(1, "instants"), 0, Duration::ZERO);
+    for _ in 0..300 {
+        let at = begins + NS + Duration::from_ns(rng.below(whole.as_ns()));
+        let wait = bench.latency_of_read(at, SAME_CHIP) - times.page_read();
+        assert!(wait <= longest, "{wait} at {at:?}, {longest} at most");
+        (waited, worst) = (waited + u32::from(!wait.is_zero()), worst.max(wait));
+        // Another chip meets the collection only on the channel: its command and its data behind one transfer each.
+        let beside = bench.latency_of_read(at, OTHER_CHIP) - times.page_read();
+        assert!(beside <= (times.command + times.transfer) * 2, "{beside} at {at:?}");
+        assert_eq!(bench.latency_of_read(at, OTHER_CHANNEL), times.page_read());
+    }
+    assert!(waited > 250, "the chip is busy all the time: {waited} of 300 waited");
+    assert!(worst > times.program, "some wait for nearly a whole operation: {worst}");
+}
+
+#[test]
+fn at_the_hard_mark_a_preemptive_collection_goes_first() {
+    let valid = 12;
+    let (bench, begins) = collecting(valid, GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) });
+    let times = bench.times();
+    let erased = begins + copy_of_a_page(times, false) * valid.into() + times.erase_command + times.erase;
+    for at in [begins + NS, begins + Duration::from_ms(3), erased - NS] {
+        assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + times.page_read(), "at {at:?}");
+    }
+    let mut bench = bench;
+    bench.run();
+    assert_eq!(bench.drive.counters().forced_collections, 1);
+}
+
+/// A read of the same channel is under way when the space runs short. In the background the collection waits for a
+/// moment without host operations and lets another read in; in the foreground it only lets the first one bring out its
+/// data.
+#[test]
+fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
+    for (when, hard) in [(GcWhen::Background, 0.0), (GcWhen::Foreground, 0.0), (GcWhen::Background, mark(FREE))] {
+        let valid = 7;
+        let mut bench =
+            Bench::new(ttflash(BLOCKS), write_through(), GcSpec { when, hard, ..gc(GcMode::Base) }, |map| {
+                let lanes = LANES as u32;
+                let again = (valid..PAGES).chain(PAGES..PAGES + valid);
+                (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
+                (1..lanes).for_each(|lpn| write_before_the_run(map, lpn));
+            });
+        let (times, read) = (bench.times(), bench.times().page_read());
+        let begins = start() + times.page_program();
+        bench.write(start(), 600 * LANES);
+        let first_at = begins - Duration::from_us(1);
+        let first = bench.read(first_at, OTHER_CHIP);
+        let second_at = begins + Duration::from_us(1);
+        let second = bench.read(second_at, 2 * OTHER_CHIP);
+        assert_eq!(bench.end_of(first), first_at + read, "{when:?}");
+        let expected = if when == GcWhen::Background && hard == 0.0 {
+            // Its data comes behind the first read's.
+            first_at + read + times.transfer
+        } else {
+            let released = first_at + read + copy_of_a_page(times, false) * valid.into();
+            released + times.erase_command + read
+        };
+        assert_eq!(bench.end_of(second), expected, "{when:?}, hard {hard}");
+    }
+}
+
+#[test]
+fn a_read_says_whether_it_waited_for_a_collection() {
+    for (mode, channel, other) in
+        [(GcMode::Base, true, false), (GcMode::Controller, true, true), (GcMode::Nogc, false, false)]
+    {
+        let (bench, begins) = collecting(7, gc(mode));
+        let blocked = |lpn| {
+            let mut copy = bench.clone();
+            let id = copy.read(begins + Duration::from_us(10), lpn);
+            let done = copy.completion(id);
+            assert_eq!(done.gc_blocked, done.gc_blocked_at_split, "{mode:?}: it came in the middle of the copy");
+            done.gc_blocked
+        };
+        assert_eq!((blocked(OTHER_CHIP), blocked(OTHER_CHANNEL)), (channel, other), "{mode:?}");
+    }
+}

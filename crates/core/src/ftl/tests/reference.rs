@@ -1,0 +1,383 @@
+//! A naive page mapping beside the real one: maps and lists, every number counted anew.
+
+use super::device;
+use crate::flash::{Block, Device};
+use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Victim, VictimUnit};
+use crate::sim::Rng;
+use crate::units::{Lpn, Ppn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the translation layer should have done, from what it was asked and where it said that rows go.
+struct Naive {
+    rows: u32,
+    row: u32,
+    lanes: u32,
+    blocks: u32,
+    /// Version and page of each logical page.
+    newest: BTreeMap<u32, (u32, u32)>,
+    /// What each physical page holds: logical page and version; a page of padding holds nothing.
+    content: BTreeMap<u32, (u32, u32)>,
+    /// Rows programmed and rows taken of each block.
+    programmed: Vec<u32>,
+    taken: Vec<u32>,
+    /// Group blocks being reclaimed, and those closed in the order of closing: (pool, index).
+    reclaiming: BTreeSet<(u32, u32)>,
+    closed: Vec<(u32, u32)>,
+    /// When a group block last lost a page or was closed, on the clock of map units programmed.
+    changed: BTreeMap<(u32, u32), u64>,
+    clock: u64,
+    lanes_per_pool: u32,
+}
+
+impl Naive {
+    fn new(map: &PageMap) -> Self {
+        let layout = map.layout();
+        Self {
+            rows: layout.rows,
+            row: layout.units_per_row,
+            lanes: layout.lanes,
+            blocks: layout.blocks,
+            newest: BTreeMap::new(),
+            content: BTreeMap::new(),
+            programmed: vec![0; layout.total_blocks() as usize],
+            taken: vec![0; layout.total_blocks() as usize],
+            reclaiming: BTreeSet::new(),
+            closed: Vec::new(),
+            changed: BTreeMap::new(),
+            clock: 0,
+            lanes_per_pool: layout.lanes / map.pools(),
+        }
+    }
+
+    fn units(&self) -> u32 {
+        self.rows * self.row
+    }
+
+    fn group_of(&self, page: u32) -> (u32, u32) {
+        let block = page / self.units();
+        (block / self.blocks / self.lanes_per_pool, block % self.blocks)
+    }
+
+    fn members(&self, (pool, index): (u32, u32)) -> Vec<u32> {
+        (0..self.lanes_per_pool).map(|lane| (pool * self.lanes_per_pool + lane) * self.blocks + index).collect()
+    }
+
+    /// A row was handed out: it must be the next one of an erased or open block of that lane.
+    fn row_taken(&mut self, lane: u32, row: Ppn) {
+        let block = row.0 / self.units();
+        assert_eq!(block / self.blocks, lane, "the row is on the lane that was asked for");
+        assert_eq!(row.0 % self.units(), self.taken[block as usize] * self.row, "rows go in order");
+        self.taken[block as usize] += 1;
+        self.clock += u64::from(self.row);
+    }
+
+    fn row_programmed(&mut self, row: Ppn) {
+        let block = row.0 / self.units();
+        self.programmed[block as usize] += 1;
+        let group = self.group_of(row.0);
+        if self.members(group).iter().all(|block| self.programmed[*block as usize] == self.rows) {
+            self.closed.push(group);
+            self.changed.insert(group, self.clock);
+        }
+    }
+
+    fn lose(&mut self, lpn: u32) {
+        if let Some((_, page)) = self.newest.remove(&lpn) {
+            let group = self.group_of(page);
+            self.changed.insert(group, self.clock);
+        }
+    }
+
+    fn commit(&mut self, lpn: u32, version: u32, page: Ppn) {
+        assert!(!self.content.contains_key(&page.0), "{page:?} is programmed once");
+        self.content.insert(page.0, (lpn, version));
+        self.lose(lpn);
+        self.newest.insert(lpn, (version, page.0));
+    }
+
+    fn valid(&self, group: (u32, u32)) -> u32 {
+        let blocks = self.members(group);
+        self.newest.values().filter(|(_, page)| blocks.contains(&(page / self.units()))).count() as u32
+    }
+
+    fn candidates(&self, pool: u32) -> Vec<(u32, u32)> {
+        self.closed.iter().copied().filter(|group| group.0 == pool && !self.reclaiming.contains(group)).collect()
+    }
+
+    fn gains(&self, group: (u32, u32)) -> bool {
+        self.valid(group).div_ceil(self.row) < self.rows * self.lanes_per_pool
+    }
+
+    /// The victim by brute force; `None` where the policy is free to choose (random ones).
+    fn expected_victim(&self, pool: u32, gc: &GcSpec) -> Option<(u32, u32)> {
+        let in_order = self.candidates(pool);
+        let mut by_number = in_order.clone();
+        by_number.sort_unstable();
+        let emptiest = |of: &[(u32, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
+        let greedy = emptiest(&by_number);
+        let choice = match gc.victim {
+            Victim::Greedy => greedy,
+            Victim::Fifo => in_order.first().copied(),
+            Victim::WindowedGreedy => emptiest(&in_order[..in_order.len().min(gc.window as usize)]),
+            Victim::CostBenefit => self.most_worth(&by_number),
+            Victim::DChoices | Victim::Random => return None,
+        };
+        if choice.is_some_and(|group| self.gains(group)) { choice } else { greedy }
+    }
+
+    /// The largest age x (1 - u) / 2u, an empty one before all others; the lowest number breaks ties.
+    fn most_worth(&self, by_number: &[(u32, u32)]) -> Option<(u32, u32)> {
+        let worth = |group: (u32, u32)| {
+            let (valid, all) = (f64::from(self.valid(group)), f64::from(self.units() * self.lanes_per_pool));
+            (self.clock - self.changed[&group]) as f64 * (all - valid) / (2.0 * valid)
+        };
+        if let Some(empty) = by_number.iter().find(|group| self.valid(**group) == 0) {
+            return Some(*empty);
+        }
+        by_number.iter().copied().reduce(|best, group| if worth(group) > worth(best) { group } else { best })
+    }
+
+    fn erased(&mut self, block: Block) {
+        let (first, units) = (block.0 * self.units(), self.units());
+        assert!(!self.newest.values().any(|(_, page)| page / units == block.0), "{block:?} holds newest data");
+        (first..first + units).for_each(|page| {
+            self.content.remove(&page);
+        });
+        (self.programmed[block.0 as usize], self.taken[block.0 as usize]) = (0, 0);
+        let group = self.group_of(first);
+        self.closed.retain(|closed| *closed != group);
+    }
+
+    /// The real map says the same about every page and every block.
+    fn agree(&self, map: &PageMap) {
+        map.check_laws();
+        for lpn in 0..map.logical() {
+            let expected = match self.newest.get(&lpn) {
+                Some((version, page)) => {
+                    assert_eq!(self.content[page], (lpn, *version), "the page holds that version");
+                    Translation::Ready(Ppn(*page))
+                }
+                None => Translation::Unwritten,
+            };
+            assert_eq!(map.translate(Lpn(lpn)), expected, "page {lpn}");
+        }
+        for block in 0..self.lanes * self.blocks {
+            assert_eq!(map.rows_programmed(Block(block)), self.taken[block as usize], "rows of block {block}");
+        }
+        let (taken, pages) = (self.taken.iter().sum::<u32>() * self.row, self.lanes * self.blocks * self.units());
+        let free: u32 = (0..map.pools()).map(|pool| map.free_units(pool)).sum();
+        assert_eq!(taken + free, pages, "programmed + free = total");
+    }
+}
+
+/// The real map and the naive one, side by side, and rows that wait to be programmed.
+struct Pair {
+    map: PageMap,
+    naive: Naive,
+    gc: GcSpec,
+    rng: Rng,
+    /// Pages gathering for each lane: logical page and version.
+    rows: Vec<Vec<(u32, u32)>>,
+    version: u32,
+    victims: u32,
+    overtaken: u32,
+}
+
+impl Pair {
+    fn new(device: &Device, gc: GcSpec, logical: u32, seed: u64) -> Self {
+        // Lanes reclaimed together must fill evenly, which only dynamic allocation makes sure of (config::validate).
+        let allocation = if gc.unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
+        let map = PageMap::new(device, &FtlSpec { allocation, ..FtlSpec::default() }, &gc, logical, seed);
+        let (naive, lanes) = (Naive::new(&map), map.layout().lanes as usize);
+        let rng = Rng::stream(seed, "pair");
+        Self { map, naive, gc, rng, rows: vec![Vec::new(); lanes], version: 0, victims: 0, overtaken: 0 }
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        self.rng.below(u64::from(n)) as u32
+    }
+
+    /// A host write of any page, half of them of a hot quarter; a row is programmed when it is full.
+    fn write(&mut self) {
+        let pages = self.map.logical();
+        let hot = self.below(2) == 0;
+        let lpn = self.below(if hot { pages / 4 } else { pages });
+        let lane = loop {
+            match self.map.place(Lpn(lpn), 1, |_| 0) {
+                Some(lane) => break lane,
+                None => self.collect(0),
+            }
+        };
+        self.version += 1;
+        self.rows[lane as usize].push((lpn, self.version));
+        if self.rows[lane as usize].len() == self.naive.row as usize {
+            self.program(lane);
+        }
+    }
+
+    fn program(&mut self, lane: u32) {
+        let row = loop {
+            match self.map.open_row(lane, Stream::Host) {
+                Some(row) => break row,
+                None => self.collect(self.map.pool_of(lane)),
+            }
+        };
+        self.naive.row_taken(lane, row);
+        for (slot, (lpn, version)) in std::mem::take(&mut self.rows[lane as usize]).into_iter().enumerate() {
+            let page = Ppn(row.0 + slot as u32);
+            self.map.commit(Lpn(lpn), page);
+            self.naive.commit(lpn, version, page);
+        }
+        self.map.row_programmed(row);
+        self.naive.row_programmed(row);
+    }
+
+    fn trim(&mut self) {
+        let lpn = self.below(self.map.logical());
+        self.map.trim(Lpn(lpn));
+        self.naive.lose(lpn);
+    }
+
+    /// Deallocates a page of a victim: perhaps one that is being copied.
+    fn trim_in(&mut self, victim: Block) {
+        let units = self.naive.units();
+        let inside = self.naive.newest.iter().filter(|(_, (_, page))| page / units == victim.0);
+        let inside: Vec<u32> = inside.map(|(lpn, _)| *lpn).collect();
+        if !inside.is_empty() {
+            let lpn = inside[self.below(inside.len() as u32) as usize];
+            self.map.trim(Lpn(lpn));
+            self.naive.lose(lpn);
+        }
+    }
+
+    /// A collection; between its steps the host deallocates pages, which overtakes copies.
+    fn collect(&mut self, pool: u32) {
+        let expected = self.naive.expected_victim(pool, &self.gc);
+        let gains = self.naive.candidates(pool).into_iter().any(|group| self.naive.gains(group));
+        assert_eq!(self.map.start_collection(pool, false), gains, "it starts when something is gained");
+        assert!(gains, "the drive is not full");
+        let lanes: Vec<u32> = self.map.lanes_of(pool).collect();
+        let victim = self.naive.group_of(self.map.layout().first_page(self.map.victim_block(lanes[0])).0);
+        assert!(self.naive.candidates(pool).contains(&victim), "{victim:?} is closed");
+        assert!(self.naive.gains(victim));
+        assert_eq!(victim, expected.unwrap_or(victim), "{:?}", self.gc.victim);
+        assert_eq!(self.map.valid_left(pool), self.naive.valid(victim));
+        self.victims += 1;
+        self.naive.reclaiming.insert(victim);
+        for lane in &lanes {
+            while self.step(*lane) {
+                if self.below(8) == 0 {
+                    self.trim();
+                }
+            }
+            self.map.lane_copied(*lane);
+        }
+        for lane in &lanes {
+            let block = self.map.victim_block(*lane);
+            assert_eq!(self.map.erased(*lane), lane == lanes.last().unwrap());
+            self.naive.erased(block);
+        }
+        self.naive.reclaiming.remove(&victim);
+    }
+
+    /// One step of a lane's chain; false when everything is copied.
+    fn step(&mut self, lane: u32) -> bool {
+        match self.map.step(lane) {
+            Step::Read { page, units } => {
+                assert!(units > 0 && self.naive.content.contains_key(&page.0), "only programmed pages are read");
+                let content = &self.naive.content;
+                self.map.read_done(lane, |page| content[&page.0].1);
+            }
+            Step::Program { lane: to, units } => {
+                let row = self.map.open_row(to, Stream::Copy).expect("the reserve holds a victim's copies");
+                self.naive.row_taken(to, row);
+                if self.below(4) == 0 {
+                    self.trim_in(self.map.victim_block(lane));
+                }
+                let mut stored = Vec::new();
+                let moved = self.map.copied(lane, row, |page, version| stored.push((page, version)));
+                assert_eq!(stored.len() as u32, units, "every page of the row is stored");
+                self.overtaken += units - moved;
+                for (page, version) in stored {
+                    if self.map.mapping().is_valid(page) {
+                        let lpn = self.map.mapping().logical_of(page).0;
+                        assert_eq!(self.naive.newest[&lpn].0, version, "a copy carries the version of its page");
+                        self.naive.commit(lpn, version, page);
+                    }
+                }
+                self.naive.row_programmed(row);
+            }
+            Step::Copied => return false,
+        }
+        true
+    }
+
+    fn run(&mut self, operations: u32) {
+        for number in 0..operations {
+            match self.below(20) {
+                0 => self.trim(),
+                _ => self.write(),
+            }
+            for pool in 0..self.map.pools() {
+                while self.map.wants_collection(pool)
+                    && self.naive.candidates(pool).iter().any(|g| self.naive.gains(*g))
+                {
+                    self.collect(pool);
+                }
+            }
+            if number % 97 == 0 {
+                self.naive.agree(&self.map);
+            }
+        }
+        self.naive.agree(&self.map);
+        assert!(self.victims > 50, "{} victims", self.victims);
+    }
+}
+
+/// One lane; two lanes; rows of four pages; two planes reclaimed together.
+fn devices() -> Vec<(Device, VictimUnit)> {
+    let one = device(16, 12);
+    let mut two = one.clone();
+    two.geometry.channels = 2;
+    let mut rows = device(16, 24);
+    (rows.geometry.planes, rows.feature.program_planes, rows.feature.program_pages) = (2, 2, 2);
+    let mut group = two.clone();
+    (group.geometry.channels, group.geometry.planes) = (1, 2);
+    vec![(one, VictimUnit::Block), (two, VictimUnit::Block), (rows, VictimUnit::Block), (group, VictimUnit::PlaneGroup)]
+}
+
+fn play(victim: Victim) {
+    for (number, (device, unit)) in devices().into_iter().enumerate() {
+        let gc = GcSpec { victim, unit, soft: 0.15, hard: 0.0, window: 4, choices: 3, ..GcSpec::default() };
+        let raw = crate::flash::Layout::new(&device).total_units();
+        let mut pair = Pair::new(&device, gc, raw * 65 / 100, number as u64);
+        pair.run(2_500);
+        assert!(pair.overtaken > 0, "some copies were overtaken");
+    }
+}
+
+#[test]
+fn greedy_takes_what_brute_force_finds_emptiest_and_keeps_every_page() {
+    play(Victim::Greedy);
+}
+
+#[test]
+fn cost_benefit_takes_what_brute_force_finds_most_worth_and_keeps_every_page() {
+    play(Victim::CostBenefit);
+}
+
+#[test]
+fn fifo_takes_the_block_closed_first_and_keeps_every_page() {
+    play(Victim::Fifo);
+}
+
+#[test]
+fn windowed_greedy_takes_the_emptiest_of_the_oldest_and_keeps_every_page() {
+    play(Victim::WindowedGreedy);
+}
+
+#[test]
+fn d_choices_and_random_take_closed_blocks_and_keep_every_page() {
+    play(Victim::DChoices);
+    play(Victim::Random);
+}

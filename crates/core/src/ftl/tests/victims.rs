@@ -1,0 +1,86 @@
+//! What a collection may and may not do, whichever policy chose its victim.
+
+use super::{device, fill_and_overwrite, map};
+use crate::ftl::{FtlSpec, GcSpec, Step, Stream, Translation};
+use crate::sim::Rng;
+use crate::units::Lpn;
+
+#[test]
+fn nothing_is_collected_where_nothing_would_be_gained() {
+    let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
+    assert!(!map.start_collection(0, false), "an empty drive has no closed block");
+    for lpn in 0..8 {
+        let row = map.open_row(0, Stream::Host).unwrap();
+        map.commit(Lpn(lpn), row);
+        map.row_programmed(row);
+    }
+    assert!(!map.start_collection(0, false), "closed blocks full of valid pages bring nothing");
+    map.trim(Lpn(0));
+    assert!(map.start_collection(0, false), "one stale page does");
+}
+
+#[test]
+fn a_reclaim_that_takes_no_time_passes_over_blocks_being_read() {
+    let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
+    fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "fill"));
+    let Translation::Ready(read) = map.translate(Lpn(1)) else { panic!("page 1 is written") };
+    (0..4).for_each(|lpn| map.trim(Lpn(lpn)));
+    map.trim(Lpn(4));
+    let empty = map.layout().block_of(read);
+    map.read_started(read);
+    assert!(map.start_collection(0, true));
+    assert_ne!(map.victim_block(0), empty, "the emptiest block is being read: the next one goes");
+    map.check_laws();
+}
+
+#[test]
+fn an_erase_waits_for_the_last_read_of_its_block() {
+    let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
+    fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "fill"));
+    let Translation::Ready(page) = map.translate(Lpn(0)) else { panic!("page 0 is written") };
+    map.read_started(page);
+    map.read_started(page);
+    (0..4).for_each(|lpn| map.trim(Lpn(lpn)));
+    assert!(map.start_collection(0, false));
+    assert_eq!(map.step(0), Step::Copied);
+    assert!(map.lane_copied(0));
+    let victim = map.victim_block(0);
+    assert!(map.is_being_read(victim));
+    assert!(!map.read_ended(page), "another read is under way");
+    assert!(map.read_ended(page), "the last one lets the erase go");
+    assert!(map.erased(0));
+}
+
+/// A host write between the read and the program of a copy wins, whichever of them the flash finishes first.
+#[test]
+fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
+    let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
+    fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "fill"));
+    map.trim(Lpn(0));
+    assert!(map.start_collection(0, false));
+    let Step::Read { page, units: 1 } = map.step(0) else { panic!("page 1 is still valid") };
+    assert_eq!(map.translate(Lpn(1)), Translation::Ready(page));
+    map.read_done(0, |_| 1);
+    assert_eq!(map.step(0), Step::Program { lane: 0, units: 1 });
+    let (copy, host) = (map.open_row(0, Stream::Copy).unwrap(), map.open_row(0, Stream::Host).unwrap());
+    map.commit(Lpn(1), host);
+    map.row_programmed(host);
+    assert_eq!(map.copied(0, copy, |_, _| {}), 0, "nothing moved");
+    assert_eq!(map.translate(Lpn(1)), Translation::Ready(host));
+    map.check_laws();
+}
+
+#[test]
+fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() {
+    let gc = GcSpec { soft: 0.5, hard: 0.25, ..GcSpec::default() };
+    let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
+    let raw = 16 * 8;
+    for programmed in 1..=raw * 3 / 4 {
+        let row = map.open_row(0, Stream::Host).unwrap();
+        map.row_programmed(row);
+        let free = raw - programmed;
+        assert_eq!(map.free_units(0), free);
+        assert_eq!(map.wants_collection(0), free < raw / 2, "{free} free of {raw}");
+        assert_eq!(map.is_urgent(0), free <= raw / 4, "{free} free of {raw}");
+    }
+}
