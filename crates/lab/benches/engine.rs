@@ -1,7 +1,7 @@
 //! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same way everywhere.
 //!
-//! `cargo bench` prints one row a case: a 64-die drive, closed loop, uniform random 4 KiB, steady state. `cargo bench -- 4` runs
-//! only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- quick` a tenth of the requests.
+//! `cargo bench` prints one row a case: a 64-die drive, closed loop, uniform random 4 KiB, steady state. `cargo bench
+//! -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- quick` a tenth of the requests.
 
 use manx_core::drive::precondition::precondition;
 use manx_core::drive::{Drive, DriveSpec, PreconditionSpec};
@@ -73,14 +73,17 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare space for a WAF near 3.3.
+/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare space for a WAF near
+/// 3.3.
 fn device(gib: u32) -> Device {
     // A small drive has smaller blocks, so that each die still has enough of them.
     let (pages, op) = if gib == 4 { (256, 0.235) } else { (1024, 0.185) };
     let blocks = gib * (1 << 18) / 64 / pages;
     let text = format!(
-        "name = \"bench\"\nop = {op}\n[geometry]\nchannels = 8\nways = 8\ndies = 1\nplanes = 1\nblocks = {blocks}\npages = {pages}\n\
-         page = \"4KiB\"\nmap_unit = \"4KiB\"\n[timing]\nread = [\"50us\"]\nprogram = [\"500us\"]\nerase_step = \"3.5ms\"\n\
+        "name = \"bench\"\nop = {op}\n[geometry]\nchannels = 8\nways = 8\ndies = 1\nplanes = 1\n\
+         blocks = {blocks}\npages = {pages}\n\
+         page = \"4KiB\"\nmap_unit = \"4KiB\"\n[timing]\nread = [\"50us\"]\nprogram = [\"500us\"]\n\
+         erase_step = \"3.5ms\"\n\
          erase_steps = 1\n[channel]\nrate = \"1200MB/s\"\ncommand = \"200ns\"\nerase_command = \"200ns\"\n"
     );
     toml::from_str(&text).expect("the bench's device is a device")

@@ -322,7 +322,8 @@ impl Flash {
         die.phase = Phase::Idle;
     }
 
-    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next event.
+    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next
+    /// event.
     #[inline]
     pub fn rest(&mut self, die: u32) {
         if self.is_idle(die) {

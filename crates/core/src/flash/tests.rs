@@ -107,6 +107,7 @@ impl Bench {
     fn fire(&mut self) -> (Instant, Fired) {
         let (now, fired) = self.flash.fire();
         self.done.extend(fired.done.map(|token| (now, token)));
+        fired.free.into_iter().for_each(|die| self.flash.rest(die));
         (now, fired)
     }
 

@@ -34,8 +34,10 @@ impl PageMap {
     /// The state as bytes (little endian).
     pub fn snapshot(&self) -> Vec<u8> {
         assert!((0..self.pools()).all(|pool| !self.is_collecting(pool)), "a snapshot is taken at rest");
-        let mut out =
-            Vec::with_capacity(8 + 4 * self.mapping.table().len() + 4 * self.blocks.all_erases().len() + 4096);
+        // Table, wear, ages, lists of blocks: reserved at once, or a growing copy would double the memory of a large
+        // drive.
+        let blocks = 20 * self.blocks.all_erases().len() + 128 * self.pools.len() + 64 * self.frontiers.len();
+        let mut out = Vec::with_capacity(4 * self.mapping.table().len() + blocks + 4096);
         put_list(&mut out, self.mapping.table());
         put_list(&mut out, self.blocks.all_erases());
         out.extend_from_slice(&self.clock.to_le_bytes());
@@ -80,6 +82,8 @@ impl PageMap {
         if table.len() != self.mapping.logical() as usize {
             return Err(SnapshotError::Content("the number of logical pages"));
         }
+        // The empty maps go first: a drive has room for one set.
+        self.mapping = Mapping::new(0, 0);
         self.mapping =
             Mapping::from_table(table, self.layout.total_units()).ok_or(SnapshotError::Content("the mapping"))?;
         let erases = from.list()?;
