@@ -1,9 +1,10 @@
 //! A global allocator that puts large tables on huge pages: the maps of a drive are hundreds of MiB, looked up at
 //! random, and with 4 KiB pages half of the time goes into the processor's own address translation.
 //!
-//! ```ignore
+//! ```
 //! #[global_allocator]
 //! static ALLOCATOR: manx_lab::huge_pages::HugePages = manx_lab::huge_pages::HugePages;
+//! assert_eq!(vec![0u8; 8 << 20].len(), 8 << 20);
 //! ```
 //!
 //! On Linux, allocations of 4 MiB and more come straight from the kernel (mmap), aligned to 2 MiB, with a request for

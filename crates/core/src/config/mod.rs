@@ -1,7 +1,7 @@
 //! Scenarios, device tables and policies: read, merged, validated into types that cannot be wrong.
 //!
-//! The order of a load is the order of the files: [`library`] holds what is compiled in, [`load`] lays device table,
-//! scenario, policy and overrides over each other, [`keys`] knows every key, [`validate`] says what a value may be.
+//! The order of a load is the order of the files: `library` holds what is compiled in, [`load`] lays device table,
+//! scenario, policy and overrides over each other, `keys` knows every key, [`validate`] says what a value may be.
 //! Each complaint is one [`ConfigError`] that names the place, the key, the value and what is allowed.
 //!
 //! Architecture invariant: nothing here opens a file. Text comes in; who reads it (the lab) says what it is called.

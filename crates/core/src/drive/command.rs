@@ -61,7 +61,7 @@ impl Command {
 /// The content of one logical page, as far as correctness needs it: which version of the page it is.
 ///
 /// A partial write also says which version it expects beneath it, so that a read-modify-write that merged into a
-/// stale page is caught ([`Stamp::merge`]).
+/// stale page is caught: the merged page is [`Stamp::TORN`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The version; 0 is a page never written.

@@ -137,4 +137,4 @@ impl Flash {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,8 +6,8 @@ use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
 
 const NS: Duration = Duration::from_ns(1);
 
-/// 2 channels x 2 chips of 4 KiB pages with the times of `ttflash-256g`.
-fn device() -> Device {
+/// 2 channels x 2 chips of 4 KiB pages with the times of `ttflash-256g`; the rooms above start from it too.
+pub(crate) fn device() -> Device {
     Device {
         name: "bench".into(),
         summary: String::new(),

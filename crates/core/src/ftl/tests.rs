@@ -8,36 +8,16 @@ mod write_amplification;
 
 use super::timeless::Writer;
 use super::{FtlSpec, GcSpec, PageMap};
-use crate::flash::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
+use crate::flash::Device;
 use crate::sim::Rng;
-use crate::units::{Bandwidth, Bytes, Duration, Lpn};
+use crate::units::Lpn;
 
 /// A device of one channel and one die whose times do not matter.
 fn device(blocks: u32, pages: u32) -> Device {
-    Device {
-        name: "bench".into(),
-        summary: String::new(),
-        geometry: Geometry {
-            channels: 1,
-            ways: 1,
-            dies: 1,
-            planes: 1,
-            blocks,
-            pages,
-            page: Bytes::kib(4),
-            map_unit: Bytes::kib(4),
-        },
-        feature: Features::default(),
-        timing: ArrayTiming {
-            read: vec![Duration::from_us(40)],
-            program: vec![Duration::from_us(800)],
-            erase_step: Duration::from_us(400),
-            erase_steps: 5,
-        },
-        channel: ChannelTiming { rate: Bandwidth::default(), command: Duration::ZERO, erase_command: Duration::ZERO },
-        op: 0.1,
-        source: Default::default(),
-    }
+    let mut device = crate::flash::tests::device();
+    (device.geometry.channels, device.geometry.ways) = (1, 1);
+    (device.geometry.blocks, device.geometry.pages) = (blocks, pages);
+    device
 }
 
 fn map(device: &Device, ftl: &FtlSpec, gc: &GcSpec, logical: u32) -> PageMap {

@@ -9,7 +9,7 @@ use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{Drive, DriveSpec, PreconditionSpec, PreconditionState, Scheduler};
-use crate::flash::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
+use crate::flash::{Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
@@ -27,34 +27,8 @@ pub(crate) struct Setup {
 
 /// 2 channels x 2 dies x 24 blocks x 16 pages of 4 KiB: 6 MiB, a quarter of it spare.
 pub(crate) fn small() -> Setup {
-    let device = Device {
-        name: "small".into(),
-        summary: String::new(),
-        geometry: Geometry {
-            channels: 2,
-            ways: 2,
-            dies: 1,
-            planes: 1,
-            blocks: 24,
-            pages: 16,
-            page: Bytes::kib(4),
-            map_unit: Bytes::kib(4),
-        },
-        feature: Features::default(),
-        timing: ArrayTiming {
-            read: vec![Duration::from_us(40)],
-            program: vec![Duration::from_us(800)],
-            erase_step: Duration::from_us(400),
-            erase_steps: 5,
-        },
-        channel: ChannelTiming {
-            rate: Bandwidth::bytes_per_second(40_000_000),
-            command: Duration::from_ns(175),
-            erase_command: Duration::from_ns(125),
-        },
-        op: 0.35,
-        source: Default::default(),
-    };
+    let mut device = crate::flash::tests::device();
+    (device.geometry.blocks, device.geometry.pages, device.op) = (24, 16, 0.35);
     let job = JobSpec { requests: 6_000, read_percent: 50.0, ..JobSpec::default() };
     Setup {
         device,

@@ -283,21 +283,4 @@ mod tests {
             prop_assert!((histogram.stddev().unwrap().as_ns() as f64 - deviation).abs() <= 1.0);
         }
     }
-
-    /// Measured, not asserted: `cargo test --release -p manx-core ns_per_record -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "a measurement"]
-    #[expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures the machine, not the model")]
-    fn ns_per_record() {
-        let mut rng = crate::sim::Rng::stream(1, "latency");
-        let values: Vec<u64> = (0..1 << 16).map(|_| (60_000 + rng.below(30_000)) << (rng.below(1_000) / 990)).collect();
-        let mut histogram = Histogram::new();
-        let mut ns_min = f64::MAX;
-        for _ in 0..50 {
-            let start = std::time::Instant::now();
-            values.iter().for_each(|ns| histogram.record(*ns));
-            ns_min = ns_min.min(start.elapsed().as_nanos() as f64 / values.len() as f64);
-        }
-        println!("{ns_min:.2} ns/record, {:?}", histogram.value_at_rank(histogram.count() / 2));
-    }
 }

@@ -1,6 +1,6 @@
 //! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
 //!
-//! Everything here is integer arithmetic. Reading order: [`time`], [`size`], [`address`].
+//! Everything here is integer arithmetic. Reading order: `time`, `size`, `address`.
 
 mod address;
 mod quantity;
