@@ -102,7 +102,7 @@ fn steady(device: &Device, gib: u32) -> PageMap {
     let mut map = PageMap::new(device, &FtlSpec::default(), &gc, pages, 1);
     let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
-    let done = precondition(&mut map, &state, 1, None, &mut |_| true);
+    let done = precondition(&mut map, &state, 1, None, &mut |_| true).expect("the bench's drive has room");
     let rate = done.work.programmed() as f64 / clock.cpu_s() / 1e6;
     println!("{gib:>3} GiB precondition: {rate:.1} M programmed pages/CPU-s, WAF {:.2}", done.waf);
     map.begin_run(&FtlSpec::default(), &gc, device, 1);

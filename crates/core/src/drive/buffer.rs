@@ -42,6 +42,9 @@ pub(super) struct Slot {
     /// Neighbours: in eviction order while dirty, the next of its row while staged or flying, the next free one.
     next: u32,
     previous: u32,
+    /// Neighbours in the order of birth.
+    younger: u32,
+    elder: u32,
 }
 
 /// The buffer.
@@ -51,6 +54,9 @@ pub(super) struct WriteBuffer {
     free: u32,
     oldest: u32,
     newest: u32,
+    /// Ends of the slots in use in the order of birth.
+    eldest: u32,
+    youngest: u32,
     /// Slots waiting for eviction.
     pub dirty: u32,
     /// Of these, those that a request waits for.
@@ -75,6 +81,8 @@ impl WriteBuffer {
             free: NIL,
             oldest: NIL,
             newest: NIL,
+            eldest: NIL,
+            youngest: NIL,
             dirty: 0,
             urgent: 0,
             occupied: 0,
@@ -98,6 +106,8 @@ impl WriteBuffer {
                 urgent: false,
                 next: if number + 1 == slots { NIL } else { number + 1 },
                 previous: NIL,
+                younger: NIL,
+                elder: NIL,
             });
         }
         buffer.free = if slots == 0 { NIL } else { 0 };
@@ -111,6 +121,11 @@ impl WriteBuffer {
 
     pub fn is_full(&self) -> bool {
         self.free == NIL
+    }
+
+    /// The birth of the oldest slot in use.
+    pub fn oldest_birth(&self) -> Option<u64> {
+        (self.eldest != NIL).then(|| self.slots[self.eldest as usize].born)
     }
 
     /// The latest birth: a flush waits for all slots born up to now.
@@ -175,6 +190,12 @@ impl WriteBuffer {
         self.free = slot.next;
         (slot.lpn, slot.mask, slot.stamp, slot.born) = (lpn, mask, stamp, self.births);
         (slot.dropped, slot.successor, slot.waiters, slot.next, slot.previous) = (false, NIL, NIL, NIL, NIL);
+        (slot.elder, slot.younger) = (self.youngest, NIL);
+        match self.youngest {
+            NIL => self.eldest = number,
+            elder => self.slots[elder as usize].younger = number,
+        }
+        self.youngest = number;
         number
     }
 
@@ -274,6 +295,15 @@ impl WriteBuffer {
     pub fn release(&mut self, slot: u32) {
         if !self.slots[slot as usize].dropped && self.slots[slot as usize].successor == NIL {
             self.index_remove(slot);
+        }
+        let (elder, younger) = (self.slots[slot as usize].elder, self.slots[slot as usize].younger);
+        match elder {
+            NIL => self.eldest = younger,
+            elder => self.slots[elder as usize].younger = younger,
+        }
+        match younger {
+            NIL => self.youngest = elder,
+            younger => self.slots[younger as usize].elder = elder,
         }
         let s = &mut self.slots[slot as usize];
         debug_assert!(s.state != State::Free && s.waiters == NIL);

@@ -25,8 +25,6 @@ pub(super) struct Collector {
     domain_of_pool: Vec<u16>,
     /// Pools in a domain's `waiting` and in its `urgent` list.
     listed: Vec<(bool, bool)>,
-    /// Pools without room for a waiting program: looked at whenever pages may have become invalid.
-    starved: Vec<u32>,
 }
 
 /// Channels that are held together.
@@ -67,7 +65,6 @@ impl Collector {
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],
-            starved: Vec::new(),
         }
     }
 
@@ -81,13 +78,6 @@ impl Collector {
     #[inline]
     pub fn takes_the_die(&self) -> bool {
         self.mode != GcMode::Preemptive
-    }
-
-    /// A program found no room in the pool.
-    pub fn note_starved(&mut self, pool: u32) {
-        if !self.starved.contains(&pool) {
-            self.starved.push(pool);
-        }
     }
 
     #[inline]
@@ -161,18 +151,18 @@ impl Drive {
         }
     }
 
-    /// Pages may have become invalid, or are no longer read: pools without room may have something to reclaim now.
+    /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there were any.
     #[inline]
-    pub(super) fn pages_died(&mut self, now: Instant) {
-        if self.collector.starved.is_empty() {
-            return;
-        }
-        for pool in std::mem::take(&mut self.collector.starved) {
+    pub(super) fn revive_pools(&mut self, now: Instant) -> bool {
+        let mut any = false;
+        while let Some(pool) = self.ftl.take_revived() {
+            any = true;
             self.space_used(now, pool);
             for lane in self.ftl.lanes_of(pool) {
                 self.dispatch(now, self.flash.layout.die_of(lane));
             }
         }
+        any
     }
 
     fn want_collection(&mut self, now: Instant, pool: u32) {
@@ -189,6 +179,7 @@ impl Drive {
     fn reclaim_in_no_time(&mut self, pool: u32) {
         let mut work = Work::default();
         while self.ftl.wants_collection(pool) && self.ftl.collect_now(pool, &mut self.flash, &mut work) {}
+        // What it freed may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
         self.counters.free_erases += work.erased;
     }
@@ -207,7 +198,7 @@ impl Drive {
     fn open_domain_looks(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) {
+            if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) && !self.ftl.is_hopeless(pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.hold_if_drained(now, domain, pool);
             }
@@ -228,6 +219,7 @@ impl Drive {
         self.start_collection(now, pool);
         if !self.ftl.is_collecting(pool) {
             self.release(now, domain);
+            self.open_domain_looks(now, domain);
         }
     }
 
@@ -283,7 +275,7 @@ impl Drive {
         }
         let pool = self.ftl.pool_of(lane);
         for lane in self.ftl.lanes_of(pool) {
-            if !self.ftl.is_being_read(self.ftl.victim_block(lane)) {
+            if self.ftl.may_erase_now(lane) {
                 self.enqueue_erase(now, lane);
             }
         }

@@ -1,7 +1,7 @@
 //! Preconditioning: what the drive holds when the run starts, made by the run's own translation layer in no time.
 
 use super::{PreconditionSpec, PreconditionState};
-use crate::ftl::timeless::{Work, Writer};
+use crate::ftl::timeless::{Full, Work, Writer};
 use crate::ftl::{PageMap, Stream};
 use crate::sim::Rng;
 use crate::units::Lpn;
@@ -35,39 +35,39 @@ pub fn precondition(
     seed: u64,
     overwrite: Option<&mut dyn FnMut() -> Lpn>,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Preconditioned {
+) -> Result<Preconditioned, Full> {
     match spec.state {
-        PreconditionState::Empty => Preconditioned { settled: true, ..Preconditioned::default() },
+        PreconditionState::Empty => Ok(Preconditioned { settled: true, ..Preconditioned::default() }),
         PreconditionState::Fill => fill(map, progress),
         PreconditionState::Aged => age(map, spec.ratio),
         PreconditionState::Steady => {
-            let filled = fill(map, progress);
+            let filled = fill(map, progress)?;
             let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "precondition"));
             let mut random = || Lpn(rng.below(pages) as u32);
             let mut next = match overwrite {
                 Some(next) => next as &mut dyn FnMut() -> Lpn,
                 None => &mut random,
             };
-            let mut steady = settle(map, spec, &mut next, progress);
+            let mut steady = settle(map, spec, &mut next, progress)?;
             steady.work.written += filled.work.written;
             steady.work.padded += filled.work.padded;
-            steady
+            Ok(steady)
         }
     }
 }
 
-fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Preconditioned {
+fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Preconditioned, Full> {
     let pages = map.logical();
     let mut writer = Writer::new(map);
     for lpn in 0..pages {
-        writer.write(Lpn(lpn));
+        writer.write(Lpn(lpn))?;
         if lpn % (1 << 20) == 0 && !progress(writer.work().programmed()) {
             break;
         }
     }
-    writer.finish();
+    writer.finish()?;
     let work = writer.work();
-    Preconditioned { work, waf: waf(&work), passes: 0.0, settled: true }
+    Ok(Preconditioned { work, waf: waf(&work), passes: 0.0, settled: true })
 }
 
 /// Overwrites until two windows in a row agree on the WAF.
@@ -76,7 +76,7 @@ fn settle(
     spec: &PreconditionSpec,
     next: &mut dyn FnMut() -> Lpn,
     progress: &mut dyn FnMut(u64) -> bool,
-) -> Preconditioned {
+) -> Result<Preconditioned, Full> {
     let window = (u64::from(map.logical()) / u64::from(WINDOWS)).max(1);
     let mut ahead: [Lpn; AHEAD] = std::array::from_fn(|_| next());
     let mut writer = Writer::new(map);
@@ -88,7 +88,7 @@ fn settle(
             writer.map().prefetch(ahead[at]);
             at = (at + 1) % AHEAD;
             writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD]);
-            writer.write(lpn);
+            writer.write(lpn)?;
         }
         windows += 1;
         let now = waf(&writer.work().since(&start));
@@ -98,14 +98,14 @@ fn settle(
             break;
         }
     }
-    writer.finish();
-    Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled }
+    writer.finish()?;
+    Ok(Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled })
 }
 
 /// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and
 /// pages in address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c
 /// pre_set_page).
-fn age(map: &mut PageMap, ratio: f64) -> Preconditioned {
+fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
     let layout = map.layout().clone();
     let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
     let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
@@ -116,7 +116,7 @@ fn age(map: &mut PageMap, ratio: f64) -> Preconditioned {
         let ageing = &mut lanes[lane as usize];
         if ageing.valid < half {
             if ageing.slot == 0 {
-                ageing.open_row(map, lane, half, stale_rows, &mut work);
+                ageing.open_row(map, lane, half, stale_rows, &mut work)?;
             }
             map.commit(Lpn(lpn), crate::units::Ppn(ageing.row.0 + ageing.slot));
             ageing.slot = (ageing.slot + 1) % layout.units_per_row;
@@ -132,7 +132,7 @@ fn age(map: &mut PageMap, ratio: f64) -> Preconditioned {
         work.padded += u64::from(layout.units_per_row - ageing.slot);
         map.row_programmed(ageing.row);
     }
-    Preconditioned { waf: waf(&work), work, passes: 0.0, settled: true }
+    Ok(Preconditioned { waf: waf(&work), work, passes: 0.0, settled: true })
 }
 
 #[derive(Clone, Debug, Default)]
@@ -145,12 +145,19 @@ struct Ageing {
 
 impl Ageing {
     /// Opens the row for the next valid pages; a block begins with stale rows while there are not enough of them.
-    fn open_row(&mut self, map: &mut PageMap, lane: u32, half: u32, stale_rows: u32, work: &mut Work) {
+    fn open_row(
+        &mut self,
+        map: &mut PageMap,
+        lane: u32,
+        half: u32,
+        stale_rows: u32,
+        work: &mut Work,
+    ) -> Result<(), Full> {
         let units = map.layout().units_per_row;
         loop {
-            self.row = map.open_row(lane, Stream::Host).expect("validation leaves room for an aged lane");
+            self.row = map.open_row(lane, Stream::Host).ok_or(Full)?;
             if self.stale >= half || map.layout().row_of(self.row) >= stale_rows {
-                return;
+                return Ok(());
             }
             self.stale += units;
             work.padded += u64::from(units);

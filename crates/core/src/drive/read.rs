@@ -141,8 +141,10 @@ impl Drive {
             let lane = self.flash.layout.lane_of(self.flash.layout.block_of(page));
             self.enqueue_erase(now, lane);
         }
-        // `nogc` passes over blocks being read: it may find one now.
-        self.pages_died(now);
+        // `nogc` passes over blocks being read: it may find one now, and waiting writes room.
+        if self.revive_pools(now) {
+            self.take_writes(now);
+        }
     }
 
     #[inline]

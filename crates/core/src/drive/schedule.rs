@@ -42,6 +42,7 @@ impl Drive {
             Class::Write => queues.write.push(&mut self.ops, op),
             Class::Gc => queues.gc.push(&mut self.ops, op),
         }
+        self.preload(now, die);
         self.dispatch(now, die);
     }
 
@@ -157,10 +158,7 @@ impl Drive {
                 self.ops[op].ppn = row;
                 true
             }
-            None => {
-                self.collector.note_starved(self.ftl.pool_of(lane));
-                false
-            }
+            None => false,
         }
     }
 
@@ -196,17 +194,28 @@ impl Drive {
     }
 
     /// Cache program: the next program goes ahead into the cache register, unless something else goes first.
+    #[inline]
     pub(super) fn preload(&mut self, now: Instant, die: u32) {
+        if !self.flash.accepts_preload(die) {
+            return;
+        }
         let queues = &self.queues[die as usize];
-        let others = queues.read.front().is_some() || queues.fill.front().is_some();
-        let blocked = others || queues.gc.front().is_some() || self.collector.is_closed(die);
+        let others = queues.read.front().is_some() || queues.fill.front().is_some() || queues.gc.front().is_some();
         let Some(op) = queues.write.front() else { return };
-        if blocked || !matches!(self.ops[op].owner, Owner::Row { .. }) || !self.make_startable(op) {
+        if others || self.collector.is_closed(die) || self.collection_owns(die) || !self.make_startable(op) {
             return;
         }
         self.queues[die as usize].write.pop(&self.ops);
         let what = self.prepare(now, die, op);
         self.flash.preload(now, die, Operation { what, token: op, gc: false });
+    }
+
+    /// True while a collection on one of the die's lanes goes before the host, even between its operations.
+    fn collection_owns(&self, die: u32) -> bool {
+        let lanes = self.flash.layout.lanes_per_die;
+        (die * lanes..(die + 1) * lanes)
+            .map(|lane| self.ftl.pool_of(lane))
+            .any(|pool| self.ftl.is_collecting(pool) && (self.collector.takes_the_die() || self.ftl.is_urgent(pool)))
     }
 
     /// A flash operation is done.

@@ -24,7 +24,7 @@ pub(super) struct WritePath {
     /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
     waiting: VecDeque<u32>,
     /// Flushes that wait for pages to be on flash.
-    flushes: Vec<Flush>,
+    flushes: VecDeque<Flush>,
     /// Pages gathering into each lane's next row.
     rows: Vec<Row>,
     /// Lanes whose row holds something.
@@ -40,9 +40,8 @@ pub(super) struct WritePath {
 #[derive(Clone, Copy, Debug)]
 struct Flush {
     request: u32,
-    /// Pages that became dirty up to this birth.
+    /// It is done when no page that became dirty up to this birth is left in the buffer.
     up_to: u64,
-    left: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +61,7 @@ impl WritePath {
         let share = (f64::from(slots) * spec.flush_above) as u32;
         Self {
             waiting: VecDeque::new(),
-            flushes: Vec::new(),
+            flushes: VecDeque::new(),
             rows: vec![Row { first: NIL, last: NIL, units: 0, listed: false, waiting: 0 }; layout.lanes as usize],
             open_rows: Vec::new(),
             dirty_max: share.min(slots - rows),
@@ -92,12 +91,11 @@ impl Drive {
     }
 
     pub(super) fn begin_flush(&mut self, now: Instant, request: u32) {
-        let left = self.buffer.occupied;
-        if self.spec.power_loss_protection || left == 0 {
+        if self.spec.power_loss_protection || self.buffer.occupied == 0 {
             self.hits.push_back((now + self.spec.buffer_hit, request));
             return;
         }
-        self.writes.flushes.push(Flush { request, up_to: self.buffer.latest_birth(), left });
+        self.writes.flushes.push_back(Flush { request, up_to: self.buffer.latest_birth() });
         self.drain(now);
     }
 
@@ -189,7 +187,7 @@ impl Drive {
             }
         }
         self.ftl.trim(unit.lpn);
-        self.pages_died(now);
+        self.revive_pools(now);
         true
     }
 
@@ -237,7 +235,7 @@ impl Drive {
         }
         let rows = &self.writes.rows;
         let waiting = |lane: u32| rows[lane as usize].waiting;
-        let Some(lane) = self.ftl.place(lpn, ROWS_WAITING_MAX, waiting) else {
+        let Some(lane) = self.ftl.place(lpn, waiting) else {
             return false;
         };
         self.buffer.leave_dirty(slot, State::Staged);
@@ -307,6 +305,9 @@ impl Drive {
         let (first_slot, units) = (row.first, row.units);
         (row.first, row.last, row.units) = (NIL, NIL, 0);
         row.waiting += 1;
+        if row.waiting == ROWS_WAITING_MAX {
+            self.ftl.set_taking(lane, false);
+        }
         self.writes.leaving += 1;
         if units < layout.units_per_row {
             self.ftl.row_closed_early(lane);
@@ -331,7 +332,11 @@ impl Drive {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
         self.counters.host_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        self.writes.rows[lane as usize].waiting -= 1;
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting -= 1;
+        if *waiting + 1 == ROWS_WAITING_MAX {
+            self.ftl.set_taking(lane, true);
+        }
         self.writes.leaving -= 1;
         let (mut slot, mut ppn) = (first_slot, row);
         while slot != NIL {
@@ -346,7 +351,7 @@ impl Drive {
         }
         self.ftl.row_programmed(row);
         self.space_used(now, self.ftl.pool_of(lane));
-        self.pages_died(now);
+        self.revive_pools(now);
         self.take_writes(now);
     }
 
@@ -358,9 +363,9 @@ impl Drive {
                 self.finish_with(now, request, Status::Success);
             }
         }
-        let (born, successor) = (self.buffer.slot(slot).born, self.buffer.slot(slot).successor);
+        let successor = self.buffer.slot(slot).successor;
         self.buffer.release(slot);
-        self.count_for_flushes(now, born);
+        self.finish_flushes(now);
         if successor == NIL {
             return;
         }
@@ -373,17 +378,14 @@ impl Drive {
         }
     }
 
-    fn count_for_flushes(&mut self, now: Instant, born: u64) {
-        let mut at = 0;
-        while at < self.writes.flushes.len() {
-            let flush = &mut self.writes.flushes[at];
-            flush.left -= u32::from(born <= flush.up_to);
-            if flush.left == 0 {
-                let Flush { request, .. } = self.writes.flushes.remove(at);
-                self.finish_with(now, request, Status::Success);
-            } else {
-                at += 1;
+    /// Flushes end in their order: each waits for the oldest pages.
+    fn finish_flushes(&mut self, now: Instant) {
+        while let Some(Flush { request, up_to }) = self.writes.flushes.front().copied() {
+            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to) {
+                return;
             }
+            self.writes.flushes.pop_front();
+            self.finish_with(now, request, Status::Success);
         }
     }
 }

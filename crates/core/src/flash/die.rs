@@ -195,6 +195,13 @@ impl Flash {
         self.timers.set(die as usize, at);
     }
 
+    /// True when a program runs whose successor may be preloaded now.
+    #[inline]
+    pub fn accepts_preload(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none()
+    }
+
     /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
     pub fn preload(&mut self, now: Instant, die: u32, operation: Operation) {
         let What::Program { row, sectors } = operation.what else { unreachable!("only a program is preloaded") };
@@ -255,7 +262,8 @@ impl Flash {
     #[inline]
     fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
-        if self.cache_read {
+        // A collection's own reads keep the die: its next step follows at once, and nothing may come between.
+        if self.cache_read && !die.operation.gc {
             // The command of the next read goes ahead of this data, or the array would idle while it crosses: the
             // caller starts that read now, and the data asks for the channel after it, at the same instant.
             let (operation, behind_gc) = (die.operation, die.behind_gc);

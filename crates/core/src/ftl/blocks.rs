@@ -14,7 +14,7 @@ pub struct Blocks {
     erases: Vec<u32>,
     /// The write clock at the last invalidation; kept only where a policy asks for ages.
     changed: Vec<u64>,
-    reads_under_way: Vec<u16>,
+    reads_under_way: Vec<u32>,
 }
 
 impl Blocks {
@@ -131,6 +131,6 @@ impl Blocks {
 
     /// Bytes of the counters.
     pub fn bytes(&self) -> usize {
-        2 * self.valid.len() + 4 * self.erases.len() + 8 * self.changed.len() + 2 * self.reads_under_way.len()
+        2 * self.valid.len() + 4 * self.erases.len() + 8 * self.changed.len() + 4 * self.reads_under_way.len()
     }
 }

@@ -103,7 +103,9 @@ impl PageMap {
     /// when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
         debug_assert!(!self.is_collecting(pool));
-        let Some(index) = self.choose_victim(pool, avoid_reads) else { return false };
+        let choice = self.choose_victim(pool, avoid_reads);
+        self.set_hopeless(pool, choice.is_none());
+        let Some(index) = choice else { return false };
         for block in self.group(pool, index) {
             self.blocks.set_candidate(block, false);
             self.relocations[self.layout.lane_of(block) as usize].begin(block, &self.layout);

@@ -57,6 +57,12 @@ pub struct PageMap {
     soft_units: u32,
     hard_units: u32,
     static_wear_gap: u32,
+    /// Copied blocks whose erase waits for reads: none at nearly every read's end.
+    erases_waiting: u32,
+    /// Pools that have nothing to reclaim, how many they are, and those that may have something again.
+    hopeless: Vec<bool>,
+    hopeless_pools: u32,
+    revived: Vec<u32>,
     /// Map units programmed so far: the clock of ages.
     pub(super) clock: u64,
 }
@@ -88,6 +94,10 @@ impl PageMap {
             soft_units: (gc.soft * f64::from(pool_units)) as u32,
             hard_units: (gc.hard * f64::from(pool_units)) as u32,
             static_wear_gap: ftl.static_wear_gap,
+            erases_waiting: 0,
+            hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
+            hopeless_pools: 0,
+            revived: Vec::new(),
             clock: 0,
             layout,
         };
@@ -102,7 +112,10 @@ impl PageMap {
     pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
         self.placement = Placement::new(ftl, device, &self.layout);
         self.victim = VictimPolicy::new(gc, seed);
-        self.pools.iter_mut().for_each(|pool| pool.wear_victim = None);
+        self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
+        self.hopeless.fill(false);
+        self.hopeless_pools = 0;
+        self.revived.clear();
     }
 
     /// The geometry.
@@ -134,10 +147,10 @@ impl PageMap {
         }
     }
 
-    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes where `rows_max` rows wait
-    /// (`waiting` tells how many do) and lanes without room for one more; `None` when no lane is left.
+    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no rows now
+    /// ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`; `None` when no lane is left.
     #[inline]
-    pub fn place(&mut self, lpn: Lpn, rows_max: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
+    pub fn place(&mut self, lpn: Lpn, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
             return Some(lane);
         }
@@ -147,7 +160,12 @@ impl PageMap {
             let blocks = pools[by_pool.quotient(lane) as usize].host_blocks_left(frontier.opened);
             layout.rows - frontier.row + blocks * layout.rows
         };
-        placement.next(|lane| waiting(lane) < rows_max && waiting(lane) < rows_left(lane))
+        placement.next(|lane| waiting(lane) < rows_left(lane))
+    }
+
+    /// Dynamic allocation: `lane` takes more rows, or is passed over.
+    pub fn set_taking(&mut self, lane: u32, taking: bool) {
+        self.placement.set_taking(lane, taking);
     }
 
     /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next lane.
@@ -216,9 +234,40 @@ impl PageMap {
     pub(super) fn invalidate(&mut self, lpn: Lpn) {
         let old = self.mapping.physical(lpn);
         if old.is_some() {
+            let block = self.layout.block_of(old);
             self.mapping.invalidate(old);
-            self.blocks.remove_valid(self.layout.block_of(old), self.clock);
+            self.blocks.remove_valid(block, self.clock);
+            self.revive(block);
         }
+    }
+
+    /// Notes whether the pool's last choice of a victim found nothing to gain: then it is not asked again before a page
+    /// of it becomes invalid or a read of it ends.
+    pub(super) fn set_hopeless(&mut self, pool: u32, hopeless: bool) {
+        let before = std::mem::replace(&mut self.hopeless[pool as usize], hopeless);
+        self.hopeless_pools = self.hopeless_pools - u32::from(before) + u32::from(hopeless);
+    }
+
+    /// True while the pool has nothing to reclaim.
+    pub fn is_hopeless(&self, pool: u32) -> bool {
+        self.hopeless[pool as usize]
+    }
+
+    #[inline]
+    fn revive(&mut self, block: Block) {
+        if self.hopeless_pools > 0 {
+            let pool = self.pool_of(self.layout.lane_of(block));
+            if self.is_hopeless(pool) {
+                self.set_hopeless(pool, false);
+                self.revived.push(pool);
+            }
+        }
+    }
+
+    /// A pool that had nothing to reclaim and may have something now.
+    #[inline]
+    pub fn take_revived(&mut self) -> Option<u32> {
+        self.revived.pop()
     }
 
     /// A read of the page's block starts: the block is not erased before it ended.
@@ -231,12 +280,21 @@ impl PageMap {
     #[inline]
     pub fn read_ended(&mut self, ppn: Ppn) -> bool {
         let block = self.layout.block_of(ppn);
-        self.blocks.read_ended(block) && self.erase_waits(block)
+        if !self.blocks.read_ended(block) {
+            return false;
+        }
+        self.revive(block);
+        let waited = self.erases_waiting > 0 && self.erase_waits(block);
+        self.erases_waiting -= u32::from(waited);
+        waited
     }
 
-    /// True when a read of `block` is under way.
-    pub fn is_being_read(&self, block: Block) -> bool {
-        self.blocks.is_being_read(block)
+    /// The victim block of `lane` is copied out: true when it may be erased now, false when that waits for the last read
+    /// under way ([`PageMap::read_ended`]).
+    pub fn may_erase_now(&mut self, lane: u32) -> bool {
+        let waits = self.blocks.is_being_read(self.victim_block(lane));
+        self.erases_waiting += u32::from(waits);
+        !waits
     }
 
     /// The reclaim pool of a lane.
@@ -316,10 +374,12 @@ impl PageMap {
     pub(super) fn level_wear(&mut self, pool: u32, erases: u32) {
         let state = &mut self.pools[pool as usize];
         state.erases_max = state.erases_max.max(erases);
+        state.erases_unlooked += 1;
         // The least worn candidate is looked for once in sixteen erases: a scan of the pool's blocks.
-        if self.static_wear_gap == 0 || !erases.is_multiple_of(16) || state.wear_victim.is_some() {
+        if self.static_wear_gap == 0 || state.erases_unlooked < 16 || state.wear_victim.is_some() {
             return;
         }
+        state.erases_unlooked = 0;
         let (first, limit) = (self.layout.block(state.first_lane, 0), state.erases_max);
         let least = (0..self.layout.blocks)
             .filter(|index| self.blocks.is_candidate(Block(first.0 + index)))
@@ -439,6 +499,7 @@ fn new_pool(first_lane: u32, lanes: u32, ftl: &FtlSpec, layout: &Layout) -> Pool
         free_units: layout.units_per_lane() * lanes,
         next_copy_lane: first_lane,
         erases_max: 0,
+        erases_unlooked: 0,
         wear_victim: None,
     }
 }

@@ -11,6 +11,10 @@ pub struct Placement {
     allocation: Allocation,
     /// Lanes in the order in which consecutive stripe units visit them.
     order: Vec<u16>,
+    /// The place of each lane in `order`.
+    places: Vec<u16>,
+    /// Dynamic: places whose lane takes rows, one bit each.
+    taking: Vec<u64>,
     by_stripe: Divisor,
     by_lanes: Divisor,
     /// Dynamic: the place in `order` that is written now, and map units left there.
@@ -25,9 +29,20 @@ impl Placement {
             Stripe::MapUnit => 1,
             Stripe::ProgramUnit => layout.units_per_row,
         };
+        let order = lane_order(spec.order, device);
+        let mut places = vec![0; order.len()];
+        for (place, lane) in order.iter().enumerate() {
+            places[usize::from(*lane)] = place as u16;
+        }
+        let mut taking = vec![u64::MAX; order.len().div_ceil(64)];
+        if !order.len().is_multiple_of(64) {
+            *taking.last_mut().expect("there is a lane") = (1 << (order.len() % 64)) - 1;
+        }
         Self {
             allocation: spec.allocation,
-            order: lane_order(spec.order, device),
+            order,
+            places,
+            taking,
             by_stripe: Divisor::new(stripe),
             by_lanes: Divisor::new(layout.lanes),
             cursor: 0,
@@ -51,21 +66,47 @@ impl Placement {
         u32::from(self.order[place as usize])
     }
 
-    /// Dynamic allocation: the next lane in turn that `can_take` a page; `None` when none can.
+    /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there is none.
     #[inline]
-    pub fn next(&mut self, can_take: impl Fn(u32) -> bool) -> Option<u32> {
-        for _ in 0..self.order.len() {
-            let lane = u32::from(self.order[self.cursor as usize]);
-            if can_take(lane) {
+    pub fn next(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let first = self.next_taking(self.cursor)?;
+        let mut at = first;
+        loop {
+            let lane = u32::from(self.order[at as usize]);
+            if has_room(lane) {
+                if at != self.cursor {
+                    (self.cursor, self.left) = (at, self.by_stripe.get());
+                }
                 self.left -= 1;
                 if self.left == 0 {
                     self.advance();
                 }
                 return Some(lane);
             }
-            self.advance();
+            at = self.next_taking((at + 1) % self.order.len() as u32)?;
+            if at == first {
+                return None;
+            }
         }
-        None
+    }
+
+    /// The first place at or after `from`, going round, whose lane takes rows: a word of places at a time.
+    #[inline]
+    fn next_taking(&self, from: u32) -> Option<u32> {
+        let (words, start) = (self.taking.len() as u32, from / 64);
+        let head = self.taking[start as usize] & (u64::MAX << (from % 64));
+        if head != 0 {
+            return Some(start * 64 + head.trailing_zeros());
+        }
+        let word = (1..=words).map(|step| (start + step) % words).find(|word| self.taking[*word as usize] != 0)?;
+        Some(word * 64 + self.taking[word as usize].trailing_zeros())
+    }
+
+    /// Dynamic allocation: `lane` takes more rows, or is passed over.
+    pub fn set_taking(&mut self, lane: u32, taking: bool) {
+        let place = self.places[lane as usize];
+        let (word, bit) = (&mut self.taking[usize::from(place / 64)], 1 << (place % 64));
+        *word = if taking { *word | bit } else { *word & !bit };
     }
 
     /// Dynamic allocation: nothing more goes to `lane` in this turn.

@@ -44,6 +44,8 @@ pub struct Pool {
     pub next_copy_lane: u32,
     /// The most erases of any group block.
     pub erases_max: u32,
+    /// Erases since static wear levelling last looked at the pool.
+    pub erases_unlooked: u32,
     /// Static wear levelling asks to move this group block's data.
     pub wear_victim: Option<u32>,
 }

@@ -28,7 +28,7 @@ fn map(device: &Device, ftl: &FtlSpec, gc: &GcSpec, logical: u32) -> PageMap {
 fn fill_and_overwrite(map: &mut PageMap, overwrites: u64, rng: &mut Rng) {
     let pages = u64::from(map.logical());
     let mut writer = Writer::new(map);
-    (0..pages as u32).for_each(|lpn| writer.write(Lpn(lpn)));
-    (0..overwrites).for_each(|_| writer.write(Lpn(rng.below(pages) as u32)));
-    writer.finish();
+    (0..pages as u32).for_each(|lpn| writer.write(Lpn(lpn)).expect("room"));
+    (0..overwrites).for_each(|_| writer.write(Lpn(rng.below(pages) as u32)).expect("room"));
+    writer.finish().expect("room");
 }

@@ -68,6 +68,18 @@ impl Work {
     }
 }
 
+/// A write found no lane with room, and nothing could be reclaimed: the drive holds more than it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl std::fmt::Display for Full {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the drive is full while it is preconditioned and nothing can be reclaimed: raise device.op, or lower gc.soft")
+    }
+}
+
+impl std::error::Error for Full {}
+
 /// Writes pages in no time, a row of a lane at a time.
 #[derive(Debug)]
 pub struct Writer<'a> {
@@ -96,33 +108,47 @@ impl<'a> Writer<'a> {
 
     /// Writes `lpn` and collects what that makes necessary.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn) {
-        let lane = self.map.place(lpn, 1, |_| 0).expect("validation leaves room for every write");
+    pub fn write(&mut self, lpn: Lpn) -> Result<(), Full> {
+        let lane = match self.map.place(lpn, |_| 0) {
+            Some(lane) => lane,
+            None => self.find_lane(lpn)?,
+        };
         if self.map.layout().units_per_row == 1 {
-            let row = self.open_row(lane);
+            let row = self.open_row(lane)?;
             self.map.commit(lpn, row);
             self.work.written += 1;
             self.map.row_programmed(row);
             self.collect(lane);
-            return;
+            return Ok(());
         }
         self.rows[lane as usize].push(lpn);
         if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
-            self.program_row(lane);
+            self.program_row(lane)?;
         }
+        Ok(())
+    }
+
+    /// Dynamic allocation found no lane with room: every pool that wants to reclaims.
+    #[cold]
+    fn find_lane(&mut self, lpn: Lpn) -> Result<u32, Full> {
+        for pool in 0..self.map.pools() {
+            self.reclaim(pool);
+        }
+        self.map.place(lpn, |_| 0).ok_or(Full)
     }
 
     /// Programs the rows that are not full, with padding.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self) -> Result<(), Full> {
         for lane in 0..self.rows.len() as u32 {
             if !self.rows[lane as usize].is_empty() {
-                self.program_row(lane);
+                self.program_row(lane)?;
             }
         }
+        Ok(())
     }
 
-    fn program_row(&mut self, lane: u32) {
-        let row = self.open_row(lane);
+    fn program_row(&mut self, lane: u32) -> Result<(), Full> {
+        let row = self.open_row(lane)?;
         let pages = self.rows[lane as usize].len() as u64;
         for (slot, lpn) in self.rows[lane as usize].drain(..).enumerate() {
             self.map.commit(lpn, Ppn(row.0 + slot as u32));
@@ -131,33 +157,38 @@ impl<'a> Writer<'a> {
         self.work.padded += u64::from(self.map.layout().units_per_row) - pages;
         self.map.row_programmed(row);
         self.collect(lane);
+        Ok(())
     }
 
     #[inline]
-    fn open_row(&mut self, lane: u32) -> Ppn {
+    fn open_row(&mut self, lane: u32) -> Result<Ppn, Full> {
         match self.map.open_row(lane, Stream::Host) {
-            Some(row) => row,
+            Some(row) => Ok(row),
             None => self.make_room(lane),
         }
     }
 
     #[cold]
-    fn make_room(&mut self, lane: u32) -> Ppn {
-        loop {
-            let pool = self.map.pool_of(lane);
-            assert!(
-                self.map.collect_now(pool, &mut NoMedium, &mut self.work),
-                "lane {lane} is full and nothing can be reclaimed"
-            );
+    fn make_room(&mut self, lane: u32) -> Result<Ppn, Full> {
+        let pool = self.map.pool_of(lane);
+        while self.map.collect_now(pool, &mut NoMedium, &mut self.work) {
             if let Some(row) = self.map.open_row(lane, Stream::Host) {
-                return row;
+                return Ok(row);
             }
         }
+        Err(Full)
     }
 
     #[inline]
     fn collect(&mut self, lane: u32) {
-        let pool = self.map.pool_of(lane);
+        self.reclaim(self.map.pool_of(lane));
+        while let Some(pool) = self.map.take_revived() {
+            self.reclaim(pool);
+        }
+    }
+
+    #[inline]
+    fn reclaim(&mut self, pool: u32) {
         while self.map.wants_collection(pool) && self.map.collect_now(pool, &mut NoMedium, &mut self.work) {}
     }
 }

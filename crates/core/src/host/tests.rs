@@ -46,7 +46,7 @@ impl Setup {
         let raw = crate::flash::Layout::new(&self.device).total_units();
         let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
         let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
-        precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true);
+        precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         Drive::new(&self.device, &self.drive, &self.gc, map, true)

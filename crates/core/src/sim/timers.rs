@@ -83,16 +83,17 @@ impl Timers {
         }
     }
 
-    /// Moves the base up to the earliest pending time, or to `at` when nothing is pending.
+    /// Moves the base up, with room below the earliest time known: others may still set timers before that.
     #[cold]
     fn rebase(&mut self, at: Instant) {
         let earliest = self.next_at().min(at).as_ns();
-        let shift = (earliest - self.base) << SLOT_BITS;
+        let base = self.base.max(earliest.saturating_sub(REACH / 2));
+        let shift = (base - self.base) << SLOT_BITS;
         for key in self.tree.iter_mut().filter(|key| **key != IDLE) {
             *key -= shift;
         }
-        self.base = earliest;
-        assert!(at.as_ns() - self.base < REACH, "a timer lies more than 39 hours after the earliest one");
+        self.base = base;
+        assert!(at.as_ns() - self.base < REACH, "a timer lies more than 19 hours after the earliest one");
     }
 }
 
@@ -112,6 +113,14 @@ mod tests {
         assert_eq!(timers.first(), Some((Instant::from_ns(7), 4)));
         timers.clear(4);
         assert_eq!(timers.next_at(), Instant::NEVER);
+    }
+
+    #[test]
+    fn a_timer_may_be_set_before_the_only_pending_one_however_late_it_is() {
+        let (mut timers, week) = (Timers::new(2), 7 * 24 * 3_600_000_000_000);
+        timers.set(1, Instant::from_ns(week + 1_000));
+        timers.set(0, Instant::from_ns(week + 10));
+        assert_eq!(timers.first(), Some((Instant::from_ns(week + 10), 0)));
     }
 
     #[test]

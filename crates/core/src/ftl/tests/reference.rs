@@ -203,7 +203,7 @@ impl Pair {
         let hot = self.below(2) == 0;
         let lpn = self.below(if hot { pages / 4 } else { pages });
         let lane = loop {
-            match self.map.place(Lpn(lpn), 1, |_| 0) {
+            match self.map.place(Lpn(lpn), |_| 0) {
                 Some(lane) => break lane,
                 None => self.collect(0),
             }

@@ -51,9 +51,9 @@ fn kinds() -> Vec<Kind> {
 fn afterwards(map: &mut PageMap) -> (Work, Vec<u32>, Vec<u32>) {
     let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(3, "more"));
     let mut writer = Writer::new(map);
-    (0..10_000).for_each(|_| writer.write(Lpn(rng.below(pages) as u32)));
+    (0..10_000).for_each(|_| writer.write(Lpn(rng.below(pages) as u32)).expect("room"));
     let work = writer.work();
-    writer.finish();
+    writer.finish().expect("room");
     map.check_laws();
     (work, map.mapping().table().to_vec(), map.blocks.all_erases().to_vec())
 }

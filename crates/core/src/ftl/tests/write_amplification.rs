@@ -34,9 +34,9 @@ fn measured(blocks: u32, b: u32, user: u32, gc: &GcSpec) -> f64 {
     let ftl = FtlSpec { free_block: FreeBlock::Fifo, ..FtlSpec::default() };
     let mut map = map(&device(blocks, b), &ftl, gc, user);
     let (mut rng, mut writer) = (Rng::stream(1, "waf"), Writer::new(&mut map));
-    (0..user).for_each(|lpn| writer.write(Lpn(lpn)));
+    (0..user).for_each(|lpn| writer.write(Lpn(lpn)).expect("room"));
     let mut overwrite = |times: u32| {
-        (0..times * user).for_each(|_| writer.write(Lpn(rng.below(u64::from(user)) as u32)));
+        (0..times * user).for_each(|_| writer.write(Lpn(rng.below(u64::from(user)) as u32)).expect("room"));
         writer.work()
     };
     let (settled, end) = (overwrite(5), overwrite(4));
