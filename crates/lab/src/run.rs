@@ -286,7 +286,7 @@ impl Run<'_> {
         warnings
     }
 
-    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks leaves no room above the hard one.
+    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
     fn forced_warning(&self, driver: &Driver) -> Option<String> {
         let Scenario { gc, device, .. } = self.scenario;
         let (now, before) = (driver.drive().counters(), counters_before(driver));
