@@ -1,6 +1,6 @@
 //! What can be said on the command line.
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::Override;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ pub struct SharedArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// The root seed of every random stream
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Another device: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
@@ -104,7 +104,7 @@ pub struct SharedArgs {
     #[arg(long)]
     pub no_cache: bool,
     /// Runs side by side [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }
 
@@ -136,19 +136,27 @@ impl SharedArgs {
     }
 }
 
-/// A trace takes the place of the whole workload: of its jobs, its bounds and its part of the device.
+/// A seed as a scenario file can hold it: TOML ends at 2^63 - 1.
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
+    seed.ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
+}
+
+/// A trace takes the place of the whole workload: of its jobs, its bounds, its part of the device and its warm-up.
 fn trace_overrides(file: &str) -> Vec<Override> {
     let said = format!("--trace {file}");
     let keys = [
-        ("jobs", "[]".to_string()),
-        ("trace.file", quoted(file)),
-        ("arrival", quoted("trace")),
-        ("requests", "0".to_string()),
-        ("time", quoted("0s")),
-        ("offset", quoted("0B")),
-        ("size", quoted("0B")),
+        ("workload.jobs", "[]".to_string()),
+        ("workload.trace.file", quoted(file)),
+        ("workload.arrival", quoted("trace")),
+        ("workload.requests", "0".to_string()),
+        ("workload.time", quoted("0s")),
+        ("workload.offset", quoted("0B")),
+        ("workload.size", quoted("0B")),
+        ("measure.warmup", quoted("0s")),
+        ("measure.warmup_requests", "0".to_string()),
     ];
-    keys.into_iter().map(|(key, value)| Override::new(format!("workload.{key}"), value, said.clone())).collect()
+    keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
 }
 
 /// A TOML string, so that a name such as `1` stays one.

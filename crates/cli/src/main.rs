@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            // Whatever a user's text held, an error is one line.
+            eprintln!("error: {}", failure.to_string().replace(char::is_control, " "));
             ExitCode::from(failure.exit_code())
         }
     }
@@ -30,14 +31,15 @@ fn main() -> ExitCode {
 /// Help and version go to stdout; a mistake is one line on stderr and exit code 2.
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print!("{error}");
-            ExitCode::SUCCESS
-        }
-        // `manx`, `manx device`: help, as for someone who does not know the words yet.
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            print!("{error}");
-            ExitCode::SUCCESS
+        // The last: `manx`, `manx device`: help, as for someone who does not know the words yet.
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            match commands::print(&error.to_string()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => {
+                    eprintln!("error: {failure}");
+                    ExitCode::from(failure.exit_code())
+                }
+            }
         }
         _ => {
             eprintln!("error: {}", one_line(&error.to_string()));

@@ -90,7 +90,14 @@ pub fn read_device(name: &str) -> Result<Device, ConfigError> {
 }
 
 fn read_scenario(name: &str) -> Result<Source, ConfigError> {
-    if is_path(name) { read_text(Path::new(name), "a scenario") } else { builtin_scenario(name) }
+    if is_path(name) {
+        return read_text(Path::new(name), "a scenario");
+    }
+    // A file without an ending, a directory: what stands there under that name is what was meant.
+    builtin_scenario(name).or_else(|unknown| match !name.is_empty() && Path::new(name).exists() {
+        true => read_text(Path::new(name), "a scenario"),
+        false => Err(unknown),
+    })
 }
 
 /// A name with a separator or an ending is a path; the names of the library have neither.

@@ -71,9 +71,11 @@ impl Replay {
             tally.iter().for_each(|(reason, count)| add(format!("{kind}: {reason}"), count));
         }
         let _ = write!(report.text, "{summary}");
-        for (kind, tally) in &tallies[3..] {
-            if !tally.is_empty() {
-                let _ = writeln!(report.text, "{kind}: {tally}");
+        let replayed = [("dropped", &self.dropped), ("altered", &self.altered)];
+        for (name, tally) in replayed.into_iter().filter(|(_, tally)| !tally.is_empty()) {
+            let _ = writeln!(report.text, "{name:<11} {} in the replay", tally.total());
+            for (reason, count) in tally.iter() {
+                let _ = writeln!(report.text, "{count:>20}  {reason}");
             }
         }
     }

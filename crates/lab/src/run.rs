@@ -9,6 +9,7 @@ use crate::replay::Replays;
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Drive, PreconditionState};
 use manx_core::flash::Capacity;
+use manx_core::ftl::GcMode;
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Job, Measured, Oracle, Pacing};
@@ -21,6 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions between two looks at the stop flag.
 const CHUNK: u64 = 1 << 16;
+
+/// With `--verify`: bytes of the content that stands for a physical page's data, and of what the oracle keeps for a
+/// logical page.
+const CONTENT_BYTES: u64 = 4;
+const ORACLE_BYTES: u64 = 8;
 
 /// Why a run cannot begin. All of them are the input's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,6 +149,7 @@ impl Run<'_> {
         let watch = Stopwatch::start();
         let outcome = self.play(&mut driver, requests);
         let machine = MachineReport::timed(preparation.cpu_s, watch.cpu_s(), driver.progress().completed);
+        let machine = self.with_memory(machine, &driver);
         let mut totals = self.totals(&driver, outcome, about);
         // The sources leave their tallies when they go.
         drop(driver);
@@ -150,7 +157,7 @@ impl Run<'_> {
         totals.trace = trace;
         totals.warnings.extend(trace_warnings);
         let mut result = totals.into_result();
-        result.machine = machine.with_memory(peak_rss_bytes(), 0, 0);
+        result.machine = machine;
         result.machine.precondition_from_cache = preparation.from_cache;
         self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
         Ok(Finished { result, preparation })
@@ -240,6 +247,15 @@ impl Run<'_> {
         }
     }
 
+    /// What a simulated page costs: the maps, and with `--verify` its content and what the oracle knows of it.
+    fn with_memory(&self, machine: MachineReport, driver: &Driver) -> MachineReport {
+        let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
+        let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
+        let verified =
+            if self.context.verify { CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical()) } else { 0 };
+        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified, pages)
+    }
+
     fn warnings(&self, driver: &Driver, outcome: Outcome, about: About) -> Vec<String> {
         let (progress, measured) = (driver.progress(), driver.measured());
         let mut warnings = about.notes;
@@ -263,10 +279,29 @@ impl Run<'_> {
         } else if progress.completed > 0 && measured.read.count() == 0 {
             warnings.push("nothing was read: there are no read latencies".to_string());
         }
+        warnings.extend(self.forced_warning(driver));
         if let Some(mismatch) = driver.oracle().and_then(Oracle::first_mismatch) {
             warnings.push(format!("a read returned what it may not: {mismatch}: a defect of the model"));
         }
         warnings
+    }
+
+    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
+    fn forced_warning(&self, driver: &Driver) -> Option<String> {
+        let Scenario { gc, device, .. } = self.scenario;
+        let (now, before) = (driver.drive().counters(), counters_before(driver));
+        let runs = now.collections - before.collections;
+        let forced = now.forced_collections - before.forced_collections;
+        let blocks = |share: f64| share * f64::from(device.geometry.blocks);
+        (gc.mode == GcMode::Preemptive && forced * 2 > runs).then(|| {
+            format!(
+                "{forced} of {runs} collections ran at or below gc.hard, where they go before the host as under base: \
+                 gc.soft and gc.hard are {:.1} and {:.1} of a plane's {} blocks; raise gc.soft",
+                blocks(gc.soft),
+                blocks(gc.hard),
+                device.geometry.blocks
+            )
+        })
     }
 
     fn stopped(&self) -> bool {

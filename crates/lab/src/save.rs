@@ -4,15 +4,34 @@ use crate::json::to_json;
 use manx_core::config::Scenario;
 use manx_core::stats::RunSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Folders that were not there before, innermost first.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct MadeFolders(Vec<PathBuf>);
+
+impl MadeFolders {
+    /// Takes them away again: nothing came to lie in them.
+    pub fn remove(&self) {
+        // One that cannot be removed is in use by now, and so are those around it.
+        let _ = self.0.iter().try_for_each(std::fs::remove_dir);
+    }
+}
 
 /// Makes `folder` if it is not there yet; the error says what is in the way.
-pub fn make_folder(folder: &Path) -> Result<(), String> {
+pub fn make_folder(folder: &Path) -> Result<MadeFolders, String> {
     let name = folder.display();
     match std::fs::metadata(folder) {
-        Ok(about) if about.is_dir() => Ok(()),
+        Ok(about) if about.is_dir() => Ok(MadeFolders::default()),
         Ok(_) => Err(format!("{name}: this is a file; the results need a folder")),
-        Err(_) => std::fs::create_dir_all(folder).map_err(|error| format!("{name}: cannot make this folder: {error}")),
+        Err(_) => {
+            let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+            let made = folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+            let error = |error| format!("{name}: cannot make this folder: {error}");
+            std::fs::create_dir_all(folder).map_err(error)?;
+            Ok(MadeFolders(made))
+        }
     }
 }
 
@@ -46,7 +65,13 @@ fn file_name(policy: &str) -> String {
     policy.chars().map(plain).collect()
 }
 
+/// Writes the whole file or none: under another name first.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    let written: io::Result<()> = std::fs::write(path, text);
+    let beside = path.with_added_extension("part");
+    let written: io::Result<()> = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
+    if written.is_err() {
+        // Half a file helps nobody; that it cannot be removed either changes nothing.
+        let _ = std::fs::remove_file(&beside);
+    }
     written.map_err(|error| format!("{}: cannot write it: {error}", path.display()))
 }

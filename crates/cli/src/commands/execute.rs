@@ -15,7 +15,7 @@ use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::to_json;
 use manx_lab::run::{Finished, Moment, Preparation};
-use manx_lab::save::{make_folder, save};
+use manx_lab::save::{MadeFolders, make_folder, save};
 use manx_lab::table::{render, tail_chart};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,12 +25,13 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Runs what was asked for, prints the results and writes them.
 pub fn execute(request: RunRequest) -> Result<(), Failure> {
-    if let Some(folder) = &request.out {
+    let made = match &request.out {
         // Before the work: a folder that cannot be should not cost a run.
-        make_folder(folder).map_err(|why| Failure::Input(ConfigError::new(format!("--out {why}"))))?;
-    }
+        Some(folder) => make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?,
+        None => MadeFolders::default(),
+    };
     stop_on_ctrl_c();
-    let finished = run_all(&request)?;
+    let finished = run_all(&request).inspect_err(|_| made.remove())?;
     for (run, Finished { preparation, .. }) in request.runs.iter().zip(&finished) {
         eprintln!("{}", preparation_line(&run.0, preparation));
     }
@@ -84,7 +85,7 @@ fn preparation_line(policy: &str, preparation: &Preparation) -> String {
         PreconditionState::Empty => write!(line, "starts empty"),
         PreconditionState::Fill => write!(line, "filled once"),
         PreconditionState::Aged => write!(line, "aged as SSDsim does"),
-        PreconditionState::Steady => write!(line, "overwritten {passes} times until steady, WAF {waf:.2}"),
+        PreconditionState::Steady => write!(line, "overwritten {passes} times, WAF {waf:.2}"),
     };
     let _ = write!(line, " ({cpu_s:.2} CPU s{})", if *from_cache { ", from the cache" } else { "" });
     if let Some(trouble) = trouble {

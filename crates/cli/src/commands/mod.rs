@@ -70,7 +70,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
 }
 
 /// Prints to stdout; a reader that has seen enough (`| head`) is not an error.
-fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), Failure> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::Work(format!("cannot write to standard output: {error}")))

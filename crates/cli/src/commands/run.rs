@@ -44,6 +44,12 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
             ConfigError::new("no policy to run: name some with --policies, or in the scenario's `policies`").into()
         );
     }
+    let twice =
+        policies.iter().enumerate().find(|(at, policy)| policies[..*at].iter().any(|p| p.trim() == policy.trim()));
+    if let Some((_, policy)) = twice {
+        let message = format!("policy `{}` is named twice: each can be compared once", policy.trim());
+        return Err(ConfigError::new(message).into());
+    }
     let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
     let runs = runs.collect::<Result<_, ConfigError>>()?;
     execute(run_request(runs, &args.shared))

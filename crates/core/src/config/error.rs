@@ -49,7 +49,7 @@ impl ConfigError {
     }
 
     pub(crate) fn not_allowed(place: Place, key: &str, value: &str, allowed: &str) -> Self {
-        let (key, value, allowed) = (key.to_string(), value.to_string(), allowed.to_string());
+        let (key, value, allowed) = (key.to_string(), short(value), allowed.to_string());
         Self::of(place, Problem::NotAllowed { key, value, allowed })
     }
 
@@ -59,6 +59,15 @@ impl ConfigError {
 
     fn of(place: Place, problem: Problem) -> Self {
         Self(Box::new(Complaint { place, problem }))
+    }
+}
+
+/// A value as text that fits in a line: 1e300 has three hundred digits.
+fn short(value: &str) -> String {
+    match (value.char_indices().nth(60), value.parse::<f64>()) {
+        (None, _) => value.to_string(),
+        (Some(_), Ok(number)) => format!("{number:e}"),
+        (Some((cut, _)), Err(_)) => format!("{}..", &value[..cut]),
     }
 }
 

@@ -129,10 +129,14 @@ impl Keys {
         let mut all = Vec::new();
         self.collect(&mut Vec::new(), &mut all);
         let last = path.last()?;
-        let same = all.iter().find(|candidate| candidate.last() == Some(last));
-        same.map(|path| dotted(path)).or_else(|| {
+        let same = |near: bool| {
+            let alike = |candidate: &&Path| candidate.last() == Some(last) && (candidate[0] == path[0]) == near;
+            all.iter().find(alike)
+        };
+        same(true).or_else(|| same(false)).map(|path| dotted(path)).or_else(|| {
             let names: Vec<String> = all.iter().map(|path| dotted(path)).collect();
-            nearest(&dotted(path), names.iter().map(String::as_str)).map(str::to_string)
+            // A long path shares much with many others: two slips at most, however long it is.
+            nearest_within(2, &dotted(path), names.iter().map(String::as_str)).map(str::to_string)
         })
     }
 
@@ -150,7 +154,10 @@ impl Keys {
 
 /// The candidate that `word` is nearest to, when it is near enough to be a slip of the finger.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).max(2);
+    nearest_within((word.chars().count() / 3).max(2), word, candidates)
+}
+
+fn nearest_within<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         // A two-letter word is two edits from every other two-letter word: something must remain of it.

@@ -27,7 +27,7 @@ impl Layer {
         let table = text.parse::<Table>().map_err(|error| {
             let (line, column) = error.span().map(|span| position(text, span.start)).unzip();
             let place = Place::File { file: file.to_string(), line, column };
-            ConfigError::at(place, format!("not TOML: {}", error.message().replace('\n', "; ")))
+            ConfigError::at(place, format!("not TOML: {}", syntax(error.message())))
         })?;
         let under = under.iter().map(ToString::to_string).collect();
         Ok(Self { origin: Origin::File { file: file.to_string(), text: text.to_string() }, under, table })
@@ -65,6 +65,15 @@ impl Layer {
     /// The path seen from inside this layer.
     fn local<'a>(&self, path: &'a [String]) -> Option<&'a [String]> {
         path.strip_prefix(self.under.as_slice())
+    }
+}
+
+/// The parser's message in one line, without the words of Rust.
+fn syntax(message: &str) -> String {
+    let too_large = message.strip_prefix("invalid type: integer `").and_then(|rest| rest.split_once('`'));
+    match too_large {
+        Some((number, _)) => format!("the whole number {number} is too large, it must lie below 2^63"),
+        None => message.replace('\n', "; "),
     }
 }
 

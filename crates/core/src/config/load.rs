@@ -238,6 +238,9 @@ fn read<T: DeserializeOwned>(table: &Table, under: &[String], layers: &Layers) -
         let (place, path) = layers.place(&[under, &inside].concat());
         if let Some(field) = message.strip_prefix("missing field ") {
             let key = dotted(&[path.as_slice(), &[field.trim_matches('`').to_string()]].concat());
+            // What a device lacks, its own table lacks: the layers above it only change some of its keys.
+            let place =
+                if path.first().is_some_and(|part| part == "device") { layers.layers[0].whole() } else { place };
             return ConfigError::at(place, format!("{key} is missing"));
         }
         let value = tree::get(table, &inside).map_or("this".to_string(), shown);

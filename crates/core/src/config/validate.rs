@@ -120,6 +120,9 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
     )
 }
 
+/// The simulator keeps some hundred bytes for each map unit of the buffer: a slip of the unit must not take all memory.
+const BUFFER_MAX: u64 = 16 << 30;
+
 fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     let share = (0.0..=1.0).contains(&drive.flush_above);
     require(share, "drive.flush_above", drive.flush_above, "a share of the buffer, from 0 to 1")?;
@@ -135,7 +138,9 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
         Stripe::ProgramUnit => (2 * unit, format!("2 program units of {unit} B")),
     };
     let enough = u128::from(drive.buffer.get()) >= needed;
-    require(enough, "drive.buffer", drive.buffer, format!("at least {needed}B: {why}"))
+    require(enough, "drive.buffer", drive.buffer, format!("at least {needed}B: {why}"))?;
+    let sane = drive.buffer.get() <= BUFFER_MAX;
+    require(sane, "drive.buffer", drive.buffer, "at most 16GiB, more memory than any drive has")
 }
 
 fn precondition(precondition: &PreconditionSpec) -> Check {

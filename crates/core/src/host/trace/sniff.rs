@@ -81,7 +81,7 @@ fn whole_lines(head: &[u8]) -> Vec<&[u8]> {
     head[..end].split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
 }
 
-/// The format that reads most of the lines. One wrong line does not hide the format: the reader will name that line.
+/// The format that reads half of the lines or more. One wrong line does not hide it: the reader will name that line.
 fn recognise(file: &Arc<str>, lines: &[&[u8]]) -> Result<(TraceFormat, String), TraceError> {
     let count = |reads: &dyn Fn(&[u8]) -> bool| lines.iter().filter(|line| reads(line)).count();
     let counts = [
@@ -95,7 +95,7 @@ fn recognise(file: &Arc<str>, lines: &[&[u8]]) -> Result<(TraceFormat, String), 
         TraceFormat::Mqsim | TraceFormat::Ssdsim => "`time device sector sectors type` with type 0 or 1",
         TraceFormat::Blkparse => "blkparse events with action D",
     };
-    if let Some((format, read)) = counts.into_iter().find(|(_, read)| *read * 2 > all) {
+    if let Some((format, read)) = counts.into_iter().find(|(_, read)| *read > 0 && *read * 2 >= all) {
         return Ok((format, format!("{read} of the first {all} lines are {}", shape(format))));
     }
     // In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
@@ -106,8 +106,9 @@ fn recognise(file: &Arc<str>, lines: &[&[u8]]) -> Result<(TraceFormat, String), 
             format!("{} of the first {all} lines are blkparse events, {issued} of them with action D", events + issued);
         return Ok((TraceFormat::Blkparse, why));
     }
-    let first = lines.first().copied().unwrap_or_default();
-    let text = shorten(first);
+    let foreign =
+        |line: &&&[u8]| msr::parse(line).is_none() && ascii::columns(line).is_none() && blkparse::parse(line).is_none();
+    let text = shorten(lines.iter().find(foreign).or(lines.first()).copied().unwrap_or_default());
     match lines.iter().position(|line| is_binary(line)) {
         Some(line) => {
             let place = Place { file: file.clone(), line: line as u64 + 1 };

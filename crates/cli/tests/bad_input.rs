@@ -1,0 +1,181 @@
+//! Input as it should not be: each line of these tables is refused before anything is run or written, with one line
+//! that names the place, the key and the value, and exit code 2.
+
+mod support;
+
+use std::path::Path;
+use support::{assert_refused, file};
+
+/// A scenario that runs, up to the job's last keys.
+const SCENARIO: &str = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
+                        [drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 10\n";
+
+const LINE: &str = "128166372003061629,hm,0,Read,8192,4096,100\n";
+
+#[test]
+fn a_scenario_file_is_refused_by_line_key_and_value() {
+    let table: &[(&str, &[&str])] = &[
+        ("rate = -1\narrival = \"poisson\"", &[":9: workload.rate = -1", "0.001 to 1e9"]),
+        ("arrival = \"poisson\"", &["workload.rate = 0", "0.001 to 1e9"]),
+        ("think = \"-2ms\"", &[":9: workload.think = \"-2ms\"", "not negative"]),
+        ("think = \"2 parsecs\"", &[":9: workload.think = \"2 parsecs\"", "unit ns, us, ms, s"]),
+        ("size = \"4TiB\"", &[":9: workload.size = 4TiB", "at most 201326592 B"]),
+        ("offset = \"4TiB\"", &[":9: workload.offset = 4TiB", "host sees"]),
+        ("align = \"1000B\"", &[":9: workload.align = 1000B", "512 B"]),
+        ("block_sizes = []", &[":9: workload.block_sizes", "at least one"]),
+        ("block_sizes = [[\"4KiB\", -1]]", &["workload.block_sizes.0.1 = -1", "above 0"]),
+        ("block_sizes = [[\"1GiB\", 1]]", &["workload.block_sizes.0.0 = 1GiB", "at most"]),
+        ("read_percent = nan", &["workload.read_percent = NaN", "from 0 to 100"]),
+        ("read_percent = 60\ntrim_percent = 60", &[":10: workload.trim_percent = 60", "read_percent"]),
+        ("zipf_theta = inf\npattern = \"zipf\"", &[":9: workload.zipf_theta = inf", "at most 10"]),
+        ("time = \"99999999999999d\"", &[":9: workload.time", "a time"]),
+        ("queue_depth = 0", &[":9: workload.queue_depth = 0", "from 1"]),
+        ("arrival = \"trace\"", &[":9: workload.arrival = \"trace\"", "workload.trace"]),
+        ("jobs = [1]", &[":9: workload.jobs.0 = 1", "a table"]),
+        ("requests = 11", &[":9:1: not TOML: duplicate key"]),
+        ("zipf_theta = 99999999999999999999", &[":9:14: not TOML: the whole number 99999999999999999999 is too large"]),
+        ("[[workload.jobs]]\nread_percentt = 1", &[":10: unknown key", "did you mean workload.jobs.0.read_percent?"]),
+        ("think = \"2ms\"\r\nbad = 1\r", &[":10: unknown key workload.bad"]),
+        ("[measure]\nwarmup_requests = 10", &[":10: measure.warmup_requests = 10", "below the 10 requests"]),
+        ("[workload.trace]\nfile = \"\"", &[":10: workload.trace.file = \"\"", "path"]),
+        ("[workload.trace]\nfile = \"not-there.csv\"", &["not-there.csv", "no such file"]),
+        ("[work", &[":9:6: not TOML: unclosed table"]),
+    ];
+    for (number, (keys, pieces)) in table.iter().enumerate() {
+        let path = file(&format!("scenario-{number}.toml"), format!("{SCENARIO}{keys}\n").as_bytes());
+        assert_refused(&["run", &path], pieces);
+    }
+}
+
+#[test]
+fn an_override_is_refused_by_key_and_value() {
+    let table: &[(&str, &[&str])] = &[
+        ("device.geometry.planes=0", &["at least 1"]),
+        ("device.geometry.channels=-1", &["whole number"]),
+        ("device.geometry.blocks=4294967295", &["fewer than 2147483648 map units"]),
+        ("device.geometry.map_unit=3KiB", &["a power of two"]),
+        ("device.timing.read=[\"-1us\"]", &["not negative"]),
+        ("device.timing.read=[]", &["from 1 to 16"]),
+        ("device.timing.erase_steps=0", &["from 1 to 64"]),
+        ("device.channel.rate=40", &["1200MB/s"]),
+        ("device.op=1", &["below 1"]),
+        ("device.op=nan", &["NaN", "below 1"]),
+        ("drive.buffer=1B", &["at least 32768B"]),
+        ("drive.buffer=1000TiB", &["at most 16GiB"]),
+        ("drive.link=1B/s", &["at least 1MB/s"]),
+        ("gc.hard=0.2", &["gc.soft = 0.08"]),
+        ("gc.unit=superblock", &["ftl.allocation = \"dynamic\""]),
+        ("gc.soft=", &["expected a number"]),
+        ("gc.soft=0.1\nb", &["expected a number"]),
+        ("ftl.order=[\"way\", \"way\", \"die\", \"plane\"]", &["each exactly once"]),
+        ("workload.rate=1e300", &["workload.rate = 1e300 is not allowed"]),
+        ("workload.jobs.3.rate=5", &["a list of 0"]),
+        ("workload.jobs.x.rate=5", &["unknown key", "did you mean workload.rate?"]),
+        ("device=femu", &["a table of keys"]),
+        ("seed=1.5", &["whole number"]),
+        ("policies=base", &["a list"]),
+        ("measure.warmup=1", &["a time such as"]),
+        ("measure.warmup=99999d", &["at most 366 d"]),
+        ("=3", &["key=value"]),
+        ("a.b.c.d=1", &["unknown key a.b.c.d"]),
+    ];
+    for (set, pieces) in table {
+        let key = set.split('=').next().unwrap();
+        assert_refused(&["run", "quick", "--set", set], &[pieces, [key, "--set "].as_slice()].concat());
+    }
+}
+
+#[test]
+fn a_device_table_is_refused_by_line_and_key() {
+    let femu = manx_core::config::builtin_device("femu").unwrap().text;
+    let edited = |from: &str, to: &str| {
+        assert!(femu.contains(from), "{from}");
+        femu.replace(from, to)
+    };
+    let table: &[(&str, String, &[&str])] = &[
+        ("device-0.toml", edited("channels = 8", "channels = 0"), &["device.geometry.channels = 0", "at least 1"]),
+        ("device-1.toml", edited("\"40us\"", "\"40 lightyears\""), &["device.timing.read.0", "lightyears", "a time"]),
+        ("device-2.toml", edited("channels = 8", "chanels = 8"), &["did you mean device.geometry.channels?"]),
+        ("device-3.toml", edited("channels = 8", ""), &["device.geometry.channels is missing"]),
+        ("device-4.toml", "name = \"x\"\n".to_string(), &["device.", "is missing"]),
+        ("device-5.toml", "version https://git-lfs".to_string(), &["not TOML"]),
+    ];
+    for (name, text, pieces) in table {
+        let path = file(name, text.as_bytes());
+        let pieces = [pieces, [*name].as_slice()].concat();
+        assert_refused(&["device", "show", &path], &pieces);
+        assert_refused(&["run", "oltp", "--device", &path], &pieces);
+    }
+}
+
+#[test]
+fn a_trace_is_refused_by_line_and_reason() {
+    let junk: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let after = |line: &str| [LINE, line].concat().into_bytes();
+    let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_vec();
+    // A zstd frame whose one raw block of 200 bytes ends early; a gzip header with nothing right behind it.
+    let cut = [b"\x28\xB5\x2F\xFD\x00\x58\x41\x06\x00", LINE.as_bytes()].concat();
+    let gz = [b"\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03".as_slice(), b"this is no deflate stream"].concat();
+    let table: Vec<(&str, Vec<u8>, &[&str])> = vec![
+        ("t-empty.csv", vec![], &["empty"]),
+        ("t-blank.csv", b"\n\r\n\n".to_vec(), &["empty"]),
+        ("t-junk.csv", junk, &["binary"]),
+        ("t-prose.csv", b"dear diary\n".to_vec(), &["no known trace format", "dear diary", "--format"]),
+        ("t-lfs.csv", lfs, &["git LFS pointer", "git lfs pull"]),
+        ("t-cut.csv.zst", cut, &["incomplete frame"]),
+        ("t-junk.csv.gz", gz, &["reading the trace failed"]),
+        ("t-truncated.csv", after("128166372003081629,hm,0,Wri"), &[":2: the file is truncated"]),
+        ("t-huge.csv", after("128166372003071629,hm,0,Write,999999999999999999999999,4096,1\n"), &[":2: ", "64 PiB"]),
+        ("t-negative.csv", after("128166372003071629,hm,0,Write,-4096,4096,1\n"), &[":2: ", "not an MSR line"]),
+        ("t-nan.csv", after("128166372003071629,hm,0,Write,NaN,4096,1\n"), &[":2: ", "NaN", "not an MSR line"]),
+        ("t-op.csv", after("128166372003071629,hm,0,Erase,4096,4096,1\r\n"), &[":2: ", "Read|Write"]),
+        ("t-beyond.csv", after("128166372003071629,hm,0,Write,900000000000000,4096,1\n"), &[":2: ", "--remap"]),
+        ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no request", "zero length"]),
+        ("t-type.trace", b"100 0 8 8 1\n150 0 8 8 7\n".to_vec(), &[":2: ", "type 1 for a read"]),
+        ("t-sector.trace", b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(), &[":2: ", "below 2^47"]),
+        ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no event with action D"]),
+    ];
+    for (name, bytes, pieces) in &table {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
+        let args = ["compare", "quick", "--trace", &file(name, bytes), "--out", &out];
+        assert_refused(&args, &[pieces, [*name].as_slice()].concat());
+        assert!(!Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(), "{name} left a folder");
+    }
+}
+
+#[test]
+fn an_option_is_refused_where_it_makes_no_sense() {
+    let (trace, scenario) = (file("o-trace.csv", LINE.as_bytes()), file("o-scenario.toml", SCENARIO.as_bytes()));
+    let in_the_way = file("in-the-way", b"");
+    let below = format!("{in_the_way}/below");
+    let no_policy = file("o-none.toml", format!("policies = []\n{SCENARIO}").as_bytes());
+    let table: &[(&[&str], &[&str])] = &[
+        (&["--jobs", "0"], &["'0'", "--jobs"]),
+        (&["--jobs", "-1"], &["'-1'", "--jobs"]),
+        (&["--seed", "-1"], &["'-1'", "--seed", "a whole number from 0"]),
+        (&["--seed", "1.5"], &["'1.5'", "--seed", "a whole number from 0"]),
+        (&["--policies", ""], &["no policy ``", "nogc, base"]),
+        (&["--policies", "base,,nogc"], &["no policy ``", "nogc, base"]),
+        (&["--policies", "base, base"], &["`base` is named twice"]),
+        (&["--policies", "base/nogc"], &["both decide gc"]),
+        (&["--out", ""], &["--out"]),
+        (&["--out", &in_the_way], &["in-the-way", "a file", "folder"]),
+        (&["--out", &below], &["in-the-way", "cannot make this folder"]),
+        (&["--time-unit", "us"], &["--trace"]),
+        (&["--format", "msr"], &["--trace"]),
+        (&["--trace", &trace, "--time-unit", "us"], &["o-trace.csv", "fixed unit", "--time-unit"]),
+        (&["--trace", &trace, "--time-unit", "hours"], &["--time-unit hours", "`ns`, `us`, `ms`, `s`"]),
+        (&["--trace", &trace, "--set", "workload.trace.repeat=0"], &["repeat = 0", "at least 1"]),
+        (&["--trace", &trace, "--set", "workload.trace.time_scale=0"], &["time_scale = 0", "0.000001"]),
+        (&["--trace", &trace, "--set", "workload.arrival=poisson"], &["poisson", "\"trace\" or \"closed\""]),
+        (&["--trace", ""], &["--trace"]),
+        (&["--device", ""], &["no device ``"]),
+    ];
+    for (options, pieces) in table {
+        assert_refused(&[["compare", &scenario].as_slice(), options].concat(), pieces);
+    }
+    assert_refused(&["compare", &no_policy], &["no policy to run"]);
+    assert_refused(&["run", "."], &["a directory", "scenario"]);
+    assert_refused(&["run", ""], &["no scenario ``", "quick"]);
+    assert_refused(&["run", "quik"], &["did you mean quick?"]);
+}

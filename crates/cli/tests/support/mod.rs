@@ -1,0 +1,40 @@
+//! What the tests of the binary share.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Runs the binary.
+pub fn manx(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_manx")).args(args).output().unwrap()
+}
+
+/// What it printed.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What it said beside that.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A bad input: exit code 2, one `error:` line with these pieces, nothing on stdout.
+#[track_caller]
+pub fn assert_refused(args: &[&str], pieces: &[&str]) {
+    let output = manx(args);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+    assert_eq!(stdout(&output), "", "{args:?}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{args:?}: {said}");
+    assert!(said.starts_with("error: "), "{args:?}: {said}");
+    for piece in pieces {
+        assert!(said.contains(piece), "{args:?}: `{piece}` is not in: {said}");
+    }
+}
+
+/// A file of this test's own, and its path as an argument.
+pub fn file(name: &str, bytes: &[u8]) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
