@@ -176,7 +176,8 @@ fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Pr
             precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), &mut progress)
         }
         None => precondition(&mut map, spec, seed, None, &mut progress),
-    };
+    }
+    .map_err(RunError::Full)?;
     if pages.is_some_and(|pages| pages.ended()) {
         whole = false;
         notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());

@@ -10,6 +10,7 @@ use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Drive, PreconditionState};
 use manx_core::flash::Capacity;
 use manx_core::ftl::GcMode;
+use manx_core::ftl::timeless::Full;
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Job, Measured, Oracle, Pacing};
@@ -35,6 +36,8 @@ pub enum RunError {
     Trace(TraceError),
     /// A job's settings cannot be honoured.
     Generate(GenerateError),
+    /// The drive cannot hold what preconditioning writes.
+    Full(Full),
 }
 
 impl fmt::Display for RunError {
@@ -42,6 +45,7 @@ impl fmt::Display for RunError {
         match self {
             Self::Trace(error) => error.fmt(f),
             Self::Generate(error) => error.fmt(f),
+            Self::Full(error) => error.fmt(f),
         }
     }
 }

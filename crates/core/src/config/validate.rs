@@ -40,6 +40,13 @@ fn require_time(time: Duration, key: &str) -> Check {
     require(time <= TIME_MAX, key, time, "at most 366 d, so that no sum of times leaves the clock of a run")
 }
 
+/// Longest of a flash operation: no flash takes seconds, and timers reach some hours ahead.
+const OPERATION_MAX: Duration = Duration::from_s(60);
+
+fn require_operation_time(time: Duration, key: &str) -> Check {
+    require(time <= OPERATION_MAX, key, time, "at most 60s: a flash operation takes micro- to milliseconds")
+}
+
 /// A slower bus than this is a slip of the unit, and its transfers could leave the clock of a run.
 fn require_rate(rate: Bandwidth, key: &str) -> Check {
     require(rate.get() == 0 || rate.get() >= 1_000_000, key, rate, "`unlimited`, or at least 1MB/s")

@@ -1,6 +1,6 @@
 //! What a device table may say.
 
-use super::{Check, require, require_rate, require_time};
+use super::{Check, require, require_operation_time, require_rate};
 use crate::flash::{Device, lanes, program_unit, raw_bytes};
 
 /// The most map units a device may have: a physical page number has 32 bits, and one value of it means "nowhere".
@@ -79,7 +79,7 @@ pub(super) fn timing(device: &Device) -> Check {
         for (i, time) in times.iter().enumerate() {
             let key = format!("{key}.{i}");
             require(!time.is_zero(), &key, time, "longer than 0: no array operation is free")?;
-            require_time(*time, &key)?;
+            require_operation_time(*time, &key)?;
         }
     }
     let (shot, programs) = (device.feature.program_pages, timing.program.len());
@@ -91,12 +91,12 @@ pub(super) fn timing(device: &Device) -> Check {
     )?;
     let step = timing.erase_step;
     require(!step.is_zero(), "device.timing.erase_step", step, "longer than 0: no array operation is free")?;
-    require_time(step, "device.timing.erase_step")?;
+    require_operation_time(step, "device.timing.erase_step")?;
     let steps = timing.erase_steps;
     require((1..=64).contains(&steps), "device.timing.erase_steps", steps, "from 1 to 64 steps")?;
     require_rate(device.channel.rate, "device.channel.rate")?;
-    require_time(device.channel.command, "device.channel.command")?;
-    require_time(device.channel.erase_command, "device.channel.erase_command")
+    require_operation_time(device.channel.command, "device.channel.command")?;
+    require_operation_time(device.channel.erase_command, "device.channel.erase_command")
 }
 
 /// The limits that the tables of a translation layer set.
