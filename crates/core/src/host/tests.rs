@@ -264,7 +264,11 @@ fn drawn(seed: u64) -> Setup {
     let lanes = u64::from(g.channels * g.ways * g.dies * g.planes / f.program_planes);
     setup.drive.buffer = Bytes::new(2 * row * lanes * one(&mut rng, &[1, 1, 3]));
     // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate, space).
-    setup.device.op = if g.pages / f.program_pages < 4 { 0.65 } else { 0.4 };
+    setup.device.op = match g.pages / f.program_pages {
+        0..4 => 0.65,
+        12.. if gc.soft < 0.1 => 0.25,
+        _ => 0.4,
+    };
     setup.precondition.state =
         one(&mut rng, &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady]);
     let sizes = [(512, 3.0), (1536, 2.0), (4096, 3.0), (24_576, 1.0), (65_536, 0.2)];
@@ -289,5 +293,41 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
+    }
+}
+
+/// Random writes to one page in four, then to another one in four, and so on: whole lanes have nothing stale for long.
+struct Residues {
+    rng: crate::sim::Rng,
+    pages: u64,
+    left: u64,
+}
+
+impl super::RequestSource for Residues {
+    fn next_request(&mut self) -> Option<super::Request> {
+        self.left = self.left.checked_sub(1)?;
+        let residue = self.left / 1_000 % 4;
+        let page = self.rng.below(self.pages / 4) * 4 + residue;
+        let lba = crate::units::Lba(page * 8);
+        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false })
+    }
+}
+
+/// A lane that had nothing to reclaim once was never looked at again: with dynamic allocation its pages become invalid by
+/// writes to other lanes, and the drive died lane by lane.
+#[test]
+fn regression_lanes_that_gained_nothing_once_are_asked_again() {
+    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Preemptive] {
+        let mut setup = small();
+        (setup.gc.mode, setup.gc.soft, setup.gc.hard) = (mode, 0.09, 0.05);
+        (setup.ftl.allocation, setup.device.op) = (Allocation::Dynamic, 0.18);
+        let drive = setup.drive();
+        let source = Residues { rng: crate::sim::Rng::stream(1, "residues"), pages: drive.sectors() / 8, left: 16_000 };
+        let pacing = Pacing::Closed { depth: 32, think: Duration::ZERO, until: Instant::NEVER };
+        let oracle = Oracle::new(&drive);
+        let jobs = vec![Job::new(Box::new(source), pacing)];
+        let mut driver = Driver::new(drive, jobs, Some(oracle), Duration::ZERO, 0);
+        driver.play_to_the_end();
+        assert_eq!(driver.progress().completed, 16_000, "{mode:?}: {}", driver.drive().describe());
     }
 }
