@@ -283,11 +283,27 @@ impl Run<'_> {
         } else if progress.completed > 0 && measured.read.count() == 0 {
             warnings.push("nothing was read: there are no read latencies".to_string());
         }
+        warnings.extend(self.buffer_warning(driver));
         warnings.extend(self.forced_warning(driver));
         if let Some(mismatch) = driver.oracle().and_then(Oracle::first_mismatch) {
             warnings.push(format!("a read returned what it may not: {mismatch}: a defect of the model"));
         }
         warnings
+    }
+
+    /// The WAF counts what the host wrote and what was programmed; what is in the buffer at an end is in one of them
+    /// only.
+    fn buffer_warning(&self, driver: &Driver) -> Option<String> {
+        let (before, now) = (u64::from(driver.measured().buffered_before), u64::from(driver.drive().buffered()));
+        let written = driver.drive().counters().host_bytes_written - counters_before(driver).host_bytes_written;
+        let (pages, kept) = (written / self.scenario.device.geometry.map_unit.get(), now.abs_diff(before));
+        (kept * 50 > pages && pages > 0).then(|| {
+            format!(
+                "the write buffer held {before} pages when counting began and {now} at the end, of {pages} \
+                 written: the WAF is off by up to {:.0} %; more writes, a warm-up or a smaller drive.buffer mend that",
+                100.0 * kept as f64 / pages as f64
+            )
+        })
     }
 
     /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.

@@ -151,7 +151,8 @@ impl Drive {
         }
     }
 
-    /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there were any.
+    /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there
+    /// were any.
     #[inline]
     pub(super) fn revive_pools(&mut self, now: Instant) -> bool {
         let mut any = false;

@@ -146,6 +146,11 @@ impl Drive {
         u64::from(self.ftl.logical()) * u64::from(self.flash.layout.unit_sectors)
     }
 
+    /// Pages in the write buffer: written by the host, not yet on flash.
+    pub fn buffered(&self) -> u32 {
+        self.buffer.occupied
+    }
+
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
         self.counters

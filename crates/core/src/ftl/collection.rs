@@ -43,6 +43,13 @@ pub(super) struct Collection {
     erasing: u32,
 }
 
+impl Collection {
+    /// Lanes of the victim that are erased while others are not yet.
+    pub fn lanes_erased(&self, lanes: u32) -> u32 {
+        if self.active { lanes - self.erasing } else { 0 }
+    }
+}
+
 /// A page on its way: from where, which, and its content.
 #[derive(Clone, Copy, Debug)]
 struct Moving {

@@ -289,8 +289,8 @@ impl PageMap {
         waited
     }
 
-    /// The victim block of `lane` is copied out: true when it may be erased now, false when that waits for the last read
-    /// under way ([`PageMap::read_ended`]).
+    /// The victim block of `lane` is copied out: true when it may be erased now, false when that waits for the last
+    /// read under way ([`PageMap::read_ended`]).
     pub fn may_erase_now(&mut self, lane: u32) -> bool {
         let waits = self.blocks.is_being_read(self.victim_block(lane));
         self.erases_waiting += u32::from(waits);
@@ -475,7 +475,8 @@ impl PageMap {
             };
             let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, s)).sum();
             let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            assert_eq!(pool.free_units, free + open + ahead, "free units of pool {number}");
+            let erased = self.collections[number].lanes_erased(pool.lanes) * layout.units_per_block;
+            assert_eq!(pool.free_units, free + open + ahead + erased, "free units of pool {number}");
         }
     }
 

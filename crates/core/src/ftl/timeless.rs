@@ -74,7 +74,7 @@ pub struct Full;
 
 impl std::fmt::Display for Full {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the drive is full while it is preconditioned and nothing can be reclaimed: raise device.op, or lower gc.soft")
+        f.write_str("preconditioning filled the drive and nothing can be reclaimed: raise device.op, or lower gc.soft")
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Measured {
     pub since: Instant,
     /// The drive's counters then.
     pub counters_before: Counters,
+    /// Pages in the write buffer then: written, but not yet programmed.
+    pub buffered_before: u32,
     /// When the last counted request completed.
     pub until: Instant,
 }
@@ -119,6 +121,10 @@ impl Driver {
     #[inline]
     fn turn(&mut self) -> bool {
         let (job, at) = self.next_job();
+        if at == Instant::NEVER && self.progress.issued == self.progress.completed {
+            // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
+            return false;
+        }
         if let Some(completion) = self.drive.advance_before(at) {
             self.complete(completion);
             return true;
@@ -184,6 +190,7 @@ impl Driver {
         self.warmup.over = true;
         self.measured.since = if self.measured.warmup_requests == 0 { Instant::START } else { at };
         self.measured.counters_before = self.drive.counters();
+        self.measured.buffered_before = self.drive.buffered();
         true
     }
 

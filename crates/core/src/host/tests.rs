@@ -313,8 +313,8 @@ impl super::RequestSource for Residues {
     }
 }
 
-/// A lane that had nothing to reclaim once was never looked at again: with dynamic allocation its pages become invalid by
-/// writes to other lanes, and the drive died lane by lane.
+/// A lane that had nothing to reclaim once was never looked at again: with dynamic allocation its pages become invalid
+/// by writes to other lanes, and the drive died lane by lane.
 #[test]
 fn regression_lanes_that_gained_nothing_once_are_asked_again() {
     for mode in [GcMode::Nogc, GcMode::Base, GcMode::Preemptive] {
