@@ -274,6 +274,7 @@ impl Run<'_> {
         if outcome == Outcome::Starved {
             let lost = progress.issued - progress.completed;
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
+            warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
         if progress.failed > 0 {
             warnings.push(format!("{} requests completed with an error", progress.failed));
