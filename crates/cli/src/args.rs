@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::Override;
+use manx_core::config::{ConfigError, Override};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -26,6 +26,9 @@ pub enum Command {
     Run(RunArgs),
     /// Run a scenario under several policies and hold them against the first
     Compare(CompareArgs),
+    /// Block traces: what they hold, in which formats
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// The device tables
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -79,18 +82,13 @@ pub struct SharedArgs {
     /// Another device: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
-    /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2 are read in place)
+    /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// The trace's format: msr, mqsim, ssdsim, blkparse [default: found by looking at it]
-    #[arg(long, value_name = "FORMAT", requires = "trace")]
-    pub format: Option<String>,
-    /// The unit of the trace's times: ns, us, ms, s
-    #[arg(long, value_name = "UNIT", requires = "trace")]
-    pub time_unit: Option<String>,
-    /// What to do with addresses beyond the device: none, modulo, dense, scale
-    #[arg(long, value_name = "HOW", requires = "trace")]
-    pub remap: Option<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    #[command(flatten)]
+    pub replay: TraceReplayArgs,
     /// Write the results into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -110,20 +108,24 @@ pub struct SharedArgs {
 
 impl SharedArgs {
     /// Every option that changes a scenario, as overrides: the named options first, `--set` over them.
-    pub fn overrides(&self) -> Result<Vec<Override>, manx_core::config::ConfigError> {
+    pub fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
         let mut overrides = Vec::new();
         if let Some(trace) = &self.trace {
             overrides.extend(trace_overrides(&trace.to_string_lossy()));
         }
-        let named = [
-            ("--format", "workload.trace.format", self.format.clone()),
-            ("--time-unit", "workload.trace.time_unit", self.time_unit.clone()),
-            ("--remap", "workload.trace.remap", self.remap.clone()),
-            ("--device", "device.name", self.device.clone()),
-        ];
+        let mut named = vec![("--device", "device.name", self.device.as_deref().map(quoted))];
+        if self.trace.is_some() {
+            named.extend(self.reading.keys().into_iter().chain(self.replay.keys()));
+        } else if let Some((option, ..)) =
+            self.reading.keys().into_iter().chain(self.replay.keys()).find(|(_, _, value)| value.is_some())
+        {
+            return Err(ConfigError::new(format!(
+                "{option} says how a trace is read or played: it needs --trace FILE"
+            )));
+        }
         for (option, key, value) in named {
             if let Some(value) = value {
-                overrides.push(Override::new(key, quoted(&value), format!("{option} {value}")));
+                overrides.push(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))));
             }
         }
         if let Some(seed) = self.seed {
@@ -162,6 +164,116 @@ fn trace_overrides(file: &str) -> Vec<Override> {
 /// A TOML string, so that a name such as `1` stays one.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
+}
+
+/// An option that is a key of `workload.trace`: the option, the key, its value as TOML.
+type TraceKey = (&'static str, &'static str, Option<String>);
+
+/// How a trace is read, and which of its requests are taken.
+#[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "How the trace is read")]
+pub struct TraceReadingArgs {
+    /// Its format, a name of `manx trace formats` [default: found by looking at it]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// The unit of its times, where the format leaves it open: ns, us, ms, s
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<String>,
+    /// The unit of its addresses and sizes, where the format leaves it open: bytes, sectors
+    #[arg(long, value_name = "UNIT")]
+    pub lba_unit: Option<String>,
+    /// Which event of a request counts in a trace of the block layer: queue, issue, complete
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
+    /// Requests within one second, where the clock has whole seconds: even, none
+    #[arg(long, value_name = "HOW")]
+    pub spread: Option<String>,
+    /// Only these of its devices
+    #[arg(long, value_name = "NAME;..", value_delimiter = ';')]
+    pub devices: Vec<String>,
+    /// Without requests of these kinds: read, write, flush, trim, fua
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Start of the window, in the trace's time: 90s, 250ms
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// End of the window
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Skip so many requests of the window
+    #[arg(long, value_name = "N")]
+    pub skip: Option<u64>,
+    /// Take at most so many requests
+    #[arg(long, value_name = "N")]
+    pub head: Option<u64>,
+}
+
+/// How a trace is fitted to a drive.
+#[derive(Debug, Default, ClapArgs)]
+#[command(next_help_heading = "How the trace is played")]
+pub struct TraceReplayArgs {
+    /// Several devices: one after the other (concat), upon each other (overlay), a drive for each (separate)
+    #[arg(long, value_name = "HOW")]
+    pub layout: Option<String>,
+    /// At this multiple of its own rate
+    #[arg(long, value_name = "FACTOR")]
+    pub rate_scale: Option<f64>,
+    /// So many times, one after the other
+    #[arg(long = "loop", value_name = "TIMES")]
+    pub repeat: Option<u32>,
+    /// Widen requests to multiples of this: 4KiB
+    #[arg(long, value_name = "SIZE")]
+    pub align: Option<String>,
+    /// What to do with addresses beyond the device: none, modulo, dense, scale
+    #[arg(long, value_name = "HOW")]
+    pub remap: Option<String>,
+}
+
+impl TraceReadingArgs {
+    /// What was said, as keys of a scenario.
+    pub fn keys(&self) -> Vec<TraceKey> {
+        let text = |value: &Option<String>| value.as_deref().map(quoted);
+        let number = |value: Option<u64>| value.map(|value| value.to_string());
+        vec![
+            ("--format", "workload.trace.format", text(&self.format)),
+            ("--time-unit", "workload.trace.time_unit", text(&self.time_unit)),
+            ("--lba-unit", "workload.trace.lba_unit", text(&self.lba_unit)),
+            ("--event", "workload.trace.event", text(&self.event)),
+            ("--spread", "workload.trace.spread", text(&self.spread)),
+            ("--devices", "workload.trace.devices", list(&self.devices)),
+            ("--ignore", "workload.trace.ignore", list(&self.ignore)),
+            ("--from", "workload.trace.from", text(&self.from)),
+            ("--to", "workload.trace.to", text(&self.to)),
+            ("--skip", "workload.trace.skip", number(self.skip)),
+            ("--head", "workload.trace.head", number(self.head)),
+        ]
+    }
+}
+
+impl TraceReplayArgs {
+    /// What was said, as keys of a scenario.
+    pub fn keys(&self) -> Vec<TraceKey> {
+        let text = |value: &Option<String>| value.as_deref().map(quoted);
+        vec![
+            ("--layout", "workload.trace.layout", text(&self.layout)),
+            ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}"))),
+            ("--loop", "workload.trace.repeat", self.repeat.map(|times| times.to_string())),
+            ("--align", "workload.trace.align", text(&self.align)),
+            ("--remap", "workload.trace.remap", text(&self.remap)),
+        ]
+    }
+}
+
+/// A TOML list of strings; `None` without any.
+fn list(items: &[String]) -> Option<String> {
+    (!items.is_empty()).then(|| format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", ")))
+}
+
+/// `manx trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// List the formats that are read
+    Formats,
 }
 
 /// `manx device`.

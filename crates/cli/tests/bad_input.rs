@@ -133,7 +133,7 @@ fn a_trace_is_refused_by_line_and_reason() {
         ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no request", "zero length"]),
         ("t-type.trace", b"100 0 8 8 1\n150 0 8 8 7\n".to_vec(), &[":2: ", "type 1 for a read"]),
         ("t-sector.trace", b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(), &[":2: ", "below 2^47"]),
-        ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no event with action D"]),
+        ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no issue event"]),
     ];
     for (name, bytes, pieces) in &table {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
@@ -163,10 +163,10 @@ fn an_option_is_refused_where_it_makes_no_sense() {
         (&["--out", &below], &["in-the-way", "cannot make this folder"]),
         (&["--time-unit", "us"], &["--trace"]),
         (&["--format", "msr"], &["--trace"]),
-        (&["--trace", &trace, "--time-unit", "us"], &["o-trace.csv", "fixed unit", "--time-unit"]),
+        (&["--trace", &trace, "--time-unit", "us"], &["o-trace.csv", "states its own units", "--time-unit"]),
         (&["--trace", &trace, "--time-unit", "hours"], &["--time-unit hours", "`ns`, `us`, `ms`, `s`"]),
         (&["--trace", &trace, "--set", "workload.trace.repeat=0"], &["repeat = 0", "at least 1"]),
-        (&["--trace", &trace, "--set", "workload.trace.time_scale=0"], &["time_scale = 0", "0.000001"]),
+        (&["--trace", &trace, "--set", "workload.trace.rate_scale=0"], &["rate_scale = 0", "0.000001"]),
         (&["--trace", &trace, "--set", "workload.arrival=poisson"], &["poisson", "\"trace\" or \"closed\""]),
         (&["--trace", ""], &["--trace"]),
         (&["--device", ""], &["no device ``"]),

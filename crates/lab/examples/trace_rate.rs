@@ -1,19 +1,20 @@
 //! Records per second of a reader: `cargo run --release --example trace_rate -- FILE [PASSES]`.
 //! An uncompressed file in the page cache shows the reader; a compressed one the decompressor.
 
+use manx_core::host::TraceSpec;
 use manx_core::host::trace::{TraceReader, sniff};
-use manx_lab::open::{open_trace, opener};
+use manx_lab::open::opener;
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("usage: trace_rate FILE [PASSES]")?;
     let passes: u32 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let sniffed = sniff::sniff(&file, None, None, &mut opener(&file)).map_err(|error| error.to_string())?;
+    let sniffed = sniff::sniff(&TraceSpec::new(&file), &mut opener(&file)).map_err(|error| error.to_string())?;
     println!("{sniffed}");
     for _ in 0..passes {
         let start = Instant::now();
-        let mut reader = TraceReader::new(&file, sniffed.format, sniffed.unit, open_trace(file.as_ref())?);
+        let mut reader = TraceReader::new(sniffed.format, sniffed.reading, opener(&file)()?)?;
         let (mut records, mut sectors) = (0u64, 0u64);
         while let Some(record) = reader.next_record()? {
             records += 1;

@@ -4,9 +4,9 @@
 //! traces lose their endings, and some that end in `.gz` were unpacked on the way.
 
 use manx_core::host::TraceSpec;
-use manx_core::host::trace::{self, Opener, Stream, TraceError, TraceSource, TraceSummary};
+use manx_core::host::trace::{self, Opener, Part, Stream, TraceError, TraceSource, TraceSummary};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub fn open_trace(path: &Path) -> Result<Stream, TraceError> {
 /// An opener of a file, for the passes of a survey and a replay.
 pub fn opener(path: impl Into<PathBuf>) -> Opener {
     let path = path.into();
-    Box::new(move || open_trace(&path))
+    Box::new(move || Ok(vec![Part { file: name(&path), stream: open_trace(&path)? }]))
 }
 
 /// The trace of `spec`, ready to be played on a device of `capacity_sectors`, and what it holds.
@@ -64,20 +64,16 @@ fn open(path: &Path) -> io::Result<Stream> {
     Ok(match container(file.fill_buf()?) {
         Container::Plain => Box::new(file),
         // Members, frames and streams may follow one another in one file: logs are appended and rotated so.
-        Container::Gzip => buffered(flate2::bufread::MultiGzDecoder::new(file)),
+        Container::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
         Container::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(file)?;
             // Archives of large traces are made with `--long`; the decoder refuses them unless told.
             decoder.window_log_max(31)?;
-            buffered(decoder)
+            Box::new(decoder)
         }
-        Container::Xz => buffered(liblzma::bufread::XzDecoder::new_multi_decoder(file)),
-        Container::Bzip2 => buffered(bzip2::bufread::MultiBzDecoder::new(file)),
+        Container::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(file)),
+        Container::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
     })
-}
-
-fn buffered(decoder: impl Read + Send + 'static) -> Stream {
-    Box::new(BufReader::with_capacity(BUFFER, decoder))
 }
 
 fn container(head: &[u8]) -> Container {
@@ -97,7 +93,7 @@ fn name(path: &Path) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::{Read, Write};
 
     const TEXT: &[u8] = b"0 0 80 8 1\n1000 0 160 16 0\n";
 

@@ -38,7 +38,7 @@ impl WorkloadPages {
         for (number, job) in scenario.workload.jobs.iter().enumerate() {
             if let Some(trace) = &job.trace {
                 // The shortest times and the most repetitions: only addresses count here.
-                let endless = manx_core::host::TraceSpec { time_scale: 1e-9, repeat: u32::MAX, ..trace.clone() };
+                let endless = manx_core::host::TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..trace.clone() };
                 let (source, summary) = trace_source(&endless, sectors)?;
                 if summary.writes > 0 {
                     sources.push(Box::new(source));

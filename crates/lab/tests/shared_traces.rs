@@ -16,7 +16,7 @@ fn spec(name: &str, time_unit: Option<TimeUnit>) -> Option<TraceSpec> {
         return None;
     }
     let file = file.to_string_lossy().into_owned();
-    Some(TraceSpec { file, format: None, time_unit, remap: Remap::Dense, time_scale: 1.0, repeat: 1 })
+    Some(TraceSpec { time_unit, remap: Remap::Dense, ..TraceSpec::new(file) })
 }
 
 /// A row of the reference table: requests, span in s, read percent, GB read, GB written, devices.

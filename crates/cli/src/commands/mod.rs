@@ -6,6 +6,7 @@ mod policy;
 mod progress;
 mod run;
 mod schema;
+mod trace;
 
 use crate::args::Command;
 use manx_core::config::ConfigError;
@@ -62,6 +63,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
+        Command::Trace(command) => trace::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),

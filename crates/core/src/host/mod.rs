@@ -18,7 +18,10 @@ pub use driver::{Driver, Measured, Progress};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;
 pub use request::{Request, RequestSource};
-pub use spec::{Arrival, JobSpec, Pattern, Remap, TimeUnit, TraceFormat, TraceSpec, WorkloadSpec};
+pub use spec::{
+    Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec,
+    WorkloadSpec,
+};
 
 #[cfg(test)]
 mod tests;

@@ -73,10 +73,18 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
 
 fn trace(trace: &TraceSpec, key: Key<'_>) -> Check {
     require(!trace.file.is_empty(), &key("trace.file"), "\"\"", "the path of a trace file")?;
-    let scale = trace.time_scale;
-    let message = "a factor from 0.000001 to 1000000; 0.5 replays twice as fast";
-    require((1e-6..=1e6).contains(&scale), &key("trace.time_scale"), scale, message)?;
-    require(trace.repeat > 0, &key("trace.repeat"), trace.repeat, "at least 1 time")
+    let scale = trace.rate_scale;
+    let message = "a factor from 0.000001 to 1000000000; 2 replays twice as fast";
+    require((1e-6..=1e9).contains(&scale), &key("trace.rate_scale"), scale, message)?;
+    require(trace.repeat > 0, &key("trace.repeat"), trace.repeat, "at least 1 time")?;
+    require_time(trace.from, &key("trace.from"))?;
+    require_time(trace.to, &key("trace.to"))?;
+    let holds = trace.to.is_zero() || trace.to > trace.from;
+    let message = format!("after trace.from = {}, or 0s for the trace's end", trace.from);
+    require(holds, &key("trace.to"), trace.to, message)?;
+    let align = trace.align.get();
+    let message = "a multiple of 512 B, at most 1GiB; 0B leaves requests as they are";
+    require(align.is_multiple_of(SECTOR) && align <= 1 << 30, &key("trace.align"), trace.align, message)
 }
 
 fn generator(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {

@@ -304,12 +304,5 @@ fn every_invalid_setting_is_named_with_its_value() {
 }
 
 fn a_trace() -> TraceSpec {
-    TraceSpec {
-        file: "a.csv".to_string(),
-        format: None,
-        time_unit: None,
-        remap: Default::default(),
-        time_scale: 1.0,
-        repeat: 1,
-    }
+    TraceSpec::new("a.csv")
 }

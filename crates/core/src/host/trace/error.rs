@@ -1,6 +1,6 @@
 //! What can be wrong with a trace. Every error ends the reading, so that no run is played from half a file.
 
-use super::{TraceFormat, format_name};
+use super::TraceFormat;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,12 +11,15 @@ pub struct Place {
     pub file: Arc<str>,
     /// The line, from 1; 0 is before the first.
     pub line: u64,
+    /// It is a binary record, not a line.
+    pub is_record: bool,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(f, "{}", self.file),
+            line if self.is_record => write!(f, "{}: record {line}", self.file),
             line => write!(f, "{}:{line}", self.file),
         }
     }
@@ -105,6 +108,17 @@ pub enum TraceError {
         file: Arc<str>,
         /// The format.
         format: TraceFormat,
+        /// The option that gave it.
+        option: &'static str,
+    },
+    /// A device was asked for that the trace does not have.
+    NoSuchDevice {
+        /// The file.
+        file: Arc<str>,
+        /// Those that it does not have.
+        missing: Vec<String>,
+        /// Those that it has.
+        known: Vec<String>,
     },
     /// A request lies beyond the device and no remapping was asked for.
     Beyond {
@@ -155,24 +169,27 @@ impl fmt::Display for TraceError {
             ),
             Self::UnknownFormat { file, text } => write!(
                 f,
-                "{file}: no known trace format has lines like `{text}`; known are msr (MSR Cambridge csv), \
-                 mqsim and ssdsim (`time device sector sectors type`) and blkparse (text). \
-                 If it is one of them, name it with `--format` to see which line is wrong"
+                "{file}: no known trace format has lines like `{text}`; `manx trace formats` lists those that are \
+                 known. If it is one of them, name it with `--format` to see which line is wrong"
             ),
             Self::NoRequests { file, format, held } => {
-                write!(f, "{file}: read as {}, the trace holds no request: {held}", format_name(*format))
+                write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
             Self::TimeUnit { file, why, candidates } => write!(
                 f,
                 "{file}: the format does not say in which unit its times are. {why}. \
                  Give `--time-unit` (time_unit in a scenario): {candidates}"
             ),
-            Self::UnitIsStated { file, format } => write!(
+            Self::UnitIsStated { file, format, option } => write!(
                 f,
-                "{file}: the times of {} have a fixed unit; remove `--time-unit` \
-                 (to replay faster or slower use time_scale)",
-                format_name(*format)
+                "{file}: {} states its own units; remove `{option}` (`--rate-scale` replays faster or slower)",
+                format.name()
             ),
+            Self::NoSuchDevice { file, missing, known } => {
+                let shown = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("`, `");
+                let more = if known.len() > 20 { format!(" and {} more", known.len() - 20) } else { String::new() };
+                write!(f, "{file}: the trace has no device `{}`; it has `{shown}`{more}", missing.join("`, `"))
+            }
             Self::Beyond { place, lba, sectors, capacity } => write!(
                 f,
                 "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, \

@@ -1,35 +1,44 @@
-//! Any format as a stream of records: lines are read, devices numbered, times counted from the first record.
+//! Any format as a stream of records: pieces are decoded, devices numbered, times counted from the first record.
+//!
+//! ```text
+//! part ── pieces ── decoder ── spread ── reorder ┐
+//! part ── ...                                    ├ merge by time ── clock ── Record
+//! ```
 
+use super::decode::{Decoder, Entry, Framing, Line, Reading};
+use super::devices::Devices;
 use super::error::shorten;
-use super::lines::{Lines, is_binary};
+use super::fields::is_binary;
+use super::format::DECODER_HEAD;
+use super::pieces::Pieces;
 use super::reorder::{Pending, Reorder};
-use super::{Entry, Line, MAX_DEVICES, Place, Record, Stream, Tally, TraceError, ascii, blkparse, msr};
-use super::{TimeUnit, TraceFormat, format_name, nanoseconds_per_tick};
+use super::spread::Spreading;
+use super::{Part, Place, Record, Spread, Tally, TraceError, TraceFormat};
 use crate::units::{Duration, Lba};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads a trace record by record, in constant memory.
 ///
 /// Records come in the order of time: what is a little out of order is sorted within a window, and a time that still
-/// goes back is clamped to the one before it and counted, so that [`Record::at`] never decreases.
+/// goes back is clamped to the one before it and counted, so that [`Record::at`] never decreases. Several parts (such
+/// as the files of each CPU) are merged by time.
 pub struct TraceReader {
-    file: Arc<str>,
     format: TraceFormat,
-    unit: TimeUnit,
-    lines: Lines,
-    devices: Devices,
+    feeds: Vec<Feed>,
+    /// The next record of each feed, where there are several.
+    heads: Vec<Option<Pending>>,
+    shared: Shared,
     clock: Clock,
-    counts: ReadCounts,
-    reorder: Reorder,
-    /// The file is read to its end; the window may still hold records.
-    ended: bool,
-    /// The line of the record last returned.
-    line: u64,
+    /// Where the record last returned stands.
+    last: (usize, u64),
 }
 
-/// What to expect of a line whose device is one too many.
-const TOO_MANY_DEVICES: &str = "of a trace of at most 65536 devices (is the format right?)";
+/// What all parts of a trace share.
+#[derive(Default)]
+struct Shared {
+    devices: Devices,
+    counts: ReadCounts,
+}
 
 /// What a reader met besides records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,141 +48,255 @@ pub(super) struct ReadCounts {
     pub(super) skipped_lines: Tally,
 }
 
+/// What to expect of a piece whose device is one too many.
+const TOO_MANY_DEVICES: &str = "of a trace of at most 65536 devices (is the format right?)";
+
 impl TraceReader {
-    /// A reader of `stream`, which errors call `file`. `unit` matters only to formats that leave it open.
-    pub fn new(file: &str, format: TraceFormat, unit: TimeUnit, stream: Stream) -> Self {
-        Self {
-            file: file.into(),
-            format,
-            unit,
-            lines: Lines::new(stream),
-            devices: Devices::default(),
-            clock: Clock { tick: nanoseconds_per_tick(format), first: None, last: 0, at: Duration::ZERO },
-            counts: ReadCounts::default(),
-            reorder: Reorder::default(),
-            ended: false,
-            line: 0,
-        }
+    /// A reader of `parts`, all of one format, read as `reading` says.
+    pub fn new(format: TraceFormat, reading: Reading, parts: Vec<Part>) -> Result<Self, TraceError> {
+        let feeds = parts.into_iter().map(|part| Feed::new(format, reading, part)).collect::<Result<Vec<_>, _>>()?;
+        let tick = feeds.first().map_or(1, |feed| feed.decoder.tick());
+        let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO };
+        Ok(Self { format, feeds, heads: Vec::new(), shared: Shared::default(), clock, last: (0, 0) })
     }
 
-    /// The next record, or `None` at the end of the file. After an error the reader is of no more use.
+    /// The next record, or `None` at the end of the trace. After an error the reader is of no more use.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
-        while !self.ended && !self.reorder.is_full() {
-            match self.read()? {
-                Some(pending) => self.reorder.push(pending),
-                None => self.ended = true,
-            }
-        }
-        let Some(pending) = self.reorder.pop() else {
-            return Ok(None);
+        let next = match self.feeds.as_mut_slice() {
+            [feed] => feed.next(&mut self.shared)?.map(|pending| (0, pending)),
+            _ => self.merge()?,
         };
-        self.line = pending.line;
+        let Some((part, pending)) = next else { return Ok(None) };
+        self.last = (part, pending.line);
         let Some((at, clamped)) = self.clock.read(pending.ticks) else {
             let (place, text) = (self.place(), pending.ticks.to_string());
             return Err(TraceError::Line { place, text, expected: "a time within 584 years of the trace's first" });
         };
         if clamped {
-            self.counts.altered.add("time went back: clamped to the one before");
+            self.shared.counts.altered.add("time went back: clamped to the one before");
         }
         Ok(Some(Record { at, ..pending.record }))
     }
 
-    /// The next request of the file, in the file's order.
-    fn read(&mut self) -> Result<Option<Pending>, TraceError> {
-        loop {
-            let before = self.lines.number;
-            let line = match self.lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) => return Ok(None),
-                Err(error) => {
-                    let place = Place { file: self.file.clone(), line: before };
-                    return Err(TraceError::Read { place, reason: error.to_string() });
-                }
-            };
-            let parsed = match self.format {
-                _ if line.too_long => None,
-                TraceFormat::Msr => msr::parse(line.text),
-                TraceFormat::Mqsim | TraceFormat::Ssdsim => ascii::parse(line.text, self.unit),
-                TraceFormat::Blkparse => blkparse::parse(line.text),
-            };
-            match parsed {
-                Some(Line::Request(entry)) => {
-                    if let Some(record) = self.devices.record(&entry, nanoseconds_per_tick(self.format)) {
-                        if let Some(reason) = entry.altered {
-                            self.counts.altered.add(reason);
-                        }
-                        return Ok(Some(Pending { ticks: entry.ticks, line: before + 1, record }));
-                    }
-                    let text = line.text.to_vec();
-                    return Err(self.malformed(&text, true, Some(TOO_MANY_DEVICES)));
-                }
-                Some(Line::Drop(reason)) => self.counts.dropped.add(reason),
-                // A wrong guess of the format must not swallow a binary file as text that is no event.
-                Some(Line::Skip(reason)) if reason != blkparse::NO_EVENT || !is_binary(line.text) => {
-                    self.counts.skipped_lines.add(reason)
-                }
-                None if line.text.trim_ascii().is_empty() => self.counts.skipped_lines.add("blank line"),
-                None if self.format == TraceFormat::Msr && before == 0 && msr::is_header(line.text) => {
-                    self.counts.skipped_lines.add("header line");
-                }
-                Some(Line::Skip(_)) | None => {
-                    let (text, ended) = (line.text.to_vec(), line.ended || line.too_long);
-                    return Err(self.malformed(&text, ended, None));
-                }
+    /// The earliest of the parts' next records; of equal ones, that of the first part.
+    fn merge(&mut self) -> Result<Option<(usize, Pending)>, TraceError> {
+        if self.heads.is_empty() {
+            for feed in &mut self.feeds {
+                self.heads.push(feed.next(&mut self.shared)?);
             }
         }
+        let heads = self.heads.iter().enumerate().filter_map(|(part, head)| Some((head.as_ref()?.ticks, part)));
+        let Some((_, part)) = heads.min() else { return Ok(None) };
+        let next = self.feeds[part].next(&mut self.shared)?;
+        let head = std::mem::replace(&mut self.heads[part], next);
+        Ok(head.map(|pending| (part, pending)))
     }
 
-    /// The number of the line of the record last returned, from 1.
+    /// The number of the line (or record) of the record last returned, from 1.
     pub fn line(&self) -> u64 {
-        self.line
+        self.last.1
     }
 
-    /// The line of the record last returned.
+    /// The place of the record last returned.
     pub(super) fn place(&self) -> Place {
-        Place { file: self.file.clone(), line: self.line }
+        let (part, line) = self.last;
+        self.feeds.get(part).map_or(Place { file: "".into(), line, is_record: false }, |feed| feed.place(line))
     }
 
     /// Records that the file holds out of time order and that were put in order, so far.
     pub fn reordered(&self) -> u64 {
-        self.reorder.moved
+        self.feeds.iter().map(|feed| feed.reorder.moved).sum()
     }
 
     /// The names of the devices met so far; a record's `device` is a place in this list.
     pub fn device_names(&self) -> &[String] {
-        &self.devices.names
+        &self.shared.devices.names
     }
 
-    /// The first and last time met, as the file states them (in the format's own clock).
-    pub(super) fn ends(&self) -> (u64, u64) {
-        (self.clock.first.unwrap_or(0), self.clock.last)
+    /// The first and last time met, as the file states them, and the nanoseconds in one of it.
+    pub(super) fn ends(&self) -> (u64, u64, u64) {
+        (self.clock.first.unwrap_or(0), self.clock.last, self.clock.tick)
     }
 
     pub(super) fn counts(&self) -> &ReadCounts {
-        &self.counts
-    }
-
-    #[cold]
-    fn malformed(&self, line: &[u8], ended: bool, why: Option<&'static str>) -> TraceError {
-        let place = Place { file: self.file.clone(), line: self.lines.number };
-        let text = shorten(line);
-        let expected = why.unwrap_or(match self.format {
-            TraceFormat::Msr => msr::EXPECTED,
-            TraceFormat::Mqsim | TraceFormat::Ssdsim => ascii::EXPECTED,
-            TraceFormat::Blkparse => blkparse::EXPECTED,
-        });
-        match () {
-            () if is_binary(line) => TraceError::NotText { place, text },
-            () if !ended => TraceError::Truncated { place, text, expected },
-            () => TraceError::Line { place, text, expected },
-        }
+        &self.shared.counts
     }
 }
 
 impl std::fmt::Debug for TraceReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TraceReader({} as {}, at line {})", self.file, format_name(self.format), self.lines.number)
+        write!(f, "TraceReader({}, at {})", self.format.name(), self.place())
     }
+}
+
+/// One part of a trace, decoded and in order.
+struct Feed {
+    file: Arc<str>,
+    pieces: Pieces,
+    framing: Framing,
+    decoder: Box<dyn Decoder>,
+    spreading: Option<Spreading>,
+    reorder: Reorder,
+    /// The part is read to its end; the window may still hold records.
+    ended: bool,
+}
+
+impl Feed {
+    fn new(format: TraceFormat, reading: Reading, part: Part) -> Result<Self, TraceError> {
+        let Part { file, stream } = part;
+        let mut pieces = Pieces::new(stream);
+        let head = pieces.peek(DECODER_HEAD).map_err(|error| TraceError::Read {
+            place: Place { file: file.clone(), line: 0, is_record: false },
+            reason: error.to_string(),
+        })?;
+        let decoder = (format.info().decoder)(head, reading);
+        let granularity = if reading.spread == Spread::Even { decoder.granularity() } else { 0 };
+        Ok(Self {
+            file,
+            pieces,
+            framing: decoder.framing(),
+            spreading: (granularity > 0).then(|| Spreading::new(granularity)),
+            reorder: Reorder::new(decoder.window()),
+            decoder,
+            ended: false,
+        })
+    }
+
+    /// The next record in the order of time, as far as the window reaches.
+    fn next(&mut self, shared: &mut Shared) -> Result<Option<Pending>, TraceError> {
+        while !self.ended && !self.reorder.is_full() {
+            match self.spread(shared)? {
+                Some(pending) => self.reorder.push(pending),
+                None => self.ended = true,
+            }
+        }
+        Ok(self.reorder.pop())
+    }
+
+    /// The next record of the file, at its own time within its clock's tick.
+    fn spread(&mut self, shared: &mut Shared) -> Result<Option<Pending>, TraceError> {
+        let Some(mut spreading) = self.spreading.take() else { return self.decode(shared) };
+        while spreading.wants() {
+            let next = self.decode(shared)?;
+            spreading.push(next, &mut shared.counts.altered);
+        }
+        let next = spreading.pop();
+        self.spreading = Some(spreading);
+        Ok(next)
+    }
+
+    /// The next request of the file, in the file's order.
+    fn decode(&mut self, shared: &mut Shared) -> Result<Option<Pending>, TraceError> {
+        loop {
+            let line = self.pieces.number;
+            if let Some(entry) = self.decoder.held(false) {
+                return shared.pending(&entry, line).map(Some).ok_or_else(|| self.too_many(line));
+            }
+            let piece = match self.framing {
+                Framing::Lines => self.pieces.line(),
+                Framing::Records(bytes) => self.pieces.record(bytes),
+            };
+            let piece = match piece {
+                Ok(Some(piece)) => piece,
+                Ok(None) => {
+                    let Some(entry) = self.decoder.held(true) else { return Ok(None) };
+                    return shared.pending(&entry, line).map(Some).ok_or_else(|| self.too_many(line));
+                }
+                Err(error) => return Err(TraceError::Read { place: self.place(line), reason: error.to_string() }),
+            };
+            let cut = !piece.whole && (self.framing != Framing::Lines || piece.too_long);
+            let decoded = if cut { None } else { self.decoder.decode(piece.bytes) };
+            let request = match decoded {
+                Some(Line::Request(entry)) => match shared.pending(&entry, line + 1) {
+                    Some(pending) => Some(pending),
+                    None => return Err(self.too_many(line + 1)),
+                },
+                Some(Line::Drop(reason)) => {
+                    shared.counts.dropped.add(reason);
+                    None
+                }
+                Some(Line::Skip(reason)) => {
+                    shared.counts.skipped_lines.add(reason);
+                    None
+                }
+                None if self.framing == Framing::Lines && piece.bytes.trim_ascii().is_empty() => {
+                    shared.counts.skipped_lines.add("blank line");
+                    None
+                }
+                None => {
+                    let (bytes, whole) = (piece.bytes.to_vec(), piece.whole || piece.too_long);
+                    return Err(self.malformed(&bytes, whole));
+                }
+            };
+            if self.framing != Framing::Lines {
+                self.pass_payload(line + 1)?;
+            }
+            if request.is_some() {
+                return Ok(request);
+            }
+        }
+    }
+
+    fn pass_payload(&mut self, line: u64) -> Result<(), TraceError> {
+        let payload = self.decoder.payload();
+        match self.pieces.skip(payload) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(TraceError::Truncated {
+                place: self.place(line),
+                text: format!("a record with {payload} bytes of payload"),
+                expected: "followed by all of them",
+            }),
+            Err(error) => Err(TraceError::Read { place: self.place(line), reason: error.to_string() }),
+        }
+    }
+
+    fn place(&self, line: u64) -> Place {
+        Place { file: self.file.clone(), line, is_record: self.framing != Framing::Lines }
+    }
+
+    #[cold]
+    fn too_many(&self, line: u64) -> TraceError {
+        TraceError::Line { place: self.place(line), text: "one more device".into(), expected: TOO_MANY_DEVICES }
+    }
+
+    #[cold]
+    fn malformed(&self, piece: &[u8], whole: bool) -> TraceError {
+        let (place, expected) = (self.place(self.pieces.number), self.decoder.expected());
+        let is_text = self.framing == Framing::Lines;
+        let text = if is_text { shorten(piece) } else { hexadecimal(piece) };
+        match () {
+            () if is_text && is_binary(piece) => TraceError::NotText { place, text },
+            () if !whole => TraceError::Truncated { place, text, expected },
+            () => TraceError::Line { place, text, expected },
+        }
+    }
+}
+
+impl Shared {
+    /// The entry as a record of a numbered device, its time still open; `None` if there are too many devices.
+    #[inline]
+    fn pending(&mut self, entry: &Entry<'_>, line: u64) -> Option<Pending> {
+        let device = self.devices.number(entry.device)?;
+        if let Some(reason) = entry.altered {
+            self.counts.altered.add(reason);
+        }
+        let record = Record {
+            at: Duration::ZERO,
+            op: entry.op,
+            lba: Lba(entry.lba),
+            sectors: entry.sectors,
+            fua: entry.fua,
+            device,
+            latency: entry.latency.map(Duration::from_ns),
+        };
+        Some(Pending { ticks: entry.ticks, line, record })
+    }
+}
+
+/// A binary record as an error shows it.
+fn hexadecimal(bytes: &[u8]) -> String {
+    let shown = bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    if bytes.len() > 24 { shown + " ..." } else { shown }
 }
 
 /// Counts times from the first record.
@@ -199,52 +322,5 @@ impl Clock {
         self.at = Duration::from_ns((ticks - first).checked_mul(self.tick)?);
         self.last = ticks;
         Some((self.at, false))
-    }
-}
-
-/// The devices of a trace, numbered as they appear.
-#[derive(Default)]
-struct Devices {
-    numbers: BTreeMap<Box<[u8]>, u32>,
-    names: Vec<String>,
-    /// Most records are of the same device as the one before.
-    last_name: Box<[u8]>,
-    last: u32,
-}
-
-impl Devices {
-    /// The entry as a record of a numbered device, its time still open; `None` if there are too many devices.
-    fn record(&mut self, entry: &Entry<'_>, tick: u64) -> Option<Record> {
-        Some(Record {
-            at: Duration::ZERO,
-            op: entry.op,
-            lba: Lba(entry.lba),
-            sectors: entry.sectors,
-            fua: entry.fua,
-            device: self.number(entry.device)?,
-            latency: entry.latency.map(|ticks| Duration::from_ns(ticks.saturating_mul(tick))),
-        })
-    }
-
-    fn number(&mut self, name: &[u8]) -> Option<u32> {
-        if !self.names.is_empty() && *self.last_name == *name {
-            return Some(self.last);
-        }
-        let number = match self.numbers.get(name) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(self.names.len()).ok().filter(|n| *n < MAX_DEVICES)?;
-                self.numbers.insert(name.into(), number);
-                self.names.push(shorten(name));
-                number
-            }
-        };
-        if self.last_name.len() == name.len() {
-            self.last_name.copy_from_slice(name);
-        } else {
-            self.last_name = name.into();
-        }
-        self.last = number;
-        Some(number)
     }
 }

@@ -6,9 +6,6 @@
 use super::Record;
 use std::collections::VecDeque;
 
-/// Records held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of up to 512 events.
-const WINDOW: usize = 512;
-
 /// A record under way, with its time still in the file's ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
@@ -18,16 +15,23 @@ pub(super) struct Pending {
 }
 
 /// A window of records in time order; those of one time keep the order of the file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reorder {
     window: VecDeque<Pending>,
+    /// Records held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of up to 512 events.
+    size: usize,
     /// Records that were put before others.
     pub(super) moved: u64,
 }
 
 impl Reorder {
+    /// A window of so many records.
+    pub(super) fn new(size: usize) -> Self {
+        Self { window: VecDeque::new(), size: size.max(1), moved: 0 }
+    }
+
     pub(super) fn is_full(&self) -> bool {
-        self.window.len() >= WINDOW
+        self.window.len() >= self.size
     }
 
     pub(super) fn push(&mut self, pending: Pending) {
@@ -58,13 +62,15 @@ mod tests {
         Pending { ticks, line, record }
     }
 
+    const WINDOW: usize = 512;
+
     proptest! {
         /// What is out of order by less than the window comes out as a stable sort would put it.
         #[test]
         fn a_window_sorts_what_is_nearly_in_order(late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000)) {
             // One record a tick, each up to `late` ticks too early: at most as many records are overtaken.
             let ticks: Vec<u64> = late.iter().zip(WINDOW as u64..).map(|(late, tick)| tick - late).collect();
-            let (mut reorder, mut out) = (Reorder::default(), Vec::new());
+            let (mut reorder, mut out) = (Reorder::new(WINDOW), Vec::new());
             for (ticks, line) in ticks.iter().zip(1..) {
                 if reorder.is_full() {
                     out.extend(reorder.pop());

@@ -3,10 +3,13 @@
 //! The verdict is always reported with its reason, and a unit of time is never guessed in silence: the same records go
 //! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast.
 
+use super::decode::{Decoder, Line, Reading};
 use super::error::shorten;
-use super::lines::is_binary;
-use super::{Line, Opener, Place, TimeUnit, TraceError, TraceFormat, ascii, blkparse, msr};
-use super::{format_name, unit_is_open, unit_name, unit_ns};
+use super::fields::is_binary;
+use super::format::Open;
+use super::formats::{ascii, blkparse, msr};
+use super::{Opener, Place, TimeUnit, TraceError, TraceEvent, TraceFormat, unit_name, unit_ns};
+use crate::host::TraceSpec;
 use crate::units::SECTOR;
 use std::io::Read;
 use std::sync::Arc;
@@ -30,92 +33,168 @@ pub struct Sniffed {
     pub format: TraceFormat,
     /// A sentence that says why.
     pub why: String,
-    /// The unit of the times: given, assumed, or [`TimeUnit::Ns`] where the format states its own.
-    pub unit: TimeUnit,
-    /// What speaks for the unit, where the format leaves it open.
-    pub time_why: Option<String>,
+    /// How it is to be read: units given or found; those that the format states are `None`.
+    pub reading: Reading,
+    /// What speaks for the units, where the format leaves them open.
+    pub units_why: Option<String>,
 }
 
-/// Looks at the head of a trace. A `format` or `unit` that is given is taken as it is; what is left open is found, or
-/// refused with the candidates.
-pub fn sniff(
-    file: &str,
-    format: Option<TraceFormat>,
-    unit: Option<TimeUnit>,
-    open: &mut Opener,
-) -> Result<Sniffed, TraceError> {
-    let file: Arc<str> = file.into();
-    let mut head = Vec::new();
-    if let Err(error) = open()?.take(HEAD).read_to_end(&mut head) {
-        return Err(TraceError::Read { place: Place { file, line: 0 }, reason: error.to_string() });
+/// The beginning of a file.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The file's name.
+    pub file: Arc<str>,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its lines that are not blank; the last one is left out where the head cuts it.
+    pub lines: Vec<&'a [u8]>,
+    /// The head is the whole file.
+    pub is_whole: bool,
+}
+
+/// What a recogniser makes of a head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// The format.
+    pub format: TraceFormat,
+    /// Lines that are of this format, of a hundred; 1000 for a magic number or a header that no other format has.
+    pub strength: u32,
+    /// A sentence that says why.
+    pub why: String,
+}
+
+/// Those who know a format by its head, in the order in which equally strong guesses win.
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 3] = [recognise_msr, recognise_ascii, recognise_blkparse];
+
+/// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
+/// candidates.
+pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError> {
+    let mut parts = open()?;
+    let Some(part) = parts.first_mut() else { return Err(TraceError::Empty { file: spec.file.as_str().into() }) };
+    let file = part.file.clone();
+    let mut bytes = Vec::new();
+    if let Err(error) = (&mut part.stream).take(HEAD).read_to_end(&mut bytes) {
+        let place = Place { file, line: 0, is_record: false };
+        return Err(TraceError::Read { place, reason: error.to_string() });
     }
-    if head.trim_ascii().is_empty() {
+    if bytes.trim_ascii().is_empty() {
         return Err(TraceError::Empty { file });
     }
-    if head.starts_with(b"version https://git-lfs.github.com/spec/") {
+    if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
         return Err(TraceError::GitLfsPointer { file });
     }
-    let lines = whole_lines(&head);
-    let (format, why) = match format {
+    let head = Head::of(file, &bytes);
+    let (format, why) = match spec.format {
         Some(format) => (format, "as given".to_string()),
-        None => recognise(&file, &lines)?,
+        None => recognise(&head)?,
     };
-    if !unit_is_open(format) {
-        return match unit {
-            Some(_) => Err(TraceError::UnitIsStated { file, format }),
-            None => Ok(Sniffed { format, why, unit: TimeUnit::Ns, time_why: None }),
-        };
-    }
-    let (unit, time_why) = match unit {
-        Some(unit) => (unit, format!("{}, as given", unit_name(unit))),
-        None => (TimeUnit::Ns, Pace::of(&lines).judge(&file)?),
-    };
-    Ok(Sniffed { format, why, unit, time_why: Some(time_why) })
+    let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
+    settle(&head, Sniffed { format, why, reading, units_why: None })
 }
 
-/// The lines of the head that are not blank; the last one is left out where the head cut it.
-fn whole_lines(head: &[u8]) -> Vec<&[u8]> {
-    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-    let cut = head.len() as u64 + 3 >= HEAD;
-    let end = if cut { head.iter().rposition(|b| *b == b'\n').unwrap_or(head.len()) } else { head.len() };
-    head[..end].split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty()).collect()
-}
+impl<'a> Head<'a> {
+    fn of(file: Arc<str>, bytes: &'a [u8]) -> Self {
+        let is_whole = (bytes.len() as u64) < HEAD;
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let end = if is_whole { text.len() } else { text.iter().rposition(|b| *b == b'\n').unwrap_or(text.len()) };
+        let lines = text[..end].split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+        Self { file, bytes, lines: lines.collect(), is_whole }
+    }
 
-/// The format that reads half of the lines or more. One wrong line does not hide it: the reader will name that line.
-fn recognise(file: &Arc<str>, lines: &[&[u8]]) -> Result<(TraceFormat, String), TraceError> {
-    let count = |reads: &dyn Fn(&[u8]) -> bool| lines.iter().filter(|line| reads(line)).count();
-    let counts = [
-        (TraceFormat::Msr, count(&|line| msr::parse(line).is_some())),
-        (TraceFormat::Ssdsim, count(&|line| ascii::columns(line).is_some())),
-        (TraceFormat::Blkparse, count(&|line| matches!(blkparse::parse(line), Some(Line::Request(_) | Line::Drop(_))))),
-    ];
-    let all = lines.len();
-    let shape = |format| match format {
-        TraceFormat::Msr => "`ticks,host,disk,Read|Write,offset,size,response`",
-        TraceFormat::Mqsim | TraceFormat::Ssdsim => "`time device sector sectors type` with type 0 or 1",
-        TraceFormat::Blkparse => "blkparse events with action D",
-    };
-    if let Some((format, read)) = counts.into_iter().find(|(_, read)| *read > 0 && *read * 2 >= all) {
-        return Ok((format, format!("{read} of the first {all} lines are {}", shape(format))));
-    }
-    // In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
-    let events = count(&|line| matches!(blkparse::parse(line), Some(Line::Skip(kind)) if kind != blkparse::NO_EVENT));
-    let issued = counts[2].1;
-    if (events + issued) * 2 > all {
-        let why =
-            format!("{} of the first {all} lines are blkparse events, {issued} of them with action D", events + issued);
-        return Ok((TraceFormat::Blkparse, why));
-    }
-    let foreign =
-        |line: &&&[u8]| msr::parse(line).is_none() && ascii::columns(line).is_none() && blkparse::parse(line).is_none();
-    let text = shorten(lines.iter().find(foreign).or(lines.first()).copied().unwrap_or_default());
-    match lines.iter().position(|line| is_binary(line)) {
-        Some(line) => {
-            let place = Place { file: file.clone(), line: line as u64 + 1 };
-            Err(TraceError::NotText { place, text: shorten(lines[line]) })
+    /// The guess that follows from how many of the lines a decoder reads as requests; `None` below half of them, of
+    /// those that the decoder does not know as something else.
+    pub fn by_lines(&self, format: TraceFormat, decoder: &mut dyn Decoder) -> Option<Guess> {
+        let (mut read, mut skipped) = (0, 0);
+        for line in &self.lines {
+            match decoder.decode(line) {
+                Some(Line::Request(_) | Line::Drop(_)) => read += 1,
+                Some(Line::Skip(_)) => skipped += 1,
+                None => {}
+            }
         }
-        None => Err(TraceError::UnknownFormat { file: file.clone(), text }),
+        let all = self.lines.len() - skipped;
+        let why = format!("{read} of the first {all} lines are {}", format.info().shape);
+        (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why })
     }
+}
+
+/// The strongest guess. One wrong line does not hide a format: the reader will name that line.
+fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
+    let mut best: Option<Guess> = None;
+    for guess in RECOGNISERS.iter().filter_map(|recognise| recognise(head)) {
+        if best.as_ref().is_none_or(|best| guess.strength > best.strength) {
+            best = Some(guess);
+        }
+    }
+    if let Some(guess) = best {
+        return Ok((guess.format, guess.why));
+    }
+    let text = shorten(head.lines.first().copied().unwrap_or_default());
+    match head.lines.iter().position(|line| is_binary(line)) {
+        Some(line) => {
+            let place = Place { file: head.file.clone(), line: line as u64 + 1, is_record: false };
+            Err(TraceError::NotText { place, text: shorten(head.lines[line]) })
+        }
+        None => Err(TraceError::UnknownFormat { file: head.file.clone(), text }),
+    }
+}
+
+fn recognise_msr(head: &Head<'_>) -> Option<Guess> {
+    head.by_lines(TraceFormat::Msr, &mut msr::Msr)
+}
+
+fn recognise_ascii(head: &Head<'_>) -> Option<Guess> {
+    head.by_lines(
+        TraceFormat::Ssdsim,
+        &mut ascii::Ascii::new(Reading { time: Some(TimeUnit::S), ..Reading::default() }),
+    )
+}
+
+/// In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
+fn recognise_blkparse(head: &Head<'_>) -> Option<Guess> {
+    let format = TraceFormat::Blkparse;
+    let (mut events, mut issued) = (0, 0);
+    for line in &head.lines {
+        match blkparse::parse(line, TraceEvent::Issue) {
+            Some(Line::Request(_) | Line::Drop(_)) => issued += 1,
+            Some(Line::Skip(kind)) if kind != blkparse::NO_EVENT => events += 1,
+            _ => {}
+        }
+    }
+    let (all, events) = (head.lines.len(), events + issued);
+    let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
+    (events > 0 && events * 2 >= all).then(|| Guess { format, strength: (events * 100 / all) as u32, why })
+}
+
+/// Settles the units that the format leaves open.
+fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> {
+    let (file, info) = (&head.file, sniffed.format.info());
+    if info.time.is_none() && sniffed.reading.time.is_some() {
+        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--time-unit" });
+    }
+    if info.lba.is_none() && sniffed.reading.lba.is_some() {
+        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--lba-unit" });
+    }
+    let mut why = Vec::new();
+    match (sniffed.reading.time, info.time) {
+        (Some(unit), _) => why.push(format!("time unit {}, as given", unit_name(unit))),
+        (None, Some(Open::Default(unit))) => {
+            why.push(format!("time unit {}, which the format has unless told otherwise", unit_name(unit)));
+        }
+        (None, Some(Open::Judged(_))) => why.push(format!("time unit {}", Pace::of(&head.lines).judge(file)?)),
+        (None, None) => {}
+    }
+    match (sniffed.reading.lba, info.lba) {
+        (Some(unit), _) => why.push(format!("addresses in {}, as given", unit.name())),
+        (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
+            why.push(format!("addresses in {}, which the format has unless told otherwise", unit.name()));
+        }
+        (None, None) => {}
+    }
+    sniffed.reading.time = sniffed.reading.time.or(info.time.map(Open::first));
+    sniffed.reading.lba = sniffed.reading.lba.or(info.lba.map(Open::first));
+    sniffed.units_why = (!why.is_empty()).then(|| why.join("; "));
+    Ok(sniffed)
 }
 
 /// How fast the head of an ascii trace runs, in a unit that is not known.
@@ -224,9 +303,9 @@ impl Pace {
 
 impl std::fmt::Display for Sniffed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", format_name(self.format), self.why)?;
-        match &self.time_why {
-            Some(why) => write!(f, "; time unit {why}"),
+        write!(f, "{}: {}", self.format.name(), self.why)?;
+        match &self.units_why {
+            Some(why) => write!(f, "; {why}"),
             None => Ok(()),
         }
     }

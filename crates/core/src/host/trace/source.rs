@@ -1,15 +1,16 @@
 //! A trace as a workload plays it: surveyed first, then read again for each repetition.
 
 use super::error::Place;
+use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
 use super::survey::{measure, survey_extents};
 use super::treat::{Fit, Placed, Treatment};
-use super::{Opener, Record, Tally, TraceError, TraceReader, TraceSummary};
+use super::{Opener, Record, Tally, TraceError, TraceSummary};
 use crate::host::{Remap, Request, RequestSource, TraceSpec};
-use crate::units::{Duration, Instant, Lba};
+use crate::units::{Duration, Instant, Lba, SECTOR};
 
-/// Times are scaled by a whole number of these parts: 0.1 is exact, which it is not in binary.
-const SCALE_PARTS: u128 = 1_000_000_000_000;
+/// Rates are scaled by a whole number of these parts: 0.1 is exact, which it is not in binary.
+const SCALE_PARTS: u128 = 1_000_000_000;
 
 /// The gap between repetitions of a trace that has no mean gap (one request, or all at one time).
 const DEFAULT_GAP: Duration = Duration::from_us(1);
@@ -19,10 +20,10 @@ const DEFAULT_GAP: Duration = Duration::from_us(1);
 /// The survey has validated every line before the first request is given out. Should the file change or become
 /// unreadable between the passes, the source ends and [`TraceSource::error`] says why.
 pub struct TraceSource {
-    file: String,
+    spec: TraceSpec,
     sniffed: Sniffed,
     open: Opener,
-    reader: Option<TraceReader>,
+    reader: Option<Selected>,
     treatment: Treatment,
     timing: Timing,
     /// Requests of one pass, as surveyed.
@@ -37,8 +38,8 @@ pub struct TraceSource {
 /// When requests arrive: scaled, and shifted from pass to pass.
 #[derive(Clone, Copy, Debug)]
 struct Timing {
-    /// The scale in [`SCALE_PARTS`].
-    scale: u128,
+    /// The multiple of the trace's own rate, in [`SCALE_PARTS`].
+    rate: u128,
     passes: u64,
     /// Span of a pass and the gap after it.
     period: u64,
@@ -54,16 +55,16 @@ impl TraceSource {
         if capacity_sectors == 0 {
             return Err(setting(spec, "device capacity", "0 sectors".to_string(), "at least one sector"));
         }
-        let scale = scale_parts(spec)?;
-        let sniffed = sniff(&spec.file, spec.format, spec.time_unit, &mut open)?;
+        let rate = rate_parts(spec)?;
+        let sniffed = sniff(spec, &mut open)?;
         let (summary, extents) = match spec.remap {
             Remap::Dense => {
                 let (summary, extents) = survey_extents(spec, &sniffed, &mut open)?;
                 (summary, Some(extents))
             }
-            _ => (measure(&spec.file, &sniffed, &mut open, &mut |_, _, _| {})?, None),
+            _ => (measure(spec, &sniffed, &mut open, &mut |_| {})?, None),
         };
-        let timing = Timing::new(spec, scale, &summary)?;
+        let timing = Timing::new(spec, rate, &summary)?;
         let bases: Vec<u64> = summary.devices.iter().map(|device| device.base_lba).collect();
         let fit = match (spec.remap, extents) {
             (Remap::None, _) => Fit::AsIs,
@@ -72,9 +73,10 @@ impl TraceSource {
             (Remap::Scale, _) => Fit::Scale { span: summary.address_space_sectors },
         };
         let beyond = summary.address_space_sectors > capacity_sectors;
-        let treatment = Treatment { fit, bases, capacity: capacity_sectors, altered: Tally::default() };
+        let grain = align_sectors(spec)?;
+        let treatment = Treatment { grain, fit, bases, capacity: capacity_sectors, altered: Tally::default() };
         let mut source = TraceSource {
-            file: spec.file.clone(),
+            spec: spec.clone(),
             sniffed,
             open,
             reader: None,
@@ -125,7 +127,11 @@ impl TraceSource {
         loop {
             match self.step() {
                 Ok(Some(_)) => {}
-                Ok(None) => return TraceError::Changed { place: Place { file: self.file.as_str().into(), line: 0 } },
+                Ok(None) => {
+                    return TraceError::Changed {
+                        place: Place { file: self.spec.file.as_str().into(), line: 0, is_record: false },
+                    };
+                }
                 Err(error) => return error,
             }
         }
@@ -136,7 +142,8 @@ impl TraceSource {
             let reader = match &mut self.reader {
                 Some(reader) => reader,
                 none => {
-                    none.insert(TraceReader::new(&self.file, self.sniffed.format, self.sniffed.unit, (self.open)()?))
+                    let Sniffed { format, reading, .. } = self.sniffed;
+                    none.insert(Selected::open(&self.spec, format, reading, &mut self.open)?)
                 }
             };
             let Some(record) = reader.next_record()? else {
@@ -185,13 +192,13 @@ impl std::fmt::Debug for TraceSource {
         write!(
             f,
             "TraceSource({}, pass {} of {}, {} requests each)",
-            self.file, self.pass, self.timing.passes, self.requests
+            self.spec.file, self.pass, self.timing.passes, self.requests
         )
     }
 }
 
 impl Timing {
-    fn new(spec: &TraceSpec, scale: u128, summary: &TraceSummary) -> Result<Self, TraceError> {
+    fn new(spec: &TraceSpec, rate: u128, summary: &TraceSummary) -> Result<Self, TraceError> {
         if spec.repeat == 0 {
             return Err(setting(spec, "repeat", "0".to_string(), "at least 1"));
         }
@@ -201,11 +208,11 @@ impl Timing {
             gap => gap,
         };
         let passes = u64::from(spec.repeat);
-        let timing = Timing { scale, passes, period: summary.span_ns.saturating_add(gap) };
+        let timing = Timing { rate, passes, period: summary.span_ns.saturating_add(gap) };
         match timing.at(passes - 1, Duration::from_ns(summary.span_ns)) {
             Some(_) => Ok(timing),
             None => {
-                let value = format!("{} with time_scale = {}", spec.repeat, spec.time_scale);
+                let value = format!("{} with rate_scale = {}", spec.repeat, spec.rate_scale);
                 Err(setting(spec, "repeat", value, "such that the whole replay lasts less than 584 years"))
             }
         }
@@ -214,17 +221,26 @@ impl Timing {
     /// The arrival of a record of a pass; `None` beyond the end of time.
     fn at(&self, pass: u64, at: Duration) -> Option<Instant> {
         let unscaled = u128::from(pass) * u128::from(self.period) + u128::from(at.as_ns());
-        let scaled = unscaled.checked_mul(self.scale)? / SCALE_PARTS;
+        let scaled = unscaled.checked_mul(SCALE_PARTS)? / self.rate;
         u64::try_from(scaled).ok().filter(|ns| *ns < u64::MAX).map(Instant::from_ns)
     }
 }
 
-/// The time scale as a whole number of parts, so that no float is part of the state.
-fn scale_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
-    if !(1e-9..=1e6).contains(&spec.time_scale) {
-        return Err(setting(spec, "time_scale", spec.time_scale.to_string(), "from 0.000000001 to 1000000"));
+/// The rate scale as a whole number of parts, so that no float is part of the state.
+fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
+    if !(1e-6..=1e9).contains(&spec.rate_scale) {
+        return Err(setting(spec, "rate_scale", spec.rate_scale.to_string(), "from 0.000001 to 1000000000"));
     }
-    Ok((spec.time_scale * SCALE_PARTS as f64).round() as u128)
+    Ok((spec.rate_scale * SCALE_PARTS as f64).round() as u128)
+}
+
+/// The alignment in sectors; 1 leaves requests as they are.
+fn align_sectors(spec: &TraceSpec) -> Result<u64, TraceError> {
+    let sectors = spec.align.get() / SECTOR;
+    if !spec.align.get().is_multiple_of(SECTOR) || sectors > 1 << 21 {
+        return Err(setting(spec, "align", spec.align.to_string(), "a multiple of 512B, at most 1GiB; 0B for none"));
+    }
+    Ok(sectors.max(1))
 }
 
 fn setting(spec: &TraceSpec, key: &'static str, value: String, allowed: &'static str) -> TraceError {

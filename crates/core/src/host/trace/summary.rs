@@ -1,6 +1,7 @@
 //! What a trace holds, for a person and for a program.
 
-use super::{Record, TimeUnit, TraceFormat, format_name};
+use super::sniff::Sniffed;
+use super::{LbaUnit, Record, TimeUnit, TraceFormat};
 use crate::drive::Op;
 use crate::units::SECTOR;
 use serde::Serialize;
@@ -16,6 +17,13 @@ impl Tally {
     /// One more for this reason.
     pub fn add(&mut self, reason: &'static str) {
         *self.0.entry(reason).or_default() += 1;
+    }
+
+    /// Another tally's counts beside these.
+    pub fn merge(&mut self, other: &Tally) {
+        for (reason, count) in other.iter() {
+            *self.0.entry(reason).or_default() += count;
+        }
     }
 
     /// The count for a reason.
@@ -61,8 +69,10 @@ pub struct TraceSummary {
     pub format_why: String,
     /// The unit of its times; `None` where the format states it.
     pub time_unit: Option<TimeUnit>,
-    /// How believable that unit is, where it was assumed.
-    pub time_why: Option<String>,
+    /// The unit of its addresses and sizes; `None` where the format states it.
+    pub lba_unit: Option<LbaUnit>,
+    /// How believable the units are, where they are not stated.
+    pub units_why: Option<String>,
     /// Requests.
     pub requests: u64,
     /// Reads among them.
@@ -79,12 +89,16 @@ pub struct TraceSummary {
     pub write_bytes: u64,
     /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// The first time, as the file states it: MSR in ticks of 100 ns since 1601, others in ns.
+    /// The first time, as the file states it, in ticks of `tick_ns` nanoseconds.
     pub first_time: u64,
     /// The last time, likewise.
     pub last_time: u64,
+    /// Nanoseconds in a tick of the file's clock: 100 for MSR (since 1601), 1 for the others.
+    pub tick_ns: u64,
     /// From the first to the last request.
     pub span_ns: u64,
+    /// The selection ended before the file did: what follows was not read.
+    pub is_cut: bool,
     /// The devices, in the order in which they appear; beyond one, their address spaces are laid one after the other.
     pub devices: Vec<DeviceSummary>,
     /// The lowest sector touched on any device; `None` if none is.
@@ -117,13 +131,14 @@ pub struct DeviceSummary {
 }
 
 impl TraceSummary {
-    pub(super) fn new(file: &str, format: TraceFormat, format_why: String) -> Self {
+    pub(super) fn new(file: &str, sniffed: &Sniffed) -> Self {
         Self {
             file: file.to_string(),
-            format,
-            format_why,
-            time_unit: None,
-            time_why: None,
+            format: sniffed.format,
+            format_why: sniffed.why.clone(),
+            time_unit: sniffed.reading.time,
+            lba_unit: sniffed.reading.lba,
+            units_why: sniffed.units_why.clone(),
             requests: 0,
             reads: 0,
             writes: 0,
@@ -134,7 +149,9 @@ impl TraceSummary {
             trim_bytes: 0,
             first_time: 0,
             last_time: 0,
+            tick_ns: 1,
             span_ns: 0,
+            is_cut: false,
             devices: Vec::new(),
             min_lba: None,
             max_lba: None,
@@ -192,11 +209,15 @@ impl fmt::Display for TraceSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gb = |bytes: u64| bytes as f64 / 1e9;
         writeln!(f, "trace       {}", self.file)?;
-        writeln!(f, "format      {}: {}", format_name(self.format), self.format_why)?;
-        if let Some(why) = &self.time_why {
-            writeln!(f, "time unit   {why}")?;
+        writeln!(f, "format      {}: {}", self.format.name(), self.format_why)?;
+        if let Some(why) = &self.units_why {
+            writeln!(f, "units       {why}")?;
         }
-        let tick = if self.format == TraceFormat::Msr { "x 100 ns since 1601" } else { "ns" };
+        let tick = match (self.format, self.tick_ns) {
+            (TraceFormat::Msr, _) => "x 100 ns since 1601".to_string(),
+            (_, 1) => "ns".to_string(),
+            (_, tick) => format!("x {tick} ns"),
+        };
         writeln!(f, "requests    {} in {:.3} s{}", self.requests, self.span_ns as f64 / 1e9, rate(self.mean_rate()))?;
         writeln!(f, "times       {} to {} {tick}", self.first_time, self.last_time)?;
         writeln!(f, "reads       {} ({:.1} %), {:.3} GB", self.reads, self.read_percent(), gb(self.read_bytes))?;

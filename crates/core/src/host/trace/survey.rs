@@ -2,15 +2,25 @@
 //! it starts (spans, footprint) is measured.
 
 use super::dense::{Extents, GRAIN};
+use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
-use super::{Opener, TraceError, TraceFormat, TraceReader, TraceSummary, unit_is_open};
+use super::{Opener, Record, TraceError, TraceSummary};
 use crate::drive::Op;
-use crate::host::TraceSpec;
+use crate::host::{Layout, TraceSpec};
 
-/// Reads a trace from end to end and says what it holds. Nothing is played and no device is needed.
+/// Reads what is selected of a trace from end to end and says what it holds. Nothing is played, no device is needed.
 pub fn survey(spec: &TraceSpec, open: &mut Opener) -> Result<TraceSummary, TraceError> {
-    let sniffed = sniff(&spec.file, spec.format, spec.time_unit, open)?;
-    measure(&spec.file, &sniffed, open, &mut |_, _, _| {})
+    survey_each(spec, open, &mut |_| {})
+}
+
+/// Like [`survey`], and shows each request that is selected, in order.
+pub fn survey_each(
+    spec: &TraceSpec,
+    open: &mut Opener,
+    each: &mut dyn FnMut(&Record),
+) -> Result<TraceSummary, TraceError> {
+    let sniffed = sniff(spec, open)?;
+    measure(spec, &sniffed, open, each)
 }
 
 /// Like [`survey`], and collects the footprint.
@@ -20,61 +30,75 @@ pub(super) fn survey_extents(
     open: &mut Opener,
 ) -> Result<(TraceSummary, Extents), TraceError> {
     let mut extents = Extents::default();
-    let summary = measure(&spec.file, sniffed, open, &mut |device, lba, sectors| extents.touch(device, lba, sectors))?;
+    // A trim is no use of a sector: it may cover a whole device.
+    let summary = measure(spec, sniffed, open, &mut |record| {
+        if matches!(record.op, Op::Read | Op::Write) {
+            let device = if spec.layout == Layout::Concat { record.device } else { 0 };
+            extents.touch(device, record.lba.0, record.sectors);
+        }
+    })?;
     Ok((summary, extents))
 }
 
-/// One pass; `touch` is told what is read or written. A trim is no use of a sector: it may cover a whole device.
+/// One pass.
 pub(super) fn measure(
-    file: &str,
+    spec: &TraceSpec,
     sniffed: &Sniffed,
     open: &mut Opener,
-    touch: &mut dyn FnMut(u32, u64, u32),
+    each: &mut dyn FnMut(&Record),
 ) -> Result<TraceSummary, TraceError> {
-    let mut reader = TraceReader::new(file, sniffed.format, sniffed.unit, open()?);
-    let mut summary = TraceSummary::new(file, sniffed.format, sniffed.why.clone());
-    summary.time_unit = unit_is_open(sniffed.format).then_some(sniffed.unit);
-    summary.time_why = sniffed.time_why.clone();
-    while let Some(record) = reader.next_record()? {
+    let mut selected = Selected::open(spec, sniffed.format, sniffed.reading, open)?;
+    let mut summary = TraceSummary::new(&spec.file, sniffed);
+    while let Some(record) = selected.next_record()? {
         summary.count(&record);
-        if matches!(record.op, Op::Read | Op::Write) {
-            touch(record.device, record.lba.0, record.sectors);
-        }
+        each(&record);
     }
-    (summary.first_time, summary.last_time) = reader.ends();
+    let reader = &selected.reader;
+    (summary.first_time, summary.last_time, summary.tick_ns) = reader.ends();
     summary.reordered = reader.reordered();
     let counts = reader.counts().clone();
     (summary.dropped, summary.altered, summary.skipped_lines) = (counts.dropped, counts.altered, counts.skipped_lines);
-    if summary.requests == 0 {
-        let held = held_instead(&summary);
-        return Err(TraceError::NoRequests { file: file.into(), format: sniffed.format, held });
+    summary.dropped.merge(&selected.dropped);
+    summary.altered.merge(&selected.altered);
+    summary.is_cut = selected.is_cut();
+    let missing = selected.missing_devices();
+    if !missing.is_empty() && !summary.is_cut {
+        let known = reader.device_names().to_vec();
+        return Err(TraceError::NoSuchDevice { file: spec.file.as_str().into(), missing, known });
     }
-    lay_out(&mut summary, reader.device_names());
+    if summary.requests == 0 {
+        let (file, held) = (spec.file.as_str().into(), held_instead(&summary, spec));
+        return Err(TraceError::NoRequests { file, format: sniffed.format, held });
+    }
+    lay_out(&mut summary, reader.device_names(), spec.layout);
     Ok(summary)
 }
 
-/// Lays the devices' address spaces one after the other, each on a page boundary.
-fn lay_out(summary: &mut TraceSummary, names: &[String]) {
+/// Lays the devices' address spaces one after the other, each on a page boundary, or upon each other.
+fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout) {
     let mut base = 0;
+    summary.devices.resize_with(names.len().max(summary.devices.len()), Default::default);
     for (device, name) in summary.devices.iter_mut().zip(names) {
         device.name.clone_from(name);
         device.base_lba = base;
         if device.end_lba > 0 {
-            summary.address_space_sectors = base + device.end_lba;
+            summary.address_space_sectors = summary.address_space_sectors.max(base + device.end_lba);
         }
-        base += device.end_lba.next_multiple_of(GRAIN);
+        if layout == Layout::Concat {
+            base += device.end_lba.next_multiple_of(GRAIN);
+        }
     }
 }
 
-fn held_instead(summary: &TraceSummary) -> String {
-    let wanted = match summary.format {
-        TraceFormat::Blkparse => "no event with action D (issued), but ",
-        TraceFormat::Msr | TraceFormat::Mqsim | TraceFormat::Ssdsim => "",
+fn held_instead(summary: &TraceSummary, spec: &TraceSpec) -> String {
+    let wanted = match summary.format.info().has_events {
+        true => format!("no {} event (`--event` chooses another), but ", spec.event.name()),
+        false => String::new(),
     };
     match (summary.skipped_lines.is_empty(), summary.dropped.is_empty()) {
         (false, true) => format!("{wanted}lines of {}", summary.skipped_lines),
         (true, false) => format!("{wanted}dropped {}", summary.dropped),
         (false, false) => format!("{wanted}lines of {}; dropped {}", summary.skipped_lines, summary.dropped),
-        (true, true) => "no lines".to_string(),
+        (true, true) => "nothing inside the window that was asked for".to_string(),
     }
 }

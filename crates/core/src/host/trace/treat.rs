@@ -1,6 +1,7 @@
 //! Addresses of a trace fitted to a device.
 //!
-//! First all devices of the trace are laid one after the other; then the remapping is applied; then a request that
+//! First the devices of the trace are laid out and the request is widened to the alignment; then the remapping is
+//! applied; then a request that
 //! straddles the end of the device is shifted down, and one that is larger than the device is cut. Every change is
 //! counted.
 
@@ -36,6 +37,8 @@ pub(super) enum Placed {
 /// Fits requests to a device.
 #[derive(Debug)]
 pub(super) struct Treatment {
+    /// Sectors of the alignment; 1 is none.
+    pub(super) grain: u64,
     pub(super) fit: Fit,
     /// Where each device of the trace starts.
     pub(super) bases: Vec<u64>,
@@ -51,14 +54,18 @@ impl Treatment {
             return Placed::At(0, 0);
         }
         let lba = record.lba.0 + self.bases[record.device as usize];
-        let range = lba..lba + u64::from(record.sectors);
+        let range = self.aligned(lba, record);
+        if range.is_empty() {
+            return Placed::Nowhere;
+        }
+        let start = range.start;
         match &self.fit {
-            Fit::AsIs if range.end > self.capacity => Placed::Beyond(lba),
-            Fit::AsIs => Placed::At(lba, record.sectors),
+            Fit::AsIs if range.end > self.capacity => Placed::Beyond(range.start),
+            Fit::AsIs => self.settle(range),
             Fit::Modulo => self.fold(range),
             Fit::Dense(packing) => match packing.place(range) {
                 Some(packed) => {
-                    self.note(packed.start != lba, "address packed (dense)");
+                    self.note(packed.start != start, "address packed (dense)");
                     self.fold(packed)
                 }
                 None => Placed::Nowhere,
@@ -66,11 +73,28 @@ impl Treatment {
             Fit::Scale { span } => {
                 let grains = u128::from((self.capacity / GRAIN).max(1));
                 let span = u128::from(span.div_ceil(GRAIN).max(1));
-                let scaled = (u128::from(lba / GRAIN) * grains / span) as u64 * GRAIN + lba % GRAIN;
-                self.note(scaled != lba, "address scaled");
-                self.settle(scaled..scaled + u64::from(record.sectors))
+                let scaled = (u128::from(start / GRAIN) * grains / span) as u64 * GRAIN + start % GRAIN;
+                self.note(scaled != start, "address scaled");
+                self.settle(scaled..scaled + (range.end - start))
             }
         }
+    }
+
+    /// The range widened to the alignment. A trim is narrowed: more than was given up must not be lost.
+    fn aligned(&mut self, lba: u64, record: &Record) -> Range<u64> {
+        let end = lba + u64::from(record.sectors);
+        if (lba | end).is_multiple_of(self.grain) {
+            return lba..end;
+        }
+        let (down, up) = (lba / self.grain * self.grain, end.next_multiple_of(self.grain));
+        if record.op == Op::Trim {
+            self.note(true, "trim narrowed to the alignment");
+            let start = lba.next_multiple_of(self.grain);
+            return start..(end / self.grain * self.grain).max(start);
+        }
+        self.note(true, "widened to the alignment");
+        // A request of 2 TiB less a sector stays one.
+        down..if up - down > u64::from(u32::MAX) { end } else { up }
     }
 
     fn fold(&mut self, range: Range<u64>) -> Placed {
@@ -86,7 +110,7 @@ impl Treatment {
         self.note(length < wanted, "larger than the device: cut");
         let start = range.start.min(self.capacity - length);
         self.note(start != range.start, "shifted down from across the device's end");
-        // The length is at most that of the record, or of the packed part of it, which is never longer.
+        // The length is that of an aligned record, or of the packed part of it, which is never longer.
         Placed::At(start, length as u32)
     }
 

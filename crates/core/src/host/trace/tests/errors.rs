@@ -69,7 +69,7 @@ fn an_empty_file_a_pointer_and_an_unknown_format_are_named() {
 #[test]
 fn blkparse_without_issue_events_says_what_it_held() {
     let queued: String = BLKPARSE.lines().filter(|l| !l.contains("  D ")).map(|l| format!("{l}\n")).collect();
-    assert_says(&fault(queued), &["holds no request", "no event with action D", "1 Q event (queued)"]);
+    assert_says(&fault(queued), &["holds no request", "no issue event", "1 Q event (queued)"]);
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn an_implausible_pace_asks_for_the_unit() {
 
 #[test]
 fn a_unit_for_a_format_that_states_its_own_is_refused() {
-    let error = sniff("t", None, Some(TimeUnit::Us), &mut opener(MSR)).unwrap_err();
-    assert_says(&error.to_string(), &["msr", "fixed unit"]);
+    let error = sniff(&TraceSpec { time_unit: Some(TimeUnit::Us), ..spec() }, &mut opener(MSR)).unwrap_err();
+    assert_says(&error.to_string(), &["msr", "states its own units"]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ mod readers;
 mod replay;
 
 use super::sniff::sniff;
-use super::{Opener, Record, Stream, TraceError, TraceReader};
-use crate::host::{Remap, TimeUnit, TraceFormat, TraceSpec};
+use super::{Opener, Part, Reading, Record, TraceError, TraceReader};
+use crate::host::{TimeUnit, TraceFormat, TraceSpec};
 use crate::units::{Duration, Lba};
 use std::io::Cursor;
 
@@ -49,21 +49,34 @@ Events (8,16): 29662 entries
 
 pub(super) fn opener(text: impl Into<Vec<u8>>) -> Opener {
     let text = text.into();
-    Box::new(move || Ok(Box::new(Cursor::new(text.clone())) as Stream))
+    Box::new(move || Ok(vec![part(text.clone())]))
 }
 
 pub(super) fn spec() -> TraceSpec {
-    TraceSpec { file: "t.trace".into(), format: None, time_unit: None, remap: Remap::None, time_scale: 1.0, repeat: 1 }
+    TraceSpec::new("t.trace")
+}
+
+pub(super) fn part(text: impl Into<Vec<u8>>) -> Part {
+    Part { file: "t.trace".into(), stream: Box::new(Cursor::new(text.into())) }
 }
 
 /// All records of a text whose format is found.
 pub(super) fn read(text: impl AsRef<[u8]>) -> Result<Vec<Record>, TraceError> {
-    let sniffed = sniff("t.trace", None, None, &mut opener(text.as_ref()))?;
-    read_as(text, sniffed.format, sniffed.unit)
+    let sniffed = sniff(&spec(), &mut opener(text.as_ref()))?;
+    records(text, sniffed.format, sniffed.reading)
 }
 
 pub(super) fn read_as(text: impl AsRef<[u8]>, format: TraceFormat, unit: TimeUnit) -> Result<Vec<Record>, TraceError> {
-    let mut reader = TraceReader::new("t.trace", format, unit, Box::new(Cursor::new(text.as_ref().to_vec())));
+    let time = format.info().time.map(|_| unit);
+    records(text, format, Reading { time, ..Reading::default() })
+}
+
+pub(super) fn records(
+    text: impl AsRef<[u8]>,
+    format: TraceFormat,
+    reading: Reading,
+) -> Result<Vec<Record>, TraceError> {
+    let mut reader = TraceReader::new(format, reading, vec![part(text.as_ref())])?;
     let mut records = Vec::new();
     while let Some(record) = reader.next_record()? {
         records.push(record);

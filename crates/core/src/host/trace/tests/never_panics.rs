@@ -1,11 +1,12 @@
 //! Whatever the bytes, reading and playing end with requests or with an error.
 
 use super::super::TraceSource;
+use super::super::format::FORMATS;
 use super::*;
+use crate::host::Remap;
 use crate::host::RequestSource;
 use proptest::prelude::*;
 
-const FORMATS: [TraceFormat; 4] = [TraceFormat::Msr, TraceFormat::Mqsim, TraceFormat::Ssdsim, TraceFormat::Blkparse];
 const UNITS: [TimeUnit; 4] = [TimeUnit::Ns, TimeUnit::Us, TimeUnit::Ms, TimeUnit::S];
 const REMAPS: [Remap; 4] = [Remap::None, Remap::Modulo, Remap::Dense, Remap::Scale];
 
@@ -39,14 +40,14 @@ fn any_capacity() -> impl Strategy<Value = u64> {
 }
 
 fn check(text: &[u8], capacity: u64, repeat: u32) {
-    for format in FORMATS {
+    for format in FORMATS.iter().map(|format| format.id) {
         for unit in UNITS {
             let _ = read_as(text, format, unit);
         }
     }
     for remap in REMAPS {
-        for format in FORMATS.into_iter().map(Some).chain([None]) {
-            let spec = TraceSpec { remap, format, repeat, time_scale: 0.3, ..spec() };
+        for format in FORMATS.iter().map(|format| Some(format.id)).chain([None]) {
+            let spec = TraceSpec { remap, format, repeat, rate_scale: 3.3, ..spec() };
             let Ok((mut source, _)) = TraceSource::new(&spec, capacity, opener(text)) else { continue };
             let mut last = 0;
             while let Some(request) = source.next_request() {

@@ -76,7 +76,8 @@ fn blkparse_counts_what_it_passes_over() {
         assert_eq!(summary.skipped_lines.get(reason), 1, "{reason}");
     }
     assert_eq!(summary.skipped_lines.get("P, U or UT event (plugging)"), 2);
-    assert_eq!(summary.skipped_lines.get("text that is no event (summary)"), 6);
+    assert_eq!(summary.skipped_lines.get("text that is no event (summary)"), 5);
+    assert_eq!(summary.skipped_lines.get("blank line"), 1);
     assert_eq!(summary.dropped.get("event from before the trace's start (its time is negative)"), 1);
     assert_eq!(summary.dropped.get("pass-through command without a range"), 1);
     assert_eq!(summary.dropped.get("request of zero length"), 1);
@@ -84,7 +85,7 @@ fn blkparse_counts_what_it_passes_over() {
 
 #[test]
 fn the_sniffer_says_what_it_found_and_why() {
-    let found = |text: &str| sniff("t", None, None, &mut opener(text)).unwrap();
+    let found = |text: &str| sniff(&spec(), &mut opener(text)).unwrap();
     assert_eq!(
         found(MSR).to_string(),
         "msr: 3 of the first 3 lines are `ticks,host,disk,Read|Write,offset,size,response`"
@@ -97,7 +98,7 @@ fn the_sniffer_says_what_it_found_and_why() {
 #[test]
 fn a_trace_of_the_right_pace_is_believed_to_be_in_ns() {
     let text: String = (0..200).map(|i| format!("{} 0 {} 8 1\n", i * 10_000, i * 8)).collect();
-    let why = sniff("t", None, None, &mut opener(text)).unwrap().time_why.unwrap();
+    let why = sniff(&spec(), &mut opener(text)).unwrap().units_why.unwrap();
     assert!(why.contains("100502 requests/s") && why.contains("us would be 100/s"), "{why}");
 }
 

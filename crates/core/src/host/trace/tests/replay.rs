@@ -2,6 +2,7 @@
 
 use super::super::TraceSource;
 use super::*;
+use crate::host::Remap;
 use crate::host::{Request, RequestSource};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -96,7 +97,7 @@ fn a_repetition_follows_after_a_mean_gap() {
 
 #[test]
 fn times_scale_exactly() {
-    let (requests, _) = play(&TraceSpec { time_scale: 0.1, repeat: 2, ..spec() }, 1000, ASCII);
+    let (requests, _) = play(&TraceSpec { rate_scale: 10.0, repeat: 2, ..spec() }, 1000, ASCII);
     assert_eq!(times(&requests), [0, 50, 150, 225, 275, 375]);
 }
 
@@ -104,9 +105,9 @@ fn times_scale_exactly() {
 fn settings_out_of_range_are_refused() {
     for (key, spec) in [
         ("repeat", TraceSpec { repeat: 0, ..spec() }),
-        ("time_scale", TraceSpec { time_scale: 0.0, ..spec() }),
-        ("time_scale", TraceSpec { time_scale: f64::NAN, ..spec() }),
-        ("584 years", TraceSpec { time_scale: 1e6, repeat: u32::MAX, time_unit: Some(TimeUnit::S), ..spec() }),
+        ("rate_scale", TraceSpec { rate_scale: 0.0, ..spec() }),
+        ("rate_scale", TraceSpec { rate_scale: f64::NAN, ..spec() }),
+        ("584 years", TraceSpec { rate_scale: 1e-6, repeat: u32::MAX, time_unit: Some(TimeUnit::S), ..spec() }),
     ] {
         let error = TraceSource::new(&spec, 1000, opener(ASCII)).err().unwrap().to_string();
         assert!(error.contains(key), "{error}");
@@ -121,7 +122,7 @@ fn a_file_that_changes_under_the_replay_ends_it_with_an_error() {
         // Opened for the sniffer and the survey, then for the replay.
         let open: Opener = Box::new(move || {
             let text = if opened.fetch_add(1, Ordering::Relaxed) < 2 { ASCII } else { later };
-            Ok(Box::new(Cursor::new(text)) as Stream)
+            Ok(vec![part(text)])
         });
         let (mut source, _) = TraceSource::new(&spec(), 1000, open).unwrap();
         let count = std::iter::from_fn(|| source.next_request()).count();

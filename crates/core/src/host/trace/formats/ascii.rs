@@ -2,17 +2,40 @@
 //! opposite of fio and Tencent).
 //!
 //! The time's unit is not in the file. SSDsim and MQSim take nanoseconds whatever the file's author meant, and traces
-//! in micro- and milliseconds of the same look go round; [`super::sniff`] judges. Sectors have 512 bytes. Both
+//! in micro- and milliseconds of the same look go round; [`crate::host::trace::sniff`] judges. Sectors have 512 bytes. Both
 //! simulators ignore the device column; here each device is an address space of its own.
 
-use super::lines::{digits, expect, whole, word};
-use super::{Entry, Line, MAX_SECTOR, TimeUnit, unit_ns};
 use crate::drive::Op;
+use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH};
+use crate::host::trace::fields::{digits, expect, whole, word};
+use crate::host::trace::{MAX_SECTOR, TimeUnit, unit_ns};
 
 /// What a line must be.
-pub const EXPECTED: &str = "an MQSim/SSDsim line: `time device sector sectors type`, in whole numbers, \
+const EXPECTED: &str = "an MQSim/SSDsim line: `time device sector sectors type`, in whole numbers, \
      type 1 for a read and 0 for a write, sectors below 2^47; \
      a time with a fraction needs a time unit coarser than ns that makes it whole nanoseconds";
+
+/// Reads the ascii format of MQSim and SSDsim.
+pub struct Ascii {
+    unit: TimeUnit,
+}
+
+impl Ascii {
+    /// A reader of times in the unit given; nanoseconds where none is.
+    pub fn new(reading: Reading) -> Self {
+        Self { unit: reading.time.unwrap_or(TimeUnit::Ns) }
+    }
+}
+
+impl Decoder for Ascii {
+    fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
+        parse(piece, self.unit)
+    }
+
+    fn expected(&self) -> &'static str {
+        EXPECTED
+    }
+}
 
 /// The columns of a line, before the time has a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +83,10 @@ pub fn parse(line: &[u8], unit: TimeUnit) -> Option<Line<'_>> {
     let ticks = nanoseconds(columns.time, columns.fraction, unit_ns(unit))?;
     let sectors = u32::try_from(columns.sectors).ok()?;
     if sectors == 0 {
-        return Some(Line::Drop("request of zero length"));
+        return Some(Line::Drop(ZERO_LENGTH));
     }
     let op = if columns.is_read { Op::Read } else { Op::Write };
-    let (lba, device) = (columns.lba, columns.device);
-    Some(Line::Request(Entry { ticks, op, lba, sectors, fua: false, device, latency: None, altered: None }))
+    Some(Line::Request(Entry::new(ticks, op, columns.lba, sectors).on(DeviceName::Text(columns.device))))
 }
 
 /// A decimal time in nanoseconds, exactly or not at all.

@@ -2,13 +2,15 @@
 //! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
 //!
 //! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked. Other events and lines that are no events are skipped and
+//! counted; this reader takes D, what the device was asked, unless told otherwise. Other events and lines that are no events are skipped and
 //! counted by kind. Events from before the trace's start have a negative time that blkparse prints wrapped; they come
 //! at the end of the output and are dropped.
 
-use super::lines::{digits, expect, whole, word};
-use super::{Entry, Line, MAX_SECTOR};
 use crate::drive::Op;
+use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
+use crate::host::trace::fields::{digits, expect, is_binary, whole, word};
+use crate::host::trace::rwbs::Flags;
+use crate::host::trace::{MAX_SECTOR, TraceEvent};
 
 /// What a line must be.
 pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs \
@@ -17,28 +19,48 @@ pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.
 /// A line that is no event, such as those of the summary at the end.
 pub const NO_EVENT: &str = "text that is no event (summary)";
 
-/// The action that is replayed: issued to the device.
-pub const ACTION: &[u8] = b"D";
-
 /// The nanosecond 0 of a negative time: blkparse prints the 64-bit nanoseconds' seconds, some builds modulo 2^32.
 const WRAPPED_SECONDS: [u64; 2] = [18_446_744_073, 18_446_744_073 % (1 << 32)];
 
 /// How far before the start an event may lie to be taken for a wrapped one.
 const WRAP_REACH: u64 = 24 * 3600;
 
+/// Reads blkparse text.
+pub struct Blkparse {
+    event: TraceEvent,
+}
+
+impl Blkparse {
+    /// A reader that takes one kind of event.
+    pub fn new(event: TraceEvent) -> Self {
+        Self { event }
+    }
+}
+
+impl Decoder for Blkparse {
+    fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
+        parse(piece, self.event)
+    }
+
+    fn expected(&self) -> &'static str {
+        EXPECTED
+    }
+}
+
 /// Reads one line; `None` if it starts as an event and is none.
-pub fn parse(line: &[u8]) -> Option<Line<'_>> {
+pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'_>> {
     let mut rest = line;
     let device = word(&mut rest);
     if !is_device(device) {
-        return Some(Line::Skip(NO_EVENT));
+        // A wrong guess of the format must not swallow a binary file as text that is no event.
+        return (!line.trim_ascii().is_empty() && !is_binary(line)).then_some(Line::Skip(NO_EVENT));
     }
     whole(word(&mut rest))?; // cpu
     whole(word(&mut rest))?; // sequence
     let (seconds, nanoseconds) = time(word(&mut rest))?;
     whole(word(&mut rest))?; // pid
     let action = word(&mut rest);
-    if action != ACTION {
+    if action != letter(event) {
         return other_action(action).map(Line::Skip);
     }
     let flags = word(&mut rest);
@@ -47,6 +69,15 @@ pub fn parse(line: &[u8]) -> Option<Line<'_>> {
     }
     let ticks = seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)?;
     request(ticks, device, flags, rest)
+}
+
+/// The letter of an event's action.
+pub fn letter(event: TraceEvent) -> &'static [u8] {
+    match event {
+        TraceEvent::Queue => b"Q",
+        TraceEvent::Issue => b"D",
+        TraceEvent::Complete => b"C",
+    }
 }
 
 /// True for `major,minor`.
@@ -66,6 +97,7 @@ fn other_action(action: &[u8]) -> Option<&'static str> {
         b"G" => "G event (request allocated)",
         b"I" => "I event (inserted)",
         b"C" => "C event (completed)",
+        b"D" => "D event (issued)",
         b"M" | b"F" => "M or F event (merged)",
         b"A" => "A event (remapped)",
         b"P" | b"U" | b"UT" => "P, U or UT event (plugging)",
@@ -93,12 +125,13 @@ fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -
         },
     };
     let sectors = u32::try_from(sectors).ok()?;
-    let entry = Entry { ticks, op: Op::Flush, lba: 0, sectors: 0, fua: false, device, latency: None, altered: None };
+    let device = DeviceName::Text(device);
+    let entry = Entry::flush(ticks).on(device);
     match (flags.op, sectors) {
         // A flush has no range; its sector may be 2^64 - 1.
         (Op::Flush, _) => Some(Line::Request(entry)),
         (_, 0) if flags.preflush => Some(Line::Request(entry)),
-        (_, 0) => Some(Line::Drop("request of zero length")),
+        (_, 0) => Some(Line::Drop(ZERO_LENGTH)),
         (_, _) if lba >= MAX_SECTOR => None,
         (_, _) if flags.dataless => Some(Line::Drop("event without a direction (N)")),
         (op, _) => {
@@ -106,36 +139,5 @@ fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -
             let altered = flags.preflush.then_some("flush before the write (F) not played");
             Some(Line::Request(Entry { op, lba, sectors, fua: flags.fua, altered, ..entry }))
         }
-    }
-}
-
-/// The rwbs column: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier,
-/// `E` erase.
-struct Flags {
-    preflush: bool,
-    op: Op,
-    dataless: bool,
-    fua: bool,
-}
-
-impl Flags {
-    fn read(flags: &[u8]) -> Option<Self> {
-        let (preflush, rest) = match flags {
-            [b'F', rest @ ..] => (true, rest),
-            rest => (false, rest),
-        };
-        let (op, dataless, rest) = match rest {
-            [b'R', rest @ ..] => (Op::Read, false, rest),
-            [b'W', rest @ ..] => (Op::Write, false, rest),
-            [b'D', rest @ ..] => (Op::Trim, false, rest),
-            [b'F', rest @ ..] => (Op::Flush, false, rest),
-            [b'N', rest @ ..] if preflush => (Op::Flush, true, rest),
-            [b'N', rest @ ..] => (Op::Read, true, rest),
-            [] if preflush => (Op::Flush, true, rest),
-            _ => return None,
-        };
-        // A barrier (kernels before 2.6.37) ordered and made durable; FUA is what is left of it.
-        let fua = op == Op::Write && rest.iter().any(|b| matches!(b, b'F' | b'B'));
-        Some(Self { preflush, op, dataless, fua })
     }
 }

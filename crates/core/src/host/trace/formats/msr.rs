@@ -4,17 +4,30 @@
 //! Times are FILETIME: ticks of 100 ns since 1601. A tick of today times 100 leaves a signed 64-bit number, so the
 //! reader subtracts the first tick before it converts. Offset and size are bytes; each `host,disk` is an address space.
 
-use super::lines::{digits, expect};
-use super::{Entry, Line, MAX_SECTOR};
 use crate::drive::Op;
-use crate::units::SECTOR;
+use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
+use crate::host::trace::fields::{digits, expect};
 
 /// What a line must be.
-pub const EXPECTED: &str = "an MSR line: `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
+const EXPECTED: &str = "an MSR line: `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
      response ticks`, in whole numbers (a spreadsheet may have rounded them), offsets below 64 PiB, sizes below 2 TiB";
 
-/// A request whose bytes do not start or end on a sector.
-pub const WIDENED: &str = "not on 512-byte sectors: widened to whole ones";
+/// Reads MSR Cambridge csv.
+pub struct Msr;
+
+impl Decoder for Msr {
+    fn tick(&self) -> u64 {
+        100
+    }
+
+    fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
+        parse(piece).or_else(|| is_header(piece).then_some(Line::Skip("header line")))
+    }
+
+    fn expected(&self) -> &'static str {
+        EXPECTED
+    }
+}
 
 /// Reads one line; `None` if it is none of this format.
 pub fn parse(line: &[u8]) -> Option<Line<'_>> {
@@ -28,18 +41,15 @@ pub fn parse(line: &[u8]) -> Option<Line<'_>> {
     let size = digits(&mut rest)?;
     expect(&mut rest, b',')?;
     let latency = digits(&mut rest)?;
-    if !rest.trim_ascii_end().is_empty() || offset / SECTOR >= MAX_SECTOR {
+    if !rest.trim_ascii_end().is_empty() {
         return None;
     }
     if size == 0 {
-        return Some(Line::Drop("request of zero length"));
+        return Some(Line::Drop(ZERO_LENGTH));
     }
-    let end = offset.checked_add(size)?.div_ceil(SECTOR);
-    let lba = offset / SECTOR;
-    let sectors = u32::try_from(end - lba).ok()?;
-    let aligned = (offset | size) % SECTOR == 0;
-    let altered = (!aligned).then_some(WIDENED);
-    Some(Line::Request(Entry { ticks, op, lba, sectors, fua: false, device, latency: Some(latency), altered }))
+    let (lba, sectors, altered) = sectors_of(offset, size)?;
+    let (device, latency) = (DeviceName::Text(device), Some(latency.saturating_mul(100)));
+    Some(Line::Request(Entry { device, latency, altered, ..Entry::new(ticks, op, lba, sectors) }))
 }
 
 /// True for the header that some copies of the set have.

@@ -1,0 +1,5 @@
+//! One file for each format: what a piece of it says, and what is strange about it.
+
+pub mod ascii;
+pub mod blkparse;
+pub mod msr;
