@@ -2,10 +2,11 @@
 
 CARGO ?= cargo
 
-.PHONY: help test bench deps
+.PHONY: help test bench deps fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler), then formatting, lints and every test"
+	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make deps    only install what is missing"
 
@@ -13,16 +14,24 @@ test: deps
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) test --workspace
+	$(MAKE) --no-print-directory fuzz-minute
+
+# About a minute in all, from the saved corpora.
+fuzz-minute: deps
+	fuzz/run.sh 3
+
+fuzz: deps
+	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)
 
 bench: deps
 	$(CARGO) bench
 
 # Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
-# and the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles.
+# the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++.
 deps:
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
-	@if command -v cc >/dev/null; then exit 0; fi; \
+	@if command -v cc >/dev/null && command -v c++ >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then as_root=; \
 	elif sudo -n true 2>/dev/null; then as_root=sudo; \
 	else echo "a C compiler is missing and there is no root to install it: install build-essential (Debian) or gcc"; exit 1; \
