@@ -201,6 +201,7 @@ impl Drive {
             let Some(pool) = self.collector.next_pool(domain) else { return };
             if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) && !self.ftl.is_hopeless(pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
+                self.close_dies(now, domain, true);
                 self.hold_if_drained(now, domain, pool);
             }
         }
@@ -221,6 +222,17 @@ impl Drive {
         if !self.ftl.is_collecting(pool) {
             self.release(now, domain);
             self.open_domain_looks(now, domain);
+        }
+    }
+
+    /// For the books: who waits for an idle die of the domain waits for garbage collection, or does no more.
+    fn close_dies(&mut self, now: Instant, domain: usize, closed: bool) {
+        if self.attribution.is_some() {
+            let (channels, dies) =
+                (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
+            for die in channels.start * dies..channels.end * dies {
+                self.flash.close_die(now, die, closed);
+            }
         }
     }
 
@@ -290,6 +302,7 @@ impl Drive {
     /// The copy is done: the domain's channels serve the host again.
     fn release(&mut self, now: Instant, domain: usize) {
         self.collector.domains[domain].phase = Phase::Open;
+        self.close_dies(now, domain, false);
         for channel in self.collector.domains[domain].channels.clone() {
             self.flash.release_channel(now, channel);
             let dies = self.flash.layout.dies_per_channel();

@@ -12,6 +12,7 @@
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than
 //! DRAM.
 
+mod attribution;
 mod buffer;
 mod collect;
 mod command;
@@ -24,6 +25,7 @@ mod schedule;
 mod spec;
 mod write;
 
+pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use spec::{DriveSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
 
@@ -56,6 +58,8 @@ pub struct Drive {
     /// Completions of requests served from the buffer, `buffer_hit` after their start.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
+    /// Where each command's time went, if that is wanted.
+    attribution: Option<Box<attribution::Attribution>>,
 }
 
 /// A command under way.
@@ -136,6 +140,7 @@ impl Drive {
             next_sequence: 0,
             hits: VecDeque::new(),
             counters: Counters::default(),
+            attribution: None,
             flash,
             ftl,
         }
@@ -170,6 +175,9 @@ impl Drive {
     /// ([`Drive::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.submitted(now, command.id);
+        }
         if !self.ports.admits() {
             self.ports.queue(command);
             return;
@@ -179,6 +187,9 @@ impl Drive {
 
     #[inline]
     fn submit_fetched(&mut self, now: Instant, command: Command) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.fetched(now, command.id);
+        }
         if self.ports.fetches_at_once() {
             self.begin(now, command);
         } else {
@@ -191,7 +202,8 @@ impl Drive {
     pub fn abort(&mut self, now: Instant, id: u32) -> bool {
         match self.ports.take_queued(id) {
             Some(command) => {
-                self.ports.complete_aborted(now, command);
+                let leaves = self.ports.complete_aborted(now, command);
+                self.book_abort(now, id, leaves);
                 true
             }
             None => false,
@@ -203,6 +215,9 @@ impl Drive {
     fn begin(&mut self, now: Instant, command: Command) {
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.begun(now, request);
+        }
         if !self.in_range(request) {
             return self.finish_with(now, request, Status::LbaOutOfRange);
         }
@@ -236,6 +251,9 @@ impl Drive {
                 return None;
             }
             if let Some(completion) = self.ports.take_completion(now) {
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.completion_leaves();
+                }
                 if let Some(command) = self.ports.take_next_queued() {
                     self.submit_fetched(now, command);
                 }
@@ -287,8 +305,9 @@ impl Drive {
         };
         let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
         r.command.payload = None;
+        let leaves = self.ports.complete(now, completion, read_bytes);
+        self.book_completion(now, request, leaves);
         self.requests.release(request);
-        self.ports.complete(now, completion, read_bytes);
     }
 
     /// Hints that a read of `lba` comes soon.

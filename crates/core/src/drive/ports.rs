@@ -81,16 +81,17 @@ impl Ports {
         self.arriving.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
     }
 
-    /// Sends a completion; `bytes` of read data go with it.
+    /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
     #[inline]
-    pub fn complete(&mut self, now: Instant, completion: Completion, bytes: u64) {
+    pub fn complete(&mut self, now: Instant, completion: Completion, bytes: u64) -> Instant {
         let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
         self.out_free_at = self.out_free_at.max(now) + crossing;
         self.leaving.push_back(Completion { at: self.out_free_at, ..completion });
+        self.out_free_at
     }
 
     /// Sends the completion of a command that was never fetched.
-    pub fn complete_aborted(&mut self, now: Instant, command: Command) {
+    pub fn complete_aborted(&mut self, now: Instant, command: Command) -> Instant {
         self.fetched += 1;
         let completion = Completion {
             id: command.id,
@@ -102,7 +103,7 @@ impl Ports {
             gc_blocked_at_split: false,
             payload: None,
         };
-        self.complete(now, completion, 0);
+        self.complete(now, completion, 0)
     }
 
     #[inline]

@@ -21,9 +21,11 @@ impl Drive {
         operation.sequence = self.next_sequence;
         let class = operation.class;
         if class != Class::Gc {
+            let owner = operation.owner;
+            self.book_arrival(now, op, die);
             self.collector.user_arrived(die);
-            if let Owner::Request { request, .. } = operation.owner {
-                operation.gc_before = self.flash.gc_time(die, now);
+            if let Owner::Request { request, .. } = owner {
+                self.ops[op].gc_before = self.flash.gc_time(die, now);
                 self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             }
             if self.spec.scheduler == Scheduler::Fifo {
@@ -171,6 +173,9 @@ impl Drive {
     /// What the flash is to do for an operation that starts now.
     #[inline]
     fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
+        if self.ops[op].class != Class::Gc {
+            self.book_issue(now, op, die);
+        }
         let operation = &mut self.ops[op];
         match operation.owner {
             Owner::Request { .. } | Owner::Fill { .. } => {
@@ -224,6 +229,9 @@ impl Drive {
         let FlashOp { owner, lane, class, .. } = self.ops[op];
         self.ops[op].gc_blocked |= behind_gc && class != Class::Gc;
         let die = self.flash.layout.die_of(lane);
+        if class != Class::Gc {
+            self.book_end(now, op);
+        }
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
@@ -238,6 +246,7 @@ impl Drive {
             Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
             Owner::ChainErase { lane } => self.chain_erase_done(now, lane),
         }
+        self.book_told();
         debug_assert_ne!(op, NIL);
         self.ops.release(op);
         if class != Class::Gc {

@@ -23,6 +23,7 @@ pub(super) struct Channel {
 /// A transfer's place on the channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reserved {
+    pub start: Instant,
     pub end: Instant,
     /// A garbage collection's transfer lay between the asking and the start.
     pub behind_gc: bool,
@@ -40,7 +41,7 @@ impl Channel {
         if gc {
             self.gc_until = end;
         }
-        Reserved { end, behind_gc }
+        Reserved { start, end, behind_gc }
     }
 
     pub fn hold(&mut self, now: Instant) {

@@ -1,8 +1,9 @@
 //! A die: the array operation under way, its phases, and the registers between the array and the channel.
 
+use super::blame::Whose;
 use super::channel::Reserved;
 use super::{Block, Flash};
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Cause, Duration, Instant, Ppn};
 
 /// What a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,11 +157,15 @@ impl Flash {
     /// Gives an idle die its next operation.
     #[inline]
     pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
-        let d = &mut self.dies[die as usize];
+        let slot = die as usize;
+        if self.blame.is_some() {
+            let block = self.block_worked_on(operation.what);
+            self.blame.as_mut().expect("books are kept").started(now, slot, &operation, block);
+        }
+        let d = &mut self.dies[slot];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         d.operation = operation;
         d.started = now;
-        let channel = &mut self.channels[d.channel as usize];
         let at = match operation.what {
             What::Read { page, .. } => {
                 let block = self.layout.block_of(page);
@@ -168,14 +173,17 @@ impl Flash {
                     self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
                     "page {page:?} is erased"
                 );
-                let command = channel.reserve(now, self.timing.command, operation.gc);
+                let command = self.reserve(now, slot, Whose::Current, self.timing.command, operation.gc);
+                let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Sensing;
                 command.end + self.timing.read(&self.layout, page)
             }
             What::Program { row, sectors } => {
                 take_row(&self.layout, &mut self.rows_written, row);
-                let load = channel.reserve(now, self.timing.command + self.timing.transfer(sectors), operation.gc);
+                let time = self.timing.command + self.timing.transfer(sectors);
+                let load = self.reserve(now, slot, Whose::Current, time, operation.gc);
+                let d = &mut self.dies[slot];
                 d.behind_gc = load.behind_gc;
                 if self.cache_program {
                     d.phase = Phase::TransferringIn;
@@ -186,13 +194,14 @@ impl Flash {
                 }
             }
             What::Erase { .. } => {
-                let command = channel.reserve(now, self.timing.erase_command, operation.gc);
+                let command = self.reserve(now, slot, Whose::Current, self.timing.erase_command, operation.gc);
+                let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
                 command.end + self.timing.erase_step
             }
         };
-        self.timers.set(die as usize, at);
+        self.timers.set(slot, at);
     }
 
     /// True when a program runs whose successor may be preloaded now.
@@ -209,7 +218,22 @@ impl Flash {
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
         take_row(&self.layout, &mut self.rows_written, row);
         let time = self.timing.command + self.timing.transfer(sectors);
-        d.preloaded = Some((operation, self.channels[d.channel as usize].reserve(now, time, operation.gc)));
+        if let Some(blame) = &mut self.blame {
+            blame.preloads(die as usize);
+        }
+        let load = self.reserve(now, die as usize, Whose::Preloaded, time, operation.gc);
+        self.dies[die as usize].preloaded = Some((operation, load));
+    }
+
+    /// Takes the die's channel for `time` as soon as those who asked earlier are done.
+    #[inline]
+    fn reserve(&mut self, now: Instant, slot: usize, whose: Whose, time: Duration, gc: bool) -> Reserved {
+        let channel = self.dies[slot].channel as usize;
+        let reserved = self.channels[channel].reserve(now, time, gc);
+        if let Some(blame) = &mut self.blame {
+            blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, gc);
+        }
+        reserved
     }
 
     /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else up to that time.
@@ -247,6 +271,9 @@ impl Flash {
         if self.cache_read && die.leaving.is_some() {
             die.phase = Phase::WaitingForRegister;
             self.timers.clear(slot);
+            if let Some(blame) = &mut self.blame {
+                blame.data_waits(now, slot);
+            }
             return Fired::default();
         }
         let channel = &mut self.channels[die.channel as usize];
@@ -254,6 +281,9 @@ impl Flash {
             die.phase = Phase::WaitingForChannel;
             channel.waiting.push_back(slot as u32);
             self.timers.clear(slot);
+            if let Some(blame) = &mut self.blame {
+                blame.data_waits(now, slot);
+            }
             return Fired::default();
         }
         self.transfer_out(now, slot)
@@ -268,13 +298,18 @@ impl Flash {
             // caller starts that read now, and the data asks for the channel after it, at the same instant.
             let (operation, behind_gc) = (die.operation, die.behind_gc);
             die.leaving = Some(Leaving { operation, behind_gc, transferring: false });
+            if let Some(blame) = &mut self.blame {
+                blame.leaves(slot);
+            }
             self.timers.set(self.dies.len() + slot, now);
             self.free_array(now, slot);
             return Fired { free: Some(slot as u32), ..Fired::default() };
         }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
         let time = self.timing.transfer(sectors);
-        let reserved = self.channels[die.channel as usize].reserve(now, time, die.operation.gc);
+        let gc = die.operation.gc;
+        let reserved = self.reserve(now, slot, Whose::Current, time, gc);
+        let die = &mut self.dies[slot];
         die.behind_gc |= reserved.behind_gc;
         die.phase = Phase::TransferringOut;
         self.timers.set(slot, reserved.end);
@@ -291,7 +326,9 @@ impl Flash {
         }
         let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
         let time = self.timing.transfer(sectors);
-        let reserved = self.channels[die.channel as usize].reserve(now, time, leaving.operation.gc);
+        let gc = leaving.operation.gc;
+        let reserved = self.reserve(now, slot, Whose::Leaving, time, gc);
+        let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
         self.timers.set(register, reserved.end);
         Fired::default()
@@ -303,8 +340,14 @@ impl Flash {
         let left = self.dies[slot].leaving.take();
         let Leaving { operation, behind_gc, .. } = left.expect("a register timer has an operation");
         self.counters.reads += 1;
+        if let Some(blame) = &mut self.blame {
+            blame.ended(slot, Whose::Leaving);
+        }
         let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
         if self.dies[slot].phase == Phase::WaitingForRegister {
+            if let Some(blame) = &mut self.blame {
+                blame.data_goes_on(now, slot, Cause::Channel);
+            }
             fired.free = self.sensed(now, slot).free;
         }
         fired
@@ -326,6 +369,9 @@ impl Flash {
         if die.operation.gc {
             die.gc_busy += time;
         }
+        if let Some(blame) = &mut self.blame {
+            blame.freed(now, slot);
+        }
         // Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one update instead of two.
         die.phase = Phase::Idle;
     }
@@ -342,6 +388,9 @@ impl Flash {
     #[inline]
     fn finished(&mut self, now: Instant, slot: usize) -> Fired {
         self.free_array(now, slot);
+        if let Some(blame) = &mut self.blame {
+            blame.ended(slot, Whose::Current);
+        }
         let operation = self.dies[slot].operation;
         let done = Fired { done: Some(operation.token), behind_gc: self.dies[slot].behind_gc, ..Fired::default() };
         match operation.what {
@@ -362,6 +411,12 @@ impl Flash {
     }
 
     fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> Option<u32> {
+        if self.blame.is_some() {
+            let block = self.block_worked_on(next.what);
+            let blame = self.blame.as_mut().expect("books are kept");
+            blame.started(now, slot, &next, block);
+            blame.preloaded_starts(now, slot, load.end);
+        }
         let die = &mut self.dies[slot];
         die.operation = next;
         die.started = now;
@@ -385,6 +440,9 @@ impl Flash {
         self.channels[channel as usize].release(now);
         while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
             self.dies[die as usize].behind_gc = true;
+            if let Some(blame) = &mut self.blame {
+                blame.data_goes_on(now, die as usize, Cause::GcCopy);
+            }
             self.transfer_out(now, die as usize);
         }
     }

@@ -9,8 +9,9 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `blame`.
 
+mod blame;
 mod capacity;
 mod channel;
 mod device;
@@ -18,6 +19,8 @@ mod die;
 mod layout;
 mod timing;
 
+pub use blame::{Doing, Keeper, Kept};
+pub(crate) use blame::{kept_between, split_of};
 pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
@@ -49,6 +52,8 @@ pub struct Flash {
     cache_read: bool,
     cache_program: bool,
     counters: FlashOperations,
+    /// Books of every wait, where they are wanted.
+    blame: Option<Box<blame::Blame>>,
 }
 
 /// Array operations done.
@@ -78,6 +83,7 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             counters: FlashOperations::default(),
+            blame: None,
             layout,
             timing,
         }

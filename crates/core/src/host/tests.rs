@@ -49,7 +49,9 @@ impl Setup {
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
-        Drive::new(&self.device, &self.drive, &self.gc, map, true)
+        let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
+        drive.attribute();
+        drive
     }
 
     pub fn driver(&self) -> Driver {

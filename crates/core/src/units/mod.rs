@@ -1,13 +1,15 @@
 //! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
 //!
-//! Everything here is integer arithmetic. Reading order: `time`, `size`, `address`.
+//! Everything here is integer arithmetic. Reading order: `time`, `size`, `address`, `split`.
 
 mod address;
 mod quantity;
 mod size;
+mod split;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
 pub use quantity::QuantityError;
 pub use size::{Bandwidth, Bytes};
+pub use split::{CAUSES, Cause, Split};
 pub use time::{Duration, Instant};

@@ -1,0 +1,287 @@
+//! Who keeps each die and channel from others, cause by cause, so that every wait can be split exactly.
+//!
+//! A die is in one state at any instant: a difference of its totals over a wait is that wait, split. A channel that is
+//! asked at `now` is busy without a gap until it is free (its reservations follow one another), so a wait for it is a
+//! walk over the reservations that end after `now`. Kept only when asked for: the model runs the same without it.
+
+use super::{Block, Operation, What};
+use crate::units::{Cause, Duration, Instant, Ppn, Split};
+use std::collections::VecDeque;
+
+/// What keeps a die, for those who wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Keeper {
+    /// Nothing: who waits now waits for something else.
+    #[default]
+    Nobody,
+    /// Nothing yet, but garbage collection drains or holds its channel.
+    Closed,
+    /// An erase.
+    Erase,
+    /// A program of host data.
+    Program,
+    /// A read or program of garbage collection.
+    GcCopy,
+    /// A read for the host.
+    Read,
+}
+
+/// How many keepers there are.
+pub const KEEPERS: usize = 6;
+
+/// Nanoseconds by keeper.
+pub type Kept = [u64; KEEPERS];
+
+impl Keeper {
+    fn of(operation: &Operation) -> Self {
+        match (operation.what, operation.gc) {
+            (What::Erase { .. }, _) => Keeper::Erase,
+            (_, true) => Keeper::GcCopy,
+            (What::Program { .. }, _) => Keeper::Program,
+            (What::Read { .. }, _) => Keeper::Read,
+        }
+    }
+}
+
+/// What a die did at some instant, to tell of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doing {
+    /// What kept it.
+    pub keeper: Keeper,
+    /// The block worked on; `None` when idle.
+    pub block: Option<Block>,
+    /// Since when.
+    pub since: Instant,
+}
+
+/// Which of a die's operations waits for the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The one under way.
+    Current,
+    /// The one whose data is in the cache register.
+    Leaving,
+    /// The one that is preloaded.
+    Preloaded,
+}
+
+/// The books of all dies and channels.
+#[derive(Clone, Debug)]
+pub(super) struct Blame {
+    dies: Vec<DieBooks>,
+    channels: Vec<VecDeque<Reservation>>,
+    /// The waits of the operation that ended last.
+    pub finished: Split,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reservation {
+    end: Instant,
+    gc: bool,
+}
+
+#[derive(Clone, Debug)]
+struct DieBooks {
+    keeper: Keeper,
+    since: Instant,
+    totals: Kept,
+    /// Garbage collection drains or holds its channel.
+    closed: bool,
+    block: Option<Block>,
+    /// Waits of the operations inside the die, after they were given to it.
+    current: Split,
+    leaving: Split,
+    preloaded: Split,
+    /// Since when data waits inside the die for a held channel or a full register.
+    waiting_since: Instant,
+}
+
+impl DieBooks {
+    fn turn(&mut self, now: Instant, keeper: Keeper) {
+        self.totals[self.keeper as usize] += now.since(self.since).as_ns();
+        (self.keeper, self.since) = (keeper, now);
+    }
+
+    fn waits(&mut self, whose: Whose) -> &mut Split {
+        match whose {
+            Whose::Current => &mut self.current,
+            Whose::Leaving => &mut self.leaving,
+            Whose::Preloaded => &mut self.preloaded,
+        }
+    }
+}
+
+impl Blame {
+    pub fn new(dies: u32, channels: u32) -> Self {
+        let books = DieBooks {
+            keeper: Keeper::Nobody,
+            since: Instant::START,
+            totals: [0; KEEPERS],
+            closed: false,
+            block: None,
+            current: Split::NONE,
+            leaving: Split::NONE,
+            preloaded: Split::NONE,
+            waiting_since: Instant::START,
+        };
+        let channels = (0..channels).map(|_| VecDeque::with_capacity(16)).collect();
+        Self { dies: vec![books; dies as usize], channels, finished: Split::NONE }
+    }
+
+    /// The die begins an operation; `block` is what it works on.
+    #[inline]
+    pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
+        let books = &mut self.dies[die];
+        books.turn(now, Keeper::of(operation));
+        books.block = Some(block);
+        books.current = Split::NONE;
+    }
+
+    /// The die's array is free.
+    #[inline]
+    pub fn freed(&mut self, now: Instant, die: usize) {
+        let books = &mut self.dies[die];
+        books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody });
+        books.block = None;
+    }
+
+    /// Garbage collection closes the die to others, or opens it.
+    pub fn close(&mut self, now: Instant, die: usize, closed: bool) {
+        let books = &mut self.dies[die];
+        books.closed = closed;
+        if matches!(books.keeper, Keeper::Nobody | Keeper::Closed) {
+            books.turn(now, if closed { Keeper::Closed } else { Keeper::Nobody });
+        }
+    }
+
+    /// The totals of a die up to `now`.
+    #[inline]
+    pub fn totals(&self, now: Instant, die: usize) -> Kept {
+        let books = &self.dies[die];
+        let mut totals = books.totals;
+        totals[books.keeper as usize] += now.since(books.since).as_ns();
+        totals
+    }
+
+    pub fn doing(&self, die: usize) -> Doing {
+        let DieBooks { keeper, block, since, .. } = self.dies[die];
+        Doing { keeper, block, since }
+    }
+
+    /// A transfer is reserved on the channel at `now`, to begin at `start` and end at `end`.
+    #[inline]
+    pub fn reserved(
+        &mut self,
+        now: Instant,
+        (die, whose): (usize, Whose),
+        channel: usize,
+        start: Instant,
+        end: Instant,
+        gc: bool,
+    ) {
+        let ring = &mut self.channels[channel];
+        while ring.pop_front_if(|reservation| reservation.end <= now).is_some() {}
+        if start > now {
+            let waits = self.dies[die].waits(whose);
+            let mut from = now;
+            for reservation in ring.iter() {
+                let cause = if reservation.gc { Cause::GcCopy } else { Cause::Channel };
+                waits.add(cause, reservation.end.since(from));
+                from = reservation.end;
+            }
+            debug_assert_eq!(from, start, "a channel's reservations follow one another");
+        }
+        ring.push_back(Reservation { end, gc });
+    }
+
+    /// Data inside the die begins to wait.
+    pub fn data_waits(&mut self, now: Instant, die: usize) {
+        self.dies[die].waiting_since = now;
+    }
+
+    /// The wait of [`Blame::data_waits`] is over.
+    pub fn data_goes_on(&mut self, now: Instant, die: usize, cause: Cause) {
+        let books = &mut self.dies[die];
+        let time = now.since(books.waiting_since);
+        books.current.add(cause, time);
+    }
+
+    /// The data of the operation under way moves to the cache register.
+    pub fn leaves(&mut self, die: usize) {
+        self.dies[die].leaving = self.dies[die].current;
+    }
+
+    /// A program is preloaded.
+    pub fn preloads(&mut self, die: usize) {
+        self.dies[die].preloaded = Split::NONE;
+    }
+
+    /// The preloaded program becomes the one under way; its data waited for the array since `loaded`.
+    pub fn preloaded_starts(&mut self, now: Instant, die: usize, loaded: Instant) {
+        let books = &mut self.dies[die];
+        books.current = books.preloaded;
+        books.current.add(Cause::Program, now.since(loaded.min(now)));
+    }
+
+    /// The operation is over.
+    #[inline]
+    pub fn ended(&mut self, die: usize, whose: Whose) {
+        self.finished = *self.dies[die].waits(whose);
+    }
+}
+
+impl super::Flash {
+    /// Keeps books of every wait from now on.
+    pub fn keep_books(&mut self) {
+        self.blame = Some(Box::new(Blame::new(self.layout.dies, self.layout.channels)));
+    }
+
+    /// What kept the die so far, by keeper; zeros without books.
+    #[inline]
+    pub fn kept(&self, now: Instant, die: u32) -> Kept {
+        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
+    }
+
+    /// What the die does.
+    pub fn doing(&self, die: u32) -> Option<Doing> {
+        self.blame.as_ref().map(|blame| blame.doing(die as usize))
+    }
+
+    /// The waits, inside the flash, of the operation that ended last.
+    #[inline]
+    pub fn finished_waits(&self) -> Split {
+        self.blame.as_ref().map_or(Split::NONE, |blame| blame.finished)
+    }
+
+    /// Garbage collection closes the die to the host, or opens it: who waits for it waits for garbage collection.
+    pub fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
+        if let Some(blame) = &mut self.blame {
+            blame.close(now, die as usize, closed);
+        }
+    }
+
+    /// The block that an operation works on.
+    pub(super) fn block_worked_on(&self, what: What) -> Block {
+        match what {
+            What::Read { page: Ppn(ppn), .. } | What::Program { row: Ppn(ppn), .. } => self.layout.block_of(Ppn(ppn)),
+            What::Erase { block } => block,
+        }
+    }
+}
+
+/// The time between two of a die's totals.
+pub fn kept_between(before: &Kept, after: &Kept) -> Kept {
+    std::array::from_fn(|keeper| after[keeper] - before[keeper])
+}
+
+/// A wait for a die as causes; `idle` is what waiting for an idle die means.
+pub fn split_of(kept: &Kept, idle: Cause) -> Split {
+    const CAUSES: [Option<Cause>; KEEPERS] =
+        [None, Some(Cause::GcCopy), Some(Cause::Erase), Some(Cause::Program), Some(Cause::GcCopy), Some(Cause::Reads)];
+    let mut split = Split::NONE;
+    for (cause, ns) in CAUSES.into_iter().zip(kept) {
+        split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));
+    }
+    split
+}

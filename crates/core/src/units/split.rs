@@ -1,0 +1,115 @@
+//! A duration cut into its causes: what a request's latency was spent on, to the nanosecond.
+
+use super::Duration;
+use std::ops::AddAssign;
+
+/// What a nanosecond of a request's latency was spent on (DESIGN 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Cause {
+    /// Its own work: commands, array operations, transfers, the buffer's and the controller's fixed times.
+    Service,
+    /// Behind an erase on its die.
+    Erase,
+    /// Behind programs of host data on its die.
+    Program,
+    /// Behind garbage collection's copies: on its die, on its channel, or because collection holds the channel.
+    GcCopy,
+    /// Behind other reads on its die.
+    Reads,
+    /// Behind other requests' transfers on its channel.
+    Channel,
+    /// On the host link, and behind others there.
+    Link,
+    /// For a place in the drive's queue, or its turn in a strict order.
+    Queue,
+    /// For room in the write buffer, or for the buffer to reach flash.
+    Buffer,
+    /// For an operation to be suspended and resumed.
+    Suspension,
+    /// For the other members of a parity stripe.
+    Reconstruct,
+}
+
+/// How many causes there are.
+pub const CAUSES: usize = 11;
+
+impl Cause {
+    /// Every cause, in the order of [`Split`].
+    pub const ALL: [Cause; CAUSES] = [
+        Cause::Service,
+        Cause::Erase,
+        Cause::Program,
+        Cause::GcCopy,
+        Cause::Reads,
+        Cause::Channel,
+        Cause::Link,
+        Cause::Queue,
+        Cause::Buffer,
+        Cause::Suspension,
+        Cause::Reconstruct,
+    ];
+
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Service => "service",
+            Cause::Erase => "erase",
+            Cause::Program => "program",
+            Cause::GcCopy => "gc_copy",
+            Cause::Reads => "reads",
+            Cause::Channel => "channel",
+            Cause::Link => "link",
+            Cause::Queue => "queue",
+            Cause::Buffer => "buffer",
+            Cause::Suspension => "suspension",
+            Cause::Reconstruct => "reconstruct",
+        }
+    }
+}
+
+/// Nanoseconds by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split([u64; CAUSES]);
+
+impl Split {
+    /// Nothing yet.
+    pub const NONE: Split = Split([0; CAUSES]);
+
+    /// So much more for a cause.
+    #[inline]
+    pub fn add(&mut self, cause: Cause, time: Duration) {
+        self.0[cause as usize] += time.as_ns();
+    }
+
+    /// The time spent on a cause.
+    #[inline]
+    pub fn get(&self, cause: Cause) -> Duration {
+        Duration::from_ns(self.0[cause as usize])
+    }
+
+    /// All causes together.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        Duration::from_ns(self.0.iter().sum())
+    }
+
+    /// The causes and their times, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Cause, Duration)> + '_ {
+        Cause::ALL.into_iter().zip(self.0.iter().map(|ns| Duration::from_ns(*ns)))
+    }
+
+    /// The cause that took most, and its time.
+    pub fn largest(&self) -> (Cause, Duration) {
+        self.iter().fold((Cause::Service, Duration::ZERO), |most, next| if next.1 > most.1 { next } else { most })
+    }
+}
+
+impl AddAssign for Split {
+    #[inline]
+    fn add_assign(&mut self, other: Split) {
+        for (sum, part) in self.0.iter_mut().zip(other.0) {
+            *sum += part;
+        }
+    }
+}
