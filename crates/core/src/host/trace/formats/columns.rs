@@ -72,8 +72,14 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// Cuts a line at every separator that is not between quotes at a cell's start and end. `None` for a quote without
     /// its end, or too many cells.
+    #[inline(always)] // a row is large to hand over
     pub fn cut(line: &'a [u8], separator: u8) -> Option<Self> {
         let mut row = Self { cells: [b""; MOST], count: 0 };
+        row.fill(line, separator)?;
+        Some(row)
+    }
+
+    fn fill(&mut self, line: &'a [u8], separator: u8) -> Option<()> {
         let mut rest = Some(line);
         while let Some(text) = rest {
             let cell = match text.first() {
@@ -89,10 +95,10 @@ impl<'a> Row<'a> {
                 }
                 _ => field(&mut rest, separator)?,
             };
-            *row.cells.get_mut(row.count)? = cell.trim_ascii();
-            row.count += 1;
+            *self.cells.get_mut(self.count)? = cell.trim_ascii();
+            self.count += 1;
         }
-        Some(row)
+        Some(())
     }
 
     /// How many cells there are.
