@@ -87,3 +87,41 @@ fn each_trace_plays_on_a_small_device() {
         }
     }
 }
+
+/// The table counts reads and writes; the files hold flushes and discards besides.
+fn check_with_others(name: &str, format: TraceFormat, row: Row, flushes: u64, trims: u64) {
+    let Row(data, span, read_percent, read_gb, write_gb, devices) = row;
+    let row = Row(data + flushes + trims, span, read_percent, read_gb, write_gb, devices);
+    let Some(summary) = check(name, None, format, row) else { return };
+    assert_eq!((summary.flushes, summary.trims), (flushes, trims), "{name}");
+    assert_eq!(summary.dropped.total(), 0, "{name}");
+}
+
+#[test]
+fn own_captures_are_as_in_the_reference_table() {
+    let format = TraceFormat::Manx;
+    check_with_others("own_act1x.csv.zst", format, Row(61_423, 30.018, 98.9, 0.185, 0.093, 1), 1_412, 0);
+    // A flush comes 6 ms after the last request of the table's span.
+    check_with_others("own_pgbench.csv.zst", format, Row(194_674, 90.115_6, 37.7, 0.767, 2.133, 1), 20_393, 9);
+}
+
+#[test]
+fn a_windows_boot_is_as_in_the_reference_table() {
+    let row = Row(172_287, 51.167, 90.6, 3.997, 0.322, 1);
+    check_with_others("wpa.Disk_Usage.csv.bz2", TraceFormat::Wpa, row, 343, 0);
+}
+
+#[test]
+fn replays_of_tencent_are_as_in_the_reference_table() {
+    let format = TraceFormat::UcareLog;
+    let row = Row(50_000, 54.0, 82.1, 0.359, 0.103, 1);
+    check_with_others("tencent.most_rand_iops.537.trace.zst", format, row, 0, 0);
+    check_with_others("tencent.rw_60_40.490.trace.zst", format, Row(50_000, 147.0, 60.0, 0.357, 0.245, 1), 0, 0);
+}
+
+#[test]
+fn cloudphysics_in_csv_is_spread_over_its_seconds() {
+    // 5,633,898 s to 5,641,098 s; the last second has two requests, the last of which comes half into it.
+    let row = Row(113_872, 7_200.5, 41.3, 1.797, 2.409, 1);
+    check_with_others("cloudPhysicsIO.csv.zst", TraceFormat::Libcachesim, row, 0, 0);
+}

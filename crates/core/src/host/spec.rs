@@ -226,6 +226,24 @@ pub enum TraceFormat {
     Ssdsim,
     /// blkparse text.
     Blkparse,
+    /// SPC, in which UMass keeps its traces.
+    Spc,
+    /// Microsoft's Event Tracing for Windows as csv.
+    Etw,
+    /// Alibaba's block traces.
+    Alibaba,
+    /// Tencent CBS.
+    Tencent,
+    /// SYSTOR '17.
+    Systor,
+    /// Windows Performance Analyzer, Disk Usage.
+    Wpa,
+    /// libCacheSim's csv of vscsi traces.
+    Libcachesim,
+    /// The UCARE replayer's log.
+    UcareLog,
+    /// Manx's own csv.
+    Manx,
 }
 
 /// The unit of a trace's addresses and sizes.

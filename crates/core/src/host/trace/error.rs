@@ -84,6 +84,13 @@ pub enum TraceError {
         /// Its first line, shortened.
         text: String,
     },
+    /// Several formats have such lines.
+    Ambiguous {
+        /// The file.
+        file: Arc<str>,
+        /// The formats, each with what speaks for it.
+        candidates: String,
+    },
     /// The file was read to its end and holds no request.
     NoRequests {
         /// The file.
@@ -172,6 +179,9 @@ impl fmt::Display for TraceError {
                 "{file}: no known trace format has lines like `{text}`; `manx trace formats` lists those that are \
                  known. If it is one of them, name it with `--format` to see which line is wrong"
             ),
+            Self::Ambiguous { file, candidates } => {
+                write!(f, "{file}: several formats have such lines; choose one with `--format`: {candidates}")
+            }
             Self::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }

@@ -7,7 +7,7 @@ use super::decode::{Decoder, Line, Reading};
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::Open;
-use super::formats::{ascii, blkparse, msr};
+use super::formats::{self, ascii, blkparse, msr};
 use super::{Opener, Place, TimeUnit, TraceError, TraceEvent, TraceFormat, unit_name, unit_ns};
 use crate::host::TraceSpec;
 use crate::units::SECTOR;
@@ -25,6 +25,9 @@ const PLAUSIBLE_BANDWIDTH: u128 = 8_000_000_000;
 
 /// Fewer requests than this say nothing about a rate.
 const ENOUGH: u64 = 100;
+
+/// The strength of a guess by a magic number or by a header that no other format has.
+pub const HEADER: u32 = 1000;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,14 +60,27 @@ pub struct Head<'a> {
 pub struct Guess {
     /// The format.
     pub format: TraceFormat,
-    /// Lines that are of this format, of a hundred; 1000 for a magic number or a header that no other format has.
+    /// Lines that are of this format, of a hundred; [`HEADER`] for a magic number or a header that no other format has.
     pub strength: u32,
     /// A sentence that says why.
     pub why: String,
 }
 
-/// Those who know a format by its head, in the order in which equally strong guesses win.
-const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 3] = [recognise_msr, recognise_ascii, recognise_blkparse];
+/// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 12] = [
+    recognise_msr,
+    recognise_ascii,
+    recognise_blkparse,
+    formats::spc::recognise,
+    formats::etw::recognise,
+    formats::alibaba::recognise,
+    formats::tencent::recognise,
+    formats::systor::recognise,
+    formats::wpa::recognise,
+    formats::libcachesim::recognise,
+    formats::ucare_log::recognise,
+    formats::manx::recognise,
+];
 
 /// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
 /// candidates.
@@ -120,14 +136,20 @@ impl<'a> Head<'a> {
 
 /// The strongest guess. One wrong line does not hide a format: the reader will name that line.
 fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
-    let mut best: Option<Guess> = None;
-    for guess in RECOGNISERS.iter().filter_map(|recognise| recognise(head)) {
-        if best.as_ref().is_none_or(|best| guess.strength > best.strength) {
-            best = Some(guess);
+    let mut guesses: Vec<Guess> = RECOGNISERS.iter().filter_map(|recognise| recognise(head)).collect();
+    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.strength));
+    let candidate = |guess: &Guess| format!("{}: {}", guess.format.name(), guess.why);
+    match guesses.as_slice() {
+        [] => {}
+        [first, second, ..] if first.strength == second.strength => {
+            let equal = guesses.iter().filter(|guess| guess.strength == first.strength);
+            let candidates = equal.map(candidate).collect::<Vec<_>>().join("; ");
+            return Err(TraceError::Ambiguous { file: head.file.clone(), candidates });
         }
-    }
-    if let Some(guess) = best {
-        return Ok((guess.format, guess.why));
+        [first, second, ..] if first.strength < HEADER => {
+            return Ok((first.format, format!("{} (less likely {})", first.why, candidate(second))));
+        }
+        [first, ..] => return Ok((first.format, first.why.clone())),
     }
     let text = shorten(head.lines.first().copied().unwrap_or_default());
     match head.lines.iter().position(|line| is_binary(line)) {

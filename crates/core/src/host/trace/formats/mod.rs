@@ -1,5 +1,15 @@
 //! One file for each format: what a piece of it says, and what is strange about it.
 
+pub mod alibaba;
 pub mod ascii;
 pub mod blkparse;
+pub mod columns;
+pub mod etw;
+pub mod libcachesim;
+pub mod manx;
 pub mod msr;
+pub mod spc;
+pub mod systor;
+pub mod tencent;
+pub mod ucare_log;
+pub mod wpa;
