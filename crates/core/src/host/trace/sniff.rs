@@ -7,8 +7,8 @@ use super::decode::{Decoder, Line, Reading};
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::Open;
-use super::formats::{ascii, blkparse, msr};
-use super::{Opener, Place, TimeUnit, TraceError, TraceEvent, TraceFormat, unit_name, unit_ns};
+use super::formats::{ascii, blkparse, blkreplay, blktrace, fio, fiu, ftrace, manx_records, msr, oracle, vscsi};
+use super::{Opener, Place, TimeUnit, TraceError, TraceFormat, unit_name, unit_ns};
 use crate::host::TraceSpec;
 use crate::units::SECTOR;
 use std::io::Read;
@@ -64,7 +64,19 @@ pub struct Guess {
 }
 
 /// Those who know a format by its head, in the order in which equally strong guesses win.
-const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 3] = [recognise_msr, recognise_ascii, recognise_blkparse];
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 11] = [
+    recognise_msr,
+    recognise_ascii,
+    blkparse::recognise,
+    blktrace::recognise,
+    fio::recognise,
+    ftrace::recognise,
+    blkreplay::recognise,
+    fiu::recognise,
+    vscsi::recognise,
+    oracle::recognise,
+    manx_records::recognise,
+];
 
 /// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
 /// candidates.
@@ -107,7 +119,7 @@ impl<'a> Head<'a> {
         let (mut read, mut skipped) = (0, 0);
         for line in &self.lines {
             match decoder.decode(line) {
-                Some(Line::Request(_) | Line::Drop(_)) => read += 1,
+                Some(Line::Request(_) | Line::Held | Line::Drop(_)) => read += 1,
                 Some(Line::Skip(_)) => skipped += 1,
                 None => {}
             }
@@ -115,6 +127,14 @@ impl<'a> Head<'a> {
         let all = self.lines.len() - skipped;
         let why = format!("{read} of the first {all} lines are {}", format.info().shape);
         (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why })
+    }
+}
+
+impl Guess {
+    /// The guess that follows from how many of the head's binary records a format would hold; `None` below nine of ten.
+    pub(super) fn by_records(format: TraceFormat, of_it: usize, all: usize) -> Option<Self> {
+        let why = format!("{of_it} of the first {all} records are {}", format.info().shape);
+        (of_it > 0 && of_it * 10 >= all * 9).then(|| Guess { format, strength: (of_it * 100 / all) as u32, why })
     }
 }
 
@@ -148,22 +168,6 @@ fn recognise_ascii(head: &Head<'_>) -> Option<Guess> {
         TraceFormat::Ssdsim,
         &mut ascii::Ascii::new(Reading { time: Some(TimeUnit::S), ..Reading::default() }),
     )
-}
-
-/// In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
-fn recognise_blkparse(head: &Head<'_>) -> Option<Guess> {
-    let format = TraceFormat::Blkparse;
-    let (mut events, mut issued) = (0, 0);
-    for line in &head.lines {
-        match blkparse::parse(line, TraceEvent::Issue) {
-            Some(Line::Request(_) | Line::Drop(_)) => issued += 1,
-            Some(Line::Skip(kind)) if kind != blkparse::NO_EVENT => events += 1,
-            _ => {}
-        }
-    }
-    let (all, events) = (head.lines.len(), events + issued);
-    let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
-    (events > 0 && events * 2 >= all).then(|| Guess { format, strength: (events * 100 / all) as u32, why })
 }
 
 /// Settles the units that the format leaves open.
