@@ -10,8 +10,8 @@ pub const PASS_THROUGH: &str = "pass-through command without a range";
 /// A kind of request that is newer than this reader.
 pub const UNKNOWN_KIND: &str = "event of a kind that is not played (zone management or newer)";
 
-/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier,
-/// `E` erase.
+/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B`
+/// barrier, `E` erase.
 pub struct Flags {
     /// A flush goes before it.
     pub preflush: bool,

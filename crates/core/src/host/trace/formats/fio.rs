@@ -1,7 +1,7 @@
 //! fio's iologs (HOWTO "Trace file format v2, v3", and iolog.c where it says otherwise). Version 1 is dead.
 //!
-//! The first line names the version. Each file is a device; offsets and lengths are bytes; `add`, `open` and `close` are
-//! no requests; file names may hold spaces, so fields are taken from both ends.
+//! The first line names the version. Each file is a device; offsets and lengths are bytes; `add`, `open` and `close`
+//! are no requests; file names may hold spaces, so fields are taken from both ends.
 //!
 //! Version 3: `timestamp file action [offset length]`, the time since fio's start. The manual names no unit; fio writes
 //! microseconds.

@@ -3,8 +3,8 @@
 //!
 //! One record for each block of 4 KiB, with a hash of its content, which is not used here. Process names may hold
 //! spaces or be cut, so fields are taken from both ends. The set came in tar archives from which files were cut: copies
-//! begin with a header of tar (NULs, `ustar`, lines like `28 ctime=...`) and end in its padding. The record that is glued
-//! to such a header is dropped, because nothing shows where it begins.
+//! begin with a header of tar (NULs, `ustar`, lines like `28 ctime=...`) and end in its padding. A record that is
+//! glued to such a header shares its line and is dropped with it.
 
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};

@@ -1,5 +1,5 @@
-//! The block events of ftrace as text, from tracefs' `trace` or `trace-cmd report`: `comm-pid [cpu] flags seconds: event:
-//! ...` (include/trace/events/block.h of the kernel).
+//! The block events of ftrace as text, from tracefs' `trace` or `trace-cmd report`: `comm-pid [cpu] flags seconds:
+//! event: ...` (include/trace/events/block.h of the kernel).
 //!
 //! ```text
 //! block_bio_queue:   maj,min rwbs sector + sectors [comm]
@@ -7,10 +7,10 @@
 //! block_rq_complete: maj,min rwbs (command) sector + sectors [error]
 //! ```
 //!
-//! Newer kernels put the priority, `class,level,hint`, before the bracket. Names of processes hold spaces and dashes, so a
-//! line is read from `: block_` on, both ways. An issue waits for the completion of its device and sector, which gives its
-//! latency; flushes, which have no sector, are answered in their order. Issues are given out in their order: at most
-//! `HELD` wait, and one that is never answered goes without a latency.
+//! Newer kernels put the priority, `class,level,hint`, before the bracket. Names of processes hold spaces and dashes,
+//! so a line is read from `: block_` on, both ways. An issue waits for the completion of its device and sector, which
+//! gives its latency; flushes, which have no sector, are answered in their order. Issues are given out in their order:
+//! at most `HELD` wait, and one that is never answered goes without a latency.
 
 use super::blkparse::is_device;
 use crate::drive::Op;
@@ -77,8 +77,8 @@ impl Decoder for Ftrace {
     }
 
     fn expected(&self) -> &'static str {
-        "a block event of ftrace: `comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () sector + sectors \
-         [comm]` with decimal seconds (a trace_clock of another unit has none) and the sector below 2^47"
+        "a block event of ftrace: `comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () sector + \
+         sectors [comm]` with decimal seconds (a trace_clock of another unit has none) and the sector below 2^47"
     }
 }
 

@@ -1,8 +1,8 @@
 //! Rows of Manx itself: a trace in the form that is read fastest, and the form in which columnar files come in.
 //!
-//! A header of 16 bytes, `MANXREC1` and 8 zeros, then little endian records of 40 bytes: `u64 ns, u64 offset in bytes, u64
-//! bytes, u64 latency in ns (2^64 - 1 for none), u32 device, u8 operation (0 read, 1 write, 2 flush, 3 trim), u8 flags
-//! (bit 0 FUA), u16 zero`. A range off the sectors is widened as in every format of bytes.
+//! A header of 16 bytes, `MANXREC1` and 8 zeros, then little endian records of 40 bytes: `u64 ns, u64 offset in bytes,
+//! u64 bytes, u64 latency in ns (2^64 - 1 for none), u32 device, u8 operation (0 read, 1 write, 2 flush, 3 trim), u8
+//! flags (bit 0 FUA), u16 zero`. A range off the sectors is widened as in every format of bytes.
 
 use crate::drive::Op;
 use crate::host::trace::TraceFormat;
@@ -109,8 +109,8 @@ impl Decoder for ManxRecords {
     }
 
     fn expected(&self) -> &'static str {
-        "a row of 40 bytes after the header MANXREC1 and 8 zeros: operation 0 to 3, flags 0 or 1, two zeros at its end, \
-         offset below 64 PiB, size below 2 TiB"
+        "a row of 40 bytes after the header MANXREC1 and 8 zeros: operation 0 to 3, flags 0 or 1, two zeros at \
+         its end, offset below 64 PiB, size below 2 TiB"
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Made for cache studies: times are whole seconds and there is no operation. Every record is read as a read, and that
 //! is counted as an alteration. In block sets the object is the address, in sectors unless told otherwise; in others it
-//! is a hash, which no device has as an address. The converters give an object one size, that of its first access: in the
-//! CloudPhysics sample 13,671 of 113,872 requests have another size in the vscsi file that it was made from.
+//! is a hash, which no device has as an address. The converters give an object one size, that of its first access: in
+//! the CloudPhysics sample 13,671 of 113,872 requests have another size in the vscsi file that it was made from.
 
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, Entry, Framing, Line, Reading, ZERO_LENGTH, sectors_of};

@@ -1,10 +1,10 @@
 //! The SCSI commands of a virtual disk, as VMware's vscsiStats kept them and CloudPhysics gave them out (Waldspurger et
 //! al.: Efficient MRC Construction with SHARDS, FAST 2015; layouts as in libCacheSim's reader of them).
 //!
-//! Little endian records without a header, of two versions: `u32 sn, len, nSG; u16 cmd, ver; u64 lbn, ts` (32 bytes) and
-//! `u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt` (40 bytes). The version is the high byte of `ver`, which stands
-//! elsewhere in each, so two records are looked at in both layouts. `len` is bytes, `lbn` sectors of 512 bytes, `ts` and
-//! `rt` microseconds.
+//! Little endian records without a header, of two versions: `u32 sn, len, nSG; u16 cmd, ver; u64 lbn, ts` (32 bytes)
+//! and `u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt` (40 bytes). The version is the high byte of `ver`, which
+//! stands elsewhere in each, so two records are looked at in both layouts. `len` is bytes, `lbn` sectors of 512 bytes,
+//! `ts` and `rt` microseconds.
 
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, Entry, Framing, Line, WIDENED, ZERO_LENGTH};
@@ -84,7 +84,8 @@ impl Decoder for Vscsi {
     }
 
     fn expected(&self) -> &'static str {
-        "a vscsi record: 32 bytes of version 1 or 40 of version 2, the same in the whole file, with its block below 2^47"
+        "a vscsi record: 32 bytes of version 1 or 40 of version 2, the same in the whole file, with its block \
+         below 2^47"
     }
 }
 
