@@ -244,6 +244,24 @@ pub enum TraceFormat {
     UcareLog,
     /// Manx's own csv.
     Manx,
+    /// blktrace, binary.
+    Blktrace,
+    /// fio's iolog, version 2.
+    FioV2,
+    /// fio's iolog, version 3.
+    FioV3,
+    /// Block events of ftrace, as text.
+    Ftrace,
+    /// blkreplay's loads.
+    Blkreplay,
+    /// FIU IODedup text.
+    Fiu,
+    /// vscsiStats of VMware (CloudPhysics), binary.
+    Vscsi,
+    /// libCacheSim's oracleGeneral, binary.
+    OracleGeneral,
+    /// Manx's own binary rows.
+    ManxRecords,
 }
 
 /// The unit of a trace's addresses and sizes.

@@ -7,8 +7,9 @@ use super::decode::{Decoder, Line, Reading};
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::Open;
-use super::formats::{self, ascii, blkparse, msr};
-use super::{Opener, Place, TimeUnit, TraceError, TraceEvent, TraceFormat, unit_name, unit_ns};
+use super::formats;
+use super::formats::{ascii, msr};
+use super::{Opener, Place, TimeUnit, TraceError, TraceFormat, unit_name, unit_ns};
 use crate::host::TraceSpec;
 use crate::units::SECTOR;
 use std::io::Read;
@@ -67,10 +68,9 @@ pub struct Guess {
 }
 
 /// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
-const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 12] = [
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
     recognise_msr,
     recognise_ascii,
-    recognise_blkparse,
     formats::spc::recognise,
     formats::etw::recognise,
     formats::alibaba::recognise,
@@ -80,6 +80,15 @@ const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 12] = [
     formats::libcachesim::recognise,
     formats::ucare_log::recognise,
     formats::manx::recognise,
+    formats::blkparse::recognise,
+    formats::blktrace::recognise,
+    formats::fio::recognise,
+    formats::ftrace::recognise,
+    formats::blkreplay::recognise,
+    formats::fiu::recognise,
+    formats::vscsi::recognise,
+    formats::oracle::recognise,
+    formats::manx_records::recognise,
 ];
 
 /// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
@@ -123,7 +132,7 @@ impl<'a> Head<'a> {
         let (mut read, mut skipped) = (0, 0);
         for line in &self.lines {
             match decoder.decode(line) {
-                Some(Line::Request(_) | Line::Drop(_)) => read += 1,
+                Some(Line::Request(_) | Line::Held | Line::Drop(_)) => read += 1,
                 Some(Line::Skip(_)) => skipped += 1,
                 None => {}
             }
@@ -131,6 +140,14 @@ impl<'a> Head<'a> {
         let all = self.lines.len() - skipped;
         let why = format!("{read} of the first {all} lines are {}", format.info().shape);
         (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why })
+    }
+}
+
+impl Guess {
+    /// The guess that follows from how many of the head's binary records a format would hold; `None` below nine of ten.
+    pub(super) fn by_records(format: TraceFormat, of_it: usize, all: usize) -> Option<Self> {
+        let why = format!("{of_it} of the first {all} records are {}", format.info().shape);
+        (of_it > 0 && of_it * 10 >= all * 9).then(|| Guess { format, strength: (of_it * 100 / all) as u32, why })
     }
 }
 
@@ -170,22 +187,6 @@ fn recognise_ascii(head: &Head<'_>) -> Option<Guess> {
         TraceFormat::Ssdsim,
         &mut ascii::Ascii::new(Reading { time: Some(TimeUnit::S), ..Reading::default() }),
     )
-}
-
-/// In blkparse text, events of one action are few among the others; a headless tail of messages may come first.
-fn recognise_blkparse(head: &Head<'_>) -> Option<Guess> {
-    let format = TraceFormat::Blkparse;
-    let (mut events, mut issued) = (0, 0);
-    for line in &head.lines {
-        match blkparse::parse(line, TraceEvent::Issue) {
-            Some(Line::Request(_) | Line::Drop(_)) => issued += 1,
-            Some(Line::Skip(kind)) if kind != blkparse::NO_EVENT => events += 1,
-            _ => {}
-        }
-    }
-    let (all, events) = (head.lines.len(), events + issued);
-    let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
-    (events > 0 && events * 2 >= all).then(|| Guess { format, strength: (events * 100 / all) as u32, why })
 }
 
 /// Settles the units that the format leaves open.
