@@ -131,10 +131,9 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
     let ActReport { multiplier, slices, slice_s, rules, why, .. } = act;
     let ActRules { act, paper, paper_stress } = rules;
     let (act, paper, stress) = (act.name(), paper.name(), paper_stress.name());
-    let count = slices.len();
-    let mut text = format!(
-        "act({multiplier}) {policy}: act6.6 {act} ({count} slices of {slice_s} s), paper {paper}, paper-stress {stress}\n"
-    );
+    let plural = if slices.len() == 1 { "" } else { "s" };
+    let of = format!("{} slice{plural} of {slice_s} s", slices.len());
+    let mut text = format!("act({multiplier}) {policy}: act6.6 {act} ({of}), paper {paper}, paper-stress {stress}\n");
     why.iter().for_each(|why| text += &format!("  {why}\n"));
     text
 }

@@ -54,9 +54,9 @@ fn act(report: &ActReport, slices: &[Windows], why: &mut Vec<String>) -> bool {
         let failed = slices.iter().filter(fails).count();
         if failed > 0 {
             let most = slices.iter().map(|slice| percent(slice[0].over[number], slice[0].count)).fold(0.0, f64::max);
-            let (of, allowed) = (slices.len(), allowed as f64 / 10.0);
+            let (of, share) = (slices.len(), allowed as f64 / 10.0);
             why.push(format!(
-                "act6.6: {failed} of {of} slices have {allowed} % or more of their reads over {limit} ms, up to {most} %"
+                "act6.6: {failed} of {of} slices have {share} % or more of their reads over {limit} ms, up to {most} %"
             ));
             holds = false;
         }
