@@ -95,6 +95,10 @@ pub struct SharedArgs {
     /// One JSON document on stdout; tables and progress go to stderr
     #[arg(long)]
     pub json: bool,
+    /// Write the log of the Aerospike Certification Tool's load (workload.act) into FILE as the run goes; of several
+    /// policies, each into FILE with its name before the ending, or into this folder
+    #[arg(long, value_name = "FILE")]
+    pub act_log: Option<PathBuf>,
     /// Check every completed read against what was written
     #[arg(long)]
     pub verify: bool,

@@ -4,6 +4,7 @@
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
 
+pub mod act_log;
 pub mod cache;
 pub mod compare;
 pub mod huge_pages;

@@ -3,6 +3,7 @@
 //! The steps: open the workload, take the preconditioned state, build the drive, play in chunks (between which a run
 //! can be stopped and watched), count up. Everything but `machine` is a function of the scenario.
 
+use crate::act_log::ActLog;
 use crate::machine::{Stopwatch, peak_rss_bytes};
 use crate::prepare::{About, Key, Prepared, States, logical_pages};
 use crate::replay::Replays;
@@ -11,14 +12,16 @@ use manx_core::drive::{Counters, Drive, PreconditionState};
 use manx_core::flash::Capacity;
 use manx_core::ftl::GcMode;
 use manx_core::ftl::timeless::Full;
+use manx_core::host::act::{ActError, ActRecorder};
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Job, Measured, Oracle, Pacing};
 use manx_core::stats::{
-    BufferCounters, FlashCounters, GcCounters, MachineReport, Outcome, Percentiles, RunResult, RunTotals, VerifyReport,
-    WarmupExcluded, WearCounters,
+    ActReport, BufferCounters, FlashCounters, GcCounters, MachineReport, Outcome, Percentiles, RunResult, RunTotals,
+    VerifyReport, WarmupExcluded, WearCounters,
 };
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions between two looks at the stop flag.
@@ -29,7 +32,7 @@ const CHUNK: u64 = 1 << 16;
 const CONTENT_BYTES: u64 = 4;
 const ORACLE_BYTES: u64 = 8;
 
-/// Why a run cannot begin. All of them are the input's fault.
+/// Why a run cannot begin, or go on. All but `Write` are the input's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
     /// A trace cannot be read or does not fit.
@@ -38,6 +41,12 @@ pub enum RunError {
     Generate(GenerateError),
     /// The drive cannot hold what preconditioning writes.
     Full(Full),
+    /// The settings of an ACT load cannot be honoured.
+    Act(ActError),
+    /// The log of an ACT load cannot be made.
+    ActLog(String),
+    /// What a run wrote as it went cannot be written any more: not the input's fault.
+    Write(String),
 }
 
 impl fmt::Display for RunError {
@@ -46,6 +55,8 @@ impl fmt::Display for RunError {
             Self::Trace(error) => error.fmt(f),
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
+            Self::Act(error) => error.fmt(f),
+            Self::ActLog(error) | Self::Write(error) => f.write_str(error),
         }
     }
 }
@@ -55,6 +66,12 @@ impl std::error::Error for RunError {}
 impl From<TraceError> for RunError {
     fn from(error: TraceError) -> Self {
         Self::Trace(error)
+    }
+}
+
+impl From<ActError> for RunError {
+    fn from(error: ActError) -> Self {
+        Self::Act(error)
     }
 }
 
@@ -135,6 +152,7 @@ pub(crate) struct Run<'a> {
     pub(crate) policy: &'a str,
     pub(crate) scenario: &'a Scenario,
     pub(crate) key: &'a Key,
+    pub(crate) act_log: Option<PathBuf>,
     pub(crate) context: &'a Context<'a>,
 }
 
@@ -143,18 +161,25 @@ impl Run<'_> {
     pub(crate) fn run(&self) -> Result<Finished, RunError> {
         let (scenario, replays) = (self.scenario, Replays::default());
         let (jobs, requests) = self.jobs(&replays)?;
+        let mut log = self.act_log.clone().map(ActLog::create).transpose()?;
         let mut progress = |done| {
             self.tell(Phase::Preconditioning, done, None, None);
             !self.stopped()
         };
         let prepared = self.context.states.take(self.key, scenario, &mut progress)?;
         let (mut driver, preparation, about) = self.driver(jobs, prepared);
+        if let Some(spec) = &scenario.workload.act {
+            let user = Capacity::of(&scenario.device).user;
+            let recorder = ActRecorder::new(spec, user, &scenario.device.name)?;
+            driver = driver.with_act(if log.is_some() { recorder.with_log(user) } else { recorder });
+        }
 
         let watch = Stopwatch::start();
-        let outcome = self.play(&mut driver, requests);
+        let outcome = self.play(&mut driver, requests, &mut log)?;
         let machine = MachineReport::timed(preparation.cpu_s, watch.cpu_s(), driver.progress().completed);
         let machine = self.with_memory(machine, &driver);
         let mut totals = self.totals(&driver, outcome, about);
+        totals.act = finish_act(&mut driver, outcome, &mut log)?;
         // The sources leave their tallies when they go.
         drop(driver);
         let (trace, trace_warnings) = replays.report();
@@ -197,19 +222,20 @@ impl Run<'_> {
         (driver, Preparation { state, waf, passes, cpu_s, from_cache, trouble }, about)
     }
 
-    fn play(&self, driver: &mut Driver, requests: Option<u64>) -> Outcome {
+    fn play(&self, driver: &mut Driver, requests: Option<u64>, log: &mut Option<ActLog>) -> Result<Outcome, RunError> {
         loop {
             if self.stopped() {
-                return Outcome::Partial;
+                return Ok(Outcome::Partial);
             }
             if !driver.play(CHUNK) {
                 break;
             }
+            write_act_log(driver, log)?;
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
             self.tell(Phase::Running, driver.progress().completed, requests, p99_9_us);
         }
         let lost = driver.progress().issued != driver.progress().completed || driver.drive().outstanding() > 0;
-        if lost { Outcome::Starved } else { Outcome::Completed }
+        Ok(if lost { Outcome::Starved } else { Outcome::Completed })
     }
 
     fn totals(&self, driver: &Driver, outcome: Outcome, about: About) -> RunTotals {
@@ -240,6 +266,7 @@ impl Run<'_> {
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
+            act: None,
             verify: driver
                 .oracle()
                 .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() }),
@@ -332,6 +359,25 @@ impl Run<'_> {
     fn tell(&self, phase: Phase, done: u64, total: Option<u64>, p99_9_us: Option<f64>) {
         (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, total, p99_9_us });
     }
+}
+
+/// Writes what the recorder of an ACT load has to say.
+fn write_act_log(driver: &mut Driver, log: &mut Option<ActLog>) -> Result<(), RunError> {
+    match (log, driver.act().and_then(ActRecorder::take_log)) {
+        (Some(log), Some(text)) => log.append(&text),
+        _ => Ok(()),
+    }
+}
+
+/// The last reports of an ACT load, and its verdicts.
+fn finish_act(driver: &mut Driver, outcome: Outcome, log: &mut Option<ActLog>) -> Result<Option<ActReport>, RunError> {
+    let (now, partial) = (driver.now(), outcome == Outcome::Partial);
+    let report = driver.act().map(|recorder| {
+        recorder.finish(now, partial);
+        recorder.result(partial)
+    });
+    write_act_log(driver, log)?;
+    Ok(report)
 }
 
 /// The counters when the counted part began; those of now if it never did.

@@ -48,7 +48,10 @@ impl fmt::Display for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Failure::Input(ConfigError::new(error.to_string()))
+        match error {
+            RunError::Write(why) => Failure::Work(why),
+            error => Failure::Input(ConfigError::new(error.to_string())),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::layer::Layer;
 use super::tree::{self, Path, dotted, shown};
 use super::validate::{Invalid, validate, validate_device};
 use super::{Scenario, builtin_device, resolve_policy};
-use crate::flash::Device;
+use crate::flash::{Capacity, Device};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
@@ -108,7 +108,9 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     spread_workload(&mut merged);
 
     let layers = Layers { layers, scenario: 1 };
-    let scenario: Scenario = read(&merged, &Path::new(), &layers)?;
+    alone(&merged, &layers)?;
+    let mut scenario: Scenario = read(&merged, &Path::new(), &layers)?;
+    expand(&mut scenario).map_err(|invalid| layers.complain(invalid))?;
     validate(&scenario).map_err(|invalid| layers.complain(invalid))?;
     if let Some(error) = scenario.policies.iter().find_map(|policy| resolve_policy(policy).err()) {
         return Err(ConfigError::at(layers.place(&tree::path("policies")).0, error.to_string()));
@@ -164,11 +166,43 @@ fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<Layer, Confi
     Ok(layer)
 }
 
+/// A workload that makes its own jobs stands alone: nothing that was said beside it could have an effect.
+fn alone(merged: &Table, layers: &Layers) -> Result<(), ConfigError> {
+    let Some(Value::Table(workload)) = merged.get("workload") else { return Ok(()) };
+    let empty = |value: &Value| matches!(value, Value::Array(jobs) if jobs.is_empty());
+    let beside = workload.iter().find(|(key, value)| *key != "act" && !empty(value));
+    match beside.filter(|_| workload.contains_key("act")) {
+        None => Ok(()),
+        Some((key, value)) => {
+            let (place, path) = layers.place(&["workload".to_string(), key.clone()]);
+            let allowed = "workload.act makes its own jobs, so no other key of [workload] may stand beside it";
+            Err(ConfigError::not_allowed(place, &dotted(&path), &shown(value), allowed))
+        }
+    }
+}
+
+/// The jobs that a workload makes of its own settings.
+fn expand(scenario: &mut Scenario) -> Result<(), Invalid> {
+    let Some(act) = &scenario.workload.act else { return Ok(()) };
+    // The load depends on the capacity, which only a valid device has.
+    validate_device(&scenario.device)?;
+    let plan = act.plan(Capacity::of(&scenario.device).user).map_err(|error| Invalid {
+        key: format!("workload.act.{}", error.key),
+        value: error.value,
+        allowed: error.allowed,
+    })?;
+    scenario.workload.jobs = act.jobs(&plan);
+    Ok(())
+}
+
 /// The keys of `[workload]` become the defaults of each job; without jobs they are the one job.
 fn spread_workload(merged: &mut Table) {
     let Value::Table(workload) = merged.entry("workload").or_insert_with(|| Value::Table(Table::new())) else {
         return;
     };
+    if workload.contains_key("act") {
+        return;
+    }
     let jobs = match workload.remove("jobs") {
         None => Vec::new(),
         Some(Value::Array(jobs)) => jobs,

@@ -1,5 +1,6 @@
 //! The settings of a workload, as a scenario writes them: one job, or several over shared defaults.
 
+use super::ActSpec;
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ pub struct WorkloadSpec {
     /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without
     /// any, there is one job.
     pub jobs: Vec<JobSpec>,
+    /// The load of the Aerospike Certification Tool: its jobs take the place of those above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub act: Option<ActSpec>,
 }
 
 /// One job: what it asks for and when.
@@ -41,11 +45,11 @@ pub struct JobSpec {
     pub size: Bytes,
     /// When requests are issued.
     pub arrival: Arrival,
-    /// `closed`: requests kept outstanding.
+    /// `closed`: requests kept outstanding; `paced`: threads.
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
-    /// `poisson`, `fixed`: requests per second.
+    /// `poisson`, `fixed`, `paced`: requests per second, of all threads together.
     pub rate: f64,
     /// Stop after this many requests; 0 means no bound by count.
     pub requests: u64,
@@ -110,6 +114,10 @@ pub enum Arrival {
     Poisson,
     /// Open loop, equal gaps.
     Fixed,
+    /// `queue_depth` threads with a schedule each, in lock step; each waits for its own completion and catches up.
+    Paced,
+    /// The same, with the starts of the threads spread evenly.
+    PacedSmooth,
     /// A trace's own times, open loop.
     Trace,
 }

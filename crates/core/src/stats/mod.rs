@@ -7,6 +7,7 @@
 //! What it does not do: printing (crate `manx-lab`), attribution of a latency to its causes, the wall clock. What
 //! depends on the machine arrives from outside in [`MachineReport`].
 
+mod act;
 mod counters;
 mod histogram;
 mod latency;
@@ -14,6 +15,7 @@ mod percentile;
 mod ratio;
 mod result;
 
+pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, WearCounters};
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};

@@ -5,7 +5,8 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters, percentile, ratio,
+    ActReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters,
+    percentile, ratio,
 };
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -52,6 +53,8 @@ pub struct RunResult {
     pub trace: Option<TraceReport>,
     /// What the integrity oracle checked; null when it was off.
     pub verify: Option<VerifyReport>,
+    /// The Aerospike Certification Tool's slices and verdicts; null unless its load was played.
+    pub act: Option<ActReport>,
     /// Virtual time that was measured (seconds, in whole nanoseconds).
     pub virtual_s: f64,
     /// What was played and not counted.
@@ -222,6 +225,8 @@ pub struct RunTotals {
     pub trace: Option<TraceReport>,
     /// What the oracle checked.
     pub verify: Option<VerifyReport>,
+    /// The view of the Aerospike Certification Tool.
+    pub act: Option<ActReport>,
     /// What was played and not counted.
     pub warmup_excluded: WarmupExcluded,
     /// Warnings of the run; those about percentiles are added.
@@ -250,6 +255,7 @@ impl RunTotals {
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,
+            act: self.act,
             virtual_s: self.span.as_s_f64(),
             warmup_excluded: self.warmup_excluded,
             warnings,

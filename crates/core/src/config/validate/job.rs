@@ -57,6 +57,15 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
             let message = format!("from 1 to {QUEUE_DEPTH_MAX} outstanding requests (arrival = \"closed\")");
             require(holds, &key("queue_depth"), job.queue_depth, message)
         }
+        Arrival::Paced | Arrival::PacedSmooth => {
+            let holds = (1..=QUEUE_DEPTH_MAX).contains(&job.queue_depth);
+            let message = format!("from 1 to {QUEUE_DEPTH_MAX} threads (arrival = \"paced\")");
+            require(holds, &key("queue_depth"), job.queue_depth, message)?;
+            let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
+            require(job.trace.is_none(), &key("arrival"), "\"paced\"", message)?;
+            let message = "from 0.001 to 1e9 requests per second of all threads (arrival = \"paced\")";
+            require(RATES.contains(&job.rate), &key("rate"), job.rate, message)
+        }
         Arrival::Trace => {
             let message = "only with a workload.trace, whose times it takes";
             require(job.trace.is_some(), &key("arrival"), "\"trace\"", message)

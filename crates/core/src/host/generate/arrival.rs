@@ -25,14 +25,16 @@ enum Process {
 impl Arrivals {
     pub(super) fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
         let process = match job.spec.arrival {
-            Arrival::Closed if job.spec.queue_depth == 0 => {
-                return Err(job.error("queue_depth", 0, "at least 1 with arrival = \"closed\""));
+            Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth if job.spec.queue_depth == 0 => {
+                return Err(job.error("queue_depth", 0, "at least 1 with arrival = \"closed\" and \"paced\""));
             }
             Arrival::Closed => Process::Closed,
+            // The threads keep their own schedule: only the rate is looked at here.
+            Arrival::Paced | Arrival::PacedSmooth => rate(job).map(|_| Process::Closed)?,
             Arrival::Poisson => Process::Poisson(Poisson::new(rate(job)?, stream(root, job.index, "arrival"))),
             Arrival::Fixed => Process::Fixed(Fixed::new(rate(job)?)),
             Arrival::Trace => {
-                return Err(job.error("arrival", "trace", "closed, poisson or fixed for a job without a trace"));
+                return Err(job.error("arrival", "trace", "closed, poisson, fixed or paced for a job without a trace"));
             }
         };
         // A closed loop does not know the time: its driver stops it.
