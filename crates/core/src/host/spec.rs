@@ -224,6 +224,10 @@ pub enum TraceFormat {
     Mqsim,
     /// SSDsim ascii.
     Ssdsim,
+    /// DiskSim ascii.
+    Disksim,
+    /// UCARE replayer ascii.
+    Ucare,
     /// blkparse text.
     Blkparse,
 }

@@ -2,4 +2,6 @@
 
 pub mod ascii;
 pub mod blkparse;
+pub mod disksim;
 pub mod msr;
+pub mod ucare;

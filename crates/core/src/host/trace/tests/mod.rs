@@ -1,6 +1,7 @@
 //! Hand-made traces of a few lines, in the real formats.
 
 mod errors;
+mod family;
 mod never_panics;
 mod readers;
 mod replay;
