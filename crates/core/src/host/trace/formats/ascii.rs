@@ -2,8 +2,8 @@
 //! opposite of fio and Tencent).
 //!
 //! The time's unit is not in the file. SSDsim and MQSim take nanoseconds whatever the file's author meant, and traces
-//! in micro- and milliseconds of the same look go round; [`crate::host::trace::sniff`] judges. Sectors have 512 bytes. Both
-//! simulators ignore the device column; here each device is an address space of its own.
+//! in micro- and milliseconds of the same look go round; [`crate::host::trace::sniff`] judges. Sectors have 512 bytes.
+//! Both simulators ignore the device column; here each device is an address space of its own.
 
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH};

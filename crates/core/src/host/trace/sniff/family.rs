@@ -279,6 +279,11 @@ impl Case<'_> {
             let why = format!("As {name} this trace runs at {} on {devices}: {judged}", runs(usual));
             return Err(self.ask(&pace, why));
         }
+        let is_whole = self.given.is_none() && !self.evidence.has_fraction;
+        if is_whole && usual == TimeUnit::Ms && pace.verdict(TimeUnit::Us) <= Verdict::Ordinary {
+            let why = "They are whole numbers, which microseconds are as well as milliseconds";
+            return Err(self.ask(&pace, why.to_string()));
+        }
         let others = UNITS.iter().filter(|unit| **unit != usual && **unit != TimeUnit::S);
         let others: Vec<String> = others
             .filter(|unit| **unit != TimeUnit::Ns || !self.evidence.has_fraction)

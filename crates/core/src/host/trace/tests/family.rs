@@ -53,7 +53,10 @@ fn each_of_the_family_is_found_by_its_evidence() {
 
     let sniffed = found(&spec(), &disksim());
     assert_eq!(units(&sniffed), (Disksim, Some(TimeUnit::Ms), None));
-    assert_says(&sniffed.to_string(), &["fraction", "early UCARE", "assumed ms", "runs at 100 requests/s", "us would be"]);
+    assert_says(
+        &sniffed.to_string(),
+        &["fraction", "early UCARE", "assumed ms", "runs at 100 requests/s", "us would be"],
+    );
 
     let sniffed = found(&spec(), &ucare());
     assert_eq!(units(&sniffed), (Ucare, Some(TimeUnit::Ms), Some(LbaUnit::Bytes)));
@@ -85,6 +88,11 @@ fn a_pace_that_no_unit_of_the_format_explains_is_asked_about() {
     // 64 KiB at 27,000/s in ns: more than a device of these traces moved.
     let text = lines(200, |i| format!("{} 0 {} 128 1", i * 37_000, 63 + i * 128));
     assert_says(&refused(&spec(), &text), &["As ns", "more than most devices", "us would be 27.162/s"]);
+    // Whole times in bytes: 20/s in ms, 20,000/s in us.
+    let whole = lines(200, |i| format!("{} 0 {} {} 1", i * 50, 512 * i, 512 * (1 + i % 2)));
+    assert_says(&refused(&spec(), &whole), &["whole numbers", "ms would be 20.100/s", "us would be 20100/s"]);
+    let given = TraceSpec { format: Some(Ucare), ..spec() };
+    assert_eq!(units(&found(&given, &whole)), (Ucare, Some(TimeUnit::Ms), Some(LbaUnit::Bytes)));
     // The same over two devices is believed.
     let text = lines(200, |i| format!("{} {} {} 128 1", i * 37_000, i % 2, 63 + i * 128));
     assert_eq!(units(&found(&spec(), &text)), (Ssdsim, Some(TimeUnit::Ns), None));

@@ -5,6 +5,7 @@ mod family;
 mod never_panics;
 mod readers;
 mod replay;
+mod treatment;
 
 use super::sniff::sniff;
 use super::{Opener, Part, Reading, Record, TraceError, TraceReader};
