@@ -1,44 +1,34 @@
 //! Opens trace files: the one place where a trace meets the file system.
 //!
-//! Compressed files are read in place. The container is told by its first bytes, not by the file's name: downloaded
-//! traces lose their endings, and some that end in `.gz` were unpacked on the way.
+//! What a user may name: a file; `archive.tar:path/in/archive`, a member of a tar archive; `sda` for the files of all
+//! CPUs that blktrace wrote, `sda.blktrace.0` and so on. Each of them, and an archive's members too, may be compressed
+//! (gzip, zstd, xz, bzip2). All is read in place.
+//!
+//! Reading order: [`opener`], `container`, `archive`, `per_cpu`.
 
+mod archive;
+mod container;
+mod per_cpu;
+
+use container::{BUFFER, unwrap};
 use manx_core::host::TraceSpec;
 use manx_core::host::trace::{self, Opener, Part, Stream, TraceError, TraceSource, TraceSummary};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind};
+use std::io::{self, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Large enough that a call into the system or a decompressor is rare; small enough for the cache.
-const BUFFER: usize = 128 << 10;
-
-/// What a file is wrapped in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Container {
-    Plain,
-    Gzip,
-    Zstd,
-    Xz,
-    Bzip2,
-}
-
-/// Opens a trace for reading as text: plain, gzip, zstd, xz or bzip2, decompressed as it is read.
-pub fn open_trace(path: &Path) -> Result<Stream, TraceError> {
-    open(path).map_err(|error| {
-        let reason = match error.kind() {
-            ErrorKind::NotFound => "there is no such file".to_string(),
-            ErrorKind::PermissionDenied => "permission denied".to_string(),
-            _ => error.to_string(),
-        };
-        TraceError::Open { file: name(path), reason }
-    })
-}
-
-/// An opener of a file, for the passes of a survey and a replay.
+/// An opener of what a user names, for the passes of a survey and a replay.
 pub fn opener(path: impl Into<PathBuf>) -> Opener {
-    let path = path.into();
-    Box::new(move || Ok(vec![Part { file: name(&path), stream: open_trace(&path)? }]))
+    let (path, mut found) = (path.into(), None);
+    Box::new(move || {
+        // What the name means is found out once: walking a compressed archive takes as long as reading it.
+        let sources = match &found {
+            Some(sources) => sources,
+            None => found.insert(resolve(&path)?),
+        };
+        sources.iter().map(Source::part).collect()
+    })
 }
 
 /// The trace of `spec`, ready to be played on a device of `capacity_sectors`, and what it holds.
@@ -51,39 +41,101 @@ pub fn trace_summary(spec: &TraceSpec) -> Result<TraceSummary, TraceError> {
     trace::survey(spec, &mut opener(&spec.file))
 }
 
-fn open(path: &Path) -> io::Result<Stream> {
-    if std::fs::metadata(path)?.is_dir() {
+/// The files on the disk in which a trace lies.
+pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
+    let mut files: Vec<PathBuf> = resolve(path)?.into_iter().map(|source| source.file).collect();
+    files.dedup();
+    Ok(files)
+}
+
+/// What a user should know of the file named, beside what is in it.
+pub fn note(path: &Path) -> Option<String> {
+    per_cpu::note(path)
+}
+
+/// A part of a trace: a file, or a member of an archive.
+struct Source {
+    file: PathBuf,
+    member: Option<archive::Member>,
+}
+
+impl Source {
+    fn part(&self) -> Result<Part, TraceError> {
+        let (file, opened) = match &self.member {
+            Some(member) => {
+                let name = format!("{}:{}", self.file.display(), member.name);
+                (name.into(), archive::open(&self.file, member))
+            }
+            None => (name(&self.file), open(&self.file)),
+        };
+        let stream = opened.map_err(|error| refused(file.clone(), &error))?;
+        Ok(Part { file, stream })
+    }
+}
+
+/// What the user means by a name.
+fn resolve(path: &Path) -> Result<Vec<Source>, TraceError> {
+    let error = match check(path) {
+        Ok(()) => return whole(path),
+        Err(error) => error,
+    };
+    let text = path.to_string_lossy();
+    // A colon is part of many names, so the first one before which there is a file counts.
+    let mut cuts = text.match_indices(':').map(|(colon, _)| (Path::new(&text[..colon]), &text[colon + 1..]));
+    if let Some((file, member)) = cuts.find(|(file, _)| file.is_file()) {
+        let refuse = |reason| TraceError::Open { file: name(path), reason };
+        return match archive::is_tar(file) {
+            Ok(true) => archive::find(file, member).map(|members| in_archive(file, members)).map_err(refuse),
+            Ok(false) => Err(refuse(format!("{} is no tar archive, so it has no member `{member}`", file.display()))),
+            Err(error) => Err(refused(name(path), &error)),
+        };
+    }
+    let files = if error.kind() == ErrorKind::NotFound { per_cpu::files(path) } else { Vec::new() };
+    match files.is_empty() {
+        true => Err(refused(name(path), &error)),
+        false => Ok(files.into_iter().map(|file| Source { file, member: None }).collect()),
+    }
+}
+
+/// A file without a member named: itself, or what its archive holds.
+fn whole(path: &Path) -> Result<Vec<Source>, TraceError> {
+    let itself = || vec![Source { file: path.into(), member: None }];
+    if !archive::is_tar(path).map_err(|error| refused(name(path), &error))? {
+        return Ok(itself());
+    }
+    let members = archive::only(path).map_err(|reason| TraceError::Open { file: name(path), reason })?;
+    Ok(members.map_or_else(itself, |members| in_archive(path, members)))
+}
+
+fn in_archive(file: &Path, members: Vec<archive::Member>) -> Vec<Source> {
+    members.into_iter().map(|member| Source { file: file.into(), member: Some(member) }).collect()
+}
+
+fn check(path: &Path) -> io::Result<()> {
+    let about = std::fs::metadata(path)?;
+    if about.is_dir() {
         return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
     }
-    if !std::fs::metadata(path)?.is_file() {
+    if !about.is_file() {
         return Err(io::Error::other(
             "it is a pipe or a device; a trace is read more than once, so save it to a file first",
         ));
     }
-    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
-    Ok(match container(file.fill_buf()?) {
-        Container::Plain => Box::new(file),
-        // Members, frames and streams may follow one another in one file: logs are appended and rotated so.
-        Container::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        Container::Zstd => {
-            let mut decoder = zstd::Decoder::with_buffer(file)?;
-            // Archives of large traces are made with `--long`; the decoder refuses them unless told.
-            decoder.window_log_max(31)?;
-            Box::new(decoder)
-        }
-        Container::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(file)),
-        Container::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(file)),
-    })
+    Ok(())
 }
 
-fn container(head: &[u8]) -> Container {
-    match head {
-        [0x1f, 0x8b, ..] => Container::Gzip,
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Container::Zstd,
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Container::Xz,
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Container::Bzip2,
-        _ => Container::Plain,
-    }
+fn open(path: &Path) -> io::Result<Stream> {
+    check(path)?;
+    unwrap(BufReader::with_capacity(BUFFER, File::open(path)?))
+}
+
+fn refused(file: Arc<str>, error: &io::Error) -> TraceError {
+    let reason = match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_string(),
+        ErrorKind::PermissionDenied => "permission denied".to_string(),
+        _ => error.to_string(),
+    };
+    TraceError::Open { file, reason }
 }
 
 fn name(path: &Path) -> Arc<str> {
@@ -91,63 +143,4 @@ fn name(path: &Path) -> Arc<str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::{Read, Write};
-
-    const TEXT: &[u8] = b"0 0 80 8 1\n1000 0 160 16 0\n";
-
-    fn packed() -> Vec<(&'static str, Vec<u8>)> {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(TEXT).unwrap();
-        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
-        xz.write_all(TEXT).unwrap();
-        let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-        bz.write_all(TEXT).unwrap();
-        vec![
-            ("plain", TEXT.to_vec()),
-            ("gz", gz.finish().unwrap()),
-            ("zst", zstd::encode_all(TEXT, 1).unwrap()),
-            ("xz", xz.finish().unwrap()),
-            ("bz2", bz.finish().unwrap()),
-        ]
-    }
-
-    fn scratch(name: &str, bytes: &[u8]) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("manx-open-{}-{name}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-
-    #[test]
-    fn a_container_is_told_by_its_bytes_and_read_to_its_end() {
-        for (kind, bytes) in packed() {
-            // Twice the file, one after the other, is one trace.
-            let twice: Vec<u8> = bytes.iter().chain(&bytes).copied().collect();
-            let path = scratch(&format!("{kind}.misleading.gz"), &twice);
-            let mut text = Vec::new();
-            open_trace(&path).unwrap().read_to_end(&mut text).unwrap();
-            std::fs::remove_file(&path).unwrap();
-            assert_eq!(text, [TEXT, TEXT].concat(), "{kind}");
-        }
-    }
-
-    #[test]
-    fn a_damaged_container_is_an_error_and_not_a_shorter_trace() {
-        for (kind, bytes) in packed().into_iter().skip(1) {
-            let path = scratch(&format!("cut-{kind}"), &bytes[..bytes.len() - 6]);
-            let spec: TraceSpec = serde_json::from_value(serde_json::json!({ "file": path })).unwrap();
-            let error = trace_summary(&spec).unwrap_err();
-            std::fs::remove_file(&path).unwrap();
-            assert!(matches!(error, TraceError::Read { .. }), "{kind}: {error}");
-        }
-    }
-
-    #[test]
-    fn an_error_of_the_system_names_the_path() {
-        let missing = open_trace(Path::new("/nowhere/trace.csv")).err().unwrap().to_string();
-        assert!(missing.contains("/nowhere/trace.csv") && missing.contains("no such file"), "{missing}");
-        let directory = open_trace(&std::env::temp_dir()).err().unwrap().to_string();
-        assert!(directory.contains("directory"), "{directory}");
-    }
-}
+mod tests;
