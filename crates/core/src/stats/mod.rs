@@ -10,6 +10,7 @@
 mod counters;
 mod histogram;
 mod latency;
+mod merge;
 mod percentile;
 mod ratio;
 mod result;
