@@ -3,7 +3,7 @@
 //! is absent, these tests say so and pass.
 
 use manx_core::host::trace::{TraceError, TraceSummary};
-use manx_core::host::{Remap, RequestSource, TimeUnit, TraceFormat, TraceSpec};
+use manx_core::host::{LbaUnit, Remap, RequestSource, TimeUnit, TraceFormat, TraceSpec};
 use manx_lab::open::{trace_source, trace_summary};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,35 @@ fn dtrs_without_a_unit_asks_for_one() {
 #[test]
 fn tpcc_is_as_in_the_reference_table() {
     check("tpcc-small.trace.zst", None, TraceFormat::Ssdsim, Row(6_999, 0.136, 62.6, 0.036, 0.023, 16));
+}
+
+#[test]
+fn websearch_and_financial_are_as_in_the_reference_table() {
+    // Neither file ends its last line, which counts.
+    let row = Row(24_783, 60.055, 100.0, 0.382, 0.0, 6);
+    check("wsrch-small.trace.zst", None, TraceFormat::Ssdsim, row);
+    check("example.ascii.zst", None, TraceFormat::Ssdsim, Row(10_000, 259.601, 40.8, 0.025, 0.03, 22));
+}
+
+#[test]
+fn disksim_files_are_found_and_as_in_the_reference_table() {
+    let row = Row(62_257, 490.437, 83.2, 5.236, 8.937, 1);
+    check("ssd-postmark-aligned2.trace.zst", None, TraceFormat::Disksim, row);
+    let row = Row(100_000, 936.449, 0.0, 0.0, 36.856, 1);
+    check("ssd-iozone-aligned2-100K.trace.zst", None, TraceFormat::Disksim, row);
+}
+
+#[test]
+fn replayer_files_in_bytes_are_found_and_as_in_the_reference_table() {
+    for (name, row) in [
+        ("rw_20_80.105", Row(10_000, 242.905, 20.2, 0.004, 0.051, 1)),
+        ("rw_40_60.1370", Row(10_000, 85.915, 40.5, 0.02, 0.029, 1)),
+        ("most_thpt_rand_iops.1006", Row(10_000, 1.017, 83.2, 0.036, 0.095, 1)),
+    ] {
+        let name = format!("msr.cut.per_10k.{name}.trace.zst");
+        let Some(summary) = check(&name, None, TraceFormat::Ucare, row) else { return };
+        assert_eq!((summary.time_unit, summary.lba_unit), (Some(TimeUnit::Ms), Some(LbaUnit::Bytes)));
+    }
 }
 
 #[test]

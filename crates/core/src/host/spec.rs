@@ -124,8 +124,11 @@ pub enum Arrival {
 
 /// A trace to replay and how to treat it.
 ///
-/// The order of the treatment: devices and operations are chosen, then a window of time, then so many requests are
-/// skipped and played; what is left is aligned, laid out, fitted to the device, and its times scaled.
+/// The order of the treatment, for each request of the file. First what is played, in this order: `to` ends the
+/// reading, as does `head`; then `devices`, `ignore`, `from` and `skip` leave requests out, each counted under the
+/// first reason that applies (so `skip` and `head` count requests that all else would play). Times are rebased on the
+/// first request that is left. Then how: the devices are laid out (`layout`), requests widened to `align`, fitted to
+/// the device (`remap`), and times scaled (`rate_scale`). All of it is the same in each pass of `repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
@@ -167,7 +170,8 @@ pub struct TraceSpec {
     /// Requests that are played at most; 0 is no bound.
     #[serde(default)]
     pub head: u64,
-    /// The first request that is played arrives at 0; false keeps its distance from the start of the trace.
+    /// The first request that is played arrives at 0; false keeps its distance from the start of the trace, in each
+    /// pass of `repeat`.
     #[serde(default = "yes")]
     pub rebase: bool,
     /// Requests arrive at this multiple of the trace's own rate: 2 replays twice as fast.
@@ -176,7 +180,7 @@ pub struct TraceSpec {
     /// Replay the trace this many times, one after the other.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// Requests are widened to multiples of this; 0B leaves them as they are.
+    /// Requests are widened to multiples of this, trims narrowed; 0B leaves them as they are.
     #[serde(default)]
     pub align: Bytes,
     /// What to do with addresses beyond the device.
@@ -232,6 +236,10 @@ pub enum TraceFormat {
     Mqsim,
     /// SSDsim ascii.
     Ssdsim,
+    /// DiskSim ascii.
+    Disksim,
+    /// UCARE replayer ascii.
+    Ucare,
     /// blkparse text.
     Blkparse,
     /// SPC, in which UMass keeps its traces.
@@ -333,7 +341,8 @@ pub enum Layout {
     Concat,
     /// Each starts at 0: the devices are views of one.
     Overlay,
-    /// Each device has a drive of its own.
+    /// Each device has a drive of its own, all with the same settings and the same starting state. Preconditioning with
+    /// the workload's own pages lays them upon each other, as `overlay` does.
     Separate,
 }
 

@@ -11,6 +11,7 @@ mod act;
 mod counters;
 mod histogram;
 mod latency;
+mod merge;
 mod percentile;
 mod ratio;
 mod result;

@@ -31,6 +31,10 @@ pub struct RunResult {
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
+    /// Drives that were played side by side, one for each device of the trace, and whose numbers are added up here
+    /// (drives); absent where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drives: Option<u64>,
     /// Completed requests of every kind (requests).
     pub requests: u64,
     /// Reads.
@@ -199,6 +203,8 @@ pub struct RunTotals {
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
+    /// Drives whose numbers these are.
+    pub drives: u64,
     /// The virtual time that was measured: from the end of the warm-up to the last completion.
     pub span: Duration,
     /// Reads.
@@ -244,6 +250,7 @@ impl RunTotals {
             policy: self.policy,
             seed: self.seed,
             outcome: self.outcome,
+            drives: (self.drives > 1).then_some(self.drives),
             requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
             gc: GcReport::new(&self.gc, read.count),
             read,

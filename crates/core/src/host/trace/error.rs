@@ -109,6 +109,15 @@ pub enum TraceError {
         /// The other units and what each would mean.
         candidates: String,
     },
+    /// The unit of addresses and sizes is not stated and the numbers do not decide it.
+    LbaUnit {
+        /// The file.
+        file: Arc<str>,
+        /// What leaves the doubt.
+        why: String,
+        /// The readings and what each would mean.
+        candidates: String,
+    },
     /// A unit was given for a format that states its own.
     UnitIsStated {
         /// The file.
@@ -189,6 +198,11 @@ impl fmt::Display for TraceError {
                 f,
                 "{file}: the format does not say in which unit its times are. {why}. \
                  Give `--time-unit` (time_unit in a scenario): {candidates}"
+            ),
+            Self::LbaUnit { file, why, candidates } => write!(
+                f,
+                "{file}: the lines do not say whether their addresses and sizes are bytes or sectors. {why}. \
+                 Give `--lba-unit` (lba_unit in a scenario): {candidates}"
             ),
             Self::UnitIsStated { file, format, option } => write!(
                 f,

@@ -48,7 +48,7 @@ impl<U: Copy> Open<U> {
 pub(super) const DECODER_HEAD: usize = 4096;
 
 /// Every format, in the order of a list.
-pub static FORMATS: [Format; 22] = [
+pub static FORMATS: [Format; 24] = [
     Format {
         id: TraceFormat::Msr,
         name: "msr",
@@ -78,6 +78,26 @@ pub static FORMATS: [Format; 22] = [
         lba: None,
         has_events: false,
         decoder: |_, reading| Box::new(formats::ascii::Ascii::new(reading)),
+    },
+    Format {
+        id: TraceFormat::Disksim,
+        name: "disksim",
+        title: "DiskSim ascii",
+        shape: "`ms device block blocks flags`, flags hexadecimal, bit 0 for a read",
+        time: Some(Open::Judged(TimeUnit::Ms)),
+        lba: None,
+        has_events: false,
+        decoder: |_, reading| Box::new(formats::disksim::Disksim::new(reading)),
+    },
+    Format {
+        id: TraceFormat::Ucare,
+        name: "ucare",
+        title: "UCARE replayer ascii",
+        shape: "`ms device offset size type`, type 1 for a read",
+        time: Some(Open::Judged(TimeUnit::Ms)),
+        lba: Some(Open::Judged(LbaUnit::Bytes)),
+        has_events: false,
+        decoder: |_, reading| Box::new(formats::ucare::Ucare::new(reading)),
     },
     Format {
         id: TraceFormat::Blkparse,

@@ -2,30 +2,24 @@
 //!
 //! The verdict is always reported with its reason, and a unit of time is never guessed in silence: the same records go
 //! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast.
+//! [`family`] judges the formats that look alike, by the [`pace`] that each reading would mean.
+
+mod family;
+mod pace;
 
 use super::decode::{Decoder, Line, Reading};
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::Open;
 use super::formats;
-use super::formats::{ascii, msr};
-use super::{Opener, Place, TimeUnit, TraceError, TraceFormat, unit_name, unit_ns};
+use super::formats::msr;
+use super::{Opener, Place, TraceError, TraceFormat, unit_name};
 use crate::host::TraceSpec;
-use crate::units::SECTOR;
 use std::io::Read;
 use std::sync::Arc;
 
 /// How much of a file is looked at.
 const HEAD: u64 = 64 << 10;
-
-/// More requests per second than this, no device of these traces served.
-const PLAUSIBLE_RATE: u128 = 5_000_000;
-
-/// More bytes per second than this no device of these traces moved: the link of a PCIe 4.0 x4 drive.
-const PLAUSIBLE_BANDWIDTH: u128 = 8_000_000_000;
-
-/// Fewer requests than this say nothing about a rate.
-const ENOUGH: u64 = 100;
 
 /// The strength of a guess by a magic number or by a header that no other format has.
 pub const HEADER: u32 = 1000;
@@ -70,7 +64,7 @@ pub struct Guess {
 /// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
 const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
     recognise_msr,
-    recognise_ascii,
+    family::recognise,
     formats::spc::recognise,
     formats::etw::recognise,
     formats::alibaba::recognise,
@@ -114,7 +108,8 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
         None => recognise(&head)?,
     };
     let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
-    settle(&head, Sniffed { format, why, reading, units_why: None })
+    let sniffed = Sniffed { format, why, reading, units_why: None };
+    if family::has(format) { family::settle(&head, sniffed, spec.format) } else { settle(&head, sniffed) }
 }
 
 impl<'a> Head<'a> {
@@ -182,13 +177,6 @@ fn recognise_msr(head: &Head<'_>) -> Option<Guess> {
     head.by_lines(TraceFormat::Msr, &mut msr::Msr)
 }
 
-fn recognise_ascii(head: &Head<'_>) -> Option<Guess> {
-    head.by_lines(
-        TraceFormat::Ssdsim,
-        &mut ascii::Ascii::new(Reading { time: Some(TimeUnit::S), ..Reading::default() }),
-    )
-}
-
 /// Settles the units that the format leaves open.
 fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> {
     let (file, info) = (&head.file, sniffed.format.info());
@@ -201,10 +189,9 @@ fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> 
     let mut why = Vec::new();
     match (sniffed.reading.time, info.time) {
         (Some(unit), _) => why.push(format!("time unit {}, as given", unit_name(unit))),
-        (None, Some(Open::Default(unit))) => {
+        (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
             why.push(format!("time unit {}, which the format has unless told otherwise", unit_name(unit)));
         }
-        (None, Some(Open::Judged(_))) => why.push(format!("time unit {}", Pace::of(&head.lines).judge(file)?)),
         (None, None) => {}
     }
     match (sniffed.reading.lba, info.lba) {
@@ -218,110 +205,6 @@ fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> 
     sniffed.reading.lba = sniffed.reading.lba.or(info.lba.map(Open::first));
     sniffed.units_why = (!why.is_empty()).then(|| why.join("; "));
     Ok(sniffed)
-}
-
-/// How fast the head of an ascii trace runs, in a unit that is not known.
-struct Pace {
-    requests: u64,
-    bytes: u64,
-    devices: u64,
-    /// From the first to the last time, in the unknown unit.
-    span: u64,
-    /// Some time has a decimal fraction.
-    has_fraction: bool,
-    /// Every address and size is a multiple of 512.
-    looks_like_bytes: bool,
-}
-
-impl Pace {
-    fn of(lines: &[&[u8]]) -> Self {
-        let mut pace = Pace { requests: 0, bytes: 0, devices: 0, span: 0, has_fraction: false, looks_like_bytes: true };
-        let (mut first, mut last) = (u64::MAX, 0);
-        let mut devices = std::collections::BTreeSet::new();
-        for columns in lines.iter().filter_map(|line| ascii::columns(line)) {
-            pace.requests += 1;
-            pace.bytes = pace.bytes.saturating_add(columns.sectors.saturating_mul(SECTOR));
-            pace.looks_like_bytes &= (columns.lba | columns.sectors).is_multiple_of(512);
-            pace.has_fraction |= !columns.fraction.is_empty();
-            (first, last) = (first.min(columns.time), last.max(columns.time));
-            devices.insert(columns.device);
-        }
-        pace.devices = devices.len().max(1) as u64;
-        pace.span = last.saturating_sub(first);
-        pace
-    }
-
-    /// Why nanoseconds are believable, or the error that asks for a unit.
-    fn judge(&self, file: &Arc<str>) -> Result<String, TraceError> {
-        if self.has_fraction {
-            let why = "They have a decimal fraction, so they are not nanoseconds".to_string();
-            return Err(self.ask(file, why, &[TimeUnit::Us, TimeUnit::Ms, TimeUnit::S]));
-        }
-        let warning = self.warning();
-        if self.requests < ENOUGH || self.span == 0 {
-            return Ok(format!("not stated: assumed ns (too few requests to judge by the rate){warning}"));
-        }
-        let rate = self.rate_text(TimeUnit::Ns);
-        if !self.is_plausible(TimeUnit::Ns) {
-            let megabytes = self.bandwidth(TimeUnit::Ns) / 1_000_000;
-            let devices =
-                if self.devices == 1 { "one device".to_string() } else { format!("{} devices", self.devices) };
-            let why =
-                format!("As ns this trace runs at {rate} requests/s and {megabytes} MB/s on {devices}: implausible");
-            return Err(self.ask(file, why, &[TimeUnit::Us, TimeUnit::Ms, TimeUnit::S, TimeUnit::Ns]));
-        }
-        let us = self.rate_text(TimeUnit::Us);
-        Ok(format!(
-            "not stated: assumed ns, plausible: the head runs at {rate} requests/s (us would be {us}/s){warning}"
-        ))
-    }
-
-    fn ask(&self, file: &Arc<str>, why: String, units: &[TimeUnit]) -> TraceError {
-        let candidate = |unit: &TimeUnit| {
-            let verdict = if self.is_plausible(*unit) { "" } else { ", implausible" };
-            format!("{} would be {}/s{verdict}", unit_name(*unit), self.rate_text(*unit))
-        };
-        let candidates: Vec<String> = units.iter().map(candidate).collect();
-        TraceError::TimeUnit { file: file.clone(), why: why + self.warning(), candidates: candidates.join("; ") }
-    }
-
-    /// Replayers of the same look count in bytes; read as sectors, such a trace would be 512 times too large.
-    fn warning(&self) -> &'static str {
-        match self.looks_like_bytes && self.requests >= ENOUGH {
-            true => ". Every address and size is a multiple of 512: are they bytes? This format has sectors",
-            false => "",
-        }
-    }
-
-    fn is_plausible(&self, unit: TimeUnit) -> bool {
-        let devices = u128::from(self.devices);
-        self.rate(unit) <= PLAUSIBLE_RATE * devices && self.bandwidth(unit) <= PLAUSIBLE_BANDWIDTH * devices
-    }
-
-    fn rate(&self, unit: TimeUnit) -> u128 {
-        self.rate_milli(unit) / 1000
-    }
-
-    /// The rate to print, with decimals where it is small.
-    fn rate_text(&self, unit: TimeUnit) -> String {
-        match self.rate_milli(unit) {
-            milli @ 0..100_000 => format!("{}.{:03}", milli / 1000, milli % 1000),
-            milli => (milli / 1000).to_string(),
-        }
-    }
-
-    /// Requests in a thousand seconds.
-    fn rate_milli(&self, unit: TimeUnit) -> u128 {
-        u128::from(self.requests) * 1_000_000_000_000 / self.span_ns(unit)
-    }
-
-    fn bandwidth(&self, unit: TimeUnit) -> u128 {
-        u128::from(self.bytes) * 1_000_000_000 / self.span_ns(unit)
-    }
-
-    fn span_ns(&self, unit: TimeUnit) -> u128 {
-        (u128::from(self.span) * u128::from(unit_ns(unit))).max(1)
-    }
 }
 
 impl std::fmt::Display for Sniffed {
