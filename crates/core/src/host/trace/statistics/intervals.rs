@@ -14,7 +14,7 @@ use crate::stats::Histogram;
 use std::collections::BTreeMap;
 
 /// So many pages are followed at the same time.
-const PAGES_MAX: usize = 1 << 18;
+const PAGES_MAX: usize = 1 << 16;
 /// A longer write (1 GiB) is no request of a host, and looking at each of its pages would take long.
 const WRITE_PAGES_MAX: u64 = 1 << 18;
 
