@@ -279,7 +279,7 @@ pub enum TraceCommand {
     /// List the formats that are read
     Formats,
     /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals, recorded latencies
-    Info(TraceInfoArgs),
+    Info(Box<TraceInfoArgs>),
 }
 
 /// `manx trace info`.

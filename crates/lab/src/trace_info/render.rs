@@ -94,13 +94,11 @@ fn size_cells(sizes: &SizeReport) -> [String; 5] {
 
 fn write_intervals(intervals: &WriteIntervalReport) -> String {
     let mut table = table(&["", "p1", "p10", "p25", "p50", "p75", "p90", "p99", "max"]);
-    let rows: [(&str, &IntervalPercentiles, fn(u64) -> String); 2] = [
-        ("page writes in between", &intervals.page_writes_between, |count| count.to_string()),
-        ("time to next write of a page", &intervals.time_ns, |ns| cell::latency(ns as f64 / 1e3)),
-    ];
-    for (name, of, shown) in rows {
-        let values = [of.p1, of.p10, of.p25, of.p50, of.p75, of.p90, of.p99, of.max];
-        table.add_row(std::iter::once(name.to_string()).chain(values.map(shown)));
+    let values = |of: &IntervalPercentiles| [of.p1, of.p10, of.p25, of.p50, of.p75, of.p90, of.p99, of.max];
+    let between = values(&intervals.page_writes_between).map(|count| count.to_string());
+    let times = values(&intervals.time_ns).map(|ns| cell::latency(ns as f64 / 1e3));
+    for (name, shown) in [("page writes in between", between), ("time to next write of a page", times)] {
+        table.add_row(std::iter::once(name.to_string()).chain(shown));
     }
     let from = match intervals.sampled_one_in {
         1 => "every page".to_string(),

@@ -2,8 +2,8 @@
 //!
 //! The index of dispersion for counts (IDC) is the variance of the counts in bins of one width over their mean: 1 for
 //! Poisson arrivals at any width, growing with the width where arrivals are bursty over long times (Gusella, 1991).
-//! Bins start at the first request, and the last one is that of the last request; empty ones count. The variance is that
-//! of the population.
+//! Bins start at the first request, and the last one is that of the last request; empty ones count. The variance is
+//! that of the population.
 
 use super::percent;
 use super::report::ArrivalReport;

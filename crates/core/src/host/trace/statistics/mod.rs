@@ -112,7 +112,7 @@ impl Pages {
     fn of(record: &Record) -> Self {
         let device = u64::from(record.device) << PAGE_BITS;
         let end = record.lba.0 + u64::from(record.sectors);
-        Self { first: device | record.lba.0 / PAGE_SECTORS, last: device | (end - 1) / PAGE_SECTORS }
+        Self { first: device | (record.lba.0 / PAGE_SECTORS), last: device | ((end - 1) / PAGE_SECTORS) }
     }
 
     /// How many they are.

@@ -79,7 +79,7 @@ pub struct ArrivalReport {
     pub peak_per_s: Option<u64>,
     /// That over the mean of all those seconds, the last one included, though it may be cut short.
     pub peak_to_mean: Option<f64>,
-    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson arrivals; null below 2 bins.
+    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null below 2 bins.
     pub idc_1s: Option<f64>,
     /// The same in bins of 10 ms.
     pub idc_10ms: Option<f64>,
