@@ -127,11 +127,7 @@ impl SharedArgs {
                 "{option} says how a trace is read or played: it needs --trace FILE"
             )));
         }
-        for (option, key, value) in named {
-            if let Some(value) = value {
-                overrides.push(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))));
-            }
-        }
+        overrides.extend(said(named));
         if let Some(seed) = self.seed {
             overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
         }
@@ -163,6 +159,14 @@ fn trace_overrides(file: &str) -> Vec<Override> {
         ("measure.warmup_requests", "0".to_string()),
     ];
     keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
+}
+
+/// The options that were given, as overrides.
+fn said(keys: Vec<TraceKey>) -> impl Iterator<Item = Override> {
+    keys.into_iter().filter_map(|(option, key, value)| {
+        let value = value?;
+        Some(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))))
+    })
 }
 
 /// A TOML string, so that a name such as `1` stays one.
@@ -278,6 +282,33 @@ fn list(items: &[String]) -> Option<String> {
 pub enum TraceCommand {
     /// List the formats that are read
     Formats,
+    /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals, recorded latencies
+    Info(Box<TraceInfoArgs>),
+}
+
+/// `manx trace info`.
+#[derive(Debug, ClapArgs)]
+pub struct TraceInfoArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place); of several, one row each
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// One JSON document on stdout: an object, or a list of them for several files
+    #[arg(long)]
+    pub json: bool,
+    /// One row for each file, even for one
+    #[arg(long, conflicts_with = "json")]
+    pub table: bool,
+}
+
+impl TraceInfoArgs {
+    /// What was said, as overrides that make `file` the trace of a scenario.
+    pub fn overrides(&self, file: &str) -> Vec<Override> {
+        let mut overrides = trace_overrides(file);
+        overrides.extend(said(self.reading.keys()));
+        overrides
+    }
 }
 
 /// `manx device`.

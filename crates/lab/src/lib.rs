@@ -3,6 +3,7 @@
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
+//! [`trace_info`] measures a trace without a drive.
 
 pub mod act_log;
 pub mod cache;
@@ -18,3 +19,4 @@ mod replay;
 pub mod run;
 pub mod save;
 pub mod table;
+pub mod trace_info;

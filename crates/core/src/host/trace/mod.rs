@@ -11,7 +11,7 @@
 //! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`, `devices`), with
 //!   everything dropped or altered counted.
 //! * [`sniff`]: which format a file has, and whether its units are believable.
-//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are.
+//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are. [`statistics`]: more of it.
 //! * `treat`, `dense`: addresses fitted to a device.
 //! * [`TraceSource`]: the requests of a trace, as a workload plays them.
 //!
@@ -36,6 +36,7 @@ mod select;
 pub mod sniff;
 mod source;
 mod spread;
+pub mod statistics;
 mod summary;
 mod survey;
 mod treat;
@@ -44,6 +45,7 @@ pub use decode::Reading;
 pub use error::{Place, TraceError};
 pub use reader::TraceReader;
 pub use source::TraceSource;
+pub use statistics::{StatisticsReport, TraceStatistics};
 pub use summary::{DeviceSummary, Tally, TraceSummary};
 pub use survey::{survey, survey_each};
 
