@@ -3,6 +3,7 @@
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override};
+use manx_core::host::trace::convert::{TARGETS, Target};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -123,11 +124,7 @@ impl SharedArgs {
                 "{option} says how a trace is read or played: it needs --trace FILE"
             )));
         }
-        for (option, key, value) in named {
-            if let Some(value) = value {
-                overrides.push(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))));
-            }
-        }
+        overrides.extend(named_overrides(named));
         if let Some(seed) = self.seed {
             overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
         }
@@ -274,6 +271,57 @@ fn list(items: &[String]) -> Option<String> {
 pub enum TraceCommand {
     /// List the formats that are read
     Formats,
+    /// Write a trace in another format
+    Convert(TraceConvertArgs),
+}
+
+/// `manx trace convert`.
+#[derive(Debug, ClapArgs)]
+pub struct TraceConvertArgs {
+    /// The trace (.gz, .zst, .xz, .bz2 are read in place)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The file to write, compressed where it ends in .gz or .zst; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub out: PathBuf,
+    /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet, .csv (manx), .fio and
+    /// .iolog, .trace and .ascii (mqsim)]
+    #[arg(long, value_name = "FORMAT", value_parser = target)]
+    pub to: Option<Target>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// fio-v3: the file of the iolog [default: the device's name]; of several devices each has NAME-DEVICE
+    #[arg(long, value_name = "NAME")]
+    pub fio_file: Option<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Requests at this multiple of the trace's own rate
+    #[arg(long, value_name = "FACTOR")]
+    pub rate_scale: Option<f64>,
+}
+
+impl TraceConvertArgs {
+    /// A scenario's keys for the trace, and how each was said.
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut overrides = trace_overrides(&self.file.to_string_lossy());
+        let rate = ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}")));
+        overrides.extend(named_overrides(self.reading.keys().into_iter().chain([rate])));
+        overrides
+    }
+}
+
+/// What was said by options, as overrides.
+fn named_overrides(keys: impl IntoIterator<Item = TraceKey>) -> impl Iterator<Item = Override> {
+    keys.into_iter().filter_map(|(option, key, value)| {
+        let value = value?;
+        Some(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))))
+    })
+}
+
+fn target(name: &str) -> Result<Target, String> {
+    let names = || TARGETS.map(Target::name).join(", ");
+    Target::named(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// `manx device`.

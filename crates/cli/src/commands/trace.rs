@@ -9,6 +9,7 @@ use std::fmt::Write;
 pub fn run(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Formats => formats(),
+        TraceCommand::Convert(args) => super::convert::convert(args),
     }
 }
 
