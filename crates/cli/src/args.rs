@@ -286,8 +286,8 @@ pub struct TraceConvertArgs {
     pub out: PathBuf,
     /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet, .csv (manx), .fio and
     /// .iolog, .trace and .ascii (mqsim)]
-    #[arg(long, value_name = "FORMAT", value_parser = target)]
-    pub to: Option<Target>,
+    #[arg(long = "as", value_name = "FORMAT", value_parser = target)]
+    pub target: Option<Target>,
     /// Overwrite a file that is there
     #[arg(long)]
     pub force: bool,

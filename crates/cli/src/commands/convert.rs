@@ -65,15 +65,15 @@ fn is_stdout(out: &Path) -> bool {
 /// What to write, and whether it can be written there.
 fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
     let out = args.out.display();
-    let Some(target) = args.to.or_else(|| Target::of_file(&args.out)) else {
+    let Some(target) = args.target.or_else(|| Target::of_file(&args.out)) else {
         let endings = "its ending is none of .parquet, .csv, .fio, .iolog, .trace, .ascii";
-        let message = format!("{out}: {endings}: --to parquet, manx, msr, fio-v3 or mqsim says what to write");
+        let message = format!("{out}: {endings}: --as parquet, manx, msr, fio-v3 or mqsim says what to write");
         return Err(input(message));
     };
     if target == Target::Parquet {
         if cfg!(not(feature = "parquet")) {
             let built = "this manx was built without the cargo feature `parquet`, which writes it";
-            return Err(input(format!("--to parquet: {built}")));
+            return Err(input(format!("--as parquet: {built}")));
         }
         let is_packed = args.out.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         if is_packed || is_stdout(&args.out) {
@@ -83,7 +83,7 @@ fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
     }
     if let Some(name) = &args.fio_file {
         if target != Target::FioV3 {
-            return Err(input(format!("--fio-file {name}: only --to fio-v3 has files")));
+            return Err(input(format!("--fio-file {name}: only --as fio-v3 has files")));
         }
         fio::check_name(name).map_err(|expected| input(format!("--fio-file {name}: {expected}")))?;
     }
