@@ -21,7 +21,7 @@ fn place(name: &str) -> String {
 
 #[test]
 fn a_trace_goes_to_another_format_and_back() {
-    let (trace, there, back) = (file("convert-back.csv", MSR.as_bytes()), place("t.trace.zst"), place("back.csv"));
+    let (trace, there, back) = (file("convert-back.csv", MSR.as_bytes()), place("t.trace.zst"), place("returned.csv"));
     let output = manx(&["trace", "convert", &trace, "-o", &there]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
