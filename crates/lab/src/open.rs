@@ -89,7 +89,7 @@ fn open(path: &Path) -> io::Result<Stream> {
             Some(opener) => opener(path)?,
             None => {
                 return Err(io::Error::other(
-                    "it is a Parquet file, and this program was built without the cargo feature `parquet` that reads it",
+                    "it is a Parquet file, which this program was built without: it needs the cargo feature `parquet`",
                 ));
             }
         },
