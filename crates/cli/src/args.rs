@@ -272,7 +272,7 @@ pub enum TraceCommand {
     /// List the formats that are read
     Formats,
     /// Write a trace in another format
-    Convert(TraceConvertArgs),
+    Convert(Box<TraceConvertArgs>),
 }
 
 /// `manx trace convert`.
