@@ -3,6 +3,7 @@
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override};
+use manx_core::host::trace::convert::{TARGETS, Target};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -284,6 +285,8 @@ pub enum TraceCommand {
     Formats,
     /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals, recorded latencies
     Info(Box<TraceInfoArgs>),
+    /// Write a trace in another format
+    Convert(Box<TraceConvertArgs>),
 }
 
 /// `manx trace info`.
@@ -309,6 +312,47 @@ impl TraceInfoArgs {
         overrides.extend(said(self.reading.keys()));
         overrides
     }
+}
+
+/// `manx trace convert`.
+#[derive(Debug, ClapArgs)]
+pub struct TraceConvertArgs {
+    /// The trace (.gz, .zst, .xz, .bz2 are read in place)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The file to write, compressed where it ends in .gz or .zst; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub out: PathBuf,
+    /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet, .csv (manx), .fio and
+    /// .iolog, .trace and .ascii (mqsim)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = target)]
+    pub target: Option<Target>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// fio-v3: the file of the iolog [default: the device's name]; of several devices each has NAME-DEVICE
+    #[arg(long, value_name = "NAME")]
+    pub fio_file: Option<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Requests at this multiple of the trace's own rate
+    #[arg(long, value_name = "FACTOR")]
+    pub rate_scale: Option<f64>,
+}
+
+impl TraceConvertArgs {
+    /// A scenario's keys for the trace, and how each was said.
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut overrides = trace_overrides(&self.file.to_string_lossy());
+        let rate = ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}")));
+        overrides.extend(said(self.reading.keys().into_iter().chain([rate]).collect()));
+        overrides
+    }
+}
+
+fn target(name: &str) -> Result<Target, String> {
+    let names = || TARGETS.map(Target::name).join(", ");
+    Target::named(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 /// `manx device`.

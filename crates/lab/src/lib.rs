@@ -4,10 +4,12 @@
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
 //! [`trace_info`] measures a trace without a drive.
+//! [`convert`] writes a trace in another format.
 
 pub mod act_log;
 pub mod cache;
 pub mod compare;
+pub mod convert;
 pub mod huge_pages;
 pub mod json;
 pub mod load;

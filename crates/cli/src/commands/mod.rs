@@ -1,5 +1,6 @@
 //! One file for each family of commands.
 
+mod convert;
 mod device;
 mod execute;
 mod policy;

@@ -15,6 +15,7 @@ pub fn run(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Formats => formats(),
         TraceCommand::Info(args) => info(args),
+        TraceCommand::Convert(args) => super::convert::convert(args),
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) enum Container {
     Zstd,
     Xz,
     Bzip2,
+    Parquet,
 }
 
 /// The container of bytes that begin so.
@@ -24,6 +25,7 @@ pub(super) fn container(head: &[u8]) -> Container {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Container::Zstd,
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Container::Xz,
         [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Container::Bzip2,
+        [b'P', b'A', b'R', b'1', ..] => Container::Parquet,
         _ => Container::Plain,
     }
 }
@@ -42,5 +44,8 @@ pub(super) fn unwrap(mut wrapped: impl BufRead + Send + 'static) -> io::Result<S
         }
         Container::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(wrapped)),
         Container::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(wrapped)),
+        Container::Parquet => {
+            return Err(io::Error::other("it is a Parquet file inside another one; unpack it first"));
+        }
     })
 }

@@ -10,13 +10,24 @@ mod archive;
 mod container;
 mod per_cpu;
 
-use container::{BUFFER, unwrap};
+use container::{BUFFER, Container, container, unwrap};
 use manx_core::host::TraceSpec;
 use manx_core::host::trace::{self, Opener, Part, Stream, TraceError, TraceSource, TraceSummary};
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// Opens a Parquet file as the byte stream `manx-records`.
+pub type ParquetOpener = fn(&Path) -> io::Result<Stream>;
+
+static PARQUET: OnceLock<ParquetOpener> = OnceLock::new();
+
+/// Says how Parquet is read. The lab does not know it itself: it is a feature of the program that uses the lab, which
+/// calls this once, at its start; a second call changes nothing.
+pub fn set_parquet_opener(opener: ParquetOpener) {
+    let _ = PARQUET.set(opener);
+}
 
 /// An opener of what a user names, for the passes of a survey and a replay.
 pub fn opener(path: impl Into<PathBuf>) -> Opener {
@@ -126,7 +137,16 @@ fn check(path: &Path) -> io::Result<()> {
 
 fn open(path: &Path) -> io::Result<Stream> {
     check(path)?;
-    unwrap(BufReader::with_capacity(BUFFER, File::open(path)?))
+    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+    if container(file.fill_buf()?) != Container::Parquet {
+        return unwrap(file);
+    }
+    match PARQUET.get() {
+        Some(opener) => opener(path),
+        None => Err(io::Error::other(
+            "it is a Parquet file, which this program was built without: it needs the cargo feature `parquet`",
+        )),
+    }
 }
 
 fn refused(file: Arc<str>, error: &io::Error) -> TraceError {

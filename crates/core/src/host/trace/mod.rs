@@ -14,6 +14,7 @@
 //! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are. [`statistics`]: more of it.
 //! * `treat`, `dense`: addresses fitted to a device.
 //! * [`TraceSource`]: the requests of a trace, as a workload plays them.
+//! * [`convert`]: the requests of a trace, written in another format.
 //!
 //! The core does no file I/O: whoever drives it gives an [`Opener`] that can open the stream again for each pass. A
 //! trace is surveyed once, whole, before it is played; so a malformed line is an error before the run, not in it.
@@ -21,6 +22,7 @@
 //! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it a time that goes
 //! back is clamped and counted), or replay a trace's own latencies.
 
+pub mod convert;
 pub mod decode;
 mod dense;
 mod devices;

@@ -280,13 +280,18 @@ impl Timing {
     /// The arrival of a record of a pass; `None` beyond the end of time.
     fn at(&self, pass: u64, at: Duration) -> Option<Instant> {
         let unscaled = u128::from(pass) * u128::from(self.period) + u128::from(at.as_ns());
-        let scaled = unscaled.checked_mul(SCALE_PARTS)? / self.rate;
-        u64::try_from(scaled).ok().filter(|ns| *ns < u64::MAX).map(Instant::from_ns)
+        scaled(unscaled, self.rate).map(Instant::from_ns)
     }
 }
 
+/// Nanoseconds at a multiple of their own rate, in [`SCALE_PARTS`]; `None` beyond the end of time.
+pub(super) fn scaled(ns: u128, rate: u128) -> Option<u64> {
+    let scaled = ns.checked_mul(SCALE_PARTS)? / rate;
+    u64::try_from(scaled).ok().filter(|ns| *ns < u64::MAX)
+}
+
 /// The rate scale as a whole number of parts, so that no float is part of the state.
-fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
+pub(super) fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
     if !(1e-6..=1e9).contains(&spec.rate_scale) {
         return Err(setting(spec, "rate_scale", spec.rate_scale.to_string(), "from 0.000001 to 1000000000"));
     }
