@@ -4,9 +4,10 @@
 //! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read
 //! returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], `job`, `driver`, `oracle`.
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `job`, `driver`, `oracle`.
 
 mod driver;
+pub mod fit;
 pub mod generate;
 mod job;
 mod oracle;
