@@ -38,8 +38,8 @@ pub struct JobSpec {
     pub write_tiers: Vec<(f64, f64)>,
     /// `tiers`: so many of the first tiers are visited in a fixed order, round and round, and not at random.
     pub cyclic_tiers: u32,
-    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B means of the smallest
-    /// request.
+    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B means of the
+    /// smallest request.
     pub tier_block: Bytes,
     /// The pattern chooses where a run of so many bytes starts, and requests follow one another in it; 0B is no run.
     pub run: Bytes,

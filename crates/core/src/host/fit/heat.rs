@@ -63,6 +63,9 @@ impl Heat {
     /// The classes, the hottest first.
     pub(super) fn classes(&self) -> Vec<Class> {
         let cells = cells(&self.pages);
+        if cells.is_empty() {
+            return Vec::new();
+        }
         let mut best: Option<(f64, Vec<Class>)> = None;
         for number in 1..=CLASSES_MAX {
             for order in [by_total, by_reads] {
