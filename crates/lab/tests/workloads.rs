@@ -93,6 +93,7 @@ fn check(name: &str, unit: Option<TimeUnit>) {
     {
         near(what, made, real, 0.06);
     }
+    near("run", made.run_bytes, real.run_bytes, 0.1);
     if let (Some(made), Some(real)) = (made.idc_1s, real.idc_1s) {
         assert!(made / real < 2.5 && real / made < 2.5, "{name}: IDC in 1 s {made} instead of {real}");
     }

@@ -121,6 +121,9 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
             layers.push(apply(set, &mut merged, &keys)?);
         }
     }
+    if input.overrides.iter().any(|set| set.profile.is_some()) {
+        workload::warm_up(&mut merged);
+    }
 
     // The table's own name, also when the scenario picked it by the path of its file.
     if let (Some(name), Some(Value::Table(device))) = (device_name, merged.get_mut("device")) {

@@ -45,7 +45,6 @@ pub fn load_profile(source: &Source, parameter: Option<&str>) -> Result<Profile,
     let text = |key: &str| layers[0].table.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let (summary, about) = (text("summary"), text("source"));
     let named = text("parameter");
-    merged.remove("measure");
     spread_workload(&mut merged);
     let layers = Layers { layers, scenario: 0 };
     let under = tree::path("workload");
@@ -64,10 +63,7 @@ pub(super) fn apply(
     let layer = Layer::file(&source.file, &source.text, &[])?;
     let parameter = check(&layer, keys)?;
     let workload = layer.table.get("workload").cloned().unwrap_or_else(|| Value::Table(Table::new()));
-    let warmup = requests(&workload) / WARMUP_PART;
     merged.insert("workload".to_string(), workload);
-    let measure = Table::from_iter([("warmup_requests".to_string(), Value::Integer(warmup))]);
-    merged.insert("measure".to_string(), Value::Table(measure));
     let mut layers = vec![layer];
     if let Some((said, value)) = set.parameter() {
         let Some(key) = parameter else {
@@ -77,6 +73,15 @@ pub(super) fn apply(
         layers.push(apply_override(&Override::new(key, value, said), merged, keys)?);
     }
     Ok(layers)
+}
+
+/// Where nothing is said of the warm-up, the first part of the requests of a profile, as it is bounded in the end.
+pub(super) fn warm_up(merged: &mut Table) {
+    let requests = merged.get("workload").map_or(0, requests);
+    if !merged.contains_key("measure") {
+        let measure = Table::from_iter([("warmup_requests".to_string(), Value::Integer(requests / WARMUP_PART))]);
+        merged.insert("measure".to_string(), Value::Table(measure));
+    }
 }
 
 /// Checks a profile's own keys; gives its parameter.

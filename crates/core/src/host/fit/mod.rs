@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 /// So many requests of 4 KiB pages must be aligned to them for the profile to say that all are.
 const ALIGNED: f64 = 0.9;
 /// A mean run below so many mean requests is chance.
-const RUNS: f64 = 1.2;
+const RUNS: f64 = 1.05;
 /// Tiers of writes that differ less than so many percent from those of reads are the same.
 const SAME_PERCENT: f64 = 2.0;
 
@@ -191,8 +191,7 @@ impl Fitter {
         let requests = (reads + writes).max(1) as f64;
         let mean = (figures.read_bytes * reads as f64 + figures.write_bytes * writes as f64) / requests;
         if figures.run_bytes > RUNS * mean {
-            let unit = (PAGE * SECTOR) as f64;
-            job.run = Bytes::new(((figures.run_bytes / unit + 0.5) as u64).max(1) * PAGE * SECTOR);
+            job.run = Bytes::new((figures.run_bytes / SECTOR as f64 + 0.5) as u64 * SECTOR);
         }
         let largest = job.block_sizes.iter().chain(&job.write_block_sizes).map(|(size, _)| size.get()).max();
         let least = largest.unwrap_or(0).next_multiple_of(PAGE * SECTOR);

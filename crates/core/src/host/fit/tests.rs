@@ -82,8 +82,7 @@ fn sizes_of_reads_and_writes_and_runs_are_found_again() {
     assert_eq!(job.block_sizes.iter().map(|(size, _)| *size).collect::<Vec<_>>(), [Bytes::kib(8), Bytes::kib(64)]);
     near("8 KiB", job.block_sizes[0].1, 75.0, 0.02);
     assert_eq!(job.write_block_sizes, [(Bytes::kib(16), 100.0)]);
-    // A run ends with the request that fills it, half a request beyond on average.
-    near("run", job.run.get() as f64, f64::from(1 << 20), 0.03);
+    near("run", job.run.get() as f64, f64::from(1 << 20), 0.005);
     assert_eq!((job.arrival, job.pattern), (Arrival::Poisson, Pattern::Random));
 }
 

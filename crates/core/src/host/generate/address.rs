@@ -23,12 +23,15 @@ pub(super) struct Addresses {
 }
 
 /// Requests that follow one another from where the pattern put the first.
+///
+/// What the last request of a run has beyond its end is taken from the next run: so runs have their length on average,
+/// also where it is no multiple of the requests, as with runs of 1.2 requests.
 #[derive(Clone, Debug)]
 struct Run {
     /// Sectors of a run; 0 for none.
-    sectors: u64,
+    sectors: i64,
     /// What is left of the present one, and where it goes on.
-    left: u64,
+    left: i64,
     next: u64,
 }
 
@@ -36,12 +39,12 @@ impl Run {
     /// The next request's first sector, if the run goes on and has room for it.
     #[inline]
     fn follow(&mut self, fit: Fit) -> Option<u64> {
-        if self.left == 0 {
+        if self.left <= 0 {
             return None;
         }
         let slot = div_ceil(self.next, fit.step);
         let lba = (slot < fit.first + fit.slots).then_some(slot * fit.step)?;
-        self.left = self.left.saturating_sub(u64::from(fit.sectors));
+        self.left -= i64::from(fit.sectors);
         self.next = lba + u64::from(fit.sectors);
         Some(lba)
     }
@@ -49,7 +52,9 @@ impl Run {
     /// A run starts with the request of size `fit` at `lba`.
     #[inline]
     fn start(&mut self, lba: u64, fit: Fit) {
-        self.left = self.sectors.saturating_sub(u64::from(fit.sectors));
+        // Neither a run that was cut at the end of the range nor runs shorter than a request pile up.
+        let beyond = self.left.clamp(-self.sectors, 0);
+        self.left = self.sectors + beyond - i64::from(fit.sectors);
         self.next = lba + u64::from(fit.sectors);
     }
 }
@@ -78,7 +83,9 @@ impl Addresses {
             }
             Pattern::Tiers => Chooser::Tiers(Tiers::new(job, range, granule, root)?),
         };
-        let run = Run { sectors: whole_sectors(job, "run", job.spec.run)?, left: 0, next: 0 };
+        // Below 2^55 sectors, as bytes are 64 bits.
+        let sectors = whole_sectors(job, "run", job.spec.run)? as i64;
+        let run = Run { sectors, left: 0, next: 0 };
         Ok(Self { chooser, rng: stream(root, job.index, "address"), run })
     }
 

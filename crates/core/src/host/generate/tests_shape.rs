@@ -102,6 +102,10 @@ fn a_run_goes_on_until_it_is_over_and_then_starts_where_the_pattern_says() {
     let after = requests.chunks(16).map(|run| run[15].lba.0 + PAGE);
     let joined = starts.skip(1).zip(after).filter(|(start, end)| start == end).count();
     assert!(joined < 5, "{joined} runs start where another ends");
+    // Runs of 1.25 requests: one of two, then three of one.
+    let short = generate(&JobSpec { run: Bytes::kib(5), ..spec.clone() }, 1 << 34);
+    let follow = short.windows(2).filter(|two| two[1].lba.0 == two[0].lba.0 + PAGE).count();
+    near("requests that follow", follow as f64, 160_000.0 * 0.2, 0.001);
     // At the end of the range a run is cut, and nothing lies beyond.
     let tight = JobSpec { size: Bytes::kib(96), ..spec };
     assert!(generate(&tight, 1 << 24).iter().all(|request| request.lba.0 + PAGE <= 192));
