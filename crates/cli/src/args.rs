@@ -299,18 +299,23 @@ pub enum WorkloadCommand {
         name: String,
     },
     /// Fit a workload to a trace: figures without addresses, so that it can be shared where the trace cannot
-    Fit {
-        /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
-        trace: PathBuf,
-        #[command(flatten)]
-        reading: TraceReadingArgs,
-        /// Write the workload into this file, and not to stdout
-        #[arg(short, long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// Name the trace in it so [default: it stays unnamed]
-        #[arg(long, value_name = "TEXT")]
-        name: Option<String>,
-    },
+    Fit(Box<FitArgs>),
+}
+
+/// `manx workload fit`.
+#[derive(Debug, ClapArgs)]
+pub struct FitArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Write the workload into this file, and not to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name the trace in it so [default: it stays unnamed]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
 }
 
 /// `manx device`.

@@ -194,7 +194,7 @@ fn a_fitted_profile_is_a_workload_file_that_says_what_was_fitted() {
             let toml = fit.to_toml(name);
             assert!(toml.lines().all(|line| line.len() <= 120), "{toml}");
             let profile = load_profile(&text(&toml), None).unwrap_or_else(|error| panic!("{error}\n{toml}"));
-            assert_eq!(profile.workload.jobs, [fit.job.clone()], "{toml}");
+            assert_eq!(profile.workload.jobs, std::slice::from_ref(&fit.job), "{toml}");
             assert_eq!(profile.summary.contains("my trace"), name.is_some());
         }
         quick_with(text(&fit.to_toml(None)), None, &[]).unwrap_or_else(|error| panic!("{error}"));

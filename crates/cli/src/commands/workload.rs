@@ -1,7 +1,7 @@
 //! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a trace.
 
 use super::{Failure, print};
-use crate::args::{TraceReadingArgs, WorkloadCommand};
+use crate::args::{FitArgs, TraceReadingArgs, WorkloadCommand};
 use manx_core::config::{ConfigError, builtin_workload, load_profile, split_parameter, workload_names};
 use manx_core::host::fit::Fitter;
 use manx_core::host::trace::survey_each;
@@ -18,9 +18,7 @@ pub fn run(command: &WorkloadCommand) -> Result<(), Failure> {
     match command {
         WorkloadCommand::List => list(),
         WorkloadCommand::Show { name } => show(name),
-        WorkloadCommand::Fit { trace, reading, output, name } => {
-            fit(trace, reading, output.as_deref(), name.as_deref())
-        }
+        WorkloadCommand::Fit(args) => fit(args),
     }
 }
 
@@ -97,12 +95,12 @@ fn mean(sizes: &[(Bytes, f64)]) -> f64 {
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-fn fit(trace: &Path, reading: &TraceReadingArgs, output: Option<&Path>, name: Option<&str>) -> Result<(), Failure> {
+fn fit(FitArgs { trace, reading, output, name }: &FitArgs) -> Result<(), Failure> {
     let spec = trace_spec(trace, reading)?;
     let mut fitter = Fitter::default();
     let mut open = opener(trace);
     survey_each(&spec, &mut open, &mut |record| fitter.add(record)).map_err(|e| ConfigError::new(e.to_string()))?;
-    let text = fitter.fit().to_toml(name);
+    let text = fitter.fit().to_toml(name.as_deref());
     match output {
         None => print(&text),
         Some(path) => std::fs::write(path, text)

@@ -139,7 +139,7 @@ mod tests {
     fn a_process_is_found_from_its_own_dispersion() {
         for (rate, peak, burst) in [(1000.0, 10.0, 0.02), (50.0, 3.0, 1.0), (20_000.0, 1.5, 0.005), (2.0, 100.0, 0.3)] {
             let r: f64 = peak / ((peak - 1.0) * burst);
-            let idc = |t: f64| 1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - (-r * t).exp()) / (r * t));
+            let idc = |t: f64| 1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - exp(-r * t)) / (r * t));
             let Bursts::Bursty { peak_to_mean, burst_s } = Bursts::fit(rate, Some(idc(0.01)), Some(idc(1.0))) else {
                 panic!("{rate} {peak} {burst}");
             };

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::host::{Arrival, Pattern};
+use crate::sim::math::exp;
 use crate::units::{Bytes, Duration, SECTOR};
 
 /// 4 KiB in sectors.
@@ -123,10 +124,10 @@ fn dispersion(times: &[u64], bin: u64) -> (f64, f64) {
 
 #[test]
 fn bursts_have_the_mean_rate_and_the_dispersion_of_the_formula() {
-    // The formula as the documentation has it, with the platform's own exponential.
+    // The formula as the documentation has it.
     let idc = |rate: f64, peak: f64, burst: f64, t: f64| {
         let r = 1.0 / burst + 1.0 / (burst * (peak - 1.0));
-        1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - (-r * t).exp()) / (r * t))
+        1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - exp(-r * t)) / (r * t))
     };
     for (rate, peak, burst_ms) in [(2000.0, 10.0, 5), (5000.0, 2.0, 50), (1000.0, 4.0, 20)] {
         let spec = JobSpec {
