@@ -22,6 +22,9 @@ pub(super) struct Addresses {
     run: Run,
 }
 
+/// So many sectors that went beyond the ends of runs are kept in mind.
+const BEYOND_MAX: i64 = 1 << 40;
+
 /// Requests that follow one another from where the pattern put the first.
 ///
 /// What the last request of a run has beyond its end is taken from the next run: so runs have their length on average,
@@ -52,8 +55,8 @@ impl Run {
     /// A run starts with the request of size `fit` at `lba`.
     #[inline]
     fn start(&mut self, lba: u64, fit: Fit) {
-        // Neither a run that was cut at the end of the range nor runs shorter than a request pile up.
-        let beyond = self.left.clamp(-self.sectors, 0);
+        // Neither what a run had left at the end of the range counts, nor do runs shorter than a request pile up.
+        let beyond = self.left.clamp(-BEYOND_MAX, 0);
         self.left = self.sectors + beyond - i64::from(fit.sectors);
         self.next = lba + u64::from(fit.sectors);
     }
