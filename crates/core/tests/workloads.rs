@@ -147,7 +147,8 @@ fn what_is_wrong_with_a_profile_is_said_with_its_line() {
         assert!(!message.contains('\n'), "{message}");
         message
     };
-    let rows: [(&str, Option<&str>, &[&str]); 12] = [
+    let rows: [(&str, Option<&str>, &[&str]); 13] = [
+        ("[workload]\nread_percent = 1.0\n", None, &["w.toml: ", "workload.requests", "bound is needed"]),
         ("summary = \"x\"\n", None, &["w.toml: ", "[workload]"]),
         ("summry = \"x\"\n[workload]\nrequests = 1\n", None, &["w.toml:1: ", "summry", "did you mean summary?"]),
         ("summary = 3\n[workload]\nrequests = 1\n", None, &["w.toml:1: ", "summary = 3", "text"]),

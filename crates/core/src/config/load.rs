@@ -237,7 +237,10 @@ impl Layers {
             }
         }
         let path = default_of_job(path).unwrap_or_else(|| path.to_vec());
-        (self.layers[self.scenario].whole(), path)
+        // What a workload lacks, the file that it is from lacks: the scenario, or a profile in place of its workload.
+        let workload = tree::path("workload");
+        let from = self.layers.iter().find(|layer| path.starts_with(&workload) && layer.says(&workload));
+        (from.unwrap_or(&self.layers[self.scenario]).whole(), path)
     }
 
     fn complain(&self, invalid: Invalid) -> ConfigError {
