@@ -2,8 +2,9 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::{ConfigError, Override};
+use manx_core::config::{ConfigError, Override, split_parameter};
 use manx_core::host::trace::convert::{TARGETS, Target};
+use manx_lab::load::read_workload;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -30,6 +31,9 @@ pub enum Command {
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Workload profiles: the built-in ones, and one fitted to a trace
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
     /// The device tables
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -83,6 +87,9 @@ pub struct SharedArgs {
     /// Another device: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
+    /// Another workload: a name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "trace")]
+    pub workload: Option<String>,
     /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -115,6 +122,11 @@ impl SharedArgs {
     /// Every option that changes a scenario, as overrides: the named options first, `--set` over them.
     pub fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
         let mut overrides = Vec::new();
+        if let Some(workload) = &self.workload {
+            let (name, parameter) = split_parameter(workload);
+            let said = format!("--workload {workload}");
+            overrides.push(Override::workload(read_workload(name)?, parameter, said));
+        }
         if let Some(trace) = &self.trace {
             overrides.extend(trace_overrides(&trace.to_string_lossy()));
         }
@@ -353,6 +365,36 @@ impl TraceConvertArgs {
 fn target(name: &str) -> Result<Target, String> {
     let names = || TARGETS.map(Target::name).join(", ");
     Target::named(name).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// `manx workload`.
+#[derive(Debug, Subcommand)]
+pub enum WorkloadCommand {
+    /// List the built-in workloads
+    List,
+    /// Show a workload: its text with the source of each figure, and the rates that follow from it
+    Show {
+        /// A name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+        name: String,
+    },
+    /// Fit a workload to a trace: figures without addresses, so that it can be shared where the trace cannot
+    Fit(Box<FitArgs>),
+}
+
+/// `manx workload fit`.
+#[derive(Debug, ClapArgs)]
+pub struct FitArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Write the workload into this file, and not to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name the trace in it so [default: it stays unnamed]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
 }
 
 /// `manx device`.

@@ -8,6 +8,7 @@ mod progress;
 mod run;
 mod schema;
 mod trace;
+mod workload;
 
 use crate::args::Command;
 use manx_core::config::ConfigError;
@@ -68,6 +69,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
         Command::Trace(command) => trace::run(&command),
+        Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),

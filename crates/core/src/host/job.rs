@@ -41,7 +41,7 @@ impl Pacing {
     pub fn of(spec: &JobSpec) -> Self {
         let until = if spec.time.is_zero() { Instant::NEVER } else { Instant::START + spec.time };
         match spec.arrival {
-            Arrival::Poisson | Arrival::Fixed | Arrival::Trace => Self::Open,
+            Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Trace => Self::Open,
             Arrival::Closed => Self::Closed { depth: spec.queue_depth, think: spec.think, until },
             Arrival::Paced | Arrival::PacedSmooth => {
                 let smooth = spec.arrival == Arrival::PacedSmooth;

@@ -4,11 +4,12 @@
 //! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read
 //! returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], `pace`, `job`, `driver`, `oracle`; [`act`]
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`, `oracle`; [`act`]
 //! is a workload with rules of its own.
 
 pub mod act;
 mod driver;
+pub mod fit;
 pub mod generate;
 mod job;
 mod oracle;

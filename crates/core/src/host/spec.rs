@@ -35,10 +35,18 @@ pub struct JobSpec {
     pub pattern: Pattern,
     /// `zipf`: the exponent theta, above 0.
     pub zipf_theta: f64,
-    /// `hot-cold`: percent of the requests that go to the hot part.
-    pub hot_requests_percent: f64,
-    /// `hot-cold`: percent of the space that is hot.
-    pub hot_space_percent: f64,
+    /// `tiers`: percent of the space and percent of the requests of each tier; what is left of the space gets the
+    /// rest of the requests.
+    pub tiers: Vec<(f64, f64)>,
+    /// `tiers`: those of writes and trims, where they differ; their first pages are those of `tiers`.
+    pub write_tiers: Vec<(f64, f64)>,
+    /// `tiers`: so many of the first tiers are visited in a fixed order, round and round, and not at random.
+    pub cyclic_tiers: u32,
+    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B means of the
+    /// smallest request.
+    pub tier_block: Bytes,
+    /// The pattern chooses where a run of so many bytes starts, and requests follow one another in it; 0B is no run.
+    pub run: Bytes,
     /// First byte of the job's range.
     pub offset: Bytes,
     /// Length of the job's range; 0B means up to the end of the device.
@@ -49,8 +57,12 @@ pub struct JobSpec {
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
-    /// `poisson`, `fixed`, `paced`: requests per second, of all threads together.
+    /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per second.
     pub rate: f64,
+    /// `bursty`: the rate in a burst over the mean rate; so the share of the time without a request is 1 - 1 / this.
+    pub peak_to_mean: f64,
+    /// `bursty`: how long a burst lasts on average.
+    pub burst: Duration,
     /// Stop after this many requests; 0 means no bound by count.
     pub requests: u64,
     /// Stop issuing at this time; 0s means no bound by time.
@@ -73,14 +85,19 @@ impl Default for JobSpec {
             align: Bytes::new(0),
             pattern: Pattern::Random,
             zipf_theta: 0.99,
-            hot_requests_percent: 80.0,
-            hot_space_percent: 20.0,
+            tiers: vec![(20.0, 80.0)],
+            write_tiers: Vec::new(),
+            cyclic_tiers: 0,
+            tier_block: Bytes::new(0),
+            run: Bytes::new(0),
             offset: Bytes::new(0),
             size: Bytes::new(0),
             arrival: Arrival::Closed,
             queue_depth: 16,
             think: Duration::ZERO,
             rate: 0.0,
+            peak_to_mean: 10.0,
+            burst: Duration::from_ms(100),
             requests: 0,
             time: Duration::ZERO,
             fua_percent: 0.0,
@@ -100,8 +117,8 @@ pub enum Pattern {
     Sequential,
     /// Zipf over scattered blocks: rank r with probability proportional to r^-theta.
     Zipf,
-    /// A hot part of the space (scattered) takes most requests.
-    HotCold,
+    /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot, warm and cold.
+    Tiers,
 }
 
 /// When requests are issued.
@@ -118,6 +135,8 @@ pub enum Arrival {
     Paced,
     /// The same, with the starts of the threads spread evenly.
     PacedSmooth,
+    /// Open loop, an interrupted Poisson process: bursts of exponential gaps, and silence between them.
+    Bursty,
     /// A trace's own times, open loop.
     Trace,
 }
