@@ -63,7 +63,7 @@ fn derived(job: &JobSpec) -> String {
     line("mix", format!("{:.1} % reads, {:.1} % writes", 100.0 * reads, 100.0 * writes));
     line("mean sizes", format!("{:.1} KiB a read, {:.1} KiB a write", read / 1024.0, write / 1024.0));
     match job.arrival {
-        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty => {
+        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Paced | Arrival::PacedSmooth => {
             let rate = job.rate;
             let (down, up) = (rate * data * reads, rate * data * writes);
             line("mean rate", format!("{rate:.1} requests/s: {down:.1} reads/s, {up:.1} writes/s"));

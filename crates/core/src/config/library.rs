@@ -19,6 +19,7 @@ const SCENARIOS: &[(&str, &str)] = &[
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[
+    ("act", include_str!("../../../../workloads/act.toml")),
     ("t2", include_str!("../../../../workloads/t2.toml")),
     ("skew-90-10", include_str!("../../../../workloads/skew-90-10.toml")),
     ("skew-80-20", include_str!("../../../../workloads/skew-80-20.toml")),

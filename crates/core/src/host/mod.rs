@@ -4,8 +4,8 @@
 //! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read
 //! returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`, `oracle`; [`act`]
-//! is a workload with rules of its own.
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`,
+//! `oracle`; [`act`] is a workload with rules of its own.
 
 pub mod act;
 mod driver;

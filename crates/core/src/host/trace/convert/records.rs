@@ -46,7 +46,7 @@ impl About {
             about.has_latency |= record.latency.is_some();
         })?;
         let base = if spec.rebase { first.unwrap_or(0) } else { 0 };
-        summary.span_ns -= base;
+        summary.lead_ns -= base;
         about.filetime = (summary.format == TraceFormat::Msr).then_some(summary.first_time + base / summary.tick_ns);
         about.names = summary.devices.iter().map(|device| device.name.clone()).collect();
         about.used = summary.devices.iter().map(|device| device.requests > 0).collect();
