@@ -18,7 +18,7 @@ test: deps
 
 # About a minute in all, from the saved corpora.
 fuzz-minute: deps
-	fuzz/run.sh 3
+	fuzz/run.sh 2
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)

@@ -33,7 +33,8 @@ pub(super) fn container(head: &[u8]) -> Container {
 /// The bytes inside, decompressed as they are read.
 pub(super) fn unwrap(mut wrapped: impl BufRead + Send + 'static) -> io::Result<Stream> {
     Ok(match container(wrapped.fill_buf()?) {
-        Container::Plain => Box::new(wrapped),
+        // Parquet is not read from front to back: where it is a file of its own, `open` hands it on.
+        Container::Plain | Container::Parquet => Box::new(wrapped),
         // Members, frames and streams may follow one another in one file: logs are appended and rotated so.
         Container::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(wrapped)),
         Container::Zstd => {
@@ -44,8 +45,5 @@ pub(super) fn unwrap(mut wrapped: impl BufRead + Send + 'static) -> io::Result<S
         }
         Container::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(wrapped)),
         Container::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(wrapped)),
-        Container::Parquet => {
-            return Err(io::Error::other("it is a Parquet file inside another one; unpack it first"));
-        }
     })
 }
