@@ -2,10 +2,10 @@
 
 CARGO ?= cargo
 
-.PHONY: help test bench deps fuzz fuzz-minute
+.PHONY: help test bench deps deps-cc deps-fio fuzz fuzz-minute
 
 help:
-	@echo "make test    install what is missing (a C compiler), then formatting, lints and every test"
+	@echo "make test    install what is missing (a C compiler, fio), then formatting, lints and every test"
 	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make deps    only install what is missing"
@@ -18,7 +18,7 @@ test: deps
 
 # About a minute in all, from the saved corpora.
 fuzz-minute: deps
-	fuzz/run.sh 3
+	fuzz/run.sh 2
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)
@@ -27,10 +27,14 @@ bench: deps
 	$(CARGO) bench
 
 # Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
-# the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++.
-deps:
+# the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++. fio replays what
+# `manx trace convert` writes for it; the tests that need it say SKIPPED where it is absent, so that it is no reason to
+# stop.
+deps: deps-cc deps-fio
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy
+
+deps-cc:
 	@if command -v cc >/dev/null && command -v c++ >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then as_root=; \
 	elif sudo -n true 2>/dev/null; then as_root=sudo; \
@@ -42,3 +46,17 @@ deps:
 	echo "installing a C compiler (build-essential)"; \
 	$$as_root apt-get update -qq && \
 	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends build-essential
+
+deps-fio:
+	@if command -v fio >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; \
+	elif sudo -n true 2>/dev/null; then as_root=sudo; \
+	else echo "fio is missing and there is no root to install it: its tests will be skipped"; exit 0; \
+	fi; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "fio is missing and there is no apt-get to install it: its tests will be skipped"; exit 0; \
+	fi; \
+	echo "installing fio"; \
+	{ $$as_root apt-get update -qq && \
+	$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends fio; } || \
+	echo "fio could not be installed: its tests will be skipped"

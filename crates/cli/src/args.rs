@@ -2,7 +2,9 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::{ConfigError, Override};
+use manx_core::config::{ConfigError, Override, split_parameter};
+use manx_core::host::trace::convert::{TARGETS, Target};
+use manx_lab::load::read_workload;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -29,6 +31,9 @@ pub enum Command {
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// Workload profiles: the built-in ones, and one fitted to a trace
+    #[command(subcommand)]
+    Workload(WorkloadCommand),
     /// The device tables
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -82,6 +87,9 @@ pub struct SharedArgs {
     /// Another device: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
+    /// Another workload: a name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "trace")]
+    pub workload: Option<String>,
     /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -95,6 +103,10 @@ pub struct SharedArgs {
     /// One JSON document on stdout; tables and progress go to stderr
     #[arg(long)]
     pub json: bool,
+    /// Write the log of the Aerospike Certification Tool's load (workload.act) into FILE as the run goes; of several
+    /// policies, each into FILE with its name before the ending, or into this folder
+    #[arg(long, value_name = "FILE")]
+    pub act_log: Option<PathBuf>,
     /// Check every completed read against what was written
     #[arg(long)]
     pub verify: bool,
@@ -110,6 +122,11 @@ impl SharedArgs {
     /// Every option that changes a scenario, as overrides: the named options first, `--set` over them.
     pub fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
         let mut overrides = Vec::new();
+        if let Some(workload) = &self.workload {
+            let (name, parameter) = split_parameter(workload);
+            let said = format!("--workload {workload}");
+            overrides.push(Override::workload(read_workload(name)?, parameter, said));
+        }
         if let Some(trace) = &self.trace {
             overrides.extend(trace_overrides(&trace.to_string_lossy()));
         }
@@ -123,11 +140,7 @@ impl SharedArgs {
                 "{option} says how a trace is read or played: it needs --trace FILE"
             )));
         }
-        for (option, key, value) in named {
-            if let Some(value) = value {
-                overrides.push(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))));
-            }
-        }
+        overrides.extend(said(named));
         if let Some(seed) = self.seed {
             overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
         }
@@ -159,6 +172,14 @@ fn trace_overrides(file: &str) -> Vec<Override> {
         ("measure.warmup_requests", "0".to_string()),
     ];
     keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
+}
+
+/// The options that were given, as overrides.
+fn said(keys: Vec<TraceKey>) -> impl Iterator<Item = Override> {
+    keys.into_iter().filter_map(|(option, key, value)| {
+        let value = value?;
+        Some(Override::new(key, value.clone(), format!("{option} {}", value.trim_matches('"'))))
+    })
 }
 
 /// A TOML string, so that a name such as `1` stays one.
@@ -274,6 +295,106 @@ fn list(items: &[String]) -> Option<String> {
 pub enum TraceCommand {
     /// List the formats that are read
     Formats,
+    /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals, recorded latencies
+    Info(Box<TraceInfoArgs>),
+    /// Write a trace in another format
+    Convert(Box<TraceConvertArgs>),
+}
+
+/// `manx trace info`.
+#[derive(Debug, ClapArgs)]
+pub struct TraceInfoArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place); of several, one row each
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// One JSON document on stdout: an object, or a list of them for several files
+    #[arg(long)]
+    pub json: bool,
+    /// One row for each file, even for one
+    #[arg(long, conflicts_with = "json")]
+    pub table: bool,
+}
+
+impl TraceInfoArgs {
+    /// What was said, as overrides that make `file` the trace of a scenario.
+    pub fn overrides(&self, file: &str) -> Vec<Override> {
+        let mut overrides = trace_overrides(file);
+        overrides.extend(said(self.reading.keys()));
+        overrides
+    }
+}
+
+/// `manx trace convert`.
+#[derive(Debug, ClapArgs)]
+pub struct TraceConvertArgs {
+    /// The trace (.gz, .zst, .xz, .bz2 are read in place)
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The file to write, compressed where it ends in .gz or .zst; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub out: PathBuf,
+    /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet, .csv (manx), .fio and
+    /// .iolog, .trace and .ascii (mqsim)]
+    #[arg(long = "as", value_name = "FORMAT", value_parser = target)]
+    pub target: Option<Target>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// fio-v3: the file of the iolog [default: the device's name]; of several devices each has NAME-DEVICE
+    #[arg(long, value_name = "NAME")]
+    pub fio_file: Option<String>,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Requests at this multiple of the trace's own rate
+    #[arg(long, value_name = "FACTOR")]
+    pub rate_scale: Option<f64>,
+}
+
+impl TraceConvertArgs {
+    /// A scenario's keys for the trace, and how each was said.
+    pub fn overrides(&self) -> Vec<Override> {
+        let mut overrides = trace_overrides(&self.file.to_string_lossy());
+        let rate = ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}")));
+        overrides.extend(said(self.reading.keys().into_iter().chain([rate]).collect()));
+        overrides
+    }
+}
+
+fn target(name: &str) -> Result<Target, String> {
+    let names = || TARGETS.map(Target::name).join(", ");
+    Target::named(name).ok_or_else(|| format!("expected one of {}", names()))
+}
+
+/// `manx workload`.
+#[derive(Debug, Subcommand)]
+pub enum WorkloadCommand {
+    /// List the built-in workloads
+    List,
+    /// Show a workload: its text with the source of each figure, and the rates that follow from it
+    Show {
+        /// A name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+        name: String,
+    },
+    /// Fit a workload to a trace: figures without addresses, so that it can be shared where the trace cannot
+    Fit(Box<FitArgs>),
+}
+
+/// `manx workload fit`.
+#[derive(Debug, ClapArgs)]
+pub struct FitArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Write the workload into this file, and not to stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name the trace in it so [default: it stays unnamed]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
 }
 
 /// `manx device`.

@@ -18,6 +18,8 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refuse_arguments(&error),
     };
+    #[cfg(feature = "parquet")]
+    manx_lab::open::set_parquet_opener(|path| Ok(Box::new(manx_parquet::open(path)?)));
     match commands::run(args.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

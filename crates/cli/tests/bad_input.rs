@@ -131,7 +131,11 @@ fn a_trace_is_refused_by_line_and_reason() {
         ("t-op.csv", after("128166372003071629,hm,0,Erase,4096,4096,1\r\n"), &[":2: ", "Read|Write"]),
         ("t-beyond.csv", after("128166372003071629,hm,0,Write,900000000000000,4096,1\n"), &[":2: ", "--remap"]),
         ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no request", "zero length"]),
-        ("t-type.trace", b"100 0 8 8 1\n150 0 8 8 7\n".to_vec(), &[":2: ", "type 1 for a read"]),
+        (
+            "t-type.trace",
+            b"100 0 8 8 1\n120 0 8 8 0\n130 0 8 8 1\n150 0 8 8 zz\n".to_vec(),
+            &[":4: ", "type 1 for a read"],
+        ),
         ("t-sector.trace", b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(), &[":2: ", "below 2^47"]),
         ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no issue event"]),
     ];

@@ -1,10 +1,12 @@
 //! Several runs side by side: one thread a run, results in the order of the runs, whatever the threads do.
 
+use crate::act_log::path_of;
 use crate::cache::Cache;
 use crate::prepare::{Key, Keys, States};
 use crate::run::{Context, Finished, Observer, Run, RunError};
 use manx_core::config::Scenario;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +19,8 @@ pub struct Options<'a> {
     pub verify: bool,
     /// Where preconditioned states are kept between processes.
     pub cache: Option<&'a Cache>,
+    /// Where the runs of the Aerospike Certification Tool's load write its log: see [`crate::act_log::path_of`].
+    pub act_log: Option<&'a Path>,
     /// Set to end all runs soon: they are then partial.
     pub stop: &'a AtomicBool,
     /// Who is told how far the runs are.
@@ -40,7 +44,8 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
-            let run = Run { number, policy, scenario, key: &keys[number], context: &context };
+            let act_log = options.act_log.map(|base| path_of(base, policy, runs.len()));
+            let run = Run { number, policy, scenario, key: &keys[number], act_log, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             *ended[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);

@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(
             keys(run),
             "scenario policy seed outcome requests read write trim flush gc flash buffer capacity trace verify \
-             virtual_s warmup_excluded warnings machine"
+             act virtual_s warmup_excluded warnings machine"
         );
         assert_eq!(
             keys(&run["read"]),

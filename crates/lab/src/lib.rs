@@ -3,9 +3,13 @@
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
+//! [`trace_info`] measures a trace without a drive.
+//! [`convert`] writes a trace in another format.
 
+pub mod act_log;
 pub mod cache;
 pub mod compare;
+pub mod convert;
 pub mod huge_pages;
 pub mod json;
 pub mod load;
@@ -17,3 +21,4 @@ mod replay;
 pub mod run;
 pub mod save;
 pub mod table;
+pub mod trace_info;

@@ -89,6 +89,14 @@ pub fn read_device(name: &str) -> Result<Device, ConfigError> {
     load_device(&source)
 }
 
+/// Reads the workload `name`: a built-in name or the path of a file.
+pub fn read_workload(name: &str) -> Result<Source, ConfigError> {
+    match is_path(name) {
+        true => read_text(Path::new(name), "a workload"),
+        false => manx_core::config::builtin_workload(name),
+    }
+}
+
 fn read_scenario(name: &str) -> Result<Source, ConfigError> {
     if is_path(name) {
         return read_text(Path::new(name), "a scenario");

@@ -6,7 +6,7 @@
 
 use crate::cache::Cache;
 use crate::machine::Stopwatch;
-use crate::open::open_trace;
+use crate::open::files_of;
 use crate::overwrite::WorkloadPages;
 use crate::run::RunError;
 use manx_core::config::Scenario;
@@ -226,10 +226,9 @@ impl Keys {
         if let Some(hash) = self.traces.get(file) {
             return Ok(hash.as_str().into());
         }
-        // Opening it as a trace first refuses directories and pipes with a message of its own.
-        drop(open_trace(Path::new(file))?);
-        let hash = hash_file(Path::new(file));
-        let hash = hash.map_err(|error| TraceError::Open { file: Arc::from(file), reason: error.to_string() })?;
+        let refused = |error: std::io::Error| TraceError::Open { file: Arc::from(file), reason: error.to_string() };
+        let hashes = files_of(Path::new(file))?.into_iter().map(|part| hash_file(&part).map_err(refused));
+        let hash = hashes.collect::<Result<Vec<_>, _>>()?.join(" ");
         self.traces.insert(file.to_string(), hash.clone());
         Ok(hash.into())
     }

@@ -1,10 +1,11 @@
 //! What became of the traces of a run: the sources belong to the driver, their tallies are wanted when it is done.
 
-use crate::open::trace_source;
+use crate::open::{note, opener, trace_source};
 use manx_core::host::trace::{Tally, TraceError, TraceSource, TraceSummary};
 use manx_core::host::{Request, RequestSource, TraceSpec};
 use manx_core::stats::TraceReport;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What became of one trace.
@@ -30,6 +31,24 @@ impl Replays {
         Ok((Box::new(Watched { source, number: all.len() - 1, replays: self.clone() }), total))
     }
 
+    /// The trace of `spec` as a source for each of its devices; the devices' names; and the number of requests in all.
+    #[allow(clippy::type_complexity)]
+    pub(crate) fn each_device(
+        &self,
+        spec: &TraceSpec,
+        sectors: u64,
+    ) -> Result<(Vec<Box<dyn RequestSource>>, Vec<String>, u64), TraceError> {
+        let (sources, summary) = TraceSource::each_device(spec, sectors, &mut || opener(&spec.file))?;
+        let total = sources.iter().map(TraceSource::total_requests).fold(0, u64::saturating_add);
+        let played = summary.devices.iter().filter(|device| device.requests > 0);
+        let names = played.map(|device| device.name.clone()).collect();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Replay { summary, altered: Tally::default(), dropped: Tally::default(), error: None });
+        let (number, replays) = (all.len() - 1, self.clone());
+        let watched = |source| Box::new(Watched { source, number, replays: replays.clone() }) as Box<_>;
+        Ok((sources.into_iter().map(watched).collect(), names, total))
+    }
+
     /// The report, and a warning for each trace that ended before its time. Call when the sources are dropped.
     pub(crate) fn report(&self) -> (Option<TraceReport>, Vec<String>) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +60,9 @@ impl Replays {
             replay.add_to(&mut report);
         }
         let errors = all.iter().filter_map(|replay| replay.error.as_ref());
-        (Some(report), errors.map(|error| format!("the trace ended before its time: {error}")).collect())
+        let errors = errors.map(|error| format!("the trace ended before its time: {error}"));
+        let notes = all.iter().filter_map(|replay| note(Path::new(&replay.summary.file)));
+        (Some(report), errors.chain(notes).collect())
     }
 }
 
@@ -99,9 +120,9 @@ impl Drop for Watched {
     fn drop(&mut self) {
         let mut all = self.replays.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(replay) = all.get_mut(self.number) {
-            replay.altered = self.source.altered().clone();
-            replay.dropped = self.source.dropped().clone();
-            replay.error = self.source.error().cloned();
+            replay.altered.merge(self.source.altered());
+            replay.dropped.merge(self.source.dropped());
+            replay.error = replay.error.take().or_else(|| self.source.error().cloned());
         }
     }
 }

@@ -56,11 +56,15 @@ fn as_run(scenario: &Scenario) -> Result<String, String> {
             trace.file = path.to_string_lossy().into_owned();
         }
     }
+    if scenario.workload.act.is_some() {
+        // They are made again when the file is read, and may not stand beside it.
+        scenario.workload.jobs.clear();
+    }
     toml::to_string(&scenario).map_err(|error| format!("the scenario cannot be written as TOML: {error}"))
 }
 
 /// A policy's name without what a file system might not like.
-fn file_name(policy: &str) -> String {
+pub(crate) fn file_name(policy: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.+".contains(c) { c } else { '-' };
     policy.chars().map(plain).collect()
 }

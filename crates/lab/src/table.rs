@@ -4,7 +4,7 @@
 //! commit message. On a narrow terminal the least important columns are left out and named below the table; digits are
 //! never wrapped.
 
-mod cell;
+pub(crate) mod cell;
 mod chart;
 #[cfg(test)]
 pub(crate) mod example;

@@ -10,7 +10,7 @@ use console::Term;
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::drive::PreconditionState;
 use manx_core::flash::Capacity;
-use manx_core::stats::{Outcome, RunResult, RunSet};
+use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::to_json;
@@ -69,6 +69,7 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
         jobs: request.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
         verify: request.verify,
         cache: cache.as_ref(),
+        act_log: request.act_log.as_deref(),
         stop: &STOP,
         observer: &observer,
     };
@@ -116,10 +117,24 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> St
         }
     }
     let _ = write!(text, "\n{}\n{}", render(set, width), tail_chart(set));
+    let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
+    acts.for_each(|(run, act)| text += &act_lines(&run.policy, act));
     let warnings = warnings(&set.runs);
     if !warnings.is_empty() {
         let _ = write!(text, "\n{warnings}");
     }
+    text
+}
+
+/// Whether a drive passes as ACT judges it, and why not.
+fn act_lines(policy: &str, act: &ActReport) -> String {
+    let ActReport { multiplier, slices, slice_s, rules, why, .. } = act;
+    let ActRules { act, paper, paper_stress } = rules;
+    let (act, paper, stress) = (act.name(), paper.name(), paper_stress.name());
+    let plural = if slices.len() == 1 { "" } else { "s" };
+    let of = format!("{} slice{plural} of {slice_s} s", slices.len());
+    let mut text = format!("act({multiplier}) {policy}: act6.6 {act} ({of}), paper {paper}, paper-stress {stress}\n");
+    why.iter().for_each(|why| text += &format!("  {why}\n"));
     text
 }
 

@@ -1,5 +1,6 @@
 //! One file for each family of commands.
 
+mod convert;
 mod device;
 mod execute;
 mod policy;
@@ -7,6 +8,7 @@ mod progress;
 mod run;
 mod schema;
 mod trace;
+mod workload;
 
 use crate::args::Command;
 use manx_core::config::ConfigError;
@@ -48,7 +50,10 @@ impl fmt::Display for Failure {
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Failure::Input(ConfigError::new(error.to_string()))
+        match error {
+            RunError::Write(why) => Failure::Work(why),
+            error => Failure::Input(ConfigError::new(error.to_string())),
+        }
     }
 }
 
@@ -64,6 +69,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
         Command::Trace(command) => trace::run(&command),
+        Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),

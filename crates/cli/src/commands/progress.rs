@@ -1,4 +1,4 @@
-//! Progress on a terminal: one line a run. In a pipe there is none.
+//! Progress on a terminal: one line a run, or one for a trace that is read. In a pipe there is none.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use manx_lab::run::{Moment, Phase};
@@ -57,6 +57,29 @@ impl Bars {
     pub fn clear(&self) {
         // A terminal that is gone needs no clearing.
         let _ = self.all.clear();
+    }
+}
+
+/// The line of a trace that is read; how long it is, nobody knows before.
+pub struct Counter(ProgressBar);
+
+impl Counter {
+    /// A line for `file`.
+    pub fn new(file: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+        bar.set_style(style(RUNNING_WITHOUT_END));
+        bar.set_prefix(file.replace(char::is_control, " "));
+        Self(bar)
+    }
+
+    /// Shows how many requests were read.
+    pub fn show(&self, requests: u64) {
+        self.0.set_position(requests);
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -14,6 +14,8 @@ pub struct RunRequest {
     pub runs: Vec<(String, Scenario)>,
     /// Write the results into this folder.
     pub out: Option<PathBuf>,
+    /// Write the log of an ACT load here.
+    pub act_log: Option<PathBuf>,
     /// One JSON document on stdout, everything else on stderr.
     pub json: bool,
     /// Check every completed read against what was written.
@@ -31,7 +33,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         Some(policy) => (policy.clone(), request.under(policy)?),
         None => ("as-written".to_string(), request.plain()?),
     };
-    execute(run_request(vec![run], &args.shared))
+    execute(run_request(vec![run], &args.shared)?)
 }
 
 /// `manx compare`: several policies, the first being what the others are held against.
@@ -52,7 +54,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
     let runs = runs.collect::<Result<_, ConfigError>>()?;
-    execute(run_request(runs, &args.shared))
+    execute(run_request(runs, &args.shared)?)
 }
 
 fn request(args: &SharedArgs) -> Result<Request, Failure> {
@@ -60,7 +62,15 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
     Ok(if args.trace.is_some() { request.with_trace_from_here() } else { request })
 }
 
-fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> RunRequest {
-    let SharedArgs { out, json, verify, no_cache, jobs, .. } = args;
-    RunRequest { runs, out: out.clone(), json: *json, verify: *verify, cache: !no_cache, jobs: *jobs }
+fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRequest, Failure> {
+    let SharedArgs { out, act_log, json, verify, no_cache, jobs, .. } = args;
+    if let Some(file) = act_log
+        && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
+    {
+        let file = file.display();
+        let message = format!("--act-log {file}: only a workload with [workload.act] has such a log");
+        return Err(ConfigError::new(message).into());
+    }
+    let (out, act_log) = (out.clone(), act_log.clone());
+    Ok(RunRequest { runs, out, act_log, json: *json, verify: *verify, cache: !no_cache, jobs: *jobs })
 }

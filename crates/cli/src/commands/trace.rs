@@ -1,14 +1,21 @@
 //! `manx trace`: block traces without a drive.
 
+use super::progress::Counter;
 use super::{Failure, print};
-use crate::args::TraceCommand;
+use crate::args::{TraceCommand, TraceInfoArgs};
+use manx_core::config::ConfigError;
+use manx_core::host::TraceSpec;
 use manx_core::host::trace::format::FORMATS;
+use manx_lab::load::Request;
+use manx_lab::trace_info::{details, rows, to_json, trace_info};
 use std::fmt::Write;
 
 /// Does what was asked.
 pub fn run(command: &TraceCommand) -> Result<(), Failure> {
     match command {
         TraceCommand::Formats => formats(),
+        TraceCommand::Info(args) => info(args),
+        TraceCommand::Convert(args) => super::convert::convert(args),
     }
 }
 
@@ -25,4 +32,28 @@ fn formats() -> Result<(), Failure> {
         let _ = writeln!(text, "{:width$}  {}: {}{open}", format.name, format.title, format.shape);
     }
     print(&text)
+}
+
+/// What each file holds. All options are checked before the first file is read; one that cannot be read ends it.
+fn info(args: &TraceInfoArgs) -> Result<(), Failure> {
+    let specs = args.files.iter().map(|file| spec(args, file)).collect::<Result<Vec<_>, _>>()?;
+    let mut infos = Vec::new();
+    for spec in &specs {
+        let counter = Counter::new(&spec.file);
+        let info = trace_info(spec, &mut |requests| counter.show(requests));
+        counter.clear();
+        infos.push(info.map_err(|error| ConfigError::new(error.to_string()))?);
+    }
+    match infos.as_slice() {
+        infos if args.json => print(&to_json(infos)),
+        [info] if !args.table => print(&details(info)),
+        infos => print(&rows(infos)),
+    }
+}
+
+/// The options as a scenario's keys, so that they are checked, and refused, as there.
+fn spec(args: &TraceInfoArgs, file: &str) -> Result<TraceSpec, Failure> {
+    let scenario = Request::read("quick", args.overrides(file))?.with_trace_from_here().plain()?;
+    let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
+    spec.ok_or_else(|| ConfigError::new(format!("{file}: no trace")).into())
 }

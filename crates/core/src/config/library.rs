@@ -1,4 +1,4 @@
-//! What is compiled in: the device tables of `devices/` and the scenarios of `scenarios/`.
+//! What is compiled in: the device tables of `devices/`, the scenarios of `scenarios/`, the workloads of `workloads/`.
 
 use super::{Source, load_device, nearest};
 use crate::config::ConfigError;
@@ -16,6 +16,36 @@ const DEVICES: &[(&str, &str)] = &[
 const SCENARIOS: &[(&str, &str)] = &[
     ("oltp", include_str!("../../../../scenarios/oltp.toml")),
     ("quick", include_str!("../../../../scenarios/quick.toml")),
+];
+
+const WORKLOADS: &[(&str, &str)] = &[
+    ("act", include_str!("../../../../workloads/act.toml")),
+    ("t2", include_str!("../../../../workloads/t2.toml")),
+    ("skew-90-10", include_str!("../../../../workloads/skew-90-10.toml")),
+    ("skew-80-20", include_str!("../../../../workloads/skew-80-20.toml")),
+    ("skew-70-30", include_str!("../../../../workloads/skew-70-30.toml")),
+    ("skew-60-40", include_str!("../../../../workloads/skew-60-40.toml")),
+    ("tpcc-like", include_str!("../../../../workloads/tpcc-like.toml")),
+    ("fileserver", include_str!("../../../../workloads/fileserver.toml")),
+    ("varmail", include_str!("../../../../workloads/varmail.toml")),
+    ("webserver", include_str!("../../../../workloads/webserver.toml")),
+    ("filebench-oltp", include_str!("../../../../workloads/filebench-oltp.toml")),
+    ("ycsb-a", include_str!("../../../../workloads/ycsb-a.toml")),
+    ("ycsb-b", include_str!("../../../../workloads/ycsb-b.toml")),
+    ("ycsb-c", include_str!("../../../../workloads/ycsb-c.toml")),
+    ("ycsb-d", include_str!("../../../../workloads/ycsb-d.toml")),
+    ("ycsb-e", include_str!("../../../../workloads/ycsb-e.toml")),
+    ("ycsb-f", include_str!("../../../../workloads/ycsb-f.toml")),
+    ("dapps", include_str!("../../../../workloads/dapps.toml")),
+    ("dtrs", include_str!("../../../../workloads/dtrs.toml")),
+    ("exch", include_str!("../../../../workloads/exch.toml")),
+    ("lmbe", include_str!("../../../../workloads/lmbe.toml")),
+    ("msn", include_str!("../../../../workloads/msn.toml")),
+    ("tpcc", include_str!("../../../../workloads/tpcc.toml")),
+    ("azure", include_str!("../../../../workloads/azure.toml")),
+    ("bing", include_str!("../../../../workloads/bing.toml")),
+    ("cosmos", include_str!("../../../../workloads/cosmos.toml")),
+    ("kv-cache", include_str!("../../../../workloads/kv-cache.toml")),
 ];
 
 /// The names of the built-in device tables, in the order they are listed.
@@ -36,6 +66,16 @@ pub fn builtin_device(name: &str) -> Result<Source, ConfigError> {
 /// The text of the built-in scenario `name`, or an error that lists the names and suggests the nearest.
 pub fn builtin_scenario(name: &str) -> Result<Source, ConfigError> {
     find("scenario", "scenarios", SCENARIOS, name)
+}
+
+/// The names of the built-in workloads, in the order they are listed.
+pub fn workload_names() -> impl Iterator<Item = &'static str> {
+    WORKLOADS.iter().map(|(name, _)| *name)
+}
+
+/// The text of the built-in workload `name`, or an error that lists the names and suggests the nearest.
+pub fn builtin_workload(name: &str) -> Result<Source, ConfigError> {
+    find("workload", "workloads", WORKLOADS, name)
 }
 
 /// Every built-in device, parsed.

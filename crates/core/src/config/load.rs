@@ -9,8 +9,9 @@ use super::keys::Keys;
 use super::layer::Layer;
 use super::tree::{self, Path, dotted, shown};
 use super::validate::{Invalid, validate, validate_device};
+use super::workload;
 use super::{Scenario, builtin_device, resolve_policy};
-use crate::flash::Device;
+use crate::flash::{Capacity, Device};
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
@@ -30,6 +31,8 @@ pub struct Override {
     key: String,
     value: String,
     said: String,
+    /// A profile that takes the place of the whole workload; `value` is then its parameter, if it is not empty.
+    profile: Option<Source>,
 }
 
 impl Override {
@@ -38,7 +41,7 @@ impl Override {
         let said = format!("--set {text}");
         match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_string(), value: value.trim().to_string(), said })
+                Ok(Self { key: key.trim().to_string(), value: value.trim().to_string(), said, profile: None })
             }
             _ => Err(ConfigError::at(Place::Given(said), "expected key=value, such as gc.soft=0.1")),
         }
@@ -46,7 +49,18 @@ impl Override {
 
     /// An override that another option stands for; `said` is that option as the user gave it.
     pub fn new(key: impl Into<String>, value: impl Into<String>, said: impl Into<String>) -> Self {
-        Self { key: key.into(), value: value.into(), said: said.into() }
+        Self { key: key.into(), value: value.into(), said: said.into(), profile: None }
+    }
+
+    /// The profile in `source` in place of the scenario's whole workload, with a value for its parameter if it has one.
+    pub fn workload(source: Source, parameter: Option<&str>, said: impl Into<String>) -> Self {
+        let value = parameter.unwrap_or_default().to_string();
+        Self { key: "workload".to_string(), value, said: said.into(), profile: Some(source) }
+    }
+
+    /// The words and the value of a profile's parameter.
+    pub(super) fn parameter(&self) -> Option<(String, String)> {
+        (!self.value.is_empty()).then(|| (self.said.clone(), self.value.clone()))
     }
 
     /// The value read as TOML, or as a string where it is none ("2ms").
@@ -96,7 +110,19 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
         layers.push(Layer::given(format!("policy {}", policy.name), layer.table));
     }
     for set in input.overrides {
-        layers.push(apply(set, &mut merged, &keys)?);
+        if let Some(profile) = &set.profile {
+            // What was said of the workload before counts no more, not even as the place of a complaint.
+            for key in ["workload", "measure"] {
+                merged.remove(key);
+                layers.iter_mut().for_each(|layer| drop(layer.table.remove(key)));
+            }
+            layers.extend(workload::apply(profile, set, &mut merged, &keys)?);
+        } else {
+            layers.push(apply(set, &mut merged, &keys)?);
+        }
+    }
+    if input.overrides.iter().any(|set| set.profile.is_some()) {
+        workload::warm_up(&mut merged);
     }
 
     // The table's own name, also when the scenario picked it by the path of its file.
@@ -108,7 +134,9 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     spread_workload(&mut merged);
 
     let layers = Layers { layers, scenario: 1 };
-    let scenario: Scenario = read(&merged, &Path::new(), &layers)?;
+    alone(&merged, &layers)?;
+    let mut scenario: Scenario = read(&merged, &Path::new(), &layers)?;
+    expand(&mut scenario).map_err(|invalid| layers.complain(invalid))?;
     validate(&scenario).map_err(|invalid| layers.complain(invalid))?;
     if let Some(error) = scenario.policies.iter().find_map(|policy| resolve_policy(policy).err()) {
         return Err(ConfigError::at(layers.place(&tree::path("policies")).0, error.to_string()));
@@ -149,7 +177,7 @@ fn device_layer(input: &Input<'_>, scenario: &Layer, keys: &Keys) -> Result<Laye
 }
 
 /// Lays one override over the rest.
-fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<Layer, ConfigError> {
+pub(super) fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<Layer, ConfigError> {
     let (path, value) = (tree::path(&set.key), set.value());
     let mut alone = Table::new();
     // A layer of its own only answers "did it say this?", for which an index counts like a key.
@@ -164,11 +192,43 @@ fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<Layer, Confi
     Ok(layer)
 }
 
+/// A workload that makes its own jobs stands alone: nothing that was said beside it could have an effect.
+fn alone(merged: &Table, layers: &Layers) -> Result<(), ConfigError> {
+    let Some(Value::Table(workload)) = merged.get("workload") else { return Ok(()) };
+    let empty = |value: &Value| matches!(value, Value::Array(jobs) if jobs.is_empty());
+    let beside = workload.iter().find(|(key, value)| *key != "act" && !empty(value));
+    match beside.filter(|_| workload.contains_key("act")) {
+        None => Ok(()),
+        Some((key, value)) => {
+            let (place, path) = layers.place(&["workload".to_string(), key.clone()]);
+            let allowed = "workload.act makes its own jobs, so no other key of [workload] may stand beside it";
+            Err(ConfigError::not_allowed(place, &dotted(&path), &shown(value), allowed))
+        }
+    }
+}
+
+/// The jobs that a workload makes of its own settings.
+fn expand(scenario: &mut Scenario) -> Result<(), Invalid> {
+    let Some(act) = &scenario.workload.act else { return Ok(()) };
+    // The load depends on the capacity, which only a valid device has.
+    validate_device(&scenario.device)?;
+    let plan = act.plan(Capacity::of(&scenario.device).user).map_err(|error| Invalid {
+        key: format!("workload.act.{}", error.key),
+        value: error.value,
+        allowed: error.allowed,
+    })?;
+    scenario.workload.jobs = act.jobs(&plan);
+    Ok(())
+}
+
 /// The keys of `[workload]` become the defaults of each job; without jobs they are the one job.
-fn spread_workload(merged: &mut Table) {
+pub(super) fn spread_workload(merged: &mut Table) {
     let Value::Table(workload) = merged.entry("workload").or_insert_with(|| Value::Table(Table::new())) else {
         return;
     };
+    if workload.contains_key("act") {
+        return;
+    }
     let jobs = match workload.remove("jobs") {
         None => Vec::new(),
         Some(Value::Array(jobs)) => jobs,
@@ -197,9 +257,9 @@ fn spread_workload(merged: &mut Table) {
 }
 
 /// The layers of one load, lowest first, and which of them is the scenario file.
-struct Layers {
-    layers: Vec<Layer>,
-    scenario: usize,
+pub(super) struct Layers {
+    pub(super) layers: Vec<Layer>,
+    pub(super) scenario: usize,
 }
 
 impl Layers {
@@ -211,7 +271,10 @@ impl Layers {
             }
         }
         let path = default_of_job(path).unwrap_or_else(|| path.to_vec());
-        (self.layers[self.scenario].whole(), path)
+        // What a workload lacks, the file that it is from lacks: the scenario, or a profile in place of its workload.
+        let workload = tree::path("workload");
+        let from = self.layers.iter().find(|layer| path.starts_with(&workload) && layer.says(&workload));
+        (from.unwrap_or(&self.layers[self.scenario]).whole(), path)
     }
 
     fn complain(&self, invalid: Invalid) -> ConfigError {
@@ -231,7 +294,7 @@ fn default_of_job(path: &[String]) -> Option<Path> {
 }
 
 /// Deserialises `table`, which stands at `under`; an error names place, key, value and what is allowed.
-fn read<T: DeserializeOwned>(table: &Table, under: &[String], layers: &Layers) -> Result<T, ConfigError> {
+pub(super) fn read<T: DeserializeOwned>(table: &Table, under: &[String], layers: &Layers) -> Result<T, ConfigError> {
     serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|error| {
         let inside: Path = error.path().iter().filter_map(part).collect();
         let message = error.inner().message().to_string();

@@ -2,6 +2,7 @@
 //!
 //! The order of a load is the order of the files: `library` holds what is compiled in, [`load`] lays device table,
 //! scenario, policy and overrides over each other, `keys` knows every key, [`validate`] says what a value may be.
+//! `workload` reads the profiles that take the place of a scenario's workload.
 //! Each complaint is one [`ConfigError`] that names the place, the key, the value and what is allowed.
 //!
 //! Architecture invariant: nothing here opens a file. Text comes in; who reads it (the lab) says what it is called.
@@ -15,11 +16,15 @@ mod policy;
 mod scenario;
 mod tree;
 mod validate;
+mod workload;
 
 pub use error::ConfigError;
 pub use keys::{nearest, scenario_schema};
-pub use library::{builtin_device, builtin_scenario, device_names, devices, scenario_names};
+pub use library::{
+    builtin_device, builtin_scenario, builtin_workload, device_names, devices, scenario_names, workload_names,
+};
 pub use load::{Input, Override, Source, device_name, load, load_device};
 pub use policy::{ALIASES, Alias, Axis, POLICIES, Policy, resolve_policy};
 pub use scenario::{MeasureSpec, Scenario};
 pub use validate::{Invalid, validate, validate_device};
+pub use workload::{Profile, load_profile, split_parameter};

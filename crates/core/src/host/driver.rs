@@ -3,7 +3,7 @@
 //! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
-use super::{Job, Oracle, Request};
+use super::{ActRecorder, Job, Oracle, Request};
 use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status};
 use crate::stats::OpStats;
 use crate::units::{Duration, Instant, SECTOR};
@@ -24,14 +24,19 @@ pub struct Driver {
     /// Sum of outstanding x time, in request-nanoseconds: for Little's law.
     outstanding_time: u128,
     outstanding_since: Instant,
+    act: Option<ActRecorder>,
+    /// Every issue, for the tests of pacing.
+    #[cfg(test)]
+    pub(super) issues: Vec<(Instant, u32, Request)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     at: Instant,
     op: Op,
-    bytes: u64,
+    sectors: u32,
     job: u32,
+    thread: u32,
     counted: bool,
 }
 
@@ -98,7 +103,16 @@ impl Driver {
             progress: Progress::default(),
             outstanding_time: 0,
             outstanding_since: Instant::START,
+            act: None,
+            #[cfg(test)]
+            issues: Vec::new(),
         }
+    }
+
+    /// The same driver, with its completions also told to `recorder`.
+    pub fn with_act(mut self, recorder: ActRecorder) -> Self {
+        self.act = Some(recorder);
+        self
     }
 
     /// Plays until `completions` more requests have completed; false when the workload is over.
@@ -155,10 +169,12 @@ impl Driver {
         debug_assert!(self.now <= at, "time does not go back");
         self.now = at;
         self.account_outstanding(at);
-        let request = self.jobs[job].take(&self.drive);
+        let (request, thread) = self.jobs[job].take(&self.drive);
+        #[cfg(test)]
+        self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
-        let issued =
-            Issued { at, op: request.op, bytes: u64::from(request.sectors) * SECTOR, job: job as u32, counted };
+        let Request { op, sectors, .. } = request;
+        let issued = Issued { at, op, sectors, job: job as u32, thread, counted };
         let id = match self.free.pop() {
             Some(id) => {
                 self.issued[id as usize] = issued;
@@ -196,7 +212,7 @@ impl Driver {
 
     #[inline]
     fn complete(&mut self, completion: Completion) {
-        let Issued { at, op, bytes, job, counted } = self.issued[completion.id as usize];
+        let Issued { at, op, sectors, job, thread, counted } = self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);
         self.free.push(completion.id);
@@ -204,7 +220,7 @@ impl Driver {
         self.progress.failed += u64::from(completion.status != Status::Success);
         if counted {
             self.measured.until = completion.at;
-            let latency = completion.at.since(at);
+            let (latency, bytes) = (completion.at.since(at), u64::from(sectors) * SECTOR);
             match op {
                 Op::Read => {
                     self.measured.read.record(latency, bytes);
@@ -219,7 +235,13 @@ impl Driver {
         if let Some(oracle) = &mut self.oracle {
             oracle.complete(&completion);
         }
-        self.jobs[job as usize].completed(completion.at);
+        self.jobs[job as usize].completed(completion.at, thread);
+        if let Some(act) = &mut self.act {
+            let (latency, lag) = (completion.at.since(at), self.jobs[job as usize].lag());
+            if act.record(job, op, latency, completion.at, lag) {
+                self.jobs.iter_mut().for_each(Job::stop);
+            }
+        }
     }
 
     #[inline]
@@ -252,6 +274,11 @@ impl Driver {
     /// The oracle, if reads are checked.
     pub fn oracle(&self) -> Option<&Oracle> {
         self.oracle.as_ref()
+    }
+
+    /// The recorder of the Aerospike Certification Tool's load, if there is one.
+    pub fn act(&mut self) -> Option<&mut ActRecorder> {
+        self.act.as_mut()
     }
 
     /// Mean number of requests outstanding so far, the time average L of Little's law.

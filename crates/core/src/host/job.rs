@@ -1,5 +1,6 @@
 //! A job: where its requests come from and when they are issued.
 
+use super::pace::Threads;
 use super::{Arrival, JobSpec, Request, RequestSource};
 use crate::drive::{Drive, Op};
 use crate::units::{Duration, Instant};
@@ -22,16 +23,31 @@ pub enum Pacing {
         /// End of issuing.
         until: Instant,
     },
+    /// Threads that issue at a steady rate, each one request at a time; none is issued at `until` or later.
+    Paced {
+        /// How many threads.
+        threads: u32,
+        /// Requests per second of all of them.
+        rate: f64,
+        /// Their starts are spread over one period; else they fire together.
+        smooth: bool,
+        /// End of issuing.
+        until: Instant,
+    },
 }
 
 impl Pacing {
     /// The pacing that a job's settings ask for.
     pub fn of(spec: &JobSpec) -> Self {
-        if spec.arrival != Arrival::Closed {
-            return Self::Open;
-        }
         let until = if spec.time.is_zero() { Instant::NEVER } else { Instant::START + spec.time };
-        Self::Closed { depth: spec.queue_depth, think: spec.think, until }
+        match spec.arrival {
+            Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Trace => Self::Open,
+            Arrival::Closed => Self::Closed { depth: spec.queue_depth, think: spec.think, until },
+            Arrival::Paced | Arrival::PacedSmooth => {
+                let smooth = spec.arrival == Arrival::PacedSmooth;
+                Self::Paced { threads: spec.queue_depth, rate: spec.rate, smooth, until }
+            }
+        }
     }
 }
 
@@ -42,6 +58,8 @@ pub struct Job {
     ahead: VecDeque<Request>,
     /// Closed loop: when each free slot may issue, in order.
     slots: VecDeque<Instant>,
+    /// Paced: the threads.
+    threads: Option<Threads>,
     next_at: Instant,
 }
 
@@ -55,10 +73,15 @@ impl Job {
     /// A job of `source`, issued as `pacing` says.
     pub fn new(source: Box<dyn RequestSource>, pacing: Pacing) -> Self {
         let slots = match pacing {
-            Pacing::Open => VecDeque::new(),
+            Pacing::Open | Pacing::Paced { .. } => VecDeque::new(),
             Pacing::Closed { depth, .. } => (0..depth).map(|_| Instant::START).collect(),
         };
-        let mut job = Self { source, pacing, ahead: VecDeque::with_capacity(AHEAD), slots, next_at: Instant::START };
+        let threads = match pacing {
+            Pacing::Paced { threads, rate, smooth, .. } => Some(Threads::new(threads, rate, smooth)),
+            Pacing::Open | Pacing::Closed { .. } => None,
+        };
+        let (ahead, next_at) = (VecDeque::with_capacity(AHEAD), Instant::START);
+        let mut job = Self { source, pacing, ahead, slots, threads, next_at };
         job.ahead.extend((0..AHEAD).map_while(|_| job.source.next_request()));
         job.schedule();
         job
@@ -70,9 +93,9 @@ impl Job {
         self.next_at
     }
 
-    /// Takes the request that is due, and hints at those to come.
+    /// Takes the request that is due and the thread that issues it, and hints at those to come.
     #[inline]
-    pub(super) fn take(&mut self, drive: &Drive) -> Request {
+    pub(super) fn take(&mut self, drive: &Drive) -> (Request, u32) {
         let request = self.ahead.pop_front().expect("a request is due");
         if let Some(next) = self.source.next_request() {
             // A write meets the maps only when it leaves the buffer; the drive asks for them then.
@@ -82,17 +105,39 @@ impl Job {
             self.ahead.push_back(next);
         }
         self.slots.pop_front();
+        let thread = self.threads.as_mut().map_or(0, Threads::take);
         self.schedule();
-        request
+        (request, thread)
     }
 
-    /// One of the job's requests completed.
+    /// A request of the job's thread `thread` completed.
     #[inline]
-    pub(super) fn completed(&mut self, now: Instant) {
-        if let Pacing::Closed { think, .. } = self.pacing {
-            self.slots.push_back(now + think);
-            self.schedule();
+    pub(super) fn completed(&mut self, now: Instant, thread: u32) {
+        match self.pacing {
+            Pacing::Open => {}
+            Pacing::Closed { think, .. } => {
+                self.slots.push_back(now + think);
+                self.schedule();
+            }
+            Pacing::Paced { .. } => {
+                if let Some(threads) = &mut self.threads {
+                    threads.completed(now, thread);
+                }
+                self.schedule();
+            }
         }
+    }
+
+    /// How far the thread that completed last is behind its schedule.
+    #[inline]
+    pub(super) fn lag(&self) -> Duration {
+        self.threads.as_ref().map_or(Duration::ZERO, Threads::lag)
+    }
+
+    /// Nothing more is issued.
+    pub(super) fn stop(&mut self) {
+        self.ahead.clear();
+        self.schedule();
     }
 
     #[inline]
@@ -102,6 +147,10 @@ impl Job {
             (Pacing::Open, Some(request)) => request.at,
             (Pacing::Closed { until, .. }, Some(_)) => match self.slots.front() {
                 Some(at) if at < until => *at,
+                _ => Instant::NEVER,
+            },
+            (Pacing::Paced { until, .. }, Some(_)) => match self.threads.as_ref().map(Threads::next_at) {
+                Some(at) if at < *until => at,
                 _ => Instant::NEVER,
             },
         };

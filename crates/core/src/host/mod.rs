@@ -4,16 +4,21 @@
 //! [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks what every read
 //! returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], `job`, `driver`, `oracle`.
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`,
+//! `oracle`; [`act`] is a workload with rules of its own.
 
+pub mod act;
 mod driver;
+pub mod fit;
 pub mod generate;
 mod job;
 mod oracle;
+mod pace;
 mod request;
 mod spec;
 pub mod trace;
 
+pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Measured, Progress};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;

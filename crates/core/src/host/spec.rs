@@ -1,5 +1,6 @@
 //! The settings of a workload, as a scenario writes them: one job, or several over shared defaults.
 
+use super::ActSpec;
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,9 @@ pub struct WorkloadSpec {
     /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without
     /// any, there is one job.
     pub jobs: Vec<JobSpec>,
+    /// The load of the Aerospike Certification Tool: its jobs take the place of those above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub act: Option<ActSpec>,
 }
 
 /// One job: what it asks for and when.
@@ -31,22 +35,34 @@ pub struct JobSpec {
     pub pattern: Pattern,
     /// `zipf`: the exponent theta, above 0.
     pub zipf_theta: f64,
-    /// `hot-cold`: percent of the requests that go to the hot part.
-    pub hot_requests_percent: f64,
-    /// `hot-cold`: percent of the space that is hot.
-    pub hot_space_percent: f64,
+    /// `tiers`: percent of the space and percent of the requests of each tier; what is left of the space gets the
+    /// rest of the requests.
+    pub tiers: Vec<(f64, f64)>,
+    /// `tiers`: those of writes and trims, where they differ; their first pages are those of `tiers`.
+    pub write_tiers: Vec<(f64, f64)>,
+    /// `tiers`: so many of the first tiers are visited in a fixed order, round and round, and not at random.
+    pub cyclic_tiers: u32,
+    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B means of the
+    /// smallest request.
+    pub tier_block: Bytes,
+    /// The pattern chooses where a run of so many bytes starts, and requests follow one another in it; 0B is no run.
+    pub run: Bytes,
     /// First byte of the job's range.
     pub offset: Bytes,
     /// Length of the job's range; 0B means up to the end of the device.
     pub size: Bytes,
     /// When requests are issued.
     pub arrival: Arrival,
-    /// `closed`: requests kept outstanding.
+    /// `closed`: requests kept outstanding; `paced`: threads.
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
-    /// `poisson`, `fixed`: requests per second.
+    /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per second.
     pub rate: f64,
+    /// `bursty`: the rate in a burst over the mean rate; so the share of the time without a request is 1 - 1 / this.
+    pub peak_to_mean: f64,
+    /// `bursty`: how long a burst lasts on average.
+    pub burst: Duration,
     /// Stop after this many requests; 0 means no bound by count.
     pub requests: u64,
     /// Stop issuing at this time; 0s means no bound by time.
@@ -69,14 +85,19 @@ impl Default for JobSpec {
             align: Bytes::new(0),
             pattern: Pattern::Random,
             zipf_theta: 0.99,
-            hot_requests_percent: 80.0,
-            hot_space_percent: 20.0,
+            tiers: vec![(20.0, 80.0)],
+            write_tiers: Vec::new(),
+            cyclic_tiers: 0,
+            tier_block: Bytes::new(0),
+            run: Bytes::new(0),
             offset: Bytes::new(0),
             size: Bytes::new(0),
             arrival: Arrival::Closed,
             queue_depth: 16,
             think: Duration::ZERO,
             rate: 0.0,
+            peak_to_mean: 10.0,
+            burst: Duration::from_ms(100),
             requests: 0,
             time: Duration::ZERO,
             fua_percent: 0.0,
@@ -96,8 +117,8 @@ pub enum Pattern {
     Sequential,
     /// Zipf over scattered blocks: rank r with probability proportional to r^-theta.
     Zipf,
-    /// A hot part of the space (scattered) takes most requests.
-    HotCold,
+    /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot, warm and cold.
+    Tiers,
 }
 
 /// When requests are issued.
@@ -110,14 +131,23 @@ pub enum Arrival {
     Poisson,
     /// Open loop, equal gaps.
     Fixed,
+    /// `queue_depth` threads with a schedule each, in lock step; each waits for its own completion and catches up.
+    Paced,
+    /// The same, with the starts of the threads spread evenly.
+    PacedSmooth,
+    /// Open loop, an interrupted Poisson process: bursts of exponential gaps, and silence between them.
+    Bursty,
     /// A trace's own times, open loop.
     Trace,
 }
 
 /// A trace to replay and how to treat it.
 ///
-/// The order of the treatment: devices and operations are chosen, then a window of time, then so many requests are
-/// skipped and played; what is left is aligned, laid out, fitted to the device, and its times scaled.
+/// The order of the treatment, for each request of the file. First what is played, in this order: `to` ends the
+/// reading, as does `head`; then `devices`, `ignore`, `from` and `skip` leave requests out, each counted under the
+/// first reason that applies (so `skip` and `head` count requests that all else would play). Times are rebased on the
+/// first request that is left. Then how: the devices are laid out (`layout`), requests widened to `align`, fitted to
+/// the device (`remap`), and times scaled (`rate_scale`). All of it is the same in each pass of `repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
@@ -159,7 +189,8 @@ pub struct TraceSpec {
     /// Requests that are played at most; 0 is no bound.
     #[serde(default)]
     pub head: u64,
-    /// The first request that is played arrives at 0; false keeps its distance from the start of the trace.
+    /// The first request that is played arrives at 0; false keeps its distance from the start of the trace, in each
+    /// pass of `repeat`.
     #[serde(default = "yes")]
     pub rebase: bool,
     /// Requests arrive at this multiple of the trace's own rate: 2 replays twice as fast.
@@ -168,7 +199,7 @@ pub struct TraceSpec {
     /// Replay the trace this many times, one after the other.
     #[serde(default = "once")]
     pub repeat: u32,
-    /// Requests are widened to multiples of this; 0B leaves them as they are.
+    /// Requests are widened to multiples of this, trims narrowed; 0B leaves them as they are.
     #[serde(default)]
     pub align: Bytes,
     /// What to do with addresses beyond the device.
@@ -224,8 +255,48 @@ pub enum TraceFormat {
     Mqsim,
     /// SSDsim ascii.
     Ssdsim,
+    /// DiskSim ascii.
+    Disksim,
+    /// UCARE replayer ascii.
+    Ucare,
     /// blkparse text.
     Blkparse,
+    /// SPC, in which UMass keeps its traces.
+    Spc,
+    /// Microsoft's Event Tracing for Windows as csv.
+    Etw,
+    /// Alibaba's block traces.
+    Alibaba,
+    /// Tencent CBS.
+    Tencent,
+    /// SYSTOR '17.
+    Systor,
+    /// Windows Performance Analyzer, Disk Usage.
+    Wpa,
+    /// libCacheSim's csv of vscsi traces.
+    Libcachesim,
+    /// The UCARE replayer's log.
+    UcareLog,
+    /// Manx's own csv.
+    Manx,
+    /// blktrace, binary.
+    Blktrace,
+    /// fio's iolog, version 2.
+    FioV2,
+    /// fio's iolog, version 3.
+    FioV3,
+    /// Block events of ftrace, as text.
+    Ftrace,
+    /// blkreplay's loads.
+    Blkreplay,
+    /// FIU IODedup text.
+    Fiu,
+    /// vscsiStats of VMware (CloudPhysics), binary.
+    Vscsi,
+    /// libCacheSim's oracleGeneral, binary.
+    OracleGeneral,
+    /// Manx's own binary rows.
+    ManxRecords,
 }
 
 /// The unit of a trace's addresses and sizes.
@@ -289,7 +360,8 @@ pub enum Layout {
     Concat,
     /// Each starts at 0: the devices are views of one.
     Overlay,
-    /// Each device has a drive of its own.
+    /// Each device has a drive of its own, all with the same settings and the same starting state. Preconditioning with
+    /// the workload's own pages lays them upon each other, as `overlay` does.
     Separate,
 }
 

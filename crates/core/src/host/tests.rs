@@ -281,7 +281,7 @@ fn drawn(seed: u64) -> Setup {
         job.block_sizes = sizes.map(|(bytes, weight)| (Bytes::new(bytes), weight)).to_vec();
         job.align = Bytes::new(512);
     }
-    job.pattern = one(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::HotCold, Pattern::Sequential]);
+    job.pattern = one(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
     job.queue_depth = one(&mut rng, &[1, 16, 64]);
     job.flush_every = one(&mut rng, &[0, 20]);
     job.fua_percent = one(&mut rng, &[0.0, 10.0]);

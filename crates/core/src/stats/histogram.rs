@@ -55,15 +55,25 @@ impl Histogram {
     /// Counts one latency of `ns` nanoseconds.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        let (index, one) = (index_of(ns), Bucket { count: 1, min: ns, max: ns });
+        self.record_many(ns, 1);
+    }
+
+    /// Counts `count` latencies of `ns` nanoseconds each: one of a sample may stand for many.
+    #[inline]
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let (index, one) = (index_of(ns), Bucket { count, min: ns, max: ns });
         match self.buckets.get_mut(index) {
             Some(bucket) => bucket.add(one),
             None => self.add_beyond_buckets(index, one),
         }
-        self.count += 1;
+        self.count += count;
         // 2^64 values of 2^64 ns fit the sum. The squares could outgrow 128 bits only after 2^24 latencies of 52 days.
-        self.sum += u128::from(ns);
-        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(ns) * u128::from(ns));
+        self.sum += u128::from(ns) * u128::from(count);
+        let squares = (u128::from(ns) * u128::from(ns)).saturating_mul(u128::from(count));
+        self.sum_of_squares = self.sum_of_squares.saturating_add(squares);
     }
 
     /// Grows to the end of the octave, so that the length depends on the largest value alone and equal contents are
@@ -271,6 +281,16 @@ mod tests {
             let mut other_way = of(&b);
             other_way.merge(&of(&a));
             prop_assert_eq!(&other_way, &together);
+        }
+
+        #[test]
+        fn recording_many_at_once_equals_recording_each(values in latencies(), count in 0u64..5) {
+            let (mut many, mut each) = (Histogram::new(), Histogram::new());
+            for ns in values {
+                many.record_many(ns, count);
+                (0..count).for_each(|_| each.record(ns));
+            }
+            prop_assert_eq!(many, each);
         }
 
         #[test]

@@ -7,13 +7,16 @@
 //! What it does not do: printing (crate `manx-lab`), attribution of a latency to its causes, the wall clock. What
 //! depends on the machine arrives from outside in [`MachineReport`].
 
+mod act;
 mod counters;
 mod histogram;
 mod latency;
+mod merge;
 mod percentile;
 mod ratio;
 mod result;
 
+pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, WearCounters};
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};

@@ -5,7 +5,8 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters, percentile, ratio,
+    ActReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters,
+    percentile, ratio,
 };
 use crate::units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -30,6 +31,10 @@ pub struct RunResult {
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
+    /// Drives that were played side by side, one for each device of the trace, and whose numbers are added up here
+    /// (drives); absent where it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drives: Option<u64>,
     /// Completed requests of every kind (requests).
     pub requests: u64,
     /// Reads.
@@ -52,6 +57,8 @@ pub struct RunResult {
     pub trace: Option<TraceReport>,
     /// What the integrity oracle checked; null when it was off.
     pub verify: Option<VerifyReport>,
+    /// The Aerospike Certification Tool's slices and verdicts; null unless its load was played.
+    pub act: Option<ActReport>,
     /// Virtual time that was measured (seconds, in whole nanoseconds).
     pub virtual_s: f64,
     /// What was played and not counted.
@@ -196,6 +203,8 @@ pub struct RunTotals {
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
+    /// Drives whose numbers these are.
+    pub drives: u64,
     /// The virtual time that was measured: from the end of the warm-up to the last completion.
     pub span: Duration,
     /// Reads.
@@ -222,6 +231,8 @@ pub struct RunTotals {
     pub trace: Option<TraceReport>,
     /// What the oracle checked.
     pub verify: Option<VerifyReport>,
+    /// The view of the Aerospike Certification Tool.
+    pub act: Option<ActReport>,
     /// What was played and not counted.
     pub warmup_excluded: WarmupExcluded,
     /// Warnings of the run; those about percentiles are added.
@@ -239,6 +250,7 @@ impl RunTotals {
             policy: self.policy,
             seed: self.seed,
             outcome: self.outcome,
+            drives: (self.drives > 1).then_some(self.drives),
             requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
             gc: GcReport::new(&self.gc, read.count),
             read,
@@ -250,6 +262,7 @@ impl RunTotals {
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,
+            act: self.act,
             virtual_s: self.span.as_s_f64(),
             warmup_excluded: self.warmup_excluded,
             warnings,

@@ -1,6 +1,6 @@
 //! What the jobs of a workload may ask for.
 
-use super::{Check, require, require_percent, require_time};
+use super::{Check, TIME_MAX, require, require_percent, require_time};
 use crate::config::Scenario;
 use crate::flash::Capacity;
 use crate::host::{Arrival, JobSpec, Pattern, TraceSpec};
@@ -9,6 +9,8 @@ use crate::units::{Bytes, SECTOR};
 /// The most jobs, and the most requests that one keeps outstanding: each has a slot in memory.
 const JOBS_MAX: usize = 256;
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
+/// More differences in heat than anyone measures.
+const TIERS_MAX: usize = 16;
 /// Requests a second: above, gaps would be below a nanosecond; below, longer than the clock of a run.
 const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
@@ -57,18 +59,46 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
             let message = format!("from 1 to {QUEUE_DEPTH_MAX} outstanding requests (arrival = \"closed\")");
             require(holds, &key("queue_depth"), job.queue_depth, message)
         }
+        Arrival::Paced | Arrival::PacedSmooth => {
+            let holds = (1..=QUEUE_DEPTH_MAX).contains(&job.queue_depth);
+            let message = format!("from 1 to {QUEUE_DEPTH_MAX} threads (arrival = \"paced\")");
+            require(holds, &key("queue_depth"), job.queue_depth, message)?;
+            let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
+            require(job.trace.is_none(), &key("arrival"), "\"paced\"", message)?;
+            let message = "from 0.001 to 1e9 requests per second of all threads (arrival = \"paced\")";
+            require(RATES.contains(&job.rate), &key("rate"), job.rate, message)
+        }
         Arrival::Trace => {
             let message = "only with a workload.trace, whose times it takes";
             require(job.trace.is_some(), &key("arrival"), "\"trace\"", message)
         }
-        Arrival::Poisson | Arrival::Fixed => {
-            let said = if job.arrival == Arrival::Poisson { "\"poisson\"" } else { "\"fixed\"" };
+        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty => {
+            let said = match job.arrival {
+                Arrival::Poisson => "\"poisson\"",
+                Arrival::Bursty => "\"bursty\"",
+                _ => "\"fixed\"",
+            };
             let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
             require(job.trace.is_none(), &key("arrival"), said, message)?;
             let message = format!("from 0.001 to 1e9 requests per second (arrival = {said})");
-            require(RATES.contains(&job.rate), &key("rate"), job.rate, message)
+            require(RATES.contains(&job.rate), &key("rate"), job.rate, message)?;
+            if job.arrival == Arrival::Bursty { bursts(job, key) } else { Ok(()) }
         }
     }
+}
+
+/// A burst holds requests, and they come one after the other.
+fn bursts(job: &JobSpec, key: Key<'_>) -> Check {
+    let (peak, rate) = (job.peak_to_mean, job.rate);
+    let message = format!("at least 1, and at most 1e9 requests per second in a burst (workload.rate = {rate})");
+    require(peak >= 1.0 && peak * rate <= 1e9, &key("peak_to_mean"), peak, message)?;
+    require_time(job.burst, &key("burst"))?;
+    let requests = job.burst.as_ns() as f64 / 1e9 * peak * rate;
+    let message = format!("long enough for a hundredth of a request: it holds {requests} on average");
+    require(requests >= 0.01, &key("burst"), job.burst, message)?;
+    let silence = job.burst.as_ns() as f64 * (peak - 1.0);
+    let message = "at most 366 d of silence between bursts, which is burst x (peak_to_mean - 1)";
+    require(silence <= TIME_MAX.as_ns() as f64, &key("peak_to_mean"), peak, message)
 }
 
 fn trace(trace: &TraceSpec, key: Key<'_>) -> Check {
@@ -125,13 +155,35 @@ fn pattern(job: &JobSpec, key: Key<'_>) -> Check {
     let theta = job.zipf_theta;
     let message = "above 0 and at most 10";
     require(theta > 0.0 && theta <= 10.0, &key("zipf_theta"), theta, message)?;
-    let shares = [("hot_requests_percent", job.hot_requests_percent), ("hot_space_percent", job.hot_space_percent)];
-    for (name, share) in shares {
-        require_percent(share, &key(name))?;
-        let some = job.pattern != Pattern::HotCold || (share > 0.0 && share < 100.0);
-        require(some, &key(name), share, "above 0 and below 100 (pattern = \"hot-cold\")")?;
+    let some = job.pattern != Pattern::Tiers || !job.tiers.is_empty();
+    require(some, &key("tiers"), "[]", "at least one pair of percentages (pattern = \"tiers\")")?;
+    tiers(&job.tiers, &key("tiers"))?;
+    tiers(&job.write_tiers, &key("write_tiers"))?;
+    for (name, bytes) in [("tier_block", job.tier_block), ("run", job.run)] {
+        require(bytes.get().is_multiple_of(SECTOR), &key(name), bytes, "a multiple of the 512 B sector")?;
     }
-    Ok(())
+    let message = "at most 1GiB: what is hot or cold as a whole";
+    require(job.tier_block.get() <= 1 << 30, &key("tier_block"), job.tier_block, message)
+}
+
+/// Pairs of percentages: each of the space above 0, their sums at most 100, and no request without a space.
+fn tiers(tiers: &[(f64, f64)], key: &str) -> Check {
+    let message = format!("at most {TIERS_MAX} pairs");
+    require(tiers.len() <= TIERS_MAX, key, format!("a list of {}", tiers.len()), message)?;
+    let (mut space, mut asked) = (0.0, 0.0);
+    for (i, (share, requests)) in tiers.iter().enumerate() {
+        let holds = *share > 0.0 && *share <= 100.0;
+        require(holds, &format!("{key}.{i}.0"), share, "a percentage of the space, above 0")?;
+        require_percent(*requests, &format!("{key}.{i}.1"))?;
+        (space, asked) = (space + share, asked + requests);
+        // A millionth of a percent for the rounding of decimals.
+        let message = format!("the shares of the space sum to {space}, at most 100 are there");
+        require(space <= 100.0 + 1e-6, &format!("{key}.{i}.0"), share, message)?;
+        let message = format!("the shares of the requests sum to {asked}, at most 100 are there");
+        require(asked <= 100.0 + 1e-6, &format!("{key}.{i}.1"), requests, message)?;
+    }
+    let message = "the shares of the requests must sum to 100 where those of the space do: nothing is left for others";
+    require(space < 100.0 - 1e-6 || asked >= 100.0 - 1e-6, key, format!("{tiers:?}"), message)
 }
 
 /// A run whose every request is warm-up would measure nothing.

@@ -1,14 +1,15 @@
-//! Where a request lies: random, sequential, Zipf or hot and cold.
+//! Where a request lies: random, sequential, Zipf or tiers of hot and cold, and how far requests run on from there.
 //!
-//! `zipf` and `hot-cold` choose a granule: a slot of the smallest block size (so of `align`, or else of that size
-//! itself). A larger request takes the slot of its own that holds the granule's start, or the nearest one inside the
-//! range.
+//! `zipf` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else of that size
+//! itself), or a block of `tier_block`. A larger request takes the slot of its own that holds the granule's start, or
+//! the nearest one inside the range; a smaller one lies anywhere in the block.
 
 use super::error::{GenerateError, Job};
 use super::scatter::Scatter;
-use super::sizes::{Fit, Range};
+use super::sizes::{Fit, Range, whole_sectors};
+use super::stream;
+use super::tiers::Tiers;
 use super::zipf::Zipf;
-use super::{Chance, stream};
 use crate::host::Pattern;
 use crate::sim::Rng;
 use crate::units::Lba;
@@ -18,6 +19,47 @@ use crate::units::Lba;
 pub(super) struct Addresses {
     chooser: Chooser,
     rng: Rng,
+    run: Run,
+}
+
+/// So many sectors that went beyond the ends of runs are kept in mind.
+const BEYOND_MAX: i64 = 1 << 40;
+
+/// Requests that follow one another from where the pattern put the first.
+///
+/// What the last request of a run has beyond its end is taken from the next run: so runs have their length on average,
+/// also where it is no multiple of the requests, as with runs of 1.2 requests.
+#[derive(Clone, Debug)]
+struct Run {
+    /// Sectors of a run; 0 for none.
+    sectors: i64,
+    /// What is left of the present one, and where it goes on.
+    left: i64,
+    next: u64,
+}
+
+impl Run {
+    /// The next request's first sector, if the run goes on and has room for it.
+    #[inline]
+    fn follow(&mut self, fit: Fit) -> Option<u64> {
+        if self.left <= 0 {
+            return None;
+        }
+        let slot = div_ceil(self.next, fit.step);
+        let lba = (slot < fit.first + fit.slots).then_some(slot * fit.step)?;
+        self.left -= i64::from(fit.sectors);
+        self.next = lba + u64::from(fit.sectors);
+        Some(lba)
+    }
+
+    /// A run starts with the request of size `fit` at `lba`.
+    #[inline]
+    fn start(&mut self, lba: u64, fit: Fit) {
+        // Neither what a run had left at the end of the range counts, nor do runs shorter than a request pile up.
+        let beyond = self.left.clamp(-BEYOND_MAX, 0);
+        self.left = self.sectors + beyond - i64::from(fit.sectors);
+        self.next = lba + u64::from(fit.sectors);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -25,7 +67,7 @@ enum Chooser {
     Random,
     Sequential { range: Range, next: u64 },
     Zipf { granule: Fit, scatter: Scatter, zipf: Zipf },
-    HotCold { granule: Fit, scatter: Scatter, hot: u64, to_hot: Chance },
+    Tiers(Tiers),
 }
 
 impl Addresses {
@@ -42,19 +84,33 @@ impl Addresses {
                 }
                 Chooser::Zipf { granule, scatter: scatter(), zipf: Zipf::new(granule.slots, theta) }
             }
-            Pattern::HotCold => {
-                let to_hot = Chance::new(job.percent("hot_requests_percent", job.spec.hot_requests_percent)?);
-                Chooser::HotCold { granule, scatter: scatter(), hot: hot_granules(job, granule.slots)?, to_hot }
-            }
+            Pattern::Tiers => Chooser::Tiers(Tiers::new(job, range, granule, root)?),
         };
-        Ok(Self { chooser, rng: stream(root, job.index, "address") })
+        // Below 2^55 sectors, as bytes are 64 bits.
+        let sectors = whole_sectors(job, "run", job.spec.run)? as i64;
+        let run = Run { sectors, left: 0, next: 0 };
+        Ok(Self { chooser, rng: stream(root, job.index, "address"), run })
     }
 
     /// The first sector of the next request, which is of size `fit`.
     #[inline]
-    pub(super) fn draw(&mut self, fit: Fit) -> Lba {
+    pub(super) fn draw(&mut self, fit: Fit, is_read: bool) -> Lba {
+        if self.run.sectors == 0 {
+            return Lba(self.choose(fit, is_read));
+        }
+        let lba = self.run.follow(fit).unwrap_or_else(|| {
+            let lba = self.choose(fit, is_read);
+            self.run.start(lba, fit);
+            lba
+        });
+        Lba(lba)
+    }
+
+    /// Where the pattern puts a request.
+    #[inline]
+    fn choose(&mut self, fit: Fit, is_read: bool) -> u64 {
         let rng = &mut self.rng;
-        Lba(match &mut self.chooser {
+        match &mut self.chooser {
             Chooser::Random => (fit.first + rng.below(fit.slots)) * fit.step,
             Chooser::Sequential { range, next } => {
                 // Past the last slot, also by the rounding up, it goes on with the first one.
@@ -65,34 +121,19 @@ impl Addresses {
                 debug_assert!(lba >= range.start && *next <= range.end);
                 lba
             }
-            Chooser::Zipf { granule, scatter, zipf } => holding(*granule, scatter.place(zipf.draw(rng)), fit),
-            Chooser::HotCold { granule, scatter, hot, to_hot } => {
-                let index =
-                    if to_hot.holds(rng.next_u64()) { rng.below(*hot) } else { *hot + rng.below(granule.slots - *hot) };
-                holding(*granule, scatter.place(index), fit)
-            }
-        })
+            Chooser::Zipf { granule, scatter, zipf } => holding(*granule, scatter.place(zipf.draw(rng)), 0, fit),
+            Chooser::Tiers(tiers) => tiers.draw(rng, fit, is_read),
+        }
     }
 }
 
-/// The number of hot granules: at least one, and at least one of the others.
-fn hot_granules(job: Job, granules: u64) -> Result<u64, GenerateError> {
-    let percent = job.percent("hot_space_percent", job.spec.hot_space_percent)?;
-    let hot = (granules as f64 * (percent / 100.0) + 0.5).floor() as u64;
-    if hot == 0 || hot >= granules {
-        let allowed = format!("a percentage that leaves a hot and a cold one of the range's {granules} blocks");
-        return Err(job.error("hot_space_percent", percent, allowed));
-    }
-    Ok(hot)
-}
-
-/// The first sector of the request of size `fit` that holds the start of the granule `index`, or is the nearest in
-/// the range.
+/// The first sector of the request of size `fit` that holds the sector `inside` the granule `index`, or is the nearest
+/// in the range.
 #[inline]
-fn holding(granule: Fit, index: u64, fit: Fit) -> u64 {
+pub(super) fn holding(granule: Fit, index: u64, inside: u64, fit: Fit) -> u64 {
     let slot = granule.first + index;
     // Without a division where granule and request share their slots (one size, or an alignment of their own).
-    let slot = if granule.step == fit.step { slot } else { div(slot * granule.step, fit.step) };
+    let slot = if granule.step == fit.step { slot } else { div(slot * granule.step + inside, fit.step) };
     slot.clamp(fit.first, fit.first + fit.slots - 1) * fit.step
 }
 

@@ -1,4 +1,4 @@
-//! When a request arrives: at once (closed loop), at exponential gaps, or at equal ones.
+//! When a request arrives: at once (closed loop), at exponential gaps, at equal ones, or at exponential ones in bursts.
 
 use super::error::{GenerateError, Job};
 use super::stream;
@@ -20,19 +20,24 @@ enum Process {
     Closed,
     Poisson(Poisson),
     Fixed(Fixed),
+    Bursty(Bursty),
 }
 
 impl Arrivals {
     pub(super) fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
         let process = match job.spec.arrival {
-            Arrival::Closed if job.spec.queue_depth == 0 => {
-                return Err(job.error("queue_depth", 0, "at least 1 with arrival = \"closed\""));
+            Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth if job.spec.queue_depth == 0 => {
+                return Err(job.error("queue_depth", 0, "at least 1 with arrival = \"closed\" and \"paced\""));
             }
             Arrival::Closed => Process::Closed,
+            // The threads keep their own schedule: only the rate is looked at here.
+            Arrival::Paced | Arrival::PacedSmooth => rate(job).map(|_| Process::Closed)?,
             Arrival::Poisson => Process::Poisson(Poisson::new(rate(job)?, stream(root, job.index, "arrival"))),
             Arrival::Fixed => Process::Fixed(Fixed::new(rate(job)?)),
+            Arrival::Bursty => Process::Bursty(Bursty::new(job, root)?),
             Arrival::Trace => {
-                return Err(job.error("arrival", "trace", "closed, poisson or fixed for a job without a trace"));
+                let allowed = "closed, poisson, fixed, bursty or paced for a job without a trace";
+                return Err(job.error("arrival", "trace", allowed));
             }
         };
         // A closed loop does not know the time: its driver stops it.
@@ -47,6 +52,7 @@ impl Arrivals {
             Process::Closed => return Some(Instant::START),
             Process::Poisson(poisson) => poisson.draw(),
             Process::Fixed(fixed) => fixed.draw(),
+            Process::Bursty(bursty) => bursty.draw(),
         };
         (at < self.end).then_some(Instant::from_ns(at))
     }
@@ -112,6 +118,67 @@ impl Poisson {
         }
         self.used = 0;
     }
+}
+
+/// Fewer requests than this in a mean burst are no burst, and drawing the empty ones would take for ever.
+const REQUESTS_OF_A_BURST: f64 = 0.01;
+
+/// An interrupted Poisson process: exponential bursts with Poisson arrivals, exponential silences between them.
+///
+/// With a mean rate m, a peak p m and bursts of mean length b, the mean silence is (p - 1) b and the rate's
+/// autocorrelation falls as e^(-rt) with r = p / ((p - 1) b). Its variance is (p - 1) m^2, so the index of dispersion
+/// of the counts in a time t is IDC(t) = 1 + 2 m (p - 1) / r (1 - (1 - e^(-rt)) / (rt)) (Cox and Lewis 1966: the
+/// variance of a count is that of the integrated rate, and its mean). `host::fit` solves this for p and b.
+///
+/// Arrivals are drawn on a clock that runs in bursts only; the silences before them are added.
+#[derive(Clone, Debug)]
+struct Bursty {
+    poisson: Poisson,
+    rng: Rng,
+    /// Nanoseconds; parameters, not state.
+    mean_burst: f64,
+    mean_silence: f64,
+    /// Where the present burst ends, on the clock of the bursts.
+    burst_end: u64,
+    /// The silences so far.
+    silences: u64,
+}
+
+impl Bursty {
+    fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
+        let (peak, mean_burst) = (job.spec.peak_to_mean, job.spec.burst.as_ns() as f64);
+        if !(peak >= 1.0 && peak * job.spec.rate <= NANO) {
+            return Err(job.error("peak_to_mean", peak, "at least 1, and below 1e9 requests per second in a burst"));
+        }
+        let peak_rate = rate(job)? as f64 * peak;
+        if mean_burst * peak_rate / (NANO * NANO) < REQUESTS_OF_A_BURST {
+            let allowed = format!("long enough for {REQUESTS_OF_A_BURST} requests on average at {peak} times the rate");
+            return Err(job.error("burst", job.spec.burst, allowed));
+        }
+        let mut rng = stream(root, job.index, "burst");
+        let mean_silence = mean_burst * (peak - 1.0);
+        // In the steady state one in `peak` moments is in a burst; what is left of a period is exponential again.
+        let silent = rng.unit() * peak >= 1.0;
+        let silences = if silent { exponential(&mut rng, mean_silence) } else { 0 };
+        let burst_end = exponential(&mut rng, mean_burst);
+        let poisson = Poisson::new((peak_rate + 0.5) as u64, stream(root, job.index, "arrival"));
+        Ok(Self { poisson, rng, mean_burst, mean_silence, burst_end, silences })
+    }
+
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        let at = self.poisson.draw();
+        while at >= self.burst_end {
+            self.burst_end = self.burst_end.saturating_add(exponential(&mut self.rng, self.mean_burst).max(1));
+            self.silences = self.silences.saturating_add(exponential(&mut self.rng, self.mean_silence));
+        }
+        at.saturating_add(self.silences)
+    }
+}
+
+/// An exponential time of this mean, in whole nanoseconds.
+fn exponential(rng: &mut Rng, mean: f64) -> u64 {
+    (mean * -ln(1.0 - rng.unit()) + 0.5) as u64
 }
 
 /// Equal gaps without drift: request i at floor(i 1e9 / rate), by adding the quotient and carrying the remainder.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! arrival ─ when      mix (here) ─ read, write, trim, flush      sizes ─ how large      address ─ where
-//!                                            zipf over alias, scatter: what address draws from
+//!                                            tiers, zipf over alias, scatter: what address draws from
 //! ```
 //!
 //! Each concern draws from a random stream of its own, and as often for a read as for a write: two jobs that differ
@@ -20,6 +20,9 @@ mod scatter;
 mod sizes;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_shape;
+mod tiers;
 mod zipf;
 
 pub use error::GenerateError;
@@ -80,8 +83,9 @@ impl RequestSource for Generator {
         if op == Op::Flush {
             return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false });
         }
-        let fit = self.sizes.draw(op == Op::Read);
-        Some(Request { at, op, lba: self.addresses.draw(fit), sectors: fit.sectors, fua })
+        let is_read = op == Op::Read;
+        let fit = self.sizes.draw(is_read);
+        Some(Request { at, op, lba: self.addresses.draw(fit, is_read), sectors: fit.sectors, fua })
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    fn new(job: Job, key: &'static str, size: Bytes, range: Range) -> Result<Self, GenerateError> {
+    pub(super) fn new(job: Job, key: &'static str, size: Bytes, range: Range) -> Result<Self, GenerateError> {
         let whole = whole_sectors(job, key, size)?;
         let sectors = u32::try_from(whole).ok().filter(|&sectors| sectors > 0).ok_or_else(|| {
             let most = Bytes::new(u64::from(u32::MAX) * SECTOR);
@@ -92,7 +92,7 @@ impl Sizes {
         mix.fits[mix.table.pick(random)]
     }
 
-    /// The smallest size that is ever drawn: its slots are the granules of `zipf` and `hot-cold`.
+    /// The smallest size that is ever drawn: its slots are the granules of `zipf` and `tiers`.
     pub(super) fn smallest(&self) -> Fit {
         let fits = self.reads.fits.iter().chain(&self.writes.fits);
         *fits.min_by_key(|fit| fit.sectors).expect("a mix holds at least one size")
@@ -130,7 +130,7 @@ impl Mix {
 }
 
 /// `bytes` in sectors, if they are whole ones.
-fn whole_sectors(job: Job, key: &'static str, bytes: Bytes) -> Result<u64, GenerateError> {
+pub(super) fn whole_sectors(job: Job, key: &'static str, bytes: Bytes) -> Result<u64, GenerateError> {
     if !bytes.get().is_multiple_of(SECTOR) {
         return Err(job.error(key, bytes, format!("a multiple of {SECTOR}B")));
     }

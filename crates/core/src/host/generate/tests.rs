@@ -99,8 +99,7 @@ fn sequential_requests_follow_each_other_and_wrap_at_the_end_of_the_range() {
 
 #[test]
 fn the_hot_part_of_the_space_gets_the_hot_requests_evenly() {
-    let spec =
-        JobSpec { pattern: Pattern::HotCold, hot_requests_percent: 90.0, hot_space_percent: 10.0, ..job(1_000_000) };
+    let spec = JobSpec { pattern: Pattern::Tiers, tiers: vec![(10.0, 90.0)], ..job(1_000_000) };
     let blocks = 1000;
     let mut counts = vec![0usize; blocks];
     generate(&spec, blocks as u64 * 8).iter().for_each(|request| counts[(request.lba.0 / 8) as usize] += 1);
@@ -162,7 +161,7 @@ fn a_range_is_clipped_to_the_device() {
 
 #[test]
 fn two_jobs_that_differ_in_the_read_mix_ask_for_the_same_addresses_at_the_same_times() {
-    for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::HotCold] {
+    for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::Tiers] {
         let block_sizes = vec![(Bytes::kib(4), 3.0), (Bytes::kib(16), 1.0)];
         let spec =
             JobSpec { pattern, block_sizes, arrival: Arrival::Poisson, rate: 1e5, fua_percent: 50.0, ..job(10_000) };
@@ -186,7 +185,7 @@ fn two_jobs_and_two_seeds_ask_for_different_addresses() {
 #[test]
 fn the_requests_are_those_of_every_machine() {
     let mut hash = 0u64;
-    for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::HotCold] {
+    for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::Tiers] {
         let spec = JobSpec { pattern, arrival: Arrival::Poisson, rate: 1e5, trim_percent: 5.0, ..job(100_000) };
         for Request { at, op, lba, sectors, .. } in generate(&spec, 1_000_000) {
             for value in [at.as_ns(), op as u64, lba.0, u64::from(sectors)] {
@@ -199,8 +198,9 @@ fn the_requests_are_those_of_every_machine() {
 
 fn any_spec() -> impl Strategy<Value = JobSpec> {
     let pattern =
-        prop_oneof![Just(Pattern::Random), Just(Pattern::Sequential), Just(Pattern::Zipf), Just(Pattern::HotCold)];
-    let arrival = prop_oneof![Just(Arrival::Closed), Just(Arrival::Poisson), Just(Arrival::Fixed)];
+        prop_oneof![Just(Pattern::Random), Just(Pattern::Sequential), Just(Pattern::Zipf), Just(Pattern::Tiers)];
+    let arrival =
+        prop_oneof![Just(Arrival::Closed), Just(Arrival::Poisson), Just(Arrival::Fixed), Just(Arrival::Bursty)];
     let sizes = |least| prop::collection::vec((1u64..300, 0.1f64..10.0), least..4);
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR);
     let sized = move |sizes: Vec<(u64, f64)>| sizes.into_iter().map(|(size, weight)| (bytes(size), weight)).collect();
@@ -280,10 +280,22 @@ fn every_invalid_setting_is_named_with_its_value() {
         ("block_sizes", "4KiB", |spec| spec.size = Bytes::kib(2)),
         ("zipf_theta", "0", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, 0.0)),
         ("zipf_theta", "inf", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, f64::INFINITY)),
-        ("hot_requests_percent", "-5", |spec| (spec.pattern, spec.hot_requests_percent) = (Pattern::HotCold, -5.0)),
-        ("hot_space_percent", "120", |spec| (spec.pattern, spec.hot_space_percent) = (Pattern::HotCold, 120.0)),
-        ("hot_space_percent", "0", |spec| (spec.pattern, spec.hot_space_percent) = (Pattern::HotCold, 0.0)),
-        ("hot_space_percent", "100", |spec| (spec.pattern, spec.hot_space_percent) = (Pattern::HotCold, 100.0)),
+        ("tiers", "[[10, -5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(10.0, -5.0)])),
+        ("tiers", "[[120, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(120.0, 5.0)])),
+        ("tiers", "[[0, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(0.0, 5.0)])),
+        ("tiers", "[[100, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(100.0, 5.0)])),
+        ("tiers", "[[60, 5], [50, 5]]", |spec| {
+            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(60.0, 5.0), (50.0, 5.0)])
+        }),
+        ("write_tiers", "[[10, NaN]]", |spec| {
+            (spec.pattern, spec.write_tiers) = (Pattern::Tiers, vec![(10.0, f64::NAN)])
+        }),
+        ("tier_block", "6KiB", |spec| (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::kib(6))),
+        ("tier_block", "2GiB", |spec| (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::new(2 << 30))),
+        ("run", "100B", |spec| spec.run = Bytes::new(100)),
+        ("peak_to_mean", "0.5", |spec| (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e3, 0.5)),
+        ("peak_to_mean", "100", |spec| (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e8, 100.0)),
+        ("burst", "1us", |spec| (spec.arrival, spec.rate, spec.burst) = (Arrival::Bursty, 1.0, Duration::from_us(1))),
         ("queue_depth", "0", |spec| spec.queue_depth = 0),
         ("rate", "0", |spec| spec.arrival = Arrival::Poisson),
         ("rate", "NaN", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, f64::NAN)),

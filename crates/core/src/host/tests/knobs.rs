@@ -177,7 +177,7 @@ const FTL: &[Knob] = &[
 /// Many writes to a tenth of the space.
 fn hot(setup: &mut Setup) {
     let job = &mut setup.jobs[0];
-    (job.pattern, job.hot_requests_percent, job.hot_space_percent) = (Pattern::HotCold, 100.0, 10.0);
+    (job.pattern, job.tiers) = (Pattern::Tiers, vec![(10.0, 100.0)]);
     (job.read_percent, job.requests) = (0.0, 20_000);
     setup.drive.write_through = true;
 }

@@ -36,6 +36,11 @@ pub trait Decoder: Send {
         Framing::Lines
     }
 
+    /// Bytes at the beginning of the file that are passed over: the header of a file of records.
+    fn preamble(&self) -> usize {
+        0
+    }
+
     /// Nanoseconds in one of [`Entry::ticks`].
     fn tick(&self) -> u64 {
         1
@@ -110,6 +115,8 @@ pub enum DeviceName<'a> {
 pub enum Line<'a> {
     /// A request.
     Request(Entry<'a>),
+    /// A request that [`Decoder::held`] will give, once more is known of it.
+    Held,
     /// A request that is not played, and why.
     Drop(&'static str),
     /// Not a request, as the format foresees: which kind of piece.

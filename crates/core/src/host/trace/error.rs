@@ -84,6 +84,13 @@ pub enum TraceError {
         /// Its first line, shortened.
         text: String,
     },
+    /// Several formats have such lines.
+    Ambiguous {
+        /// The file.
+        file: Arc<str>,
+        /// The formats, each with what speaks for it.
+        candidates: String,
+    },
     /// The file was read to its end and holds no request.
     NoRequests {
         /// The file.
@@ -100,6 +107,15 @@ pub enum TraceError {
         /// What makes nanoseconds implausible.
         why: String,
         /// The other units and what each would mean.
+        candidates: String,
+    },
+    /// The unit of addresses and sizes is not stated and the numbers do not decide it.
+    LbaUnit {
+        /// The file.
+        file: Arc<str>,
+        /// What leaves the doubt.
+        why: String,
+        /// The readings and what each would mean.
         candidates: String,
     },
     /// A unit was given for a format that states its own.
@@ -172,6 +188,9 @@ impl fmt::Display for TraceError {
                 "{file}: no known trace format has lines like `{text}`; `manx trace formats` lists those that are \
                  known. If it is one of them, name it with `--format` to see which line is wrong"
             ),
+            Self::Ambiguous { file, candidates } => {
+                write!(f, "{file}: several formats have such lines; choose one with `--format`: {candidates}")
+            }
             Self::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
@@ -179,6 +198,11 @@ impl fmt::Display for TraceError {
                 f,
                 "{file}: the format does not say in which unit its times are. {why}. \
                  Give `--time-unit` (time_unit in a scenario): {candidates}"
+            ),
+            Self::LbaUnit { file, why, candidates } => write!(
+                f,
+                "{file}: the lines do not say whether their addresses and sizes are bytes or sectors. {why}. \
+                 Give `--lba-unit` (lba_unit in a scenario): {candidates}"
             ),
             Self::UnitIsStated { file, format, option } => write!(
                 f,

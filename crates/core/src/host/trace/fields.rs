@@ -90,3 +90,29 @@ pub fn field<'a>(rest: &mut Option<&'a [u8]>, comma: u8) -> Option<&'a [u8]> {
         }
     }
 }
+
+/// Takes the last word off `rest`; empty at its beginning.
+pub fn last_word<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    let text = rest.trim_ascii_end();
+    let start = text.iter().rposition(|b| matches!(b, b' ' | b'\t')).map_or(0, |space| space + 1);
+    *rest = &text[..start];
+    &text[start..]
+}
+
+/// The little endian number of 16 bits at `at`.
+#[inline]
+pub fn le16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The little endian number of 32 bits at `at`.
+#[inline]
+pub fn le32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The little endian number of 64 bits at `at`.
+#[inline]
+pub fn le64(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -11,9 +11,10 @@
 //! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`, `devices`), with
 //!   everything dropped or altered counted.
 //! * [`sniff`]: which format a file has, and whether its units are believable.
-//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are.
+//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are. [`statistics`]: more of it.
 //! * `treat`, `dense`: addresses fitted to a device.
 //! * [`TraceSource`]: the requests of a trace, as a workload plays them.
+//! * [`convert`]: the requests of a trace, written in another format.
 //!
 //! The core does no file I/O: whoever drives it gives an [`Opener`] that can open the stream again for each pass. A
 //! trace is surveyed once, whole, before it is played; so a malformed line is an error before the run, not in it.
@@ -21,6 +22,7 @@
 //! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it a time that goes
 //! back is clamped and counted), or replay a trace's own latencies.
 
+pub mod convert;
 pub mod decode;
 mod dense;
 mod devices;
@@ -36,6 +38,7 @@ mod select;
 pub mod sniff;
 mod source;
 mod spread;
+pub mod statistics;
 mod summary;
 mod survey;
 mod treat;
@@ -44,6 +47,7 @@ pub use decode::Reading;
 pub use error::{Place, TraceError};
 pub use reader::TraceReader;
 pub use source::TraceSource;
+pub use statistics::{StatisticsReport, TraceStatistics};
 pub use summary::{DeviceSummary, Tally, TraceSummary};
 pub use survey::{survey, survey_each};
 

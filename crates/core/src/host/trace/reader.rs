@@ -150,6 +150,11 @@ impl Feed {
             reason: error.to_string(),
         })?;
         let decoder = (format.info().decoder)(head, reading);
+        // A file that ends in its header holds no record; that is found where the first is asked for.
+        pieces.skip(decoder.preamble()).map_err(|error| TraceError::Read {
+            place: Place { file: file.clone(), line: 0, is_record: true },
+            reason: error.to_string(),
+        })?;
         let granularity = if reading.spread == Spread::Even { decoder.granularity() } else { 0 };
         Ok(Self {
             file,
@@ -211,6 +216,7 @@ impl Feed {
                     Some(pending) => Some(pending),
                     None => return Err(self.too_many(line + 1)),
                 },
+                Some(Line::Held) => None,
                 Some(Line::Drop(reason)) => {
                     shared.counts.dropped.add(reason);
                     None

@@ -1,9 +1,17 @@
 //! The rwbs column of the block layer's traces: what a request is, in letters (blkparse(1), kernel `blk_fill_rwbs`).
 
+use super::MAX_SECTOR;
+use super::decode::{DeviceName, Entry, Line, ZERO_LENGTH};
 use crate::drive::Op;
 
-/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B` barrier,
-/// `E` erase.
+/// A command that the host passed to the device as it is.
+pub const PASS_THROUGH: &str = "pass-through command without a range";
+
+/// A kind of request that is newer than this reader.
+pub const UNKNOWN_KIND: &str = "event of a kind that is not played (zone management or newer)";
+
+/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B`
+/// barrier, `E` erase.
 pub struct Flags {
     /// A flush goes before it.
     pub preflush: bool,
@@ -35,5 +43,24 @@ impl Flags {
         // A barrier (kernels before 2.6.37) ordered and made durable; FUA is what is left of it.
         let fua = op == Op::Write && rest.iter().any(|b| matches!(b, b'F' | b'B'));
         Some(Self { preflush, op, dataless, fua })
+    }
+
+    /// The request with these flags; `None` where no device has its range.
+    #[inline]
+    pub fn request<'a>(&self, ticks: u64, device: DeviceName<'a>, lba: u64, sectors: u32) -> Option<Line<'a>> {
+        let entry = Entry::flush(ticks).on(device);
+        match (self.op, sectors) {
+            // A flush has no range; its sector may be 2^64 - 1.
+            (Op::Flush, _) => Some(Line::Request(entry)),
+            (_, 0) if self.preflush => Some(Line::Request(entry)),
+            (_, 0) => Some(Line::Drop(ZERO_LENGTH)),
+            (_, _) if lba >= MAX_SECTOR => None,
+            (_, _) if self.dataless => Some(Line::Drop("event without a direction (N)")),
+            (op, _) => {
+                // The block layer issues the flush before such a write as an event of its own.
+                let altered = self.preflush.then_some("flush before the write (F) not played");
+                Some(Line::Request(Entry { op, lba, sectors, fua: self.fua, altered, ..entry }))
+            }
+        }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Selected {
     rebase: bool,
     /// What is taken off the times, known with the first request.
     base: Option<Duration>,
+    /// Of what is selected, give out only the requests of this device.
+    only: Option<u32>,
     pub(super) dropped: Tally,
     pub(super) altered: Tally,
     ended: bool,
@@ -34,6 +36,10 @@ impl Selected {
     ) -> Result<Self, TraceError> {
         let bound = |bound: u64| if bound == 0 { u64::MAX } else { bound };
         let ignored = |op| spec.ignore.contains(&op);
+        if !spec.to.is_zero() && spec.to <= spec.from {
+            let (file, value) = (spec.file.as_str().into(), spec.to.to_string());
+            return Err(TraceError::Setting { file, key: "to", value, allowed: "later than `from`; 0s is no bound" });
+        }
         Ok(Self {
             reader: TraceReader::new(format, reading, open()?)?,
             ignore: [ignored(TraceOp::Read), ignored(TraceOp::Write), ignored(TraceOp::Flush), ignored(TraceOp::Trim)],
@@ -45,10 +51,16 @@ impl Selected {
             left: bound(spec.head),
             rebase: spec.rebase,
             base: None,
+            only: None,
             dropped: Tally::default(),
             altered: Tally::default(),
             ended: false,
         })
+    }
+
+    /// The same selection, rebased as a whole, of which only one device's requests are given out.
+    pub(super) fn only(self, only: Option<u32>) -> Self {
+        Self { only, ..self }
     }
 
     /// The next request that is selected, its time rebased.
@@ -65,7 +77,10 @@ impl Selected {
                 continue;
             }
             self.left -= 1;
-            return Ok(Some(self.rebased(record)));
+            let record = self.rebased(record);
+            if self.only.is_none_or(|only| only == record.device) {
+                return Ok(Some(record));
+            }
         }
         Ok(None)
     }

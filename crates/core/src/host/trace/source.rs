@@ -1,12 +1,12 @@
 //! A trace as a workload plays it: surveyed first, then read again for each repetition.
 
-use super::error::Place;
+use super::dense::Extents;
 use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
 use super::survey::{measure, survey_extents};
 use super::treat::{Fit, Placed, Treatment};
 use super::{Opener, Record, Tally, TraceError, TraceSummary};
-use crate::host::{Remap, Request, RequestSource, TraceSpec};
+use crate::host::{Layout, Remap, Request, RequestSource, TraceSpec};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// Rates are scaled by a whole number of these parts: 0.1 is exact, which it is not in binary.
@@ -28,6 +28,8 @@ pub struct TraceSource {
     timing: Timing,
     /// Requests of one pass, as surveyed.
     requests: u64,
+    /// The one device whose requests are given out; all where `None`.
+    only: Option<u32>,
     /// Requests read in this pass.
     read: u64,
     pass: u64,
@@ -41,7 +43,7 @@ struct Timing {
     /// The multiple of the trace's own rate, in [`SCALE_PARTS`].
     rate: u128,
     passes: u64,
-    /// Span of a pass and the gap after it.
+    /// Time of a pass, from its start, and the gap after it.
     period: u64,
 }
 
@@ -52,46 +54,45 @@ impl TraceSource {
         capacity_sectors: u64,
         mut open: Opener,
     ) -> Result<(TraceSource, TraceSummary), TraceError> {
-        if capacity_sectors == 0 {
-            return Err(setting(spec, "device capacity", "0 sectors".to_string(), "at least one sector"));
-        }
         let rate = rate_parts(spec)?;
         let sniffed = sniff(spec, &mut open)?;
         let (summary, extents) = match spec.remap {
             Remap::Dense => {
-                let (summary, extents) = survey_extents(spec, &sniffed, &mut open)?;
+                let (summary, extents) = survey_extents(spec, &sniffed, &mut open, None)?;
                 (summary, Some(extents))
             }
             _ => (measure(spec, &sniffed, &mut open, &mut |_| {})?, None),
         };
         let timing = Timing::new(spec, rate, &summary)?;
-        let bases: Vec<u64> = summary.devices.iter().map(|device| device.base_lba).collect();
-        let fit = match (spec.remap, extents) {
-            (Remap::None, _) => Fit::AsIs,
-            (Remap::Dense, Some(extents)) => Fit::Dense(extents.pack(&bases)),
-            (Remap::Modulo | Remap::Dense, _) => Fit::Modulo,
-            (Remap::Scale, _) => Fit::Scale { span: summary.address_space_sectors },
-        };
-        let beyond = summary.address_space_sectors > capacity_sectors;
-        let grain = align_sectors(spec)?;
-        let treatment = Treatment { grain, fit, bases, capacity: capacity_sectors, altered: Tally::default() };
-        let mut source = TraceSource {
-            spec: spec.clone(),
-            sniffed,
-            open,
-            reader: None,
-            treatment,
-            timing,
-            requests: summary.requests,
-            read: 0,
-            pass: 0,
-            dropped: Tally::default(),
-            error: None,
-        };
-        if beyond && spec.remap == Remap::None {
-            return Err(source.first_beyond());
-        }
+        let plan = Plan { spec, capacity: capacity_sectors, sniffed, timing };
+        let source = plan.source(&summary, None, extents, open)?;
         Ok((source, summary))
+    }
+
+    /// One source for each device of which requests are selected, each for a drive of its own of `capacity_sectors`;
+    /// and what the trace holds. The selection, the time base and the repetition are those of the trace as a whole, so
+    /// the devices keep their distances in time. `open` makes an opener for each.
+    pub fn each_device(
+        spec: &TraceSpec,
+        capacity_sectors: u64,
+        open: &mut dyn FnMut() -> Opener,
+    ) -> Result<(Vec<TraceSource>, TraceSummary), TraceError> {
+        let spec = &TraceSpec { layout: Layout::Separate, ..spec.clone() };
+        let (rate, mut opener) = (rate_parts(spec)?, open());
+        let sniffed = sniff(spec, &mut opener)?;
+        let summary = measure(spec, &sniffed, &mut opener, &mut |_| {})?;
+        let timing = Timing::new(spec, rate, &summary)?;
+        let plan = Plan { spec, capacity: capacity_sectors, sniffed, timing };
+        let mut sources = Vec::new();
+        for (device, _) in (0..).zip(&summary.devices).filter(|(_, device)| device.requests > 0) {
+            let mut opener = open();
+            let extents = match spec.remap {
+                Remap::Dense => Some(survey_extents(spec, &plan.sniffed, &mut opener, Some(device))?.1),
+                _ => None,
+            };
+            sources.push(plan.source(&summary, Some(device), extents, opener)?);
+        }
+        Ok((sources, summary))
     }
 
     /// Why the source ended before its time, if it did.
@@ -122,19 +123,19 @@ impl TraceSource {
         }
     }
 
-    /// The error for a trace that does not fit: plays it without playing it, up to the request that is beyond.
-    fn first_beyond(&mut self) -> TraceError {
-        loop {
+    /// The error for a trace that does not fit: plays one pass without playing it, up to the request that is beyond.
+    /// `None` if there is none, since a trim that is narrowed may end before the device does.
+    fn first_beyond(&mut self) -> Option<TraceError> {
+        while self.pass == 0 {
             match self.step() {
                 Ok(Some(_)) => {}
-                Ok(None) => {
-                    return TraceError::Changed {
-                        place: Place { file: self.spec.file.as_str().into(), line: 0, is_record: false },
-                    };
-                }
-                Err(error) => return error,
+                Ok(None) => break,
+                Err(error) => return Some(error),
             }
         }
+        (self.reader, self.read, self.pass) = (None, 0, 0);
+        (self.dropped, self.treatment.altered) = Default::default();
+        None
     }
 
     fn step(&mut self) -> Result<Option<Request>, TraceError> {
@@ -143,7 +144,8 @@ impl TraceSource {
                 Some(reader) => reader,
                 none => {
                     let Sniffed { format, reading, .. } = self.sniffed;
-                    none.insert(Selected::open(&self.spec, format, reading, &mut self.open)?)
+                    let selected = Selected::open(&self.spec, format, reading, &mut self.open)?;
+                    none.insert(selected.only(self.only))
                 }
             };
             let Some(record) = reader.next_record()? else {
@@ -164,7 +166,7 @@ impl TraceSource {
                     };
                     return Ok(Some(request(&record, at, lba, sectors)));
                 }
-                Placed::Nowhere => self.dropped.add("trim of space that nothing uses"),
+                Placed::Nowhere(reason) => self.dropped.add(reason),
                 Placed::Beyond(lba) => {
                     let (place, capacity) = (reader.place(), self.treatment.capacity);
                     return Err(TraceError::Beyond { place, lba, sectors: record.sectors, capacity });
@@ -172,6 +174,61 @@ impl TraceSource {
             }
         }
         Ok(None)
+    }
+}
+
+/// What the sources of a trace have in common.
+struct Plan<'a> {
+    spec: &'a TraceSpec,
+    capacity: u64,
+    sniffed: Sniffed,
+    timing: Timing,
+}
+
+impl Plan<'_> {
+    /// The source of all devices, or of only one.
+    fn source(
+        &self,
+        summary: &TraceSummary,
+        only: Option<u32>,
+        extents: Option<Extents>,
+        open: Opener,
+    ) -> Result<TraceSource, TraceError> {
+        let Self { spec, capacity, .. } = *self;
+        if capacity == 0 {
+            return Err(setting(spec, "device capacity", "0 sectors".to_string(), "at least one sector"));
+        }
+        let one = only.and_then(|only| summary.devices.get(only as usize));
+        let requests = one.map_or(summary.requests, |device| device.requests);
+        let space = one.map_or(summary.address_space_sectors, |device| device.end_lba);
+        let bases: Vec<u64> = summary.devices.iter().map(|device| device.base_lba).collect();
+        let fit = match (spec.remap, extents) {
+            (Remap::None, _) => Fit::AsIs,
+            (Remap::Dense, Some(extents)) => Fit::Dense(extents.pack(&bases)),
+            (Remap::Modulo | Remap::Dense, _) => Fit::Modulo,
+            (Remap::Scale, _) => Fit::Scale { span: space },
+        };
+        let grain = align_sectors(spec)?;
+        let mut source = TraceSource {
+            spec: spec.clone(),
+            sniffed: self.sniffed.clone(),
+            open,
+            reader: None,
+            treatment: Treatment { grain, fit, bases, capacity, altered: Tally::default() },
+            timing: self.timing,
+            requests,
+            only,
+            read: 0,
+            pass: 0,
+            dropped: Tally::default(),
+            error: None,
+        };
+        // What is widened may reach beyond a device that holds the trace as it is.
+        let may_be_beyond = spec.remap == Remap::None && space.next_multiple_of(grain) > capacity;
+        match may_be_beyond.then(|| source.first_beyond()).flatten() {
+            Some(error) => Err(error),
+            None => Ok(source),
+        }
     }
 }
 
@@ -208,8 +265,10 @@ impl Timing {
             gap => gap,
         };
         let passes = u64::from(spec.repeat);
-        let timing = Timing { rate, passes, period: summary.span_ns.saturating_add(gap) };
-        match timing.at(passes - 1, Duration::from_ns(summary.span_ns)) {
+        // Where the first request keeps its distance from the start of the trace, it does so in each pass.
+        let last = summary.lead_ns.saturating_add(summary.span_ns);
+        let timing = Timing { rate, passes, period: last.saturating_add(gap) };
+        match timing.at(passes - 1, Duration::from_ns(last)) {
             Some(_) => Ok(timing),
             None => {
                 let value = format!("{} with rate_scale = {}", spec.repeat, spec.rate_scale);
@@ -221,13 +280,18 @@ impl Timing {
     /// The arrival of a record of a pass; `None` beyond the end of time.
     fn at(&self, pass: u64, at: Duration) -> Option<Instant> {
         let unscaled = u128::from(pass) * u128::from(self.period) + u128::from(at.as_ns());
-        let scaled = unscaled.checked_mul(SCALE_PARTS)? / self.rate;
-        u64::try_from(scaled).ok().filter(|ns| *ns < u64::MAX).map(Instant::from_ns)
+        scaled(unscaled, self.rate).map(Instant::from_ns)
     }
 }
 
+/// Nanoseconds at a multiple of their own rate, in [`SCALE_PARTS`]; `None` beyond the end of time.
+pub(super) fn scaled(ns: u128, rate: u128) -> Option<u64> {
+    let scaled = ns.checked_mul(SCALE_PARTS)? / rate;
+    u64::try_from(scaled).ok().filter(|ns| *ns < u64::MAX)
+}
+
 /// The rate scale as a whole number of parts, so that no float is part of the state.
-fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
+pub(super) fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
     if !(1e-6..=1e9).contains(&spec.rate_scale) {
         return Err(setting(spec, "rate_scale", spec.rate_scale.to_string(), "from 0.000001 to 1000000000"));
     }
@@ -235,7 +299,7 @@ fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
 }
 
 /// The alignment in sectors; 1 leaves requests as they are.
-fn align_sectors(spec: &TraceSpec) -> Result<u64, TraceError> {
+pub(super) fn align_sectors(spec: &TraceSpec) -> Result<u64, TraceError> {
     let sectors = spec.align.get() / SECTOR;
     if !spec.align.get().is_multiple_of(SECTOR) || sectors > 1 << 21 {
         return Err(setting(spec, "align", spec.align.to_string(), "a multiple of 512B, at most 1GiB; 0B for none"));

@@ -3,6 +3,7 @@
 use super::sniff::Sniffed;
 use super::{LbaUnit, Record, TimeUnit, TraceFormat};
 use crate::drive::Op;
+use crate::host::Layout;
 use crate::units::SECTOR;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -97,10 +98,16 @@ pub struct TraceSummary {
     pub tick_ns: u64,
     /// From the first to the last request.
     pub span_ns: u64,
+    /// When the first request arrives; 0 unless `rebase = false` keeps its distance from the start of the trace.
+    pub lead_ns: u64,
     /// The selection ended before the file did: what follows was not read.
     pub is_cut: bool,
-    /// The devices, in the order in which they appear; beyond one, their address spaces are laid one after the other.
+    /// The devices, in the order in which they appear.
     pub devices: Vec<DeviceSummary>,
+    /// How their address spaces become one, or do not.
+    pub layout: Layout,
+    /// Devices that were asked for and did not appear before the selection ended.
+    pub devices_not_met: Vec<String>,
     /// The lowest sector touched on any device; `None` if none is.
     pub min_lba: Option<u64>,
     /// The highest sector touched on any device.
@@ -151,8 +158,11 @@ impl TraceSummary {
             last_time: 0,
             tick_ns: 1,
             span_ns: 0,
+            lead_ns: 0,
             is_cut: false,
             devices: Vec::new(),
+            layout: Layout::default(),
+            devices_not_met: Vec::new(),
             min_lba: None,
             max_lba: None,
             address_space_sectors: 0,
@@ -165,8 +175,11 @@ impl TraceSummary {
 
     pub(super) fn count(&mut self, record: &Record) {
         let bytes = u64::from(record.sectors) * SECTOR;
+        if self.requests == 0 {
+            self.lead_ns = record.at.as_ns();
+        }
         self.requests += 1;
-        self.span_ns = record.at.as_ns();
+        self.span_ns = record.at.as_ns() - self.lead_ns;
         let (requests, total) = match record.op {
             Op::Read => (&mut self.reads, Some(&mut self.read_bytes)),
             Op::Write => (&mut self.writes, Some(&mut self.write_bytes)),
@@ -231,7 +244,17 @@ impl fmt::Display for TraceSummary {
         }
         match self.devices.len() {
             0 | 1 => {}
-            many => writeln!(f, "devices     {many}, their address spaces laid one after the other")?,
+            many => {
+                let how = match self.layout {
+                    Layout::Concat => "their address spaces laid one after the other",
+                    Layout::Overlay => "their address spaces laid upon each other",
+                    Layout::Separate => "each with a drive of its own",
+                };
+                writeln!(f, "devices     {many}, {how}")?;
+            }
+        }
+        if !self.devices_not_met.is_empty() {
+            writeln!(f, "not met     `{}`, before the selection ended", self.devices_not_met.join("`, `"))?;
         }
         if self.reordered > 0 {
             writeln!(f, "reordered   {} requests that the file holds out of time order", self.reordered)?;

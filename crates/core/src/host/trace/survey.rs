@@ -1,9 +1,11 @@
 //! The first pass over a trace: every line is validated, everything is counted, and what the replay must know before
 //! it starts (spans, footprint) is measured.
 
-use super::dense::{Extents, GRAIN};
+use super::dense::Extents;
 use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
+use super::source::align_sectors;
+use super::treat::{grain_of_layout, widened};
 use super::{Opener, Record, TraceError, TraceSummary};
 use crate::drive::Op;
 use crate::host::{Layout, TraceSpec};
@@ -23,18 +25,21 @@ pub fn survey_each(
     measure(spec, &sniffed, open, each)
 }
 
-/// Like [`survey`], and collects the footprint.
+/// Like [`survey`], and collects the footprint: of all devices, or `only` of one.
 pub(super) fn survey_extents(
     spec: &TraceSpec,
     sniffed: &Sniffed,
     open: &mut Opener,
+    only: Option<u32>,
 ) -> Result<(TraceSummary, Extents), TraceError> {
     let mut extents = Extents::default();
+    let grain = align_sectors(spec)?;
     // A trim is no use of a sector: it may cover a whole device.
     let summary = measure(spec, sniffed, open, &mut |record| {
-        if matches!(record.op, Op::Read | Op::Write) {
+        if matches!(record.op, Op::Read | Op::Write) && only.is_none_or(|only| only == record.device) {
+            let range = widened(record.lba.0..record.lba.0 + u64::from(record.sectors), grain);
             let device = if spec.layout == Layout::Concat { record.device } else { 0 };
-            extents.touch(device, record.lba.0, record.sectors);
+            extents.touch(device, range.start, (range.end - range.start) as u32);
         }
     })?;
     Ok((summary, extents))
@@ -49,6 +54,7 @@ pub(super) fn measure(
 ) -> Result<TraceSummary, TraceError> {
     let mut selected = Selected::open(spec, sniffed.format, sniffed.reading, open)?;
     let mut summary = TraceSummary::new(&spec.file, sniffed);
+    summary.layout = spec.layout;
     while let Some(record) = selected.next_record()? {
         summary.count(&record);
         each(&record);
@@ -62,7 +68,8 @@ pub(super) fn measure(
     summary.altered.merge(&selected.altered);
     summary.is_cut = selected.is_cut();
     let missing = selected.missing_devices();
-    if !missing.is_empty() && !summary.is_cut {
+    // Where the selection ends before the file does, a device may come later, so it is only noted.
+    if !missing.is_empty() && (!summary.is_cut || summary.requests == 0) {
         let known = reader.device_names().to_vec();
         return Err(TraceError::NoSuchDevice { file: spec.file.as_str().into(), missing, known });
     }
@@ -70,12 +77,14 @@ pub(super) fn measure(
         let (file, held) = (spec.file.as_str().into(), held_instead(&summary, spec));
         return Err(TraceError::NoRequests { file, format: sniffed.format, held });
     }
-    lay_out(&mut summary, reader.device_names(), spec.layout);
+    summary.devices_not_met = missing;
+    lay_out(&mut summary, reader.device_names(), spec.layout, grain_of_layout(align_sectors(spec)?));
     Ok(summary)
 }
 
-/// Lays the devices' address spaces one after the other, each on a page boundary, or upon each other.
-fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout) {
+/// Lays the devices' address spaces one after the other, each on a boundary of pages and of the alignment, or upon each
+/// other.
+fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout, grain: u64) {
     let mut base = 0;
     summary.devices.resize_with(names.len().max(summary.devices.len()), Default::default);
     for (device, name) in summary.devices.iter_mut().zip(names) {
@@ -85,7 +94,7 @@ fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout) {
             summary.address_space_sectors = summary.address_space_sectors.max(base + device.end_lba);
         }
         if layout == Layout::Concat {
-            base += device.end_lba.next_multiple_of(GRAIN);
+            base += device.end_lba.next_multiple_of(grain);
         }
     }
 }

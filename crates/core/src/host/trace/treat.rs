@@ -1,9 +1,8 @@
 //! Addresses of a trace fitted to a device.
 //!
-//! First the devices of the trace are laid out and the request is widened to the alignment; then the remapping is
-//! applied; then a request that
-//! straddles the end of the device is shifted down, and one that is larger than the device is cut. Every change is
-//! counted.
+//! First the devices of the trace are laid out (on multiples of the alignment) and the request is widened to the
+//! alignment; then the remapping is applied, which keeps the alignment; then a request that straddles the end of the
+//! device is shifted down, and one that is larger than the device is cut. Every change is counted.
 
 use super::dense::{GRAIN, Packing};
 use super::{Record, Tally};
@@ -28,8 +27,8 @@ pub(super) enum Fit {
 pub(super) enum Placed {
     /// Here: first sector, sectors.
     At(u64, u32),
-    /// Nowhere: a trim of space that nothing uses.
-    Nowhere,
+    /// Nowhere, and why.
+    Nowhere(&'static str),
     /// Beyond the device, at this sector, and nothing may be changed.
     Beyond(u64),
 }
@@ -56,7 +55,7 @@ impl Treatment {
         let lba = record.lba.0 + self.bases[record.device as usize];
         let range = self.aligned(lba, record);
         if range.is_empty() {
-            return Placed::Nowhere;
+            return Placed::Nowhere("trim smaller than the alignment");
         }
         let start = range.start;
         match &self.fit {
@@ -68,12 +67,13 @@ impl Treatment {
                     self.note(packed.start != start, "address packed (dense)");
                     self.fold(packed)
                 }
-                None => Placed::Nowhere,
+                None => Placed::Nowhere("trim of space that nothing uses"),
             },
             Fit::Scale { span } => {
-                let grains = u128::from((self.capacity / GRAIN).max(1));
-                let span = u128::from(span.div_ceil(GRAIN).max(1));
-                let scaled = (u128::from(start / GRAIN) * grains / span) as u64 * GRAIN + start % GRAIN;
+                let grain = grain_of_layout(self.grain);
+                let grains = u128::from((self.capacity / grain).max(1));
+                let span = u128::from(span.div_ceil(grain).max(1));
+                let scaled = (u128::from(start / grain) * grains / span) as u64 * grain + start % grain;
                 self.note(scaled != start, "address scaled");
                 self.settle(scaled..scaled + (range.end - start))
             }
@@ -82,23 +82,22 @@ impl Treatment {
 
     /// The range widened to the alignment. A trim is narrowed: more than was given up must not be lost.
     fn aligned(&mut self, lba: u64, record: &Record) -> Range<u64> {
-        let end = lba + u64::from(record.sectors);
-        if (lba | end).is_multiple_of(self.grain) {
-            return lba..end;
-        }
-        let (down, up) = (lba / self.grain * self.grain, end.next_multiple_of(self.grain));
+        let asked = lba..lba + u64::from(record.sectors);
         if record.op == Op::Trim {
-            self.note(true, "trim narrowed to the alignment");
-            let start = lba.next_multiple_of(self.grain);
-            return start..(end / self.grain * self.grain).max(start);
+            let start = asked.start.next_multiple_of(self.grain);
+            let range = start..(asked.end / self.grain * self.grain).max(start);
+            self.note(range != asked && !range.is_empty(), "trim narrowed to the alignment");
+            return range;
         }
-        self.note(true, "widened to the alignment");
-        // A request of 2 TiB less a sector stays one.
-        down..if up - down > u64::from(u32::MAX) { end } else { up }
+        let range = widened(asked.clone(), self.grain);
+        self.note(range != asked, "widened to the alignment");
+        range
     }
 
     fn fold(&mut self, range: Range<u64>) -> Placed {
-        let start = range.start % self.capacity;
+        // Modulo whole grains, where there is one: otherwise the alignment would not survive.
+        let grains = self.capacity / self.grain * self.grain;
+        let start = range.start % if grains > 0 { grains } else { self.capacity };
         self.note(start != range.start, "address folded modulo the device");
         self.settle(start..start + (range.end - range.start))
     }
@@ -119,4 +118,19 @@ impl Treatment {
             self.altered.add(reason);
         }
     }
+}
+
+/// A range widened to multiples of the alignment; one that no request could then hold (2 TiB) stays as it is.
+pub(super) fn widened(range: Range<u64>, grain: u64) -> Range<u64> {
+    let wide = range.start / grain * grain..range.end.next_multiple_of(grain);
+    if wide.end - wide.start > u64::from(u32::MAX) { range } else { wide }
+}
+
+/// Devices are laid out, and addresses scaled, on multiples of this, so that pages and the alignment survive.
+pub(super) fn grain_of_layout(align: u64) -> u64 {
+    let (mut a, mut b) = (align, GRAIN);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    align / a * GRAIN
 }

@@ -2,8 +2,8 @@
 //! opposite of fio and Tencent).
 //!
 //! The time's unit is not in the file. SSDsim and MQSim take nanoseconds whatever the file's author meant, and traces
-//! in micro- and milliseconds of the same look go round; [`crate::host::trace::sniff`] judges. Sectors have 512 bytes. Both
-//! simulators ignore the device column; here each device is an address space of its own.
+//! in micro- and milliseconds of the same look go round; [`crate::host::trace::sniff`] judges. Sectors have 512 bytes.
+//! Both simulators ignore the device column; here each device is an address space of its own.
 
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH};
@@ -37,24 +37,24 @@ impl Decoder for Ascii {
     }
 }
 
-/// The columns of a line, before the time has a unit.
+/// The columns of a line that MQSim, SSDsim, DiskSim and the UCARE replayer share, before anything has a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns<'a> {
     /// The time before the decimal point.
     pub time: u64,
     /// The digits after it.
     pub fraction: &'a [u8],
-    /// The device.
+    /// The device, in digits.
     pub device: &'a [u8],
-    /// First sector.
-    pub lba: u64,
-    /// Number of sectors.
-    pub sectors: u64,
-    /// 1 in the last column.
-    pub is_read: bool,
+    /// Where the request starts.
+    pub address: u64,
+    /// How much it asks for.
+    pub size: u64,
+    /// What it is: 0, 1 or flags.
+    pub kind: &'a [u8],
 }
 
-/// Splits one line into its columns; `None` if it is none of this format.
+/// Splits one line into its columns; `None` if they are not five, or the first four are no numbers.
 pub fn columns(line: &[u8]) -> Option<Columns<'_>> {
     let mut rest = line.trim_ascii_start();
     let time = digits(&mut rest)?;
@@ -66,40 +66,59 @@ pub fn columns(line: &[u8]) -> Option<Columns<'_>> {
         return None;
     }
     let device = word(&mut rest);
-    let lba = whole(word(&mut rest)).filter(|lba| *lba < MAX_SECTOR)?;
-    let sectors = whole(word(&mut rest))?;
-    let is_read = match word(&mut rest) {
-        b"1" => true,
-        b"0" => false,
-        _ => return None,
-    };
+    let address = whole(word(&mut rest))?;
+    let size = whole(word(&mut rest))?;
+    let kind = word(&mut rest).trim_ascii_end();
     let numbered = !device.is_empty() && device.iter().all(u8::is_ascii_digit);
-    (numbered && rest.trim_ascii().is_empty()).then_some(Columns { time, fraction, device, lba, sectors, is_read })
+    (numbered && !kind.is_empty() && rest.trim_ascii().is_empty()).then_some(Columns {
+        time,
+        fraction,
+        device,
+        address,
+        size,
+        kind,
+    })
 }
 
 /// Reads one line; `None` if it is none of this format in this unit.
 pub fn parse(line: &[u8], unit: TimeUnit) -> Option<Line<'_>> {
     let columns = columns(line)?;
-    let ticks = nanoseconds(columns.time, columns.fraction, unit_ns(unit))?;
-    let sectors = u32::try_from(columns.sectors).ok()?;
-    if sectors == 0 {
-        return Some(Line::Drop(ZERO_LENGTH));
-    }
-    let op = if columns.is_read { Op::Read } else { Op::Write };
-    Some(Line::Request(Entry::new(ticks, op, columns.lba, sectors).on(DeviceName::Text(columns.device))))
+    let op = type_of(columns.kind)?;
+    let (ticks, is_exact) = columns.nanoseconds(unit)?;
+    is_exact.then_some(())?;
+    columns.in_sectors(ticks, op)
 }
 
-/// A decimal time in nanoseconds, exactly or not at all.
-fn nanoseconds(time: u64, fraction: &[u8], unit: u64) -> Option<u64> {
-    let mut total = time.checked_mul(unit)?;
-    let mut place = unit;
-    for digit in fraction {
-        let value = u64::from(digit - b'0');
-        if value != 0 && !place.is_multiple_of(10) {
-            return None;
-        }
-        place /= 10;
-        total = total.checked_add(place * value)?;
+/// A type in which 1 is a read and 0 a write.
+pub fn type_of(kind: &[u8]) -> Option<Op> {
+    match kind {
+        b"1" => Some(Op::Read),
+        b"0" => Some(Op::Write),
+        _ => None,
     }
-    Some(total)
+}
+
+impl<'a> Columns<'a> {
+    /// The request, with addresses in sectors; `None` where no device has so many.
+    pub fn in_sectors(&self, ticks: u64, op: Op) -> Option<Line<'a>> {
+        let sectors = u32::try_from(self.size).ok().filter(|_| self.address < MAX_SECTOR)?;
+        if sectors == 0 {
+            return Some(Line::Drop(ZERO_LENGTH));
+        }
+        Some(Line::Request(Entry::new(ticks, op, self.address, sectors).on(DeviceName::Text(self.device))))
+    }
+
+    /// The time in whole nanoseconds, and whether that is exactly the time; `None` if it does not fit.
+    pub fn nanoseconds(&self, unit: TimeUnit) -> Option<(u64, bool)> {
+        let unit = unit_ns(unit);
+        let (mut total, mut place, mut is_exact) = (self.time.checked_mul(unit)?, unit, true);
+        for digit in self.fraction {
+            let value = u64::from(digit - b'0');
+            // Units are powers of ten: after nanoseconds the place is 0.
+            is_exact &= value == 0 || place >= 10;
+            place /= 10;
+            total = total.checked_add(place * value)?;
+        }
+        Some((total, is_exact))
+    }
 }

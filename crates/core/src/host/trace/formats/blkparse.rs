@@ -2,15 +2,15 @@
 //! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
 //!
 //! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked, unless told otherwise. Other events and lines that are no events are skipped and
-//! counted by kind. Events from before the trace's start have a negative time that blkparse prints wrapped; they come
-//! at the end of the output and are dropped.
+//! counted; this reader takes D, what the device was asked, unless told otherwise. Other events and lines that are no
+//! events are skipped and counted by kind. Events from before the trace's start have a negative time that blkparse
+//! prints wrapped; they come at the end of the output and are dropped.
 
-use crate::drive::Op;
-use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
+use crate::host::trace::decode::{Decoder, DeviceName, Line};
 use crate::host::trace::fields::{digits, expect, is_binary, whole, word};
-use crate::host::trace::rwbs::Flags;
-use crate::host::trace::{MAX_SECTOR, TraceEvent};
+use crate::host::trace::rwbs::{Flags, PASS_THROUGH, UNKNOWN_KIND};
+use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::{TraceEvent, TraceFormat};
 
 /// What a line must be.
 pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs \
@@ -71,6 +71,22 @@ pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'_>> {
     request(ticks, device, flags, rest)
 }
 
+/// Among blkparse's events those of one action are few; a headless tail of messages may come first.
+pub fn recognise(head: &Head<'_>) -> Option<Guess> {
+    let format = TraceFormat::Blkparse;
+    let (mut events, mut issued) = (0, 0);
+    for line in &head.lines {
+        match parse(line, TraceEvent::Issue) {
+            Some(Line::Request(_) | Line::Drop(_)) => issued += 1,
+            Some(Line::Skip(kind)) if kind != NO_EVENT => events += 1,
+            _ => {}
+        }
+    }
+    let (all, events) = (head.lines.len(), events + issued);
+    let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
+    (events > 0 && events * 2 >= all).then(|| Guess { format, strength: (events * 100 / all) as u32, why })
+}
+
 /// The letter of an event's action.
 pub fn letter(event: TraceEvent) -> &'static [u8] {
     match event {
@@ -81,7 +97,7 @@ pub fn letter(event: TraceEvent) -> &'static [u8] {
 }
 
 /// True for `major,minor`.
-fn is_device(mut word: &[u8]) -> bool {
+pub fn is_device(mut word: &[u8]) -> bool {
     digits(&mut word).is_some() && expect(&mut word, b',').is_some() && whole(word).is_some()
 }
 
@@ -91,7 +107,8 @@ fn time(mut word: &[u8]) -> Option<(u64, u64)> {
     (word.len() == 9).then_some((seconds, whole(word)?))
 }
 
-fn other_action(action: &[u8]) -> Option<&'static str> {
+/// What to call an event of an action that is not played.
+pub fn other_action(action: &[u8]) -> Option<&'static str> {
     Some(match action {
         b"Q" => "Q event (queued)",
         b"G" => "G event (request allocated)",
@@ -113,31 +130,16 @@ fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -
         return None;
     }
     let Some(flags) = Flags::read(flags) else {
-        return Some(Line::Drop("event of a kind that is not played (zone management or newer)"));
+        return Some(Line::Drop(UNKNOWN_KIND));
     };
     let (lba, sectors) = match word(&mut rest) {
         [] => return None, // not even the process: the line was cut
         [b'[', ..] => (0, 0),
         sector => match word(&mut rest) {
             b"+" => (whole(sector)?, whole(word(&mut rest))?),
-            [b'(', ..] => return Some(Line::Drop("pass-through command without a range")),
+            [b'(', ..] => return Some(Line::Drop(PASS_THROUGH)),
             _ => return None,
         },
     };
-    let sectors = u32::try_from(sectors).ok()?;
-    let device = DeviceName::Text(device);
-    let entry = Entry::flush(ticks).on(device);
-    match (flags.op, sectors) {
-        // A flush has no range; its sector may be 2^64 - 1.
-        (Op::Flush, _) => Some(Line::Request(entry)),
-        (_, 0) if flags.preflush => Some(Line::Request(entry)),
-        (_, 0) => Some(Line::Drop(ZERO_LENGTH)),
-        (_, _) if lba >= MAX_SECTOR => None,
-        (_, _) if flags.dataless => Some(Line::Drop("event without a direction (N)")),
-        (op, _) => {
-            // The block layer issues the flush before such a write as an event of its own.
-            let altered = flags.preflush.then_some("flush before the write (F) not played");
-            Some(Line::Request(Entry { op, lba, sectors, fua: flags.fua, altered, ..entry }))
-        }
-    }
+    flags.request(ticks, DeviceName::Text(device), lba, u32::try_from(sectors).ok()?)
 }

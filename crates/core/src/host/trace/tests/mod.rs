@@ -1,9 +1,12 @@
 //! Hand-made traces of a few lines, in the real formats.
 
 mod errors;
+mod family;
+mod mutated;
 mod never_panics;
 mod readers;
 mod replay;
+mod treatment;
 
 use super::sniff::sniff;
 use super::{Opener, Part, Reading, Record, TraceError, TraceReader};

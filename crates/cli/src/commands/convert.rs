@@ -1,0 +1,129 @@
+//! `manx trace convert`: a trace in another format, and what that format could not hold.
+
+use super::{Failure, print};
+use crate::args::TraceConvertArgs;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use manx_core::config::ConfigError;
+use manx_core::host::TraceSpec;
+use manx_core::host::trace::convert::{About, Encoder, Target, fio, text_encoder};
+use manx_lab::convert::{Conversion, ConvertError, Converted};
+use manx_lab::load::Request;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Does what was asked.
+pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
+    let target = target(args)?;
+    let spec = spec(args)?;
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+    bar.set_style(style("reading the trace, {elapsed}"));
+    let progress = |done, total| {
+        if total > 0 && bar.length().is_none() {
+            bar.set_style(style("[{bar:24}] {percent:>3} %, {human_pos} requests, {eta} left"));
+            bar.set_length(total);
+        }
+        bar.set_position(done);
+    };
+    bar.enable_steady_tick(std::time::Duration::from_millis(500));
+    // Without a handler Ctrl-C ends the program at once; all that is left then is a file with another name.
+    let _ = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    let encoder = |about: &About| encoder(target, about, args.fio_file.as_deref());
+    let (out, force) = (args.out.as_path(), args.force);
+    let conversion = Conversion { spec: &spec, out, force, encoder: &encoder, progress: &progress, stop: &STOP };
+    let converted = manx_lab::convert::convert(&conversion);
+    bar.finish_and_clear();
+    match converted {
+        Ok(converted) => {
+            let text = report(&converted, target, out);
+            if is_stdout(out) {
+                eprint!("{text}");
+                return Ok(());
+            }
+            print(&text)
+        }
+        Err(ConvertError::Closed) => Ok(()),
+        Err(ConvertError::Stopped) => Err(Failure::Interrupted),
+        Err(error @ (ConvertError::Trace(_) | ConvertError::Output(_))) => Err(input(error.to_string())),
+    }
+}
+
+fn input(message: String) -> Failure {
+    ConfigError::new(message).into()
+}
+
+fn is_stdout(out: &Path) -> bool {
+    out == Path::new("-")
+}
+
+/// What to write, and whether it can be written there.
+fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
+    let out = args.out.display();
+    let Some(target) = args.target.or_else(|| Target::of_file(&args.out)) else {
+        let endings = "its ending is none of .parquet, .csv, .fio, .iolog, .trace, .ascii";
+        let message = format!("{out}: {endings}: --as parquet, manx, msr, fio-v3 or mqsim says what to write");
+        return Err(input(message));
+    };
+    if target == Target::Parquet {
+        if cfg!(not(feature = "parquet")) {
+            let built = "this manx was built without the cargo feature `parquet`, which writes it";
+            return Err(input(format!("--as parquet: {built}")));
+        }
+        let is_packed = args.out.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        if is_packed || is_stdout(&args.out) {
+            let why = "Parquet needs a file of its own, and is compressed inside";
+            return Err(input(format!("{out}: {why}: name one that ends in .parquet")));
+        }
+    }
+    if let Some(name) = &args.fio_file {
+        if target != Target::FioV3 {
+            return Err(input(format!("--fio-file {name}: only --as fio-v3 has files")));
+        }
+        fio::check_name(name).map_err(|expected| input(format!("--fio-file {name}: {expected}")))?;
+    }
+    Ok(target)
+}
+
+/// The trace as a scenario would have it, all settings validated.
+fn spec(args: &TraceConvertArgs) -> Result<TraceSpec, Failure> {
+    let scenario = Request::read("quick", args.overrides())?.with_trace_from_here().plain()?;
+    let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
+    spec.ok_or_else(|| Failure::Work("the scenario `quick` has no job".to_string()))
+}
+
+fn encoder(target: Target, about: &About, fio_file: Option<&str>) -> Box<dyn Encoder> {
+    match text_encoder(target, about, fio_file) {
+        Some(encoder) => encoder,
+        #[cfg(feature = "parquet")]
+        None => Box::new(manx_parquet::Encoder::new(about)),
+        #[cfg(not(feature = "parquet"))]
+        None => unreachable!("refused before: this manx has no Parquet"),
+    }
+}
+
+/// What was read, what was written, and what is missing there.
+fn report(converted: &Converted, target: Target, out: &Path) -> String {
+    let Converted { summary, losses, written } = converted;
+    let place = if is_stdout(out) { "standard output".to_string() } else { out.display().to_string() };
+    let mut text = format!("{summary}written     {written} requests as {} to {place}\n", target.name());
+    for (name, tally) in [("not held", &losses.dropped), ("held else", &losses.altered)] {
+        if !tally.is_empty() {
+            let _ = writeln!(text, "{name:<11} {}", tally.total());
+            for (reason, count) in tally.iter() {
+                let _ = writeln!(text, "{count:>20}  {reason}");
+            }
+        }
+    }
+    text
+}
+
+fn style(template: &str) -> ProgressStyle {
+    // The templates above are constants; one that is wrong falls back to the plainest bar.
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}

@@ -1,0 +1,125 @@
+//! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a trace.
+
+use super::{Failure, print};
+use crate::args::{FitArgs, TraceReadingArgs, WorkloadCommand};
+use manx_core::config::{ConfigError, builtin_workload, load_profile, split_parameter, workload_names};
+use manx_core::host::fit::Fitter;
+use manx_core::host::trace::survey_each;
+use manx_core::host::{Arrival, JobSpec, TraceSpec};
+use manx_core::units::Bytes;
+use manx_lab::load::read_workload;
+use manx_lab::open::opener;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Does what was asked.
+pub fn run(command: &WorkloadCommand) -> Result<(), Failure> {
+    match command {
+        WorkloadCommand::List => list(),
+        WorkloadCommand::Show { name } => show(name),
+        WorkloadCommand::Fit(args) => fit(args),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut text = String::new();
+    for name in workload_names() {
+        let profile = load_profile(&builtin_workload(name)?, None)?;
+        let shown = if profile.parameter.is_some() { format!("{name}(X)") } else { name.to_string() };
+        let _ = writeln!(text, "{shown:<16} {}", profile.summary);
+    }
+    print(&text)
+}
+
+fn show(name: &str) -> Result<(), Failure> {
+    let (file, parameter) = split_parameter(name);
+    let source = read_workload(file)?;
+    let profile = load_profile(&source, parameter)?;
+    let mut text = format!("{}\n", source.text.trim_end());
+    let jobs = &profile.workload.jobs;
+    for (number, job) in jobs.iter().enumerate() {
+        let _ = match jobs.len() {
+            1 => writeln!(text, "\nwhat follows:"),
+            _ => writeln!(text, "\nwhat follows for job {number}:"),
+        };
+        text.push_str(&derived(job));
+    }
+    print(&text)
+}
+
+/// Mean sizes, rates and bytes of a job, one to a line.
+fn derived(job: &JobSpec) -> String {
+    let reads = job.read_percent / 100.0;
+    let writes = 1.0 - reads - job.trim_percent / 100.0;
+    let own = if job.write_block_sizes.is_empty() { &job.block_sizes } else { &job.write_block_sizes };
+    let (read, write) = (mean(&job.block_sizes), mean(own));
+    // A flush counts as a request.
+    let data = if job.flush_every == 0 { 1.0 } else { 1.0 / (1.0 + writes / f64::from(job.flush_every)) };
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<14} {value}");
+    };
+    line("mix", format!("{:.1} % reads, {:.1} % writes", 100.0 * reads, 100.0 * writes));
+    line("mean sizes", format!("{:.1} KiB a read, {:.1} KiB a write", read / 1024.0, write / 1024.0));
+    match job.arrival {
+        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Paced | Arrival::PacedSmooth => {
+            let rate = job.rate;
+            let (down, up) = (rate * data * reads, rate * data * writes);
+            line("mean rate", format!("{rate:.1} requests/s: {down:.1} reads/s, {up:.1} writes/s"));
+            line("mean bytes", format!("{:.3} MB/s read, {:.3} MB/s written", down * read / 1e6, up * write / 1e6));
+            if job.arrival == Arrival::Bursty {
+                line("in a burst", format!("{:.1} requests/s", rate * job.peak_to_mean));
+            }
+            if job.requests > 0 {
+                line("length", format!("{:.1} s of virtual time", job.requests as f64 / rate));
+            }
+        }
+        Arrival::Closed => {
+            line("rate", format!("what the drive does with {} outstanding, {} between", job.queue_depth, job.think));
+        }
+        Arrival::Trace => line("rate", "the trace's".to_string()),
+    }
+    if job.requests > 0 {
+        let requests = job.requests as f64 * data;
+        let (down, up) = (requests * reads * read / 1e9, requests * writes * write / 1e9);
+        line("in all", format!("{} requests: {down:.3} GB read, {up:.3} GB written", job.requests));
+    }
+    text
+}
+
+/// The mean of weighted sizes, in bytes.
+fn mean(sizes: &[(Bytes, f64)]) -> f64 {
+    let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
+    let sum: f64 = sizes.iter().map(|(size, weight)| size.get() as f64 * weight).sum();
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+fn fit(FitArgs { trace, reading, output, name }: &FitArgs) -> Result<(), Failure> {
+    let spec = trace_spec(trace, reading)?;
+    let mut fitter = Fitter::default();
+    let mut open = opener(trace);
+    survey_each(&spec, &mut open, &mut |record| fitter.add(record)).map_err(|e| ConfigError::new(e.to_string()))?;
+    let text = fitter.fit().to_toml(name.as_deref());
+    match output {
+        None => print(&text),
+        Some(path) => std::fs::write(path, text)
+            .map_err(|why| ConfigError::new(format!("--output {}: cannot write it: {why}", path.display())).into()),
+    }
+}
+
+/// The trace as the options say it is read.
+fn trace_spec(trace: &Path, reading: &TraceReadingArgs) -> Result<TraceSpec, ConfigError> {
+    let file = trace.to_string_lossy().into_owned();
+    let mut table = Map::from_iter([("file".to_string(), Value::from(file))]);
+    for (option, key, value) in reading.keys() {
+        let Some(value) = value else { continue };
+        // Strings, numbers and lists of strings are the same in TOML and in JSON.
+        let parsed = serde_json::from_str(&value).unwrap_or_else(|_| Value::from(value.as_str()));
+        table.insert(key.rsplit('.').next().unwrap_or(key).to_string(), parsed);
+        // One at a time, so that a complaint names its option.
+        serde_json::from_value::<TraceSpec>(Value::Object(table.clone()))
+            .map_err(|why| ConfigError::new(format!("{option} {}: {why}", value.trim_matches('"'))))?;
+    }
+    serde_json::from_value(Value::Object(table)).map_err(|why| ConfigError::new(why.to_string()))
+}

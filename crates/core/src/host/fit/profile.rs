@@ -1,0 +1,118 @@
+//! A fitted profile as the text of a workload file.
+
+use super::Fit;
+use crate::host::{Arrival, JobSpec, Pattern};
+use crate::units::Bytes;
+use std::fmt::Write;
+
+impl Fit {
+    /// The profile as TOML. `name` is what the trace may be called in it; without one it stays unnamed.
+    pub fn to_toml(&self, name: Option<&str>) -> String {
+        let mut text = String::new();
+        let figures = &self.figures;
+        let what = name.map_or("a trace".to_string(), |name| format!("the trace {}", plain(name)));
+        let seconds = figures.span_ns as f64 / 1e9;
+        let _ = writeln!(text, "summary = \"Fitted to {what}: {} requests in {seconds:.3} s\"", figures.requests);
+        let _ = writeln!(
+            text,
+            "source = \"manx workload fit: shares, sizes and rates of the trace; no address and no time of it\""
+        );
+        let _ = writeln!(text, "parameter = \"workload.rate\"\n\n[workload]");
+        let job = &self.job;
+        let _ = writeln!(
+            text,
+            "# {} reads, {} writes, {} trims, {} flushes, {} writes with FUA.",
+            figures.reads, figures.writes, figures.trims, figures.flushes, figures.fua
+        );
+        let _ = writeln!(text, "read_percent = {:?}", job.read_percent);
+        for (key, percent) in [("trim_percent", job.trim_percent), ("fua_percent", job.fua_percent)] {
+            if percent > 0.0 {
+                let _ = writeln!(text, "{key} = {percent:?}");
+            }
+        }
+        if job.flush_every > 0 {
+            let _ = writeln!(text, "flush_every = {}", job.flush_every);
+        }
+        self.sizes(&mut text);
+        self.addresses(&mut text);
+        self.arrivals(&mut text);
+        let _ = writeln!(text, "requests = {}", job.requests);
+        text
+    }
+
+    fn sizes(&self, text: &mut String) {
+        let (job, figures) = (&self.job, &self.figures);
+        let _ =
+            writeln!(text, "# {:.0} B a read, {:.0} B a write on average.", figures.read_bytes, figures.write_bytes);
+        list(text, "block_sizes", job.block_sizes.iter().map(|(size, share)| format!("[\"{size}\", {share:?}]")));
+        if !job.write_block_sizes.is_empty() {
+            let sizes = job.write_block_sizes.iter().map(|(size, share)| format!("[\"{size}\", {share:?}]"));
+            list(text, "write_block_sizes", sizes);
+        }
+        let _ = writeln!(text, "align = \"{}\"", job.align);
+    }
+
+    fn addresses(&self, text: &mut String) {
+        let JobSpec { pattern, tiers, write_tiers, tier_block, run, size, .. } = &self.job;
+        let _ = writeln!(text, "# {} distinct pages of 4 KiB.", self.figures.footprint_pages);
+        let _ = writeln!(text, "size = \"{size}\"");
+        let pair = |tier: &(f64, f64)| format!("[{:?}, {:?}]", tier.0, tier.1);
+        if *pattern == Pattern::Tiers {
+            let _ = writeln!(text, "pattern = \"tiers\"");
+            list(text, "tiers", tiers.iter().map(pair));
+            if !write_tiers.is_empty() {
+                list(text, "write_tiers", write_tiers.iter().map(pair));
+            }
+            if *tier_block != Bytes::new(0) {
+                let _ = writeln!(text, "tier_block = \"{tier_block}\"");
+            }
+        } else {
+            let _ = writeln!(text, "pattern = \"random\"");
+        }
+        if *run != Bytes::new(0) {
+            let _ = writeln!(text, "run = \"{run}\"");
+        }
+    }
+
+    fn arrivals(&self, text: &mut String) {
+        let (job, figures) = (&self.job, &self.figures);
+        let shown = |idc: Option<f64>| idc.map_or("unknown".to_string(), |idc| format!("{idc:.1}"));
+        let (short, long) = (shown(figures.idc_10ms), shown(figures.idc_1s));
+        let _ = writeln!(text, "# Index of dispersion of the counts: {short} in 10 ms, {long} in 1 s.");
+        match job.arrival {
+            Arrival::Bursty => {
+                let _ = writeln!(text, "arrival = \"bursty\"\nrate = {:?}", job.rate);
+                let _ = writeln!(text, "peak_to_mean = {:?}\nburst = \"{}\"", job.peak_to_mean, job.burst);
+            }
+            Arrival::Poisson => {
+                let _ = writeln!(text, "arrival = \"poisson\"\nrate = {:?}", job.rate);
+            }
+            Arrival::Fixed => {
+                let _ = writeln!(text, "arrival = \"fixed\"\nrate = {:?}", job.rate);
+            }
+            // The times of the trace are one instant.
+            Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth | Arrival::Trace => {
+                let _ = writeln!(text, "arrival = \"closed\"\nqueue_depth = {}", job.queue_depth);
+            }
+        }
+    }
+}
+
+/// A list, broken where a line would be too long.
+fn list(text: &mut String, key: &str, items: impl Iterator<Item = String>) {
+    let items: Vec<String> = items.collect();
+    if items.len() <= 4 {
+        let _ = writeln!(text, "{key} = [{}]", items.join(", "));
+        return;
+    }
+    let _ = writeln!(text, "{key} = [");
+    for line in items.chunks(4) {
+        let _ = writeln!(text, "    {},", line.join(", "));
+    }
+    let _ = writeln!(text, "]");
+}
+
+/// A name without what would end a TOML string.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control() && *c != '"' && *c != '\\').collect()
+}

@@ -1,0 +1,218 @@
+//! Which format a trace has, judged by its head, and whether its times are believable.
+//!
+//! The verdict is always reported with its reason, and a unit of time is never guessed in silence: the same records go
+//! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast.
+//! [`family`] judges the formats that look alike, by the [`pace`] that each reading would mean.
+
+mod family;
+mod pace;
+
+use super::decode::{Decoder, Line, Reading};
+use super::error::shorten;
+use super::fields::is_binary;
+use super::format::Open;
+use super::formats;
+use super::formats::msr;
+use super::{Opener, Place, TraceError, TraceFormat, unit_name};
+use crate::host::TraceSpec;
+use std::io::Read;
+use std::sync::Arc;
+
+/// How much of a file is looked at.
+const HEAD: u64 = 64 << 10;
+
+/// The strength of a guess by a magic number or by a header that no other format has.
+pub const HEADER: u32 = 1000;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sniffed {
+    /// The format.
+    pub format: TraceFormat,
+    /// A sentence that says why.
+    pub why: String,
+    /// How it is to be read: units given or found; those that the format states are `None`.
+    pub reading: Reading,
+    /// What speaks for the units, where the format leaves them open.
+    pub units_why: Option<String>,
+}
+
+/// The beginning of a file.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The file's name.
+    pub file: Arc<str>,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its lines that are not blank; the last one is left out where the head cuts it.
+    pub lines: Vec<&'a [u8]>,
+    /// The head is the whole file.
+    pub is_whole: bool,
+}
+
+/// What a recogniser makes of a head.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// The format.
+    pub format: TraceFormat,
+    /// Lines that are of this format, of a hundred; [`HEADER`] for a magic number or a header that no other format has.
+    pub strength: u32,
+    /// A sentence that says why.
+    pub why: String,
+}
+
+/// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
+    recognise_msr,
+    family::recognise,
+    formats::spc::recognise,
+    formats::etw::recognise,
+    formats::alibaba::recognise,
+    formats::tencent::recognise,
+    formats::systor::recognise,
+    formats::wpa::recognise,
+    formats::libcachesim::recognise,
+    formats::ucare_log::recognise,
+    formats::manx::recognise,
+    formats::blkparse::recognise,
+    formats::blktrace::recognise,
+    formats::fio::recognise,
+    formats::ftrace::recognise,
+    formats::blkreplay::recognise,
+    formats::fiu::recognise,
+    formats::vscsi::recognise,
+    formats::oracle::recognise,
+    formats::manx_records::recognise,
+];
+
+/// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
+/// candidates.
+pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError> {
+    let mut parts = open()?;
+    let Some(part) = parts.first_mut() else { return Err(TraceError::Empty { file: spec.file.as_str().into() }) };
+    let file = part.file.clone();
+    let mut bytes = Vec::new();
+    if let Err(error) = (&mut part.stream).take(HEAD).read_to_end(&mut bytes) {
+        let place = Place { file, line: 0, is_record: false };
+        return Err(TraceError::Read { place, reason: error.to_string() });
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Err(TraceError::Empty { file });
+    }
+    if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
+        return Err(TraceError::GitLfsPointer { file });
+    }
+    let head = Head::of(file, &bytes);
+    let (format, why) = match spec.format {
+        Some(format) => (format, "as given".to_string()),
+        None => recognise(&head)?,
+    };
+    let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
+    let sniffed = Sniffed { format, why, reading, units_why: None };
+    if family::has(format) { family::settle(&head, sniffed, spec.format) } else { settle(&head, sniffed) }
+}
+
+impl<'a> Head<'a> {
+    fn of(file: Arc<str>, bytes: &'a [u8]) -> Self {
+        let is_whole = (bytes.len() as u64) < HEAD;
+        let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let end = if is_whole { text.len() } else { text.iter().rposition(|b| *b == b'\n').unwrap_or(text.len()) };
+        let lines = text[..end].split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+        Self { file, bytes, lines: lines.collect(), is_whole }
+    }
+
+    /// The guess that follows from how many of the lines a decoder reads as requests; `None` below half of them, of
+    /// those that the decoder does not know as something else.
+    pub fn by_lines(&self, format: TraceFormat, decoder: &mut dyn Decoder) -> Option<Guess> {
+        let (mut read, mut skipped) = (0, 0);
+        for line in &self.lines {
+            match decoder.decode(line) {
+                Some(Line::Request(_) | Line::Held | Line::Drop(_)) => read += 1,
+                Some(Line::Skip(_)) => skipped += 1,
+                None => {}
+            }
+        }
+        let all = self.lines.len() - skipped;
+        let why = format!("{read} of the first {all} lines are {}", format.info().shape);
+        (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why })
+    }
+}
+
+impl Guess {
+    /// The guess that follows from how many of the head's binary records a format would hold; `None` below nine of ten.
+    pub(super) fn by_records(format: TraceFormat, of_it: usize, all: usize) -> Option<Self> {
+        let why = format!("{of_it} of the first {all} records are {}", format.info().shape);
+        (of_it > 0 && of_it * 10 >= all * 9).then(|| Guess { format, strength: (of_it * 100 / all) as u32, why })
+    }
+}
+
+/// The strongest guess. One wrong line does not hide a format: the reader will name that line.
+fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
+    let mut guesses: Vec<Guess> = RECOGNISERS.iter().filter_map(|recognise| recognise(head)).collect();
+    guesses.sort_by_key(|guess| std::cmp::Reverse(guess.strength));
+    let candidate = |guess: &Guess| format!("{}: {}", guess.format.name(), guess.why);
+    match guesses.as_slice() {
+        [] => {}
+        [first, second, ..] if first.strength == second.strength => {
+            let equal = guesses.iter().filter(|guess| guess.strength == first.strength);
+            let candidates = equal.map(candidate).collect::<Vec<_>>().join("; ");
+            return Err(TraceError::Ambiguous { file: head.file.clone(), candidates });
+        }
+        [first, second, ..] if first.strength < HEADER => {
+            return Ok((first.format, format!("{} (less likely {})", first.why, candidate(second))));
+        }
+        [first, ..] => return Ok((first.format, first.why.clone())),
+    }
+    let text = shorten(head.lines.first().copied().unwrap_or_default());
+    match head.lines.iter().position(|line| is_binary(line)) {
+        Some(line) => {
+            let place = Place { file: head.file.clone(), line: line as u64 + 1, is_record: false };
+            Err(TraceError::NotText { place, text: shorten(head.lines[line]) })
+        }
+        None => Err(TraceError::UnknownFormat { file: head.file.clone(), text }),
+    }
+}
+
+fn recognise_msr(head: &Head<'_>) -> Option<Guess> {
+    head.by_lines(TraceFormat::Msr, &mut msr::Msr)
+}
+
+/// Settles the units that the format leaves open.
+fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> {
+    let (file, info) = (&head.file, sniffed.format.info());
+    if info.time.is_none() && sniffed.reading.time.is_some() {
+        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--time-unit" });
+    }
+    if info.lba.is_none() && sniffed.reading.lba.is_some() {
+        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--lba-unit" });
+    }
+    let mut why = Vec::new();
+    match (sniffed.reading.time, info.time) {
+        (Some(unit), _) => why.push(format!("time unit {}, as given", unit_name(unit))),
+        (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
+            why.push(format!("time unit {}, which the format has unless told otherwise", unit_name(unit)));
+        }
+        (None, None) => {}
+    }
+    match (sniffed.reading.lba, info.lba) {
+        (Some(unit), _) => why.push(format!("addresses in {}, as given", unit.name())),
+        (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
+            why.push(format!("addresses in {}, which the format has unless told otherwise", unit.name()));
+        }
+        (None, None) => {}
+    }
+    sniffed.reading.time = sniffed.reading.time.or(info.time.map(Open::first));
+    sniffed.reading.lba = sniffed.reading.lba.or(info.lba.map(Open::first));
+    sniffed.units_why = (!why.is_empty()).then(|| why.join("; "));
+    Ok(sniffed)
+}
+
+impl std::fmt::Display for Sniffed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.format.name(), self.why)?;
+        match &self.units_why {
+            Some(why) => write!(f, "; {why}"),
+            None => Ok(()),
+        }
+    }
+}

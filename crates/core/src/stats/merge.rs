@@ -1,0 +1,127 @@
+//! Several drives as one result.
+//!
+//! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all requests together.
+//! The span is the longest: the drives ran side by side. A rate is all requests over that span.
+
+use super::{BufferCounters, FlashCounters, GcCounters, Outcome, RunTotals, VerifyReport, WearCounters};
+use crate::units::Bytes;
+
+impl RunTotals {
+    /// Adds what another drive of the same run measured. The trace report stays that of these totals.
+    pub fn add_drive(&mut self, other: RunTotals) {
+        self.drives += other.drives;
+        self.outcome = worse(self.outcome, other.outcome);
+        self.span = self.span.max(other.span);
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.trim.merge(&other.trim);
+        self.flush.merge(&other.flush);
+        self.gc.add(&other.gc);
+        self.flash.add(&other.flash);
+        self.wear.add(&other.wear);
+        self.buffer.add(&other.buffer);
+        self.raw = Bytes::new(self.raw.get() + other.raw.get());
+        self.user = Bytes::new(self.user.get() + other.user.get());
+        self.verify = match (self.verify.take(), other.verify) {
+            (Some(one), Some(two)) => Some(VerifyReport {
+                reads_checked: one.reads_checked + two.reads_checked,
+                mismatches: one.mismatches + two.mismatches,
+            }),
+            (one, two) => one.or(two),
+        };
+        self.warmup_excluded.requests += other.warmup_excluded.requests;
+        self.warnings.extend(other.warnings);
+    }
+}
+
+/// A run that was stopped is partial; of the others, a defect shows.
+fn worse(one: Outcome, two: Outcome) -> Outcome {
+    let rank = |outcome| match outcome {
+        Outcome::Completed => 0,
+        Outcome::Starved => 1,
+        Outcome::Partial => 2,
+    };
+    if rank(two) > rank(one) { two } else { one }
+}
+
+impl GcCounters {
+    fn add(&mut self, other: &Self) {
+        let Self { blocked_reads, blocked_at_split_reads, runs, pages_copied, forced, free_reclaims } = other;
+        self.blocked_reads += blocked_reads;
+        self.blocked_at_split_reads += blocked_at_split_reads;
+        self.runs += runs;
+        self.pages_copied += pages_copied;
+        self.forced += forced;
+        self.free_reclaims += free_reclaims;
+    }
+}
+
+impl FlashCounters {
+    fn add(&mut self, other: &Self) {
+        let Self { host_pages_written, pages_programmed, pages_padded, pages_read, erases, .. } = other;
+        self.host_pages_written += host_pages_written;
+        self.pages_programmed += pages_programmed;
+        self.pages_padded += pages_padded;
+        self.pages_read += pages_read;
+        self.erases += erases;
+        self.suspensions += other.suspensions;
+        self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
+    }
+}
+
+impl WearCounters {
+    fn add(&mut self, other: &Self) {
+        self.blocks += other.blocks;
+        self.erases_total += other.erases_total;
+        self.erases_min = self.erases_min.min(other.erases_min);
+        self.erases_max = self.erases_max.max(other.erases_max);
+    }
+}
+
+impl BufferCounters {
+    fn add(&mut self, other: &Self) {
+        let Self { read_hits, write_hits, stalls, rmw_reads } = other;
+        self.read_hits += read_hits;
+        self.write_hits += write_hits;
+        self.stalls += stalls;
+        self.rmw_reads += rmw_reads;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::OpStats;
+    use crate::units::Duration;
+
+    fn drive(reads: u64, latency_us: u64, span_s: u64, wear: [u64; 3]) -> RunTotals {
+        let mut read = OpStats::default();
+        (0..reads).for_each(|_| read.record(Duration::from_us(latency_us), 4096));
+        RunTotals {
+            drives: 1,
+            span: Duration::from_s(span_s),
+            read,
+            flash: FlashCounters { host_pages_written: 100, pages_programmed: 100 * span_s, ..Default::default() },
+            wear: WearCounters::of(wear),
+            raw: Bytes::kib(8),
+            user: Bytes::kib(6),
+            verify: Some(VerifyReport { reads_checked: reads, mismatches: 0 }),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn two_drives_add_up_over_the_longer_span() {
+        let mut all = drive(300, 10, 2, [1, 2, 3]);
+        all.add_drive(RunTotals { outcome: Outcome::Starved, ..drive(100, 50, 4, [0, 9, 9]) });
+        let result = all.into_result();
+        assert_eq!((result.drives, result.requests, result.virtual_s), (Some(2), 400, 4.0));
+        assert_eq!((result.read.mean_us, result.read.max_us, result.read.iops), (Some(20.0), Some(50.0), 100.0));
+        assert_eq!(result.flash.waf, Some(3.0));
+        let wear = result.flash.wear;
+        assert_eq!((wear.erases_min, wear.erases_mean, wear.erases_max), (0, 4.0, 9));
+        assert_eq!(result.verify.map(|verify| verify.reads_checked), Some(400));
+        assert_eq!(result.outcome, Outcome::Starved);
+        assert_eq!(drive(1, 1, 1, [0, 0, 0]).into_result().drives, None);
+    }
+}

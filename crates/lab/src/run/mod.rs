@@ -1,0 +1,341 @@
+//! One scenario under one policy: from its settings to its result.
+//!
+//! The steps: open the workload, take the preconditioned state, build the drive, play in chunks (between which a run
+//! can be stopped and watched), count up (`totals`). Everything but `machine` is a function of the scenario.
+//!
+//! Where each device of a trace has a drive of its own (`layout = "separate"`), the drives are played one after the
+//! other: they share nothing but their time, so the order does not matter. Each starts from the same state, and what
+//! they measured is added up.
+
+mod totals;
+
+use crate::act_log::ActLog;
+use crate::machine::Stopwatch;
+use crate::prepare::{Key, Prepared, States, logical_pages};
+use crate::replay::Replays;
+use manx_core::config::Scenario;
+use manx_core::drive::{Drive, PreconditionState};
+use manx_core::flash::Capacity;
+use manx_core::ftl::PageMap;
+use manx_core::ftl::timeless::Full;
+use manx_core::host::act::{ActError, ActRecorder};
+use manx_core::host::generate::{GenerateError, Generator};
+use manx_core::host::trace::TraceError;
+use manx_core::host::{Driver, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
+use manx_core::stats::{ActReport, MachineReport, Outcome, Percentiles, RunResult, RunTotals};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Completions between two looks at the stop flag.
+const CHUNK: u64 = 1 << 16;
+
+/// Why a run cannot begin, or go on. All but `Write` are the input's fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A trace cannot be read or does not fit.
+    Trace(TraceError),
+    /// A job's settings cannot be honoured.
+    Generate(GenerateError),
+    /// The drive cannot hold what preconditioning writes.
+    Full(Full),
+    /// The settings of an ACT load cannot be honoured.
+    Act(ActError),
+    /// The log of an ACT load cannot be made.
+    ActLog(String),
+    /// What a run wrote as it went cannot be written any more: not the input's fault.
+    Write(String),
+    /// A trace whose devices have a drive each is not the only job, but one of so many.
+    NotAlone(usize),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::Generate(error) => error.fmt(f),
+            Self::Full(error) => error.fmt(f),
+            Self::Act(error) => error.fmt(f),
+            Self::ActLog(error) | Self::Write(error) => f.write_str(error),
+            Self::NotAlone(jobs) => write!(
+                f,
+                "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
+                 trace must be the only job, not one of {jobs}; \"concat\" and \"overlay\" share one drive"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<TraceError> for RunError {
+    fn from(error: TraceError) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl From<ActError> for RunError {
+    fn from(error: ActError) -> Self {
+        Self::Act(error)
+    }
+}
+
+impl From<GenerateError> for RunError {
+    fn from(error: GenerateError) -> Self {
+        Self::Generate(error)
+    }
+}
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Bringing the drive into its starting state; `done` counts map units programmed.
+    Preconditioning,
+    /// Playing the workload; `done` counts completed requests.
+    Running,
+    /// Done.
+    Finished,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Which run, in the order of the comparison.
+    pub run: usize,
+    /// Its policy.
+    pub policy: &'a str,
+    /// What it is doing.
+    pub phase: Phase,
+    /// How much of it is done.
+    pub done: u64,
+    /// Of how much, where that is known.
+    pub total: Option<u64>,
+    /// The read p99.9 so far, in microseconds, where the sample bears it.
+    pub p99_9_us: Option<f64>,
+}
+
+/// Who watches a comparison; it is called from the threads of the runs.
+pub type Observer<'a> = &'a (dyn Fn(&Moment<'_>) + Sync);
+
+/// How a run got its starting state. None of it is part of the result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preparation {
+    /// The kind of state.
+    pub state: PreconditionState,
+    /// WAF of the last window (`steady`), or of everything.
+    pub waf: f64,
+    /// How often the user capacity was overwritten (`steady`).
+    pub passes: f64,
+    /// CPU time of making the state, or of reading it.
+    pub cpu_s: f64,
+    /// It was read from the cache.
+    pub from_cache: bool,
+    /// What was wrong with the cache, if anything.
+    pub trouble: Option<String>,
+}
+
+/// A run that ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// What it tells.
+    pub result: RunResult,
+    /// How it got its starting state.
+    pub preparation: Preparation,
+}
+
+/// What the runs of a comparison share.
+pub(crate) struct Context<'a> {
+    pub(crate) states: &'a States,
+    pub(crate) verify: bool,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) observer: Observer<'a>,
+}
+
+/// A run under way.
+pub(crate) struct Run<'a> {
+    pub(crate) number: usize,
+    pub(crate) policy: &'a str,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) key: &'a Key,
+    pub(crate) act_log: Option<PathBuf>,
+    pub(crate) context: &'a Context<'a>,
+}
+
+/// What is played.
+struct Workload {
+    /// The jobs of each drive; all but one drive only where each device of a trace has its own.
+    drives: Vec<Vec<(Box<dyn RequestSource>, Pacing)>>,
+    /// The trace's device that each drive stands for, where they stand for one.
+    names: Vec<String>,
+    /// Requests in all, where that is known.
+    requests: Option<u64>,
+}
+
+impl Run<'_> {
+    /// Runs it.
+    pub(crate) fn run(&self) -> Result<Finished, RunError> {
+        let (scenario, replays) = (self.scenario, Replays::default());
+        let workload = self.workload(&replays)?;
+        let mut log = self.act_log.clone().map(ActLog::create).transpose()?;
+        let mut progress = |done| {
+            self.tell(Phase::Preconditioning, done, None, None);
+            !self.stopped()
+        };
+        let prepared = self.context.states.take(self.key, scenario, &mut progress)?;
+        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut log)?;
+        self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
+        Ok(Finished { result, preparation })
+    }
+
+    /// Plays each drive and adds up what they measured.
+    fn play_drives(
+        &self,
+        workload: Workload,
+        prepared: Prepared,
+        replays: &Replays,
+        log: &mut Option<ActLog>,
+    ) -> Result<(RunResult, Preparation), RunError> {
+        let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
+        let (state, waf, passes) = (self.scenario.precondition.state, about.waf, about.passes);
+        let preparation = Preparation { state, waf, passes, cpu_s, from_cache, trouble };
+        let Workload { drives, names, requests } = workload;
+        let (count, mut map) = (drives.len(), Some(map));
+        let mut all: Option<RunTotals> = None;
+        let (mut play_cpu_s, mut completed, mut memory) = (0.0, 0, MachineReport::default());
+        for (number, sources) in drives.into_iter().enumerate() {
+            // The last drive takes the state, so that a drive alone needs no copy of it.
+            let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
+            let mut driver = self.driver(sources, map, log.is_some())?;
+            let watch = Stopwatch::start();
+            let outcome = self.play(&mut driver, requests, completed, log)?;
+            play_cpu_s += watch.cpu_s();
+            completed += driver.progress().completed;
+            memory = self.with_memory(memory, &driver);
+            let mut totals = self.totals(&driver, outcome);
+            totals.act = finish_act(&mut driver, outcome, log)?;
+            if let Some(name) = names.get(number).filter(|_| count > 1) {
+                totals
+                    .warnings
+                    .iter_mut()
+                    .for_each(|warning| *warning = format!("the drive of device {name}: {warning}"));
+            }
+            match &mut all {
+                Some(all) => all.add_drive(totals),
+                None => all = Some(totals),
+            }
+            if outcome == Outcome::Partial {
+                break;
+            }
+        }
+        // The sources have left their tallies, now that they are gone.
+        let (trace, trace_warnings) = replays.report();
+        let mut totals = all.unwrap_or_default();
+        totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
+        let mut result = RunTotals { trace, ..totals }.into_result();
+        result.machine = MachineReport {
+            peak_rss_bytes: memory.peak_rss_bytes,
+            simulated_bytes_per_page: memory.simulated_bytes_per_page,
+            precondition_from_cache: preparation.from_cache,
+            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed)
+        };
+        Ok((result, preparation))
+    }
+
+    /// The sources of each drive, and how many requests they make where that is known.
+    fn workload(&self, replays: &Replays) -> Result<Workload, RunError> {
+        let (device, specs) = (&self.scenario.device, &self.scenario.workload.jobs);
+        let sectors = u64::from(logical_pages(self.scenario)) * (device.geometry.map_unit.get() / 512);
+        let is_separate = |job: &JobSpec| job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate);
+        if let [JobSpec { trace: Some(trace), .. }] = specs.as_slice()
+            && trace.layout == Layout::Separate
+        {
+            let (sources, names, requests) = replays.each_device(trace, sectors)?;
+            let drives = sources.into_iter().map(|source| vec![(source, Pacing::of(&specs[0]))]).collect();
+            return Ok(Workload { drives, names, requests: Some(requests) });
+        }
+        if specs.iter().any(is_separate) {
+            return Err(RunError::NotAlone(specs.len()));
+        }
+        let (mut sources, mut total) = (Vec::new(), Some(0u64));
+        for (number, spec) in specs.iter().enumerate() {
+            let (source, requests) = match &spec.trace {
+                Some(trace) => replays.source(trace, sectors)?,
+                None => {
+                    let source = Generator::new(spec, sectors, self.scenario.seed, number)?;
+                    (Box::new(source) as Box<_>, spec.requests)
+                }
+            };
+            total = total.filter(|_| requests > 0).map(|total| total.saturating_add(requests));
+            sources.push((source, Pacing::of(spec)));
+        }
+        Ok(Workload { drives: vec![sources], names: Vec::new(), requests: total })
+    }
+
+    fn driver(
+        &self,
+        sources: Vec<(Box<dyn RequestSource>, Pacing)>,
+        mut map: PageMap,
+        act_log: bool,
+    ) -> Result<Driver, RunError> {
+        let Scenario { device, ftl, gc, drive, measure, seed, .. } = self.scenario;
+        map.begin_run(ftl, gc, device, *seed);
+        let drive = Drive::new(device, drive, gc, map, self.context.verify);
+        let oracle = self.context.verify.then(|| Oracle::new(&drive));
+        let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
+        let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
+        let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
+        let user = Capacity::of(device).user;
+        let recorder = ActRecorder::new(spec, user, &device.name)?;
+        Ok(driver.with_act(if act_log { recorder.with_log(user) } else { recorder }))
+    }
+
+    /// Plays a drive to its end, of `requests` in all, of which `before` are done already on others.
+    fn play(
+        &self,
+        driver: &mut Driver,
+        requests: Option<u64>,
+        before: u64,
+        log: &mut Option<ActLog>,
+    ) -> Result<Outcome, RunError> {
+        loop {
+            if self.stopped() {
+                return Ok(Outcome::Partial);
+            }
+            if !driver.play(CHUNK) {
+                break;
+            }
+            write_act_log(driver, log)?;
+            let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
+            self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
+        }
+        let lost = driver.progress().issued != driver.progress().completed || driver.drive().outstanding() > 0;
+        Ok(if lost { Outcome::Starved } else { Outcome::Completed })
+    }
+
+    fn stopped(&self) -> bool {
+        self.context.stop.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, phase: Phase, done: u64, total: Option<u64>, p99_9_us: Option<f64>) {
+        (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, total, p99_9_us });
+    }
+}
+
+/// Writes what the recorder of an ACT load has to say.
+fn write_act_log(driver: &mut Driver, log: &mut Option<ActLog>) -> Result<(), RunError> {
+    match (log, driver.act().and_then(ActRecorder::take_log)) {
+        (Some(log), Some(text)) => log.append(&text),
+        _ => Ok(()),
+    }
+}
+
+/// The last reports of an ACT load, and its verdicts.
+fn finish_act(driver: &mut Driver, outcome: Outcome, log: &mut Option<ActLog>) -> Result<Option<ActReport>, RunError> {
+    let (now, partial) = (driver.now(), outcome == Outcome::Partial);
+    let report = driver.act().map(|recorder| {
+        recorder.finish(now, partial);
+        recorder.result(partial)
+    });
+    write_act_log(driver, log)?;
+    Ok(report)
+}

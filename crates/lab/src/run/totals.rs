@@ -1,0 +1,206 @@
+//! What a drive measured, as the numbers of a result, and what must be said about them.
+
+use super::Run;
+use crate::machine::peak_rss_bytes;
+use crate::prepare::About;
+use manx_core::config::{MeasureSpec, Scenario};
+use manx_core::drive::Counters;
+use manx_core::flash::Capacity;
+use manx_core::ftl::GcMode;
+use manx_core::host::{Driver, Measured, Oracle};
+use manx_core::stats::{
+    BufferCounters, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, VerifyReport, WarmupExcluded,
+    WearCounters,
+};
+
+/// With `--verify`: bytes of the content that stands for a physical page's data, and of what the oracle keeps for a
+/// logical page.
+const CONTENT_BYTES: u64 = 4;
+const ORACLE_BYTES: u64 = 8;
+
+impl Run<'_> {
+    /// What the run of one drive tells, without what became of its traces.
+    pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
+        let (scenario, measured) = (self.scenario, driver.measured());
+        let (capacity, unit) = (Capacity::of(&scenario.device), scenario.device.geometry.map_unit.get());
+        let wear = driver.drive().ftl().wear();
+        let blocks = u64::from(driver.drive().flash().layout.total_blocks());
+        let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), unit };
+        RunTotals {
+            scenario: scenario.name.clone(),
+            policy: self.policy.to_string(),
+            seed: scenario.seed,
+            outcome,
+            drives: 1,
+            span: measured.until.max(measured.since).since(measured.since),
+            read: measured.read.clone(),
+            write: measured.write.clone(),
+            trim: measured.trim.clone(),
+            flush: measured.flush.clone(),
+            gc: counters.gc(measured),
+            flash: counters.flash(),
+            wear: WearCounters {
+                blocks,
+                erases_total: (wear.mean * blocks as f64).round() as u64,
+                erases_min: wear.min.into(),
+                erases_max: wear.max.into(),
+            },
+            buffer: counters.buffer(),
+            raw: capacity.raw,
+            user: capacity.user,
+            trace: None,
+            act: None,
+            verify: driver
+                .oracle()
+                .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() }),
+            warmup_excluded: WarmupExcluded {
+                rule: warmup_rule(&scenario.measure),
+                requests: measured.warmup_requests,
+            },
+            warnings: self.drive_warnings(driver, outcome),
+        }
+    }
+
+    /// What a simulated page costs: the maps, and with `--verify` its content and what the oracle knows of it.
+    pub(super) fn with_memory(&self, machine: MachineReport, driver: &Driver) -> MachineReport {
+        let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
+        let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
+        let verified =
+            if self.context.verify { CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical()) } else { 0 };
+        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified, pages)
+    }
+
+    /// What must be said of the state that the drives started from.
+    pub(super) fn state_warnings(&self, about: About, outcome: Outcome) -> Vec<String> {
+        let mut warnings = about.notes;
+        if !about.settled && outcome != Outcome::Partial {
+            let passes = about.passes;
+            let limit = self.scenario.precondition.settled_below * 100.0;
+            warnings.push(format!(
+                "preconditioning did not settle: after {passes} passes the WAF still changed by {limit} % or more; \
+                 precondition.passes_max allows more"
+            ));
+        }
+        warnings
+    }
+
+    fn drive_warnings(&self, driver: &Driver, outcome: Outcome) -> Vec<String> {
+        let (progress, measured) = (driver.progress(), driver.measured());
+        let mut warnings = Vec::new();
+        if outcome == Outcome::Starved {
+            let lost = progress.issued - progress.completed;
+            warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
+            warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
+        }
+        if progress.failed > 0 {
+            warnings.push(format!("{} requests completed with an error", progress.failed));
+        }
+        if progress.issued > 0 && measured.warmup_requests == progress.issued {
+            warnings.push("every request belongs to the warm-up: nothing was measured".to_string());
+        } else if progress.completed > 0 && measured.read.count() == 0 {
+            warnings.push("nothing was read: there are no read latencies".to_string());
+        }
+        warnings.extend(self.buffer_warning(driver));
+        warnings.extend(self.forced_warning(driver));
+        if let Some(mismatch) = driver.oracle().and_then(Oracle::first_mismatch) {
+            warnings.push(format!("a read returned what it may not: {mismatch}: a defect of the model"));
+        }
+        warnings
+    }
+
+    /// The WAF counts what the host wrote and what was programmed; what is in the buffer at an end is in one of them
+    /// only.
+    fn buffer_warning(&self, driver: &Driver) -> Option<String> {
+        let (before, now) = (u64::from(driver.measured().buffered_before), u64::from(driver.drive().buffered()));
+        let written = driver.drive().counters().host_bytes_written - counters_before(driver).host_bytes_written;
+        let (pages, kept) = (written / self.scenario.device.geometry.map_unit.get(), now.abs_diff(before));
+        (kept * 50 > pages && pages > 0).then(|| {
+            format!(
+                "the write buffer held {before} pages when counting began and {now} at the end, of {pages} \
+                 written: the WAF is off by up to {:.0} %; more writes, a warm-up or a smaller drive.buffer mend that",
+                100.0 * kept as f64 / pages as f64
+            )
+        })
+    }
+
+    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
+    fn forced_warning(&self, driver: &Driver) -> Option<String> {
+        let Scenario { gc, device, .. } = self.scenario;
+        let (now, before) = (driver.drive().counters(), counters_before(driver));
+        let runs = now.collections - before.collections;
+        let forced = now.forced_collections - before.forced_collections;
+        let blocks = |share: f64| share * f64::from(device.geometry.blocks);
+        (gc.mode == GcMode::Preemptive && forced * 2 > runs).then(|| {
+            format!(
+                "{forced} of {runs} collections ran at or below gc.hard, where they go before the host as under base: \
+                 gc.soft and gc.hard are {:.1} and {:.1} of a plane's {} blocks; raise gc.soft",
+                blocks(gc.soft),
+                blocks(gc.hard),
+                device.geometry.blocks
+            )
+        })
+    }
+}
+
+/// The counters when the counted part began; those of now if it never did.
+fn counters_before(driver: &Driver) -> Counters {
+    let measured = driver.measured();
+    let never = measured.warmup_requests > 0 && measured.warmup_requests == driver.progress().issued;
+    if never { driver.drive().counters() } else { measured.counters_before }
+}
+
+fn warmup_rule(measure: &MeasureSpec) -> String {
+    match (measure.warmup.is_zero(), measure.warmup_requests) {
+        (true, 0) => "every request is counted".to_string(),
+        (true, requests) => format!("the first {requests} requests are not counted"),
+        (false, 0) => format!("requests that arrive before {} are not counted", measure.warmup),
+        (false, requests) => {
+            format!("requests that arrive before {}, and the first {requests}, are not counted", measure.warmup)
+        }
+    }
+}
+
+/// What the drive counted in the measured part.
+struct Counted {
+    now: Counters,
+    before: Counters,
+    /// Bytes of a map unit.
+    unit: u64,
+}
+
+impl Counted {
+    fn since(&self, counter: fn(&Counters) -> u64) -> u64 {
+        counter(&self.now) - counter(&self.before)
+    }
+
+    fn gc(&self, measured: &Measured) -> GcCounters {
+        GcCounters {
+            blocked_reads: measured.gc_blocked_reads,
+            blocked_at_split_reads: measured.gc_blocked_at_split_reads,
+            runs: self.since(|c| c.collections),
+            pages_copied: self.since(|c| c.copied_units),
+            forced: self.since(|c| c.forced_collections),
+            free_reclaims: self.since(|c| c.free_erases),
+        }
+    }
+
+    fn flash(&self) -> FlashCounters {
+        FlashCounters {
+            host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
+            pages_programmed: self.since(|c| c.host_units + c.copied_units + c.padded_units),
+            pages_padded: self.since(|c| c.padded_units),
+            pages_read: self.since(|c| c.units_read),
+            erases: self.since(|c| c.erases),
+            ..FlashCounters::default()
+        }
+    }
+
+    fn buffer(&self) -> BufferCounters {
+        BufferCounters {
+            read_hits: self.since(|c| c.buffer_read_hits),
+            write_hits: self.since(|c| c.buffer_write_hits),
+            stalls: self.since(|c| c.buffer_stalls),
+            rmw_reads: self.since(|c| c.fill_reads),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The iologs that we write, replayed by fio itself: it must ask for the same, in the same order, at the same times.
+//! Where fio is not installed (`make deps` does it) these tests say so and pass.
+
+use manx_core::host::TraceSpec;
+use manx_core::host::trace::convert::{About, Target, text_encoder};
+use manx_lab::convert::{Conversion, convert};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Larger than every address of the trace.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// What fio is asked to do: 1 for a write, offset, bytes.
+type Request = (u64, u64, u64);
+
+/// An MSR trace over `span_us`, its requests, and the folder that it is in.
+fn trace(name: &str, count: u64, span_us: u64) -> (PathBuf, Vec<Request>) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fio-{name}"));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let (mut text, mut requests) = (String::new(), Vec::new());
+    for number in 0..count {
+        let is_write = number % 3 == 1;
+        let bytes = [4096, 512, 65_536, 8192][number as usize % 4];
+        let offset = number * 7_919 * 512 % (FILE_BYTES - 65_536);
+        let ticks = 128_166_372_003_061_629 + span_us * 10 * number / (count - 1);
+        let kind = if is_write { "Write" } else { "Read" };
+        writeln!(text, "{ticks},usr,0,{kind},{offset},{bytes},100").unwrap();
+        requests.push((u64::from(is_write), offset, bytes));
+    }
+    std::fs::write(folder.join("trace.csv"), text).unwrap();
+    std::fs::File::create(folder.join("disk")).unwrap().set_len(FILE_BYTES).unwrap();
+    (folder, requests)
+}
+
+/// Converts the trace and has fio replay it; what fio did, from its own log, and how long it took. `None` without fio.
+fn replay(folder: &Path, options: &[&str]) -> Option<(Vec<Request>, Duration)> {
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("SKIPPED: fio is not installed");
+        return None;
+    }
+    let spec = TraceSpec::new(folder.join("trace.csv").to_string_lossy());
+    let disk = folder.join("disk").to_string_lossy().into_owned();
+    let encoder = |about: &About| text_encoder(Target::FioV3, about, Some(&disk)).unwrap();
+    let (out, stop) = (folder.join("trace.fio"), AtomicBool::new(false));
+    let conversion =
+        Conversion { spec: &spec, out: &out, force: false, encoder: &encoder, progress: &|_, _| {}, stop: &stop };
+    convert(&conversion).unwrap();
+    let start = Instant::now();
+    let fio = Command::new("fio")
+        .args(["--name=x", "--read_iolog=trace.fio", "--ioengine=psync", "--direct=0", "--log_offset=1"])
+        .args(["--write_lat_log=log", "--output=report.txt"])
+        .args(options)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let took = start.elapsed();
+    assert!(fio.status.success(), "{}", String::from_utf8_lossy(&fio.stderr));
+    // A line: time in ms, latency, direction, bytes, offset, priority. (fio ignores --write_iolog while it replays.)
+    let log = std::fs::read_to_string(folder.join("log_lat.1.log")).unwrap();
+    let requests = log.lines().map(|line| {
+        let fields: Vec<u64> = line.split(", ").take(5).map(|field| field.parse().unwrap()).collect();
+        (fields[2], fields[4], fields[3])
+    });
+    Some((requests.collect(), took))
+}
+
+#[test]
+fn fio_does_what_the_trace_did_in_its_order() {
+    let (folder, requests) = trace("order", 300, 3_000_000);
+    let Some((done, _)) = replay(&folder, &["--replay_no_stall=1"]) else { return };
+    assert_eq!(done, requests);
+}
+
+#[test]
+fn fio_takes_the_times_for_microseconds() {
+    let (folder, requests) = trace("times", 30, 300_000);
+    let Some((done, took)) = replay(&folder, &[]) else { return };
+    assert_eq!(done, requests);
+    // In nanoseconds it would be over at once. In milliseconds it would take five minutes, which needs no assertion.
+    assert!(took >= Duration::from_millis(250), "{took:?}");
+}
