@@ -71,12 +71,12 @@ mod tests {
         assert_eq!(
             keys(run),
             "scenario policy seed outcome requests read write trim flush gc flash buffer capacity trace verify \
-             act virtual_s warmup_excluded warnings machine"
+             act over_time attribution virtual_s warmup_excluded warnings machine"
         );
         assert_eq!(
             keys(&run["read"]),
             "count bytes iops mean_us stddev_us p50_us p90_us p95_us p99_us p99_9_us p99_99_us p99_999_us max_us \
-             percentiles"
+             percentiles curve"
         );
         assert_eq!(keys(&run["read"]["percentiles"]), "p50 p90 p95 p99 p99_9 p99_99 p99_999");
         assert_eq!(keys(&run["read"]["percentiles"]["p50"]), "us n_beyond low_us high_us");

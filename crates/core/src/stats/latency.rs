@@ -1,6 +1,6 @@
 //! The latencies of one kind of request, and what a result says of them.
 
-use super::{Histogram, Percentiles, ratio};
+use super::{Curve, Histogram, Percentiles, ratio};
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,9 @@ pub struct LatencySummary {
     pub max_us: Option<f64>,
     /// The same percentiles with the samples beyond each and its 95 % confidence interval (microseconds).
     pub percentiles: Percentiles,
+    /// The whole distribution as a line.
+    #[serde(default)]
+    pub curve: Curve,
 }
 
 /// What a result says of requests that are rare: trims and flushes.
@@ -94,6 +97,7 @@ impl OpStats {
             p99_999_us,
             max_us: self.histogram.max().map(Duration::as_us_f64),
             percentiles,
+            curve: Curve::of(&self.histogram),
         }
     }
 

@@ -3,7 +3,9 @@
 //! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all requests together.
 //! The span is the longest: the drives ran side by side. A rate is all requests over that span.
 
-use super::{BufferCounters, FlashCounters, GcCounters, Outcome, RunTotals, VerifyReport, WearCounters};
+use super::{
+    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RunTotals, SLOWEST, VerifyReport, WearCounters,
+};
 use crate::units::Bytes;
 
 impl RunTotals {
@@ -29,8 +31,25 @@ impl RunTotals {
             }),
             (one, two) => one.or(two),
         };
+        self.over_time.merge(other.over_time);
+        self.attribution = match (self.attribution.take(), other.attribution) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
         self.warmup_excluded.requests += other.warmup_excluded.requests;
         self.warnings.extend(other.warnings);
+    }
+}
+
+impl Attribution {
+    fn and(mut self, other: Attribution) -> Attribution {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+        self.slowest.extend(other.slowest);
+        // Stable: of equals, those of the earlier drive come first.
+        self.slowest.sort_by(|one, two| two.latency_us.total_cmp(&one.latency_us));
+        self.slowest.truncate(SLOWEST);
+        self
     }
 }
 

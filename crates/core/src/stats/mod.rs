@@ -4,24 +4,32 @@
 //! the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind of request, the counters what the drive
 //! did; [`RunTotals`] holds them all and becomes a [`RunResult`], which is `result.json`.
 //!
-//! What it does not do: printing (crate `manx-lab`), attribution of a latency to its causes, the wall clock. What
-//! depends on the machine arrives from outside in [`MachineReport`].
+//! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the tail as a line.
+//!
+//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine arrives from outside in
+//! [`MachineReport`].
 
 mod act;
+mod attribution;
 mod counters;
+mod curve;
 mod histogram;
 mod latency;
 mod merge;
+mod over_time;
 mod percentile;
 mod ratio;
 mod result;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
+pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SplitStats};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, WearCounters};
+pub use curve::Curve;
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};
+pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
-    CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, TraceReport,
-    VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
+    TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };

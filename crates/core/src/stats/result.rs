@@ -5,10 +5,10 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats, WearCounters,
-    percentile, ratio,
+    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
+    OverTime, OverTimeReport, SlowRequest, SplitStats, WearCounters, percentile, ratio,
 };
-use crate::units::{Bytes, Duration};
+use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +59,12 @@ pub struct RunResult {
     pub verify: Option<VerifyReport>,
     /// The Aerospike Certification Tool's slices and verdicts; null unless its load was played.
     pub act: Option<ActReport>,
+    /// Latency over the time of the run; null when no read and no write was counted.
+    #[serde(default)]
+    pub over_time: Option<OverTimeReport>,
+    /// Where the time of requests went; null when it was not asked for.
+    #[serde(default)]
+    pub attribution: Option<AttributionReport>,
     /// Virtual time that was measured (seconds, in whole nanoseconds).
     pub virtual_s: f64,
     /// What was played and not counted.
@@ -207,6 +213,8 @@ pub struct RunTotals {
     pub drives: u64,
     /// The virtual time that was measured: from the end of the warm-up to the last completion.
     pub span: Duration,
+    /// When it began.
+    pub since: Instant,
     /// Reads.
     pub read: OpStats,
     /// Writes.
@@ -233,10 +241,34 @@ pub struct RunTotals {
     pub verify: Option<VerifyReport>,
     /// The view of the Aerospike Certification Tool.
     pub act: Option<ActReport>,
+    /// Latencies by their time.
+    pub over_time: OverTime,
+    /// The parts of latencies, if they were asked for.
+    pub attribution: Option<Attribution>,
     /// What was played and not counted.
     pub warmup_excluded: WarmupExcluded,
     /// Warnings of the run; those about percentiles are added.
     pub warnings: Vec<String>,
+}
+
+/// Requests in the list of the slowest.
+pub const SLOWEST: usize = 20;
+
+/// The parts of latencies.
+#[derive(Clone, Debug, Default)]
+pub struct Attribution {
+    /// Of reads.
+    pub read: SplitStats,
+    /// Of writes.
+    pub write: SplitStats,
+    /// The [`SLOWEST`] requests, the slowest first.
+    pub slowest: Vec<SlowRequest>,
+}
+
+impl Attribution {
+    fn report(self) -> AttributionReport {
+        AttributionReport { read: self.read.bands(), write: self.write.bands(), slowest: self.slowest }
+    }
 }
 
 impl RunTotals {
@@ -263,6 +295,8 @@ impl RunTotals {
             trace: self.trace,
             verify: self.verify,
             act: self.act,
+            over_time: self.over_time.report(self.since),
+            attribution: self.attribution.map(Attribution::report),
             virtual_s: self.span.as_s_f64(),
             warmup_excluded: self.warmup_excluded,
             warnings,

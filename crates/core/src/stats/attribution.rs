@@ -1,0 +1,310 @@
+//! Why the tail is there: the parts of latencies, added up for all requests and for those beyond each percentile.
+//!
+//! Requests are kept in buckets of their latency, 64 an octave, with the sum of each part: a band "beyond p99.9" is
+//! every request from the lower edge of the bucket in which that percentile lies, so it may hold a few more than the
+//! share that gives it its name, and its count says how many.
+
+use super::ratio;
+use crate::units::{CAUSES, Cause, Duration, Split};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+const SUB_BITS: u32 = 6;
+
+/// The bands and the share of requests in each, in parts of 10^4.
+const BANDS: [(&str, u64); 4] = [("all", 10_000), ("p99", 100), ("p99_9", 10), ("p99_99", 1)];
+
+/// The parts of the latencies of one kind of request.
+#[derive(Clone, Debug, Default)]
+pub struct SplitStats {
+    buckets: Vec<Bucket>,
+    count: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    count: u64,
+    split: Split,
+}
+
+#[inline]
+fn bucket_of(ns: u64) -> usize {
+    const SUB: u64 = 1 << SUB_BITS;
+    let octave = u64::BITS - 1 - SUB_BITS - (ns | SUB).leading_zeros();
+    ((u64::from(octave) << SUB_BITS) + (ns >> octave)) as usize
+}
+
+/// The smallest value of a bucket.
+fn low_of(bucket: usize) -> u64 {
+    const SUB: u64 = 1 << SUB_BITS;
+    let bucket = bucket as u64;
+    if bucket < 2 * SUB {
+        return bucket;
+    }
+    let octave = (bucket >> SUB_BITS) - 1;
+    (bucket - (octave << SUB_BITS)) << octave
+}
+
+impl SplitStats {
+    /// Counts a request of `latency`, split.
+    #[inline]
+    pub fn record(&mut self, latency: Duration, split: &Split) {
+        let bucket = bucket_of(latency.as_ns());
+        if bucket >= self.buckets.len() {
+            self.buckets.resize(bucket + 1, Bucket::default());
+        }
+        self.buckets[bucket].count += 1;
+        self.buckets[bucket].split += *split;
+        self.count += 1;
+    }
+
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &SplitStats) {
+        if self.buckets.len() < other.buckets.len() {
+            self.buckets.resize(other.buckets.len(), Bucket::default());
+        }
+        for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
+            mine.count += theirs.count;
+            mine.split += theirs.split;
+        }
+        self.count += other.count;
+    }
+
+    /// The bands that hold something.
+    pub fn bands(&self) -> Vec<AttributionBand> {
+        let mut bands = Vec::with_capacity(BANDS.len());
+        for (name, share) in BANDS {
+            // A band of less than one request says nothing.
+            let wanted = self.count * share / 10_000;
+            if wanted == 0 {
+                break;
+            }
+            let (mut count, mut split, mut from) = (0, Split::NONE, 0);
+            for (bucket, held) in self.buckets.iter().enumerate().rev().filter(|(_, held)| held.count > 0) {
+                count += held.count;
+                split += held.split;
+                from = low_of(bucket);
+                if count >= wanted {
+                    break;
+                }
+            }
+            bands.push(AttributionBand {
+                band: name.to_string(),
+                from_us: if name == "all" { 0.0 } else { Duration::from_ns(from).as_us_f64() },
+                count,
+                mean_us: CauseTimes::mean(&split, count),
+            });
+        }
+        bands
+    }
+}
+
+/// Where the time of requests went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttributionReport {
+    /// Reads: all, and those beyond p99, p99.9 and p99.99.
+    pub read: Vec<AttributionBand>,
+    /// Writes: the same.
+    pub write: Vec<AttributionBand>,
+    /// The slowest requests, the slowest first.
+    pub slowest: Vec<SlowRequest>,
+}
+
+/// The requests from a latency on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttributionBand {
+    /// `all`, `p99`, `p99_9` or `p99_99`: beyond which percentile.
+    pub band: String,
+    /// The shortest latency that belongs to it (microseconds): the lower edge, on a grid of 64 an octave, of where the
+    /// percentile lies.
+    pub from_us: f64,
+    /// Requests that belong to it (requests).
+    pub count: u64,
+    /// Time of one of them on average, by cause (microseconds).
+    pub mean_us: CauseTimes,
+}
+
+/// Time by cause (microseconds); the parts add up to the latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseTimes {
+    /// Own work: commands, array operations, transfers, fixed times of buffer and controller.
+    pub service: f64,
+    /// Behind an erase on the die.
+    pub erase: f64,
+    /// Behind programs of host data on the die.
+    pub program: f64,
+    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel.
+    pub gc_copy: f64,
+    /// Behind other reads on the die.
+    pub reads: f64,
+    /// Behind other requests' transfers on the channel.
+    pub channel: f64,
+    /// On the host link, and behind others there.
+    pub link: f64,
+    /// For a place in the drive's queue, or its turn in a strict order.
+    pub queue: f64,
+    /// For room in the write buffer, or for the buffer to reach flash.
+    pub buffer: f64,
+    /// For an operation to be suspended and resumed.
+    pub suspension: f64,
+    /// For the other members of a parity stripe.
+    pub reconstruct: f64,
+}
+
+impl CauseTimes {
+    /// The parts of one request.
+    pub fn of(split: &Split) -> Self {
+        Self::mean(split, 1)
+    }
+
+    /// The parts of `count` requests, for one of them, to the nearest nanosecond.
+    fn mean(split: &Split, count: u64) -> Self {
+        let part = |cause| {
+            let ns = u128::from(split.get(cause).as_ns());
+            ratio::rounded(ns, u128::from(count) * 1000, 3).unwrap_or(0.0)
+        };
+        Self::from_fn(part)
+    }
+
+    fn from_fn(mut part: impl FnMut(Cause) -> f64) -> Self {
+        Self {
+            service: part(Cause::Service),
+            erase: part(Cause::Erase),
+            program: part(Cause::Program),
+            gc_copy: part(Cause::GcCopy),
+            reads: part(Cause::Reads),
+            channel: part(Cause::Channel),
+            link: part(Cause::Link),
+            queue: part(Cause::Queue),
+            buffer: part(Cause::Buffer),
+            suspension: part(Cause::Suspension),
+            reconstruct: part(Cause::Reconstruct),
+        }
+    }
+
+    /// The times with their causes, in the order of [`Cause::ALL`].
+    pub fn all(&self) -> [(Cause, f64); CAUSES] {
+        Cause::ALL.map(|cause| (cause, self.get(cause)))
+    }
+
+    /// The time of one cause.
+    pub fn get(&self, cause: Cause) -> f64 {
+        match cause {
+            Cause::Service => self.service,
+            Cause::Erase => self.erase,
+            Cause::Program => self.program,
+            Cause::GcCopy => self.gc_copy,
+            Cause::Reads => self.reads,
+            Cause::Channel => self.channel,
+            Cause::Link => self.link,
+            Cause::Queue => self.queue,
+            Cause::Buffer => self.buffer,
+            Cause::Suspension => self.suspension,
+            Cause::Reconstruct => self.reconstruct,
+        }
+    }
+}
+
+/// One of the slowest requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowRequest {
+    /// `read`, `write`, `trim` or `flush`.
+    pub op: String,
+    /// Its first sector (sectors of 512 bytes).
+    pub lba: u64,
+    /// Its first logical page (map units).
+    pub lpn: u64,
+    /// Its length (sectors).
+    pub sectors: u32,
+    /// The job it belongs to.
+    pub job: u32,
+    /// When it came (seconds, in whole nanoseconds).
+    pub at_s: f64,
+    /// How long it took (microseconds).
+    pub latency_us: f64,
+    /// Where the time went (microseconds).
+    pub parts_us: CauseTimes,
+    /// What happened at the die of its last flash operation; null where flash took no part.
+    pub flash: Option<SlowFlash>,
+}
+
+/// The last flash operation of a slow request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowFlash {
+    /// The die it went to.
+    pub die: u32,
+    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (collection drains or holds the
+    /// channel).
+    pub met: String,
+    /// The block that the die worked on; null if none.
+    pub block: Option<u32>,
+    /// Since when the die had done so (seconds).
+    pub since_s: f64,
+    /// When the operation came to the die (seconds).
+    pub came_s: f64,
+    /// When the die began it (seconds).
+    pub began_s: f64,
+    /// When it ended (seconds).
+    pub ended_s: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(parts: &[(Cause, u64)]) -> Split {
+        parts.iter().fold(Split::NONE, |mut split, (cause, us)| {
+            split.add(*cause, Duration::from_us(*us));
+            split
+        })
+    }
+
+    #[test]
+    fn bands_hold_the_tail_and_say_what_it_waited_for() {
+        let mut stats = SplitStats::default();
+        // 99.5 % take 100 us of service, the rest wait 5 ms for an erase.
+        (0..9950).for_each(|_| stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)])));
+        let slow = split(&[(Cause::Service, 100), (Cause::Erase, 5000)]);
+        (0..50).for_each(|_| stats.record(Duration::from_us(5100), &slow));
+        let bands = stats.bands();
+        let names: Vec<&str> = bands.iter().map(|band| band.band.as_str()).collect();
+        assert_eq!(names, ["all", "p99", "p99_9", "p99_99"]);
+        assert_eq!((bands[0].count, bands[0].mean_us.service, bands[0].mean_us.erase), (10_000, 100.0, 25.0));
+        // p99 lies among the fast ones, which share a bucket.
+        assert_eq!(bands[1].count, 10_000);
+        assert_eq!((bands[2].count, bands[2].mean_us.erase), (50, 5000.0));
+        assert!(bands[2].from_us <= 5100.0 && bands[2].from_us > 5000.0);
+        assert_eq!(stats.bands()[3].count, 50);
+    }
+
+    #[test]
+    fn few_requests_have_few_bands_and_none_has_none() {
+        assert!(SplitStats::default().bands().is_empty());
+        let mut stats = SplitStats::default();
+        (0..99).for_each(|_| stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)])));
+        assert_eq!(stats.bands().len(), 1);
+        stats.record(Duration::from_us(1), &split(&[(Cause::Link, 1)]));
+        assert_eq!(stats.bands().len(), 2);
+    }
+
+    #[test]
+    fn merged_stats_are_as_if_recorded_together() {
+        let (mut one, mut two, mut both) = (SplitStats::default(), SplitStats::default(), SplitStats::default());
+        for us in 1..3000u64 {
+            let parts = split(&[(Cause::Queue, us / 2), (Cause::Channel, us - us / 2)]);
+            if us % 3 == 0 { &mut one } else { &mut two }.record(Duration::from_us(us), &parts);
+            both.record(Duration::from_us(us), &parts);
+        }
+        one.merge(&two);
+        assert_eq!(one.bands(), both.bands());
+    }
+
+    #[test]
+    fn an_edge_is_the_smallest_value_of_its_bucket() {
+        for ns in (1..20_000).chain((14..60).map(|bit| 1u64 << bit)) {
+            let low = low_of(bucket_of(ns));
+            assert!(low <= ns && bucket_of(low) == bucket_of(ns), "{ns}");
+            assert!(low == 0 || bucket_of(low - 1) + 1 == bucket_of(ns), "{ns}");
+        }
+    }
+}
