@@ -52,6 +52,8 @@ pub struct MeasureSpec {
     pub warmup: Duration,
     /// So many first requests are played but not counted.
     pub warmup_requests: u64,
+    /// Split every latency into what it was spent on, at up to a quarter of the speed.
+    pub attribution: bool,
 }
 
 fn default_seed() -> u64 {

@@ -34,6 +34,18 @@ pub const KEEPERS: usize = 6;
 pub type Kept = [u64; KEEPERS];
 
 impl Keeper {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Keeper::Nobody => "nothing",
+            Keeper::Closed => "closed",
+            Keeper::Erase => "erase",
+            Keeper::Program => "program",
+            Keeper::GcCopy => "gc_copy",
+            Keeper::Read => "read",
+        }
+    }
+
     fn of(operation: &Operation) -> Self {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,

@@ -3,10 +3,10 @@
 //! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
-use super::{ActRecorder, Job, Oracle, Request};
+use super::{ActRecorder, Causes, Job, Oracle, Record, Records, Request};
 use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status};
-use crate::stats::OpStats;
-use crate::units::{Duration, Instant, SECTOR};
+use crate::stats::{Kind, OpStats, OverTime};
+use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// Plays jobs against a drive.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub struct Driver {
     outstanding_time: u128,
     outstanding_since: Instant,
     act: Option<ActRecorder>,
+    /// Every request since they were last taken, if they are wanted.
+    records: Option<Records>,
     /// Every issue, for the tests of pacing.
     #[cfg(test)]
     pub(super) issues: Vec<(Instant, u32, Request)>,
@@ -34,6 +36,7 @@ pub struct Driver {
 struct Issued {
     at: Instant,
     op: Op,
+    lba: Lba,
     sectors: u32,
     job: u32,
     thread: u32,
@@ -70,6 +73,10 @@ pub struct Measured {
     pub trim: OpStats,
     /// Flushes.
     pub flush: OpStats,
+    /// Reads and writes by the time of their completion, from `since` on.
+    pub over_time: OverTime,
+    /// Why they took so long, if that is wanted.
+    pub causes: Option<Box<Causes>>,
     /// Reads with any nanosecond of garbage collection in their latency.
     pub gc_blocked_reads: u64,
     /// Reads that found garbage collection at a target when they were split.
@@ -104,6 +111,7 @@ impl Driver {
             outstanding_time: 0,
             outstanding_since: Instant::START,
             act: None,
+            records: None,
             #[cfg(test)]
             issues: Vec::new(),
         }
@@ -112,6 +120,19 @@ impl Driver {
     /// The same driver, with its completions also told to `recorder`.
     pub fn with_act(mut self, recorder: ActRecorder) -> Self {
         self.act = Some(recorder);
+        self
+    }
+
+    /// The same driver, which also splits every latency into its causes (`Measured::causes`).
+    pub fn with_attribution(mut self) -> Self {
+        self.drive.attribute();
+        self.measured.causes = Some(Box::default());
+        self
+    }
+
+    /// The same driver, which also keeps every request until [`Driver::take_records`].
+    pub fn with_records(mut self) -> Self {
+        self.records = Some(Records::default());
         self
     }
 
@@ -173,8 +194,8 @@ impl Driver {
         #[cfg(test)]
         self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
-        let Request { op, sectors, .. } = request;
-        let issued = Issued { at, op, sectors, job: job as u32, thread, counted };
+        let Request { op, lba, sectors, .. } = request;
+        let issued = Issued { at, op, lba, sectors, job: job as u32, thread, counted };
         let id = match self.free.pop() {
             Some(id) => {
                 self.issued[id as usize] = issued;
@@ -212,25 +233,17 @@ impl Driver {
 
     #[inline]
     fn complete(&mut self, completion: Completion) {
-        let Issued { at, op, sectors, job, thread, counted } = self.issued[completion.id as usize];
+        let Issued { at, op, sectors, job, thread, counted, .. } = self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);
         self.free.push(completion.id);
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
         if counted {
-            self.measured.until = completion.at;
-            let (latency, bytes) = (completion.at.since(at), u64::from(sectors) * SECTOR);
-            match op {
-                Op::Read => {
-                    self.measured.read.record(latency, bytes);
-                    self.measured.gc_blocked_reads += u64::from(completion.gc_blocked);
-                    self.measured.gc_blocked_at_split_reads += u64::from(completion.gc_blocked_at_split);
-                }
-                Op::Write => self.measured.write.record(latency, bytes),
-                Op::Trim => self.measured.trim.record(latency, bytes),
-                Op::Flush => self.measured.flush.record(latency, bytes),
-            }
+            self.measure(&completion, op, completion.at.since(at), u64::from(sectors) * SECTOR);
+        }
+        if self.records.is_some() || self.measured.causes.is_some() {
+            self.explain(&completion);
         }
         if let Some(oracle) = &mut self.oracle {
             oracle.complete(&completion);
@@ -241,6 +254,41 @@ impl Driver {
             if act.record(job, op, latency, completion.at, lag) {
                 self.jobs.iter_mut().for_each(Job::stop);
             }
+        }
+    }
+
+    #[inline]
+    fn measure(&mut self, completion: &Completion, op: Op, latency: Duration, bytes: u64) {
+        let measured = &mut self.measured;
+        measured.until = completion.at;
+        let time = completion.at.since(measured.since);
+        match op {
+            Op::Read => {
+                measured.read.record(latency, bytes);
+                measured.over_time.record(Kind::Read, time, latency);
+                measured.gc_blocked_reads += u64::from(completion.gc_blocked);
+                measured.gc_blocked_at_split_reads += u64::from(completion.gc_blocked_at_split);
+            }
+            Op::Write => {
+                measured.write.record(latency, bytes);
+                measured.over_time.record(Kind::Write, time, latency);
+            }
+            Op::Trim => measured.trim.record(latency, bytes),
+            Op::Flush => measured.flush.record(latency, bytes),
+        }
+    }
+
+    /// Keeps what is wanted of a request beyond its latency.
+    fn explain(&mut self, completion: &Completion) {
+        let Issued { at, op, lba, sectors, job, counted, .. } = self.issued[completion.id as usize];
+        let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
+        let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
+        let attributed = self.drive.attributed();
+        if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
+            causes.record(&record, attributed);
+        }
+        if let Some(records) = &mut self.records {
+            records.push(record, attributed);
         }
     }
 
@@ -279,6 +327,11 @@ impl Driver {
     /// The recorder of the Aerospike Certification Tool's load, if there is one.
     pub fn act(&mut self) -> Option<&mut ActRecorder> {
         self.act.as_mut()
+    }
+
+    /// The requests that completed since this was last asked, if they are kept.
+    pub fn take_records(&mut self) -> Option<Records> {
+        self.records.as_mut().map(std::mem::take)
     }
 
     /// Mean number of requests outstanding so far, the time average L of Little's law.

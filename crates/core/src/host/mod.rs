@@ -9,6 +9,7 @@
 
 pub mod act;
 mod driver;
+mod evidence;
 pub mod fit;
 pub mod generate;
 mod job;
@@ -20,6 +21,7 @@ pub mod trace;
 
 pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Measured, Progress};
+pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;
 pub use request::{Request, RequestSource};

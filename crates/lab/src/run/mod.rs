@@ -283,6 +283,7 @@ impl Run<'_> {
         let oracle = self.context.verify.then(|| Oracle::new(&drive));
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
+        let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
         let user = Capacity::of(device).user;
         let recorder = ActRecorder::new(spec, user, &device.name)?;

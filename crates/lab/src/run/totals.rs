@@ -4,14 +4,15 @@ use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::About;
 use manx_core::config::{MeasureSpec, Scenario};
-use manx_core::drive::Counters;
-use manx_core::flash::Capacity;
+use manx_core::drive::{Counters, Op, Story};
+use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::GcMode;
-use manx_core::host::{Driver, Measured, Oracle};
+use manx_core::host::{Causes, Driver, Measured, Oracle, Slow};
 use manx_core::stats::{
-    BufferCounters, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, VerifyReport, WarmupExcluded,
-    WearCounters,
+    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, SlowFlash,
+    SlowRequest, VerifyReport, WarmupExcluded, WearCounters,
 };
+use manx_core::units::Instant;
 
 /// With `--verify`: bytes of the content that stands for a physical page's data, and of what the oracle keeps for a
 /// logical page.
@@ -33,6 +34,7 @@ impl Run<'_> {
             outcome,
             drives: 1,
             span: measured.until.max(measured.since).since(measured.since),
+            since: measured.since,
             read: measured.read.clone(),
             write: measured.write.clone(),
             trim: measured.trim.clone(),
@@ -50,6 +52,8 @@ impl Run<'_> {
             user: capacity.user,
             trace: None,
             act: None,
+            over_time: measured.over_time.clone(),
+            attribution: measured.causes.as_ref().map(|causes| attribution(causes, &scenario.device)),
             verify: driver
                 .oracle()
                 .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() }),
@@ -139,6 +143,47 @@ impl Run<'_> {
                 device.geometry.blocks
             )
         })
+    }
+}
+
+/// The parts of latencies as a result tells them.
+fn attribution(causes: &Causes, device: &Device) -> Attribution {
+    let sectors_per_page = device.geometry.map_unit.get() / 512;
+    Attribution {
+        read: causes.read.clone(),
+        write: causes.write.clone(),
+        slowest: causes.slowest.iter().map(|slow| slow_request(slow, sectors_per_page)).collect(),
+    }
+}
+
+fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
+    let Slow { record, split, story } = slow;
+    let op = match record.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    };
+    let seconds = |at: Instant| at.since(Instant::START).as_s_f64();
+    let flash = story.map(|Story { die, met, times: [came, began, ended] }| SlowFlash {
+        die,
+        met: met.keeper.name().to_string(),
+        block: met.block.map(|block| block.0),
+        since_s: seconds(met.since),
+        came_s: seconds(came),
+        began_s: seconds(began),
+        ended_s: seconds(ended),
+    });
+    SlowRequest {
+        op: op.to_string(),
+        lba: record.lba.0,
+        lpn: record.lba.0 / sectors_per_page,
+        sectors: record.sectors,
+        job: record.job,
+        at_s: seconds(record.at),
+        latency_us: record.latency.as_us_f64(),
+        parts_us: CauseTimes::of(split),
+        flash,
     }
 }
 

@@ -1,0 +1,94 @@
+//! What the driver keeps of each request beyond its latency: why it took so long, and, on demand, every one of them.
+
+use crate::drive::{Attributed, Op, Status, Story};
+use crate::stats::{SLOWEST, SplitStats};
+use crate::units::{Duration, Instant, Lba, Split};
+
+/// A request that completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it came: its intended arrival (open loop) or its issue (closed loop).
+    pub at: Instant,
+    /// From there to its completion.
+    pub latency: Duration,
+    /// What it asked for.
+    pub op: Op,
+    /// First sector.
+    pub lba: Lba,
+    /// Sectors.
+    pub sectors: u32,
+    /// The job that it belongs to.
+    pub job: u32,
+    /// How it ended.
+    pub status: Status,
+    /// Some garbage collection lay in its wait.
+    pub gc_blocked: bool,
+    /// It is part of the measurement, and not of the warm-up.
+    pub counted: bool,
+}
+
+/// One of the slowest requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slow {
+    /// The request.
+    pub record: Record,
+    /// Its latency, split.
+    pub split: Split,
+    /// What happened at the die of its last flash operation.
+    pub story: Option<Story>,
+}
+
+/// Why requests took as long as they did.
+#[derive(Clone, Debug, Default)]
+pub struct Causes {
+    /// Of reads.
+    pub read: SplitStats,
+    /// Of writes.
+    pub write: SplitStats,
+    /// The slowest requests, the slowest first; of equals, the earlier.
+    pub slowest: Vec<Slow>,
+}
+
+/// Every request of a stretch of the run, for who writes them down.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// In the order of their completions.
+    pub requests: Vec<Record>,
+    /// Their latencies, split; empty without attribution.
+    pub splits: Vec<Split>,
+}
+
+impl Causes {
+    /// Counts a request.
+    ///
+    /// # Panics
+    /// If the parts do not add up to the latency: the books of the drive would be wrong.
+    #[inline]
+    pub(super) fn record(&mut self, record: &Record, attributed: &Attributed) {
+        let Attributed { split, story } = attributed;
+        assert_eq!(split.total(), record.latency, "the parts of a latency add up to it: {record:?} {split:?}");
+        match record.op {
+            Op::Read => self.read.record(record.latency, split),
+            Op::Write => self.write.record(record.latency, split),
+            Op::Flush | Op::Trim => {}
+        }
+        let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
+        if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(is_slow) {
+            self.keep(Slow { record: *record, split: *split, story: *story });
+        }
+    }
+
+    #[cold]
+    fn keep(&mut self, slow: Slow) {
+        let at = self.slowest.partition_point(|other| other.record.latency >= slow.record.latency);
+        self.slowest.insert(at, slow);
+        self.slowest.truncate(SLOWEST);
+    }
+}
+
+impl Records {
+    pub(super) fn push(&mut self, record: Record, attributed: Option<&Attributed>) {
+        self.requests.push(record);
+        self.splits.extend(attributed.map(|attributed| attributed.split));
+    }
+}
