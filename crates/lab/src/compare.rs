@@ -25,7 +25,12 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Who is told how far the runs are.
     pub observer: Observer<'a>,
+    /// Who is told of each run that ended, by its number, from the threads of the runs.
+    pub finished: Option<Ended<'a>>,
 }
+
+/// Who is told of a run that ended.
+pub type Ended<'a> = &'a (dyn Fn(usize, &Finished) + Sync);
 
 /// Runs every scenario; each comes with the name of the policy that is already laid over it.
 ///
@@ -48,6 +53,9 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
             let run = Run { number, policy, scenario, key: &keys[number], act_log, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {
+                tell(number, finished);
+            }
             *ended[number].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         }
     };

@@ -7,8 +7,46 @@ use serde_json::Value;
 /// same results are the same bytes.
 pub fn to_json(set: &RunSet) -> String {
     // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
-    let text = serde_json::to_string_pretty(set).expect("a result is plain data");
+    let value = serde_json::to_value(set).expect("a result is plain data");
+    indented(&value)
+}
+
+/// A document as it is written everywhere here: indented by two, a list of numbers on one line, a newline at the end.
+pub fn indented(value: &Value) -> String {
+    let mut text = String::new();
+    write_indented(value, 0, &mut text);
     text + "\n"
+}
+
+fn write_indented(value: &Value, depth: usize, text: &mut String) {
+    let next = |text: &mut String, first: bool, depth: usize| {
+        text.push_str(if first { "\n" } else { ",\n" });
+        (0..depth).for_each(|_| text.push_str("  "));
+    };
+    let is_short = |item: &Value| matches!(item, Value::Number(_) | Value::Null | Value::Bool(_));
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            text.push('{');
+            for (number, (name, value)) in fields.iter().enumerate() {
+                next(text, number == 0, depth + 1);
+                *text += &Value::from(name.as_str()).to_string();
+                text.push_str(": ");
+                write_indented(value, depth + 1, text);
+            }
+            next(text, true, depth);
+            text.push('}');
+        }
+        Value::Array(items) if !items.is_empty() && !items.iter().all(is_short) => {
+            text.push('[');
+            for (number, value) in items.iter().enumerate() {
+                next(text, number == 0, depth + 1);
+                write_indented(value, depth + 1, text);
+            }
+            next(text, true, depth);
+            text.push(']');
+        }
+        other => *text += &other.to_string(),
+    }
 }
 
 /// Reads such a document back.
@@ -21,7 +59,7 @@ pub fn from_json(text: &str) -> Result<RunSet, serde_json::Error> {
 pub fn strip_machine(document: &str) -> Result<String, serde_json::Error> {
     let mut value: Value = serde_json::from_str(document)?;
     strip_machine_value(&mut value);
-    Ok(serde_json::to_string_pretty(&value)? + "\n")
+    Ok(indented(&value))
 }
 
 /// The same on a parsed document: a result, a set of them, or a larger document (`lab run`) that holds sets.
@@ -94,6 +132,16 @@ mod tests {
             "precondition_cpu_s cpu_s requests_per_cpu_s peak_rss_bytes simulated_bytes_per_page \
              precondition_from_cache"
         );
+    }
+
+    #[test]
+    fn lists_of_numbers_stand_on_one_line_and_all_else_is_indented() {
+        let value =
+            serde_json::json!({"a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}});
+        let text = "{\n  \"a\": [1,null,2.5],\n  \"b\": [\n    \"x\\ny\"\n  ],\n  \"c\": {},\n  \"d\": [],\n  \"e\": {\n    \
+                    \"f\": [\n      [1,2],\n      [3]\n    ]\n  }\n}\n";
+        assert_eq!(indented(&value), text);
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), value);
     }
 
     #[test]

@@ -3,11 +3,13 @@
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
+//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name.
 //! [`trace_info`] measures a trace without a drive.
 //! [`convert`] writes a trace in another format.
 
 pub mod act_log;
 pub mod cache;
+pub mod campaign;
 pub mod compare;
 pub mod convert;
 pub mod huge_pages;
@@ -17,6 +19,7 @@ pub mod machine;
 pub mod open;
 mod overwrite;
 mod prepare;
+pub mod quantity;
 mod replay;
 pub mod run;
 pub mod save;

@@ -222,6 +222,14 @@ impl Keys {
         Ok(Key(Sha256::digest(text).into()))
     }
 
+    /// A key of `what`, of the content of the scenario's traces and of the program.
+    pub(crate) fn of_all(&mut self, scenario: &Scenario, what: &Value) -> Result<Key, RunError> {
+        let traces = scenario.workload.jobs.iter().filter_map(|job| job.trace.as_ref());
+        let traces = traces.map(|trace| self.trace(&trace.file)).collect::<Result<Vec<_>, _>>()?;
+        let all = json!({ "program": program(), "what": what, "traces": traces });
+        Ok(Key(Sha256::digest(serde_json::to_vec(&all).expect("a scenario is plain data")).into()))
+    }
+
     fn trace(&mut self, file: &str) -> Result<Value, TraceError> {
         if let Some(hash) = self.traces.get(file) {
             return Ok(hash.as_str().into());

@@ -24,7 +24,15 @@ const SHORT: &str = "workload.requests=5000";
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 fn options(jobs: usize, cache: Option<&Cache>) -> Options<'_> {
-    Options { jobs: NonZero::new(jobs), verify: false, cache, act_log: None, stop: &GO_ON, observer: &|_| {} }
+    Options {
+        jobs: NonZero::new(jobs),
+        verify: false,
+        cache,
+        act_log: None,
+        stop: &GO_ON,
+        observer: &|_| {},
+        finished: None,
+    }
 }
 
 fn document(finished: &[Finished]) -> String {

@@ -33,8 +33,15 @@ fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
     let sets = [named.as_str()].into_iter().chain(usual).chain(arrival).chain(sets.iter().copied());
     let overrides = sets.map(|set| Override::from_set(set).unwrap()).collect();
     let scenario = Request::read("quick", overrides).unwrap().under("base").unwrap();
-    let options =
-        Options { jobs: NonZero::new(1), verify: true, cache: None, stop: &GO_ON, observer: &|_| {}, act_log: None };
+    let options = Options {
+        jobs: NonZero::new(1),
+        verify: true,
+        cache: None,
+        stop: &GO_ON,
+        observer: &|_| {},
+        finished: None,
+        act_log: None,
+    };
     let runs = compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
     Ok(runs[0].result.clone())
 }

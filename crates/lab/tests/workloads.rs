@@ -35,8 +35,15 @@ fn every_profile_runs_on_a_small_drive_and_reads_what_was_written() {
     // ACT is bounded by time: cli/tests has it.
     let runs: Vec<_> =
         workload_names().filter(|name| *name != "act").map(|name| (name.to_string(), scenario(name, 2000))).collect();
-    let options =
-        Options { jobs: NonZero::new(2), verify: true, cache: None, stop: &GO_ON, observer: &|_| {}, act_log: None };
+    let options = Options {
+        jobs: NonZero::new(2),
+        verify: true,
+        cache: None,
+        stop: &GO_ON,
+        observer: &|_| {},
+        finished: None,
+        act_log: None,
+    };
     let finished = compare(&runs, &options).unwrap();
     for ((name, scenario), run) in runs.iter().zip(&finished) {
         let result = &run.result;

@@ -72,6 +72,7 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
         act_log: request.act_log.as_deref(),
         stop: &STOP,
         observer: &observer,
+        finished: None,
     };
     let finished = compare(&request.runs, &options);
     bars.clear();

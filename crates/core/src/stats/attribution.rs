@@ -127,27 +127,27 @@ pub struct AttributionBand {
 /// Time by cause (microseconds); the parts add up to the latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseTimes {
-    /// Own work: commands, array operations, transfers, fixed times of buffer and controller.
+    /// Own work: commands, array operations, transfers, fixed times of buffer and controller (microseconds).
     pub service: f64,
-    /// Behind an erase on the die.
+    /// Behind an erase on the die (microseconds).
     pub erase: f64,
-    /// Behind programs of host data on the die.
+    /// Behind programs of host data on the die (microseconds).
     pub program: f64,
-    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel.
+    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel (microseconds).
     pub gc_copy: f64,
-    /// Behind other reads on the die.
+    /// Behind other reads on the die (microseconds).
     pub reads: f64,
-    /// Behind other requests' transfers on the channel.
+    /// Behind other requests' transfers on the channel (microseconds).
     pub channel: f64,
-    /// On the host link, and behind others there.
+    /// On the host link, and behind others there (microseconds).
     pub link: f64,
-    /// For a place in the drive's queue, or its turn in a strict order.
+    /// For a place in the drive's queue, or its turn in a strict order (microseconds).
     pub queue: f64,
-    /// For room in the write buffer, or for the buffer to reach flash.
+    /// For room in the write buffer, or for the buffer to reach flash (microseconds).
     pub buffer: f64,
-    /// For an operation to be suspended and resumed.
+    /// For an operation to be suspended and resumed (microseconds).
     pub suspension: f64,
-    /// For the other members of a parity stripe.
+    /// For the other members of a parity stripe (microseconds).
     pub reconstruct: f64,
 }
 
@@ -216,7 +216,7 @@ pub struct SlowRequest {
     pub lpn: u64,
     /// Its length (sectors).
     pub sectors: u32,
-    /// The job it belongs to.
+    /// The job it belongs to (number, from 0).
     pub job: u32,
     /// When it came (seconds, in whole nanoseconds).
     pub at_s: f64,
@@ -231,12 +231,12 @@ pub struct SlowRequest {
 /// The last flash operation of a slow request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowFlash {
-    /// The die it went to.
+    /// The die it went to (number, from 0).
     pub die: u32,
     /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (collection drains or holds the
     /// channel).
     pub met: String,
-    /// The block that the die worked on; null if none.
+    /// The block that the die worked on (number on the whole drive); null if none.
     pub block: Option<u32>,
     /// Since when the die had done so (seconds).
     pub since_s: f64,

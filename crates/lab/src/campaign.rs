@@ -1,0 +1,247 @@
+//! Many runs with a memory: a journal of what is done, so that a campaign that was stopped does only what is left.
+//!
+//! The journal is a file of lines, each the key of a run and its result as JSON. The key is the SHA-256 of everything
+//! that determines the result: the scenario with its policy, the traces' content, the program. A line cut short (the
+//! machine went down) is passed over, and its run is done again. Results come back in the order of the points,
+//! whichever ended first, so that what is made of them is the same bytes for any number of threads and interruptions.
+
+use crate::compare::{Options, compare};
+use crate::prepare::{Key, Keys};
+use crate::run::{Finished, RunError};
+use manx_core::config::Scenario;
+use manx_core::stats::{Outcome, RunResult};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// What is to be run: the name of the policy and the scenario with it laid over.
+pub type Point = (String, Scenario);
+
+/// Runs, and the journal of those that are done.
+#[derive(Debug)]
+pub struct Campaign {
+    path: PathBuf,
+    file: File,
+    done: BTreeMap<String, RunResult>,
+    keys: Keys,
+}
+
+/// A line of the journal.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    result: RunResult,
+}
+
+/// What a campaign came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Done {
+    /// A result for each point; `None` for one that was stopped before its end or never begun.
+    pub results: Vec<Option<RunResult>>,
+    /// Points that were taken from the journal.
+    pub from_journal: usize,
+}
+
+impl Done {
+    /// Every point has its result.
+    pub fn is_complete(&self) -> bool {
+        self.results.iter().all(Option::is_some)
+    }
+}
+
+impl Campaign {
+    /// The campaign of this journal, which is made if it is not there.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let refused = |error| format!("{}: cannot keep the journal here: {error}", path.display());
+        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
+        let mut done = BTreeMap::new();
+        let mut reader = BufReader::new(&mut file);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).map_err(refused)? > 0 {
+            // What cannot be read was cut short, or is of a program with other results: its run is done again.
+            if let Ok(Line { key, result }) = serde_json::from_slice(&line) {
+                done.insert(key, result);
+            }
+            line.clear();
+        }
+        end_last_line(&mut file).map_err(refused)?;
+        Ok(Self { path: path.to_path_buf(), file, done, keys: Keys::default() })
+    }
+
+    /// Which of the points are in the journal.
+    pub fn known(&mut self, points: &[Point], verify: bool) -> Result<Vec<bool>, RunError> {
+        let keys = self.keys(points, verify)?;
+        Ok(keys.iter().map(|key| self.done.contains_key(key)).collect())
+    }
+
+    /// Runs the points that are not in the journal. `each` is told of every result in the order of the points, as soon
+    /// as all before it are there.
+    pub fn run(
+        &mut self,
+        points: &[Point],
+        options: &Options<'_>,
+        each: &mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
+    ) -> Result<Done, RunError> {
+        let keys = self.keys(points, options.verify)?;
+        let results: Vec<_> = keys.iter().map(|key| self.done.get(key).cloned()).collect();
+        let left: Vec<usize> = (0..points.len()).filter(|point| results[*point].is_none()).collect();
+        let runs: Vec<Point> = left.iter().map(|point| points[*point].clone()).collect();
+        let from_journal = points.len() - left.len();
+        let ledger = Mutex::new(Ledger { results, told: 0, each, failed: None });
+        let (file, path) = (Mutex::new(&mut self.file), &self.path);
+        let finished = |run: usize, finished: &Finished| {
+            if finished.result.outcome == Outcome::Partial {
+                return;
+            }
+            let point = left[run];
+            let written = write_line(&mut file.lock().unwrap_or_else(PoisonError::into_inner), &keys[point], finished);
+            let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = written {
+                let message = format!("{}: cannot write the journal: {error}", path.display());
+                ledger.failed.get_or_insert(RunError::Write(message));
+            }
+            ledger.results[point] = Some(finished.result.clone());
+            ledger.tell();
+        };
+        ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
+        compare(&runs, &Options { finished: Some(&finished), ..*options })?;
+        let Ledger { results, failed, .. } = ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match failed {
+            Some(error) => Err(error),
+            None => {
+                let all = keys.into_iter().zip(&results);
+                self.done.extend(all.filter_map(|(key, result)| Some((key, result.clone()?))));
+                Ok(Done { results, from_journal })
+            }
+        }
+    }
+
+    fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {
+        let key = |(policy, scenario): &Point| Ok(self.keys.of_result(policy, scenario, verify)?.to_string());
+        points.iter().map(key).collect()
+    }
+}
+
+/// What is known so far, and how much of it was told.
+struct Ledger<'a> {
+    results: Vec<Option<RunResult>>,
+    told: usize,
+    each: &'a mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
+    failed: Option<RunError>,
+}
+
+impl Ledger<'_> {
+    fn tell(&mut self) {
+        while let Some(Some(result)) = self.results.get(self.told)
+            && self.failed.is_none()
+        {
+            self.failed = (self.each)(self.told, result).err();
+            self.told += 1;
+        }
+    }
+}
+
+/// A whole line in one write.
+fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<()> {
+    let line = Line { key: key.to_string(), result: finished.result.clone() };
+    let mut text = serde_json::to_vec(&line)?;
+    text.push(b'\n');
+    file.write_all(&text)?;
+    file.sync_data()
+}
+
+/// What is appended must not join a line that was cut short.
+fn end_last_line(file: &mut File) -> std::io::Result<()> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(());
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    if last != [b'\n'] { file.write_all(b"\n") } else { Ok(()) }
+}
+
+impl Keys {
+    /// The key of a result: of everything that determines it.
+    fn of_result(&mut self, policy: &str, scenario: &Scenario, verify: bool) -> Result<Key, RunError> {
+        self.of_all(scenario, &serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Request;
+    use manx_core::config::Override;
+    use manx_core::stats::RunSet;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    fn points(rates: &[u32]) -> Vec<Point> {
+        let point = |rate: &u32| {
+            let keys = [("workload.rate", rate.to_string()), ("workload.requests", "3000".to_string())];
+            let overrides = keys.map(|(key, value)| Override::new(key, value, "a test"));
+            ("base".to_string(), Request::read("quick", overrides.to_vec()).unwrap().under("base").unwrap())
+        };
+        rates.iter().map(point).collect()
+    }
+
+    /// Runs the points, and says which of them were simulated and in which order results were told.
+    fn run(path: &Path, points: &[Point], stop_after: Option<usize>) -> (Done, Vec<usize>) {
+        let (stop, simulated, told) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let options = Options {
+            jobs: std::num::NonZero::new(2),
+            verify: false,
+            cache: None,
+            act_log: None,
+            stop: &stop,
+            observer: &|_| {},
+            finished: None,
+        };
+        let mut campaign = Campaign::open(path).unwrap();
+        let mut each = |point, _: &RunResult| {
+            told.lock().unwrap().push(point);
+            if stop_after.is_some_and(|after| simulated.fetch_add(1, Ordering::Relaxed) + 1 >= after) {
+                stop.store(true, Ordering::Relaxed);
+            }
+            Ok(())
+        };
+        let done = campaign.run(points, &options, &mut each).unwrap();
+        (done, told.into_inner().unwrap())
+    }
+
+    fn without_machine(done: &Done) -> String {
+        let runs = done.results.iter().map(|result| result.clone().unwrap()).collect();
+        crate::json::strip_machine(&crate::json::to_json(&RunSet { runs })).unwrap()
+    }
+
+    #[test]
+    fn a_campaign_goes_on_where_it_was_stopped_and_ends_as_if_it_had_not_been() {
+        let folder = std::env::temp_dir().join(format!("manx-campaign-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let points = points(&[1000, 2000, 3000, 4000, 5000, 6000]);
+        let (whole, told) = run(&folder.join("whole"), &points, None);
+        assert_eq!((whole.from_journal, whole.is_complete()), (0, true));
+        assert_eq!(told, [0, 1, 2, 3, 4, 5]);
+
+        let path = folder.join("cut");
+        let (part, _) = run(&path, &points, Some(2));
+        assert!(!part.is_complete(), "it was stopped");
+        // As if the machine had gone down in the middle of a line.
+        let text = std::fs::read(&path).unwrap();
+        let lines = text.iter().filter(|byte| **byte == b'\n').count();
+        std::fs::write(&path, &text[..text.len() - 7]).unwrap();
+        let (rest, told) = run(&path, &points, None);
+        assert_eq!(rest.from_journal, lines - 1);
+        assert_eq!(told, [0, 1, 2, 3, 4, 5]);
+        assert!(without_machine(&rest) == without_machine(&whole), "the results are the same bytes");
+        // Everything is known now; another point is not.
+        assert_eq!(run(&path, &points, None).0.from_journal, 6);
+        let other = self::points(&[1000, 7000]);
+        assert_eq!(Campaign::open(&path).unwrap().known(&other, false).unwrap(), [true, false]);
+        assert_eq!(Campaign::open(&path).unwrap().known(&other, true).unwrap(), [false, false]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

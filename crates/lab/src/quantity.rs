@@ -1,0 +1,154 @@
+//! The numbers of a result by name: what a claim compares, a sweep tabulates, a plot draws.
+//!
+//! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name for one.
+
+use manx_core::stats::RunResult;
+use serde_json::Value;
+
+/// Short names: what they stand for, and the unit.
+pub const SHORT: [(&str, &str, &str); 20] = [
+    ("mean", "read.mean_us", "us"),
+    ("p50", "read.p50_us", "us"),
+    ("p90", "read.p90_us", "us"),
+    ("p95", "read.p95_us", "us"),
+    ("p99", "read.p99_us", "us"),
+    ("p99_9", "read.p99_9_us", "us"),
+    ("p99_99", "read.p99_99_us", "us"),
+    ("p99_999", "read.p99_999_us", "us"),
+    ("max", "read.max_us", "us"),
+    ("iops", "read.iops", "1/s"),
+    ("write_mean", "write.mean_us", "us"),
+    ("write_p99", "write.p99_us", "us"),
+    ("write_p99_9", "write.p99_9_us", "us"),
+    ("write_p99_99", "write.p99_99_us", "us"),
+    ("write_iops", "write.iops", "1/s"),
+    ("waf", "flash.waf", "ratio"),
+    ("erases", "flash.erases", "blocks"),
+    ("blocked", "gc.blocked_reads_percent", "percent"),
+    ("gc_runs", "gc.runs", "victims"),
+    ("mismatches", "verify.mismatches", "reads"),
+];
+
+/// A result whose numbers can be asked for by name.
+#[derive(Clone, Debug)]
+pub struct Quantities(Value);
+
+/// Why a number is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There is no such field; the nearest name, if one is near.
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// What may have been meant.
+        nearest: Option<String>,
+    },
+    /// The field is null in this result: nothing was measured there.
+    Null,
+    /// The field is no number.
+    NoNumber,
+}
+
+impl Quantities {
+    /// The numbers of a result.
+    pub fn of(result: &RunResult) -> Self {
+        // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
+        Self(serde_json::to_value(result).expect("a result is plain data"))
+    }
+
+    /// The number called `name`.
+    pub fn get(&self, name: &str) -> Result<f64, Missing> {
+        let path = SHORT.iter().find(|(short, ..)| *short == name).map_or(name, |(_, path, _)| path);
+        let mut value = &self.0;
+        for field in path.split('.') {
+            value = match value {
+                Value::Null => return Err(Missing::Null),
+                Value::Array(items) => field.parse().ok().and_then(|at: usize| items.get(at)),
+                other => other.get(field),
+            }
+            .ok_or_else(|| self.unknown(name))?;
+        }
+        match value {
+            Value::Null => Err(Missing::Null),
+            Value::Bool(is) => Ok(f64::from(u8::from(*is))),
+            other => other.as_f64().ok_or(Missing::NoNumber),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Missing {
+        let mut paths = Vec::new();
+        leaves(&self.0, "", &mut paths);
+        let names = SHORT.iter().map(|(short, ..)| (*short).to_string()).chain(paths);
+        let near = names.map(|other| (strsim::damerau_levenshtein(name, &other), other)).min();
+        let nearest = near.filter(|(edits, _)| *edits <= 1 + name.len() / 4).map(|(_, name)| name);
+        Missing::Unknown { name: name.to_string(), nearest }
+    }
+}
+
+/// The paths of all numbers, and of what is null.
+fn leaves(value: &Value, path: &str, into: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            leaves(value, &path, into);
+        }),
+        Value::Number(_) | Value::Null | Value::Bool(_) => into.push(path.to_string()),
+        Value::String(_) | Value::Array(_) => {}
+    }
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown { name, nearest: Some(nearest) } => {
+                write!(f, "no quantity is called `{name}`; did you mean `{nearest}`?")
+            }
+            Self::Unknown { name, nearest: None } => write!(
+                f,
+                "no quantity is called `{name}`: expected the path of a number in result.json, such as flash.waf, or one \
+                 of {}",
+                SHORT.map(|(short, ..)| short).join(", ")
+            ),
+            Self::Null => f.write_str("it is null in this result: too few samples, or nothing of the kind happened"),
+            Self::NoNumber => f.write_str("it is no number"),
+        }
+    }
+}
+
+impl std::error::Error for Missing {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::example;
+
+    fn example() -> Quantities {
+        Quantities::of(&example::three_policies().runs[1])
+    }
+
+    #[test]
+    fn every_short_name_leads_to_a_field_of_every_result() {
+        let empty = Quantities::of(&RunResult::default());
+        for (short, path, _) in SHORT {
+            for result in [&example(), &empty] {
+                let got = result.get(short);
+                assert!(matches!(got, Ok(_) | Err(Missing::Null)), "{short}: {got:?}");
+                assert_eq!(got, result.get(path));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_found_by_its_path_and_a_wrong_name_gets_a_suggestion() {
+        let set = example::three_policies();
+        let result = example();
+        assert_eq!(result.get("p99_9").ok(), set.runs[1].read.p99_9_us);
+        assert_eq!(result.get("write.count"), Ok(set.runs[1].write.count as f64));
+        assert_eq!(result.get("scenario"), Err(Missing::NoNumber));
+        let text = |name: &str| result.get(name).unwrap_err().to_string();
+        assert_eq!(text("p999_9"), "no quantity is called `p999_9`; did you mean `p99_9`?");
+        assert_eq!(text("flash.wav"), "no quantity is called `flash.wav`; did you mean `flash.waf`?");
+        assert!(text("nothing_like_it_at_all").contains("one of mean, p50"));
+        assert!(text("attribution.read.0.mean_us.erase").starts_with("it is null"));
+    }
+}
