@@ -24,6 +24,7 @@ struct Case {
     mode: GcMode,
     requests: u64,
     verify: bool,
+    attribution: bool,
 }
 
 fn main() {
@@ -59,6 +60,7 @@ fn cases() -> Vec<Case> {
         mode,
         requests,
         verify: false,
+        attribution: false,
     };
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
@@ -69,6 +71,16 @@ fn cases() -> Vec<Case> {
         case("70/30, QD 16, no GC time", 70.0, 16, GcMode::Nogc, 4_000_000),
         case("backlog: write, QD 4096, base GC", 0.0, 4096, GcMode::Base, 3_000_000),
         case("backlog: 70/30, QD 4096, preemptive", 70.0, 4096, GcMode::Preemptive, 4_000_000),
+        Case { attribution: true, ..case("read, QD 16, attribution", 100.0, 16, GcMode::Preemptive, 8_000_000) },
+        Case {
+            attribution: true,
+            ..case("70/30, QD 16, preemptive, attribution", 70.0, 16, GcMode::Preemptive, 6_000_000)
+        },
+        Case {
+            attribution: true,
+            ..case("write, QD 16, preemptive, attribution", 0.0, 16, GcMode::Preemptive, 4_000_000)
+        },
+        Case { attribution: true, ..case("70/30, QD 16, base, attribution", 70.0, 16, GcMode::Base, 4_000_000) },
         Case { verify: true, ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000) },
     ]
 }
@@ -119,7 +131,8 @@ fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
     let source = Generator::new(&job, drive.sectors(), 1, 0).expect("the bench's job is a job");
     let oracle = case.verify.then(|| Oracle::new(&drive));
     let jobs = vec![Job::new(Box::new(source), Pacing::of(&job))];
-    let mut driver = Driver::new(drive, jobs, oracle, Duration::ZERO, 0);
+    let driver = Driver::new(drive, jobs, oracle, Duration::ZERO, 0);
+    let mut driver = if case.attribution { driver.with_attribution() } else { driver };
     let clock = Stopwatch::start();
     driver.play_to_the_end();
     let seconds = clock.cpu_s();

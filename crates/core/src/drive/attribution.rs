@@ -7,7 +7,7 @@
 
 use super::queues::{Class, Owner};
 use super::{Drive, Op, Scheduler};
-use crate::flash::{Doing, Kept, kept_between, split_of};
+use crate::flash::{Doing, Kept, add_kept, kept_between};
 use crate::units::{Cause, Instant, Split};
 use std::collections::VecDeque;
 
@@ -41,31 +41,27 @@ pub(super) struct Attribution {
     ops: Vec<OpBooks>,
     /// The operation that is ending, while its owner is told.
     ending: Option<Ending>,
-    /// Of the completions that cross the link, in their order.
+    /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
+    /// `given`.
     leaving: VecDeque<Attributed>,
-    /// Of the completion given out last.
-    last: Attributed,
+    given: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct OpBooks {
     enqueued: Instant,
+    issued: Instant,
+    /// What the die had been kept by when the operation came; from its issue on, only while it waited.
     kept: Kept,
     met: Doing,
-    issued: Instant,
-    waited: Split,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Ending {
+    op: u32,
     owner: Owner,
-    enqueued: Instant,
-    issued: Instant,
-    /// From the enqueueing to the issue.
-    before: Split,
-    /// From the issue to the end.
-    after: Split,
-    story: Story,
+    class: Class,
+    die: u32,
 }
 
 fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
@@ -89,12 +85,35 @@ impl Attribution {
     }
 
     /// The split of the completion given out last.
-    pub fn last(&self) -> &Attributed {
-        &self.last
+    #[inline]
+    pub fn last(&self) -> Option<&Attributed> {
+        self.leaving.front().filter(|_| self.given)
     }
 
+    #[inline]
     pub fn completion_leaves(&mut self) {
-        self.last = self.leaving.pop_front().unwrap_or_default();
+        if self.given {
+            self.leaving.pop_front();
+        }
+        self.given = true;
+    }
+}
+
+impl Ending {
+    /// The operation is what the request waited for: its own read, or the program of its row.
+    #[inline]
+    fn belongs_to(&self, request: u32, op: Op) -> bool {
+        match (self.owner, op) {
+            (Owner::Request { request: owner, .. }, Op::Read) => owner == request,
+            (Owner::Row { .. }, Op::Write) => true,
+            _ => false,
+        }
+    }
+
+    /// A program that waits for an idle die waits for a row to go to: for garbage collection.
+    #[inline]
+    fn waits_on_an_idle_die_for(&self, scheduler: Scheduler) -> Cause {
+        if self.class == Class::Write && scheduler != Scheduler::Fifo { Cause::GcCopy } else { Cause::Queue }
     }
 }
 
@@ -108,7 +127,7 @@ impl Drive {
     /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless asked for.
     #[inline]
     pub fn attributed(&self) -> Option<&Attributed> {
-        self.attribution.as_ref().map(|attribution| attribution.last())
+        self.attribution.as_ref().and_then(|attribution| attribution.last())
     }
 
     /// An operation comes to its die.
@@ -117,8 +136,7 @@ impl Drive {
         let Some(attribution) = &mut self.attribution else { return };
         let kept = self.flash.kept(now, die);
         let met = self.flash.doing(die).expect("books are kept");
-        let waited = Split::NONE;
-        let books = OpBooks { enqueued: now, kept, met, issued: now, waited };
+        let books = OpBooks { enqueued: now, issued: now, kept, met };
         *at(&mut attribution.ops, op as usize, books) = books;
     }
 
@@ -129,28 +147,17 @@ impl Drive {
         let books = &mut attribution.ops[op as usize];
         books.issued = now;
         if now > books.enqueued {
-            let operation = &self.ops[op];
-            // A program that waits for an idle die waits for a row to go to: for garbage collection.
-            let idle = match operation.class {
-                Class::Write if self.spec.scheduler != Scheduler::Fifo => Cause::GcCopy,
-                _ => Cause::Queue,
-            };
-            books.waited = split_of(&kept_between(&books.kept, &self.flash.kept(now, die)), idle);
+            books.kept = kept_between(&books.kept, &self.flash.kept(now, die));
         }
     }
 
     /// An operation has ended; its owner is about to be told.
     #[inline]
-    pub(super) fn book_end(&mut self, now: Instant, op: u32) {
+    pub(super) fn book_end(&mut self, op: u32) {
         let Some(attribution) = &mut self.attribution else { return };
-        let OpBooks { enqueued, issued, waited, met, .. } = attribution.ops[op as usize];
-        let mut after = self.flash.finished_waits();
-        after.add(Cause::Service, now.since(issued) - after.total());
         let operation = &self.ops[op];
         let die = self.flash.layout.die_of(operation.lane);
-        let story = Story { die, met, times: [enqueued, issued, now] };
-        let owner = operation.owner;
-        attribution.ending = Some(Ending { owner, enqueued, issued, before: waited, after, story });
+        attribution.ending = Some(Ending { op, owner: operation.owner, class: operation.class, die });
     }
 
     /// The owner of the ended operation was told.
@@ -162,7 +169,14 @@ impl Drive {
     }
 
     /// A command is done at `now` and its completion reaches the host at `leaves`.
+    #[inline]
     pub(super) fn book_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
+        if self.attribution.is_some() {
+            self.split_completion(now, request, leaves);
+        }
+    }
+
+    fn split_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
         let Some(attribution) = &mut self.attribution else { return };
         let command = &self.requests[request].command;
         let [submitted, fetched] = attribution.commands[command.id as usize];
@@ -172,29 +186,31 @@ impl Drive {
         let controller = self.spec.controller.min(begun.since(fetched));
         split.add(Cause::Service, controller);
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
-        let is_hit = attribution.ending.is_none();
-        let ending = attribution.ending.filter(|ending| match (ending.owner, command.op) {
-            (Owner::Request { request: owner, .. }, Op::Read) => owner == request,
-            (Owner::Row { .. }, Op::Write) => true,
-            _ => false,
-        });
         let mut story = None;
-        match ending {
-            Some(ending) if ending.enqueued >= begun => {
-                split.add(Cause::Buffer, ending.enqueued.since(begun));
-                split += ending.before;
-                split += ending.after;
-                story = Some(ending.story);
+        match attribution.ending {
+            Some(ending) if ending.belongs_to(request, command.op) => {
+                let books = &attribution.ops[ending.op as usize];
+                let waits = self.flash.finished_waits();
+                // A write that joined a row that already waited for its die waited for the buffer's row only.
+                if books.issued < begun {
+                    split.add(Cause::Buffer, now.since(begun));
+                } else {
+                    split.add(Cause::Buffer, books.enqueued.max(begun).since(begun));
+                    if books.enqueued < begun {
+                        split.add(Cause::Buffer, books.issued.since(begun));
+                    } else if books.issued > books.enqueued {
+                        add_kept(&mut split, &books.kept, ending.waits_on_an_idle_die_for(self.spec.scheduler));
+                    }
+                    split.add(Cause::Channel, waits.channel);
+                    split.add(Cause::GcCopy, waits.gc);
+                    split.add(Cause::Program, waits.program);
+                    split.add(Cause::Service, now.since(books.issued) - waits.total());
+                    let times = [books.enqueued, books.issued, now];
+                    story = Some(Story { die: ending.die, met: books.met, times });
+                }
             }
-            // The write joined a row that already waited for its die.
-            Some(ending) if ending.issued >= begun => {
-                split.add(Cause::Buffer, ending.issued.since(begun));
-                split += ending.after;
-                story = Some(ending.story);
-            }
-            Some(_) => split.add(Cause::Buffer, now.since(begun)),
             // A flush ends with the last row it waited for.
-            None if !is_hit => split.add(Cause::Buffer, now.since(begun)),
+            Some(_) => split.add(Cause::Buffer, now.since(begun)),
             None => {
                 let hit = self.spec.buffer_hit.min(now.since(begun));
                 split.add(Cause::Service, hit);

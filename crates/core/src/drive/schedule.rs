@@ -230,7 +230,7 @@ impl Drive {
         self.ops[op].gc_blocked |= behind_gc && class != Class::Gc;
         let die = self.flash.layout.die_of(lane);
         if class != Class::Gc {
-            self.book_end(now, op);
+            self.book_end(op);
         }
         match owner {
             Owner::Request { request, first } => {

@@ -78,13 +78,32 @@ pub(super) enum Whose {
     Preloaded,
 }
 
+/// What an operation waited for inside the flash, after its die had begun it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// For other requests' transfers, or for the cache register that they occupy.
+    pub channel: Duration,
+    /// For transfers of garbage collection, or while it held the channel.
+    pub gc: Duration,
+    /// A preloaded program: for the program before it.
+    pub program: Duration,
+}
+
+impl Waits {
+    /// All of it.
+    #[inline]
+    pub fn total(&self) -> Duration {
+        self.channel + self.gc + self.program
+    }
+}
+
 /// The books of all dies and channels.
 #[derive(Clone, Debug)]
 pub(super) struct Blame {
     dies: Vec<DieBooks>,
     channels: Vec<VecDeque<Reservation>>,
     /// The waits of the operation that ended last.
-    pub finished: Split,
+    pub finished: Waits,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,9 +121,9 @@ struct DieBooks {
     closed: bool,
     block: Option<Block>,
     /// Waits of the operations inside the die, after they were given to it.
-    current: Split,
-    leaving: Split,
-    preloaded: Split,
+    current: Waits,
+    leaving: Waits,
+    preloaded: Waits,
     /// Since when data waits inside the die for a held channel or a full register.
     waiting_since: Instant,
 }
@@ -115,7 +134,7 @@ impl DieBooks {
         (self.keeper, self.since) = (keeper, now);
     }
 
-    fn waits(&mut self, whose: Whose) -> &mut Split {
+    fn waits(&mut self, whose: Whose) -> &mut Waits {
         match whose {
             Whose::Current => &mut self.current,
             Whose::Leaving => &mut self.leaving,
@@ -132,13 +151,13 @@ impl Blame {
             totals: [0; KEEPERS],
             closed: false,
             block: None,
-            current: Split::NONE,
-            leaving: Split::NONE,
-            preloaded: Split::NONE,
+            current: Waits::default(),
+            leaving: Waits::default(),
+            preloaded: Waits::default(),
             waiting_since: Instant::START,
         };
         let channels = (0..channels).map(|_| VecDeque::with_capacity(16)).collect();
-        Self { dies: vec![books; dies as usize], channels, finished: Split::NONE }
+        Self { dies: vec![books; dies as usize], channels, finished: Waits::default() }
     }
 
     /// The die begins an operation; `block` is what it works on.
@@ -147,7 +166,7 @@ impl Blame {
         let books = &mut self.dies[die];
         books.turn(now, Keeper::of(operation));
         books.block = Some(block);
-        books.current = Split::NONE;
+        books.current = Waits::default();
     }
 
     /// The die's array is free.
@@ -198,8 +217,7 @@ impl Blame {
             let waits = self.dies[die].waits(whose);
             let mut from = now;
             for reservation in ring.iter() {
-                let cause = if reservation.gc { Cause::GcCopy } else { Cause::Channel };
-                waits.add(cause, reservation.end.since(from));
+                *(if reservation.gc { &mut waits.gc } else { &mut waits.channel }) += reservation.end.since(from);
                 from = reservation.end;
             }
             debug_assert_eq!(from, start, "a channel's reservations follow one another");
@@ -212,11 +230,16 @@ impl Blame {
         self.dies[die].waiting_since = now;
     }
 
-    /// The wait of [`Blame::data_waits`] is over.
-    pub fn data_goes_on(&mut self, now: Instant, die: usize, cause: Cause) {
+    /// The wait of [`Blame::data_waits`] for a cache register is over.
+    pub fn register_free(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
-        let time = now.since(books.waiting_since);
-        books.current.add(cause, time);
+        books.current.channel += now.since(books.waiting_since);
+    }
+
+    /// The wait of [`Blame::data_waits`] for a channel that garbage collection held is over.
+    pub fn channel_released(&mut self, now: Instant, die: usize) {
+        let books = &mut self.dies[die];
+        books.current.gc += now.since(books.waiting_since);
     }
 
     /// The data of the operation under way moves to the cache register.
@@ -226,14 +249,14 @@ impl Blame {
 
     /// A program is preloaded.
     pub fn preloads(&mut self, die: usize) {
-        self.dies[die].preloaded = Split::NONE;
+        self.dies[die].preloaded = Waits::default();
     }
 
     /// The preloaded program becomes the one under way; its data waited for the array since `loaded`.
     pub fn preloaded_starts(&mut self, now: Instant, die: usize, loaded: Instant) {
         let books = &mut self.dies[die];
         books.current = books.preloaded;
-        books.current.add(Cause::Program, now.since(loaded.min(now)));
+        books.current.program += now.since(loaded.min(now));
     }
 
     /// The operation is over.
@@ -262,8 +285,8 @@ impl super::Flash {
 
     /// The waits, inside the flash, of the operation that ended last.
     #[inline]
-    pub fn finished_waits(&self) -> Split {
-        self.blame.as_ref().map_or(Split::NONE, |blame| blame.finished)
+    pub fn finished_waits(&self) -> Waits {
+        self.blame.as_ref().map_or(Waits::default(), |blame| blame.finished)
     }
 
     /// Garbage collection closes the die to the host, or opens it: who waits for it waits for garbage collection.
@@ -287,13 +310,11 @@ pub fn kept_between(before: &Kept, after: &Kept) -> Kept {
     std::array::from_fn(|keeper| after[keeper] - before[keeper])
 }
 
-/// A wait for a die as causes; `idle` is what waiting for an idle die means.
-pub fn split_of(kept: &Kept, idle: Cause) -> Split {
+/// Adds a wait for a die to `split`; `idle` is what waiting for an idle die means.
+pub fn add_kept(split: &mut Split, kept: &Kept, idle: Cause) {
     const CAUSES: [Option<Cause>; KEEPERS] =
         [None, Some(Cause::GcCopy), Some(Cause::Erase), Some(Cause::Program), Some(Cause::GcCopy), Some(Cause::Reads)];
-    let mut split = Split::NONE;
     for (cause, ns) in CAUSES.into_iter().zip(kept) {
         split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));
     }
-    split
 }

@@ -3,7 +3,7 @@
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::{Block, Flash};
-use crate::units::{Cause, Duration, Instant, Ppn};
+use crate::units::{Duration, Instant, Ppn};
 
 /// What a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -346,7 +346,7 @@ impl Flash {
         let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
         if self.dies[slot].phase == Phase::WaitingForRegister {
             if let Some(blame) = &mut self.blame {
-                blame.data_goes_on(now, slot, Cause::Channel);
+                blame.register_free(now, slot);
             }
             fired.free = self.sensed(now, slot).free;
         }
@@ -441,7 +441,7 @@ impl Flash {
         while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
             self.dies[die as usize].behind_gc = true;
             if let Some(blame) = &mut self.blame {
-                blame.data_goes_on(now, die as usize, Cause::GcCopy);
+                blame.channel_released(now, die as usize);
             }
             self.transfer_out(now, die as usize);
         }

@@ -19,8 +19,8 @@ mod die;
 mod layout;
 mod timing;
 
-pub use blame::{Doing, Keeper, Kept};
-pub(crate) use blame::{kept_between, split_of};
+pub use blame::{Doing, Keeper, Kept, Waits};
+pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
