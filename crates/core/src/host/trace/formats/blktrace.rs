@@ -231,6 +231,16 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_an_idle_cpu_is_empty_and_no_obstacle() {
+        let open =
+            |parts: Vec<Vec<u8>>| -> Opener { Box::new(move || Ok(parts.iter().map(|p| part(p.clone())).collect())) };
+        let summary = survey(&spec(), &mut open(vec![vec![], file().concat(), vec![]])).unwrap();
+        assert_eq!((summary.format, summary.requests), (TraceFormat::Blktrace, 6));
+        let error = survey(&spec(), &mut open(vec![vec![], vec![]])).unwrap_err();
+        assert!(matches!(error, crate::host::trace::TraceError::Empty { .. }), "{error}");
+    }
+
+    #[test]
     fn both_byte_orders_say_the_same_and_files_of_cpus_are_merged_by_time() {
         let other: Vec<u8> = file().into_iter().flat_map(big_endian).collect();
         let read = |bytes| records(bytes, TraceFormat::Blktrace, Reading::default()).unwrap();
