@@ -254,7 +254,7 @@ mod tests {
     fn a_queued_write_with_a_flush_before_it_is_both() {
         // What a journal's commit is: the block layer sends the flush and the write one after the other (D), but one
         // request is queued (Q).
-        let queued = vec![
+        let queued = [
             event(1000, 80, 4096, 1 | R, 0),
             event(2000, 1000, 512, 1 | WRITE | FLUSH | FUA, 3),
             event(3000, 0, 0, 1 | WRITE | FLUSH, 0),
