@@ -52,6 +52,24 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
 }
 
 #[test]
+fn cloudphysics_is_the_same_in_vscsi_and_in_csv() {
+    let (Some((vscsi, commands)), Some((csv, lines))) =
+        (read("cloudPhysicsIO.vscsi.zst"), read("cloudPhysicsIO.csv.zst"))
+    else {
+        return;
+    };
+    assert_eq!((csv.format, csv.requests, csv.reads), (TraceFormat::Libcachesim, 113_872, 46_974));
+    assert_eq!(commands.len(), lines.len());
+    for (command, line) in commands.iter().zip(&lines) {
+        let second = |record: &Record, summary: &TraceSummary| {
+            (record.at.as_ns() + summary.first_time * summary.tick_ns) / 1_000_000_000
+        };
+        let seen = |record: &Record| (record.op, record.lba, record.sectors);
+        assert_eq!((seen(command), second(command, &vscsi)), (seen(line), second(line, &csv)));
+    }
+}
+
+#[test]
 fn a_blktrace_file_holds_one_issue_for_each_queued_request() {
     let Some((summary, records)) = read("takeoverjp.sample.blktrace.0.zst") else { return };
     assert_eq!((summary.format, figures(&summary)), (TraceFormat::Blktrace, (963, 345, 7704, 0)));

@@ -5,8 +5,22 @@ use super::decode::DeviceName;
 use super::error::shorten;
 use std::collections::BTreeMap;
 
-/// A name that is kept.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Numbers devices in the order in which they appear. Only the first record of a device allocates.
+#[derive(Default)]
+pub(super) struct Devices {
+    /// The number of the device of a file that names none.
+    only: Option<u32>,
+    texts: BTreeMap<Box<[u8]>, u32>,
+    numbers: BTreeMap<u64, u32>,
+    nodes: BTreeMap<u32, u32>,
+    keys: Vec<Key>,
+    /// What to call each, by number.
+    pub(super) names: Vec<String>,
+    /// Most records are of the same device as the one before.
+    last: u32,
+}
+
+/// A name as it is compared.
 enum Key {
     Only,
     Text(Box<[u8]>),
@@ -14,52 +28,55 @@ enum Key {
     Node(u32),
 }
 
-/// Numbers devices in the order in which they appear.
-#[derive(Default)]
-pub(super) struct Devices {
-    numbers: BTreeMap<Key, u32>,
-    /// What to call each, by number.
-    pub(super) names: Vec<String>,
-    /// Most records are of the same device as the one before.
-    last: Option<(Key, u32)>,
-}
-
 impl Devices {
     /// The number of a device; `None` if there are too many.
     #[inline]
     pub(super) fn number(&mut self, name: DeviceName<'_>) -> Option<u32> {
-        match (&self.last, name) {
-            (Some((key, number)), name) if key.is(name) => Some(*number),
-            _ => self.find(name),
+        match self.keys.get(self.last as usize) {
+            Some(key) if key.is(name) => {}
+            _ => self.last = self.find(name)?,
         }
+        Some(self.last)
     }
 
     fn find(&mut self, name: DeviceName<'_>) -> Option<u32> {
-        let key = Key::of(name);
-        let number = match self.numbers.get(&key) {
-            Some(number) => *number,
-            None => {
-                let number = u32::try_from(self.names.len()).ok().filter(|n| *n < MAX_DEVICES)?;
-                self.numbers.insert(key.clone(), number);
-                self.names.push(key.text());
-                number
+        let known = match name {
+            DeviceName::Only => self.only,
+            DeviceName::Text(text) => self.texts.get(text).copied(),
+            DeviceName::Number(number) => self.numbers.get(&number).copied(),
+            DeviceName::Node(node) => self.nodes.get(&node).copied(),
+        };
+        known.or_else(|| self.add(name))
+    }
+
+    #[cold]
+    fn add(&mut self, name: DeviceName<'_>) -> Option<u32> {
+        let next = u32::try_from(self.names.len()).ok().filter(|n| *n < MAX_DEVICES)?;
+        let (key, shown) = match name {
+            DeviceName::Only => {
+                self.only = Some(next);
+                (Key::Only, "0".to_string())
+            }
+            DeviceName::Text(text) => {
+                self.texts.insert(text.into(), next);
+                (Key::Text(text.into()), shorten(text))
+            }
+            DeviceName::Number(number) => {
+                self.numbers.insert(number, next);
+                (Key::Number(number), number.to_string())
+            }
+            DeviceName::Node(node) => {
+                self.nodes.insert(node, next);
+                (Key::Node(node), format!("{},{}", node >> 20, node & 0xf_ffff))
             }
         };
-        self.last = Some((key, number));
-        Some(number)
+        self.keys.push(key);
+        self.names.push(shown);
+        Some(next)
     }
 }
 
 impl Key {
-    fn of(name: DeviceName<'_>) -> Self {
-        match name {
-            DeviceName::Only => Key::Only,
-            DeviceName::Text(text) => Key::Text(text.into()),
-            DeviceName::Number(number) => Key::Number(number),
-            DeviceName::Node(node) => Key::Node(node),
-        }
-    }
-
     #[inline]
     fn is(&self, name: DeviceName<'_>) -> bool {
         match (self, name) {
@@ -68,15 +85,6 @@ impl Key {
             (Key::Number(key), DeviceName::Number(number)) => *key == number,
             (Key::Node(key), DeviceName::Node(node)) => *key == node,
             _ => false,
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Key::Only => "0".to_string(),
-            Key::Text(text) => shorten(text),
-            Key::Number(number) => number.to_string(),
-            Key::Node(node) => format!("{},{}", node >> 20, node & 0xf_ffff),
         }
     }
 }

@@ -12,7 +12,7 @@ use super::fields::is_binary;
 use super::format::DECODER_HEAD;
 use super::pieces::Pieces;
 use super::reorder::{Pending, Reorder};
-use super::spread::Spreading;
+use super::spread::{SPREAD, Spreading};
 use super::{Part, Place, Record, Spread, Tally, TraceError, TraceFormat};
 use crate::units::{Duration, Lba};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub struct TraceReader {
     clock: Clock,
     /// Where the record last returned stands.
     last: (usize, u64),
+    /// Why it is not exactly what the file states: at most one reason of its decoder, of `spread` and of the clock.
+    altered: [Option<&'static str>; 3],
 }
 
 /// What all parts of a trace share.
@@ -40,11 +42,10 @@ struct Shared {
     counts: ReadCounts,
 }
 
-/// What a reader met besides records.
+/// What a reader met besides records, as far as it looked ahead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadCounts {
     pub(super) dropped: Tally,
-    pub(super) altered: Tally,
     pub(super) skipped_lines: Tally,
 }
 
@@ -57,7 +58,15 @@ impl TraceReader {
         let feeds = parts.into_iter().map(|part| Feed::new(format, reading, part)).collect::<Result<Vec<_>, _>>()?;
         let tick = feeds.first().map_or(1, |feed| feed.decoder.tick());
         let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO };
-        Ok(Self { format, feeds, heads: Vec::new(), shared: Shared::default(), clock, last: (0, 0) })
+        Ok(Self {
+            format,
+            feeds,
+            heads: Vec::new(),
+            shared: Shared::default(),
+            clock,
+            last: (0, 0),
+            altered: [None; 3],
+        })
     }
 
     /// The next record, or `None` at the end of the trace. After an error the reader is of no more use.
@@ -72,9 +81,8 @@ impl TraceReader {
             let (place, text) = (self.place(), pending.ticks.to_string());
             return Err(TraceError::Line { place, text, expected: "a time within 584 years of the trace's first" });
         };
-        if clamped {
-            self.shared.counts.altered.add("time went back: clamped to the one before");
-        }
+        let clamped = clamped.then_some("time went back: clamped to the one before");
+        self.altered = [pending.altered, pending.is_spread.then_some(SPREAD), clamped];
         Ok(Some(Record { at, ..pending.record }))
     }
 
@@ -101,6 +109,11 @@ impl TraceReader {
     pub(super) fn place(&self) -> Place {
         let (part, line) = self.last;
         self.feeds.get(part).map_or(Place { file: "".into(), line, is_record: false }, |feed| feed.place(line))
+    }
+
+    /// Why the record last returned is not exactly what the file states.
+    pub(super) fn altered(&self) -> impl Iterator<Item = &'static str> {
+        self.altered.into_iter().flatten()
     }
 
     /// Records that the file holds out of time order and that were put in order, so far.
@@ -183,7 +196,7 @@ impl Feed {
         let Some(mut spreading) = self.spreading.take() else { return self.decode(shared) };
         while spreading.wants() {
             let next = self.decode(shared)?;
-            spreading.push(next, &mut shared.counts.altered);
+            spreading.push(next);
         }
         let next = spreading.pop();
         self.spreading = Some(spreading);
@@ -283,9 +296,6 @@ impl Shared {
     #[inline]
     fn pending(&mut self, entry: &Entry<'_>, line: u64) -> Option<Pending> {
         let device = self.devices.number(entry.device)?;
-        if let Some(reason) = entry.altered {
-            self.counts.altered.add(reason);
-        }
         let record = Record {
             at: Duration::ZERO,
             op: entry.op,
@@ -295,7 +305,7 @@ impl Shared {
             device,
             latency: entry.latency.map(Duration::from_ns),
         };
-        Some(Pending { ticks: entry.ticks, line, record })
+        Some(Pending { ticks: entry.ticks, line, record, altered: entry.altered, is_spread: false })
     }
 }
 

@@ -12,6 +12,10 @@ pub(super) struct Pending {
     pub(super) ticks: u64,
     pub(super) line: u64,
     pub(super) record: Record,
+    /// Why it is not exactly what the file states, as its decoder says.
+    pub(super) altered: Option<&'static str>,
+    /// Its time is spread over a tick of its clock.
+    pub(super) is_spread: bool,
 }
 
 /// A window of records in time order; those of one time keep the order of the file.
@@ -59,7 +63,7 @@ mod tests {
     fn pending(ticks: u64, line: u64) -> Pending {
         let (at, lba) = (Duration::ZERO, Lba(0));
         let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-        Pending { ticks, line, record }
+        Pending { ticks, line, record, altered: None, is_spread: false }
     }
 
     const WINDOW: usize = 512;

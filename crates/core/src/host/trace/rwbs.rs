@@ -10,6 +10,9 @@ pub const PASS_THROUGH: &str = "pass-through command without a range";
 /// A kind of request that is newer than this reader.
 pub const UNKNOWN_KIND: &str = "event of a kind that is not played (zone management or newer)";
 
+/// Why a write with a flush before it is not played so.
+pub const PREFLUSH: &str = "flush before the write (F) not played";
+
 /// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B`
 /// barrier, `E` erase.
 pub struct Flags {
@@ -57,10 +60,60 @@ impl Flags {
             (_, _) if lba >= MAX_SECTOR => None,
             (_, _) if self.dataless => Some(Line::Drop("event without a direction (N)")),
             (op, _) => {
-                // The block layer issues the flush before such a write as an event of its own.
-                let altered = self.preflush.then_some("flush before the write (F) not played");
+                // The block layer issues the flush before such a write as an event of its own. Of what is queued,
+                // `AfterFlush` makes both.
+                let altered = self.preflush.then_some(PREFLUSH);
                 Some(Line::Request(Entry { op, lba, sectors, fua: self.fua, altered, ..entry }))
             }
         }
+    }
+}
+
+/// Queued writes with a flush before them: one event is two requests, the flush and then the write.
+#[derive(Default)]
+pub struct AfterFlush {
+    /// The write that waits for its flush to be taken, and its device where that is a text.
+    write: Option<Entry<'static>>,
+    device: Vec<u8>,
+}
+
+impl AfterFlush {
+    /// The flush of such a write, which then waits in [`AfterFlush::held`]; anything else as it is.
+    pub fn split<'a>(&mut self, line: Line<'a>) -> Line<'a> {
+        let Line::Request(entry) = line else { return line };
+        if entry.altered != Some(PREFLUSH) {
+            return line;
+        }
+        let device = match entry.device {
+            DeviceName::Only => DeviceName::Only,
+            DeviceName::Number(number) => DeviceName::Number(number),
+            DeviceName::Node(node) => DeviceName::Node(node),
+            DeviceName::Text(text) => {
+                self.device.clear();
+                self.device.extend_from_slice(text);
+                DeviceName::Text(b"")
+            }
+        };
+        let Entry { ticks, op, lba, sectors, fua, latency, .. } = entry;
+        self.write = Some(Entry { ticks, op, lba, sectors, fua, latency, device, altered: None });
+        Line::Request(Entry::flush(ticks).on(entry.device))
+    }
+
+    /// The same, where the write is `altered`.
+    pub fn split_altered<'a>(&mut self, line: Line<'a>, altered: Option<&'static str>) -> Line<'a> {
+        let line = self.split(line);
+        if let Some(write) = &mut self.write {
+            write.altered = altered;
+        }
+        line
+    }
+
+    /// The write whose flush was given.
+    pub fn held(&mut self) -> Option<Entry<'_>> {
+        let write = self.write.take()?;
+        Some(match write.device {
+            DeviceName::Text(_) => Entry { device: DeviceName::Text(&self.device), ..write },
+            _ => write,
+        })
     }
 }

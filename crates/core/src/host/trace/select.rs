@@ -77,6 +77,8 @@ impl Selected {
                 continue;
             }
             self.left -= 1;
+            // Not where it is read: what is not played is not altered.
+            self.reader.altered().for_each(|reason| self.altered.add(reason));
             let record = self.rebased(record);
             if self.only.is_none_or(|only| only == record.device) {
                 return Ok(Some(record));

@@ -3,15 +3,15 @@
 //! The rule: of the n requests that the file puts into one second, in the file's order, request i comes i / n into it.
 //! What it cannot give back is the burstiness within the second, so such a trace says little about short queues.
 
-use super::Tally;
 use super::reorder::Pending;
 use std::collections::VecDeque;
 
-/// Requests of one second that are held at most; what is beyond stands at the second's end.
-const HELD: usize = 1 << 20;
+/// Requests of one second that are held at most; what is beyond stands at the second's end. One more is held for a
+/// moment, which must not double the memory.
+const HELD: usize = (1 << 20) - 1;
 
 /// Why a time is not the file's.
-const SPREAD: &str = "its clock has whole seconds: spread evenly over its second";
+pub(super) const SPREAD: &str = "its clock has whole seconds: spread evenly over its second";
 
 /// Spreads requests over the span in which the file's clock stands still.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Spreading {
     }
 
     /// Takes the file's next request, or its end.
-    pub(super) fn push(&mut self, next: Option<Pending>, altered: &mut Tally) {
+    pub(super) fn push(&mut self, next: Option<Pending>) {
         let over = match (&next, self.held.front()) {
             (Some(next), Some(first)) => next.ticks != first.ticks || self.held.len() >= HELD,
             (Some(_), None) => false,
@@ -44,7 +44,7 @@ impl Spreading {
             let count = self.held.len() as u64;
             for (place, pending) in self.held.iter_mut().enumerate().skip(1) {
                 pending.ticks = pending.ticks.saturating_add(part(self.granularity, place as u64, count));
-                altered.add(SPREAD);
+                pending.is_spread = true;
             }
             self.spread = self.held.len();
         }
@@ -74,22 +74,23 @@ mod tests {
     #[test]
     fn a_second_is_shared_evenly_in_the_order_of_the_file() {
         let second = 1_000_000_000;
-        let (mut spreading, mut altered) = (Spreading::new(second), Tally::default());
+        let mut spreading = Spreading::new(second);
         let file = [5, 5, 5, 5, 6, 9, 9].map(|s| s * second);
         let mut input = file.iter().map(|ticks| {
             let (at, lba) = (Duration::ZERO, Lba(0));
             let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-            Pending { ticks: *ticks, line: 0, record }
+            Pending { ticks: *ticks, line: 0, record, altered: None, is_spread: false }
         });
-        let mut out = Vec::new();
+        let (mut out, mut altered) = (Vec::new(), 0);
         loop {
             while spreading.wants() {
-                spreading.push(input.next(), &mut altered);
+                spreading.push(input.next());
             }
             let Some(pending) = spreading.pop() else { break };
             out.push(pending.ticks / 1_000_000);
+            altered += usize::from(pending.is_spread);
         }
         assert_eq!(out, [5000, 5250, 5500, 5750, 6000, 9000, 9500]);
-        assert_eq!(altered.total(), 4);
+        assert_eq!(altered, 4);
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn measure(
     (summary.first_time, summary.last_time, summary.tick_ns) = reader.ends();
     summary.reordered = reader.reordered();
     let counts = reader.counts().clone();
-    (summary.dropped, summary.altered, summary.skipped_lines) = (counts.dropped, counts.altered, counts.skipped_lines);
+    (summary.dropped, summary.skipped_lines) = (counts.dropped, counts.skipped_lines);
     summary.dropped.merge(&selected.dropped);
     summary.altered.merge(&selected.altered);
     summary.is_cut = selected.is_cut();

@@ -2,13 +2,14 @@
 //! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
 //!
 //! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked, unless told otherwise. Other events and lines that are no
+//! counted; this reader takes D, what the device was asked, unless told otherwise. A write with a flush before it (FW)
+//! is issued as two events but queued as one, of which both are made. Other events and lines that are no
 //! events are skipped and counted by kind. Events from before the trace's start have a negative time that blkparse
 //! prints wrapped; they come at the end of the output and are dropped.
 
-use crate::host::trace::decode::{Decoder, DeviceName, Line};
+use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
 use crate::host::trace::fields::{digits, expect, is_binary, whole, word};
-use crate::host::trace::rwbs::{Flags, PASS_THROUGH, UNKNOWN_KIND};
+use crate::host::trace::rwbs::{AfterFlush, Flags, PASS_THROUGH, UNKNOWN_KIND};
 use crate::host::trace::sniff::{Guess, Head};
 use crate::host::trace::{TraceEvent, TraceFormat};
 
@@ -28,18 +29,24 @@ const WRAP_REACH: u64 = 24 * 3600;
 /// Reads blkparse text.
 pub struct Blkparse {
     event: TraceEvent,
+    after_flush: AfterFlush,
 }
 
 impl Blkparse {
     /// A reader that takes one kind of event.
     pub fn new(event: TraceEvent) -> Self {
-        Self { event }
+        Self { event, after_flush: AfterFlush::default() }
     }
 }
 
 impl Decoder for Blkparse {
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
-        parse(piece, self.event)
+        let line = parse(piece, self.event)?;
+        Some(if self.event == TraceEvent::Queue { self.after_flush.split(line) } else { line })
+    }
+
+    fn held(&mut self, _: bool) -> Option<Entry<'_>> {
+        self.after_flush.held()
     }
 
     fn expected(&self) -> &'static str {

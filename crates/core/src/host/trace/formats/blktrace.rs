@@ -10,7 +10,7 @@ use super::blkparse::other_action;
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Framing, Line, WIDENED};
 use crate::host::trace::fields::{le16, le32, le64};
-use crate::host::trace::rwbs::{Flags, PASS_THROUGH};
+use crate::host::trace::rwbs::{AfterFlush, Flags, PASS_THROUGH};
 use crate::host::trace::sniff::{Guess, Head};
 use crate::host::trace::{TraceEvent, TraceFormat};
 use crate::units::SECTOR;
@@ -33,21 +33,25 @@ const FUA: u32 = 1 << 31;
 /// The event in the low half of the action.
 const EVENT: u32 = 0xfeff;
 
+/// The event of a request that entered the block layer.
+const QUEUE: u32 = 1;
+
 /// Reads blktrace's binary events.
 pub struct Blktrace {
     event: u32,
     payload: usize,
+    after_flush: AfterFlush,
 }
 
 impl Blktrace {
     /// A reader that takes one kind of event.
     pub fn new(event: TraceEvent) -> Self {
         let event = match event {
-            TraceEvent::Queue => 1,
+            TraceEvent::Queue => QUEUE,
             TraceEvent::Issue => 7,
             TraceEvent::Complete => 8,
         };
-        Self { event, payload: 0 }
+        Self { event, payload: 0, after_flush: AfterFlush::default() }
     }
 }
 
@@ -73,12 +77,18 @@ impl Decoder for Blktrace {
         let bytes = u64::from(u32_at(24)?);
         let device = DeviceName::Node(u32_at(36)?);
         let line = flags(action).request(u64_at(8)?, device, u64_at(16)?, bytes.div_ceil(SECTOR) as u32)?;
+        let widened = (!bytes.is_multiple_of(SECTOR)).then_some(WIDENED);
+        if self.event == QUEUE && action & FLUSH != 0 {
+            return Some(self.after_flush.split_altered(line, widened));
+        }
         Some(match line {
-            Line::Request(entry) if !bytes.is_multiple_of(SECTOR) && entry.altered.is_none() => {
-                Line::Request(Entry { altered: Some(WIDENED), ..entry })
-            }
+            Line::Request(entry) => Line::Request(Entry { altered: entry.altered.or(widened), ..entry }),
             line => line,
         })
+    }
+
+    fn held(&mut self, _: bool) -> Option<Entry<'_>> {
+        self.after_flush.held()
     }
 
     fn payload(&self) -> usize {
@@ -228,6 +238,44 @@ mod tests {
             let records = records(file().concat(), TraceFormat::Blktrace, reading).unwrap();
             assert_eq!(records.iter().map(short).collect::<Vec<_>>(), [(at, 80, 8, 0)]);
         }
+    }
+
+    #[test]
+    fn the_file_of_an_idle_cpu_is_empty_and_no_obstacle() {
+        let open =
+            |parts: Vec<Vec<u8>>| -> Opener { Box::new(move || Ok(parts.iter().map(|p| part(p.clone())).collect())) };
+        let summary = survey(&spec(), &mut open(vec![vec![], file().concat(), vec![]])).unwrap();
+        assert_eq!((summary.format, summary.requests), (TraceFormat::Blktrace, 6));
+        let error = survey(&spec(), &mut open(vec![vec![], vec![]])).unwrap_err();
+        assert!(matches!(error, crate::host::trace::TraceError::Empty { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_queued_write_with_a_flush_before_it_is_both() {
+        // What a journal's commit is: the block layer sends the flush and the write one after the other (D), but one
+        // request is queued (Q).
+        let queued = [
+            event(1000, 80, 4096, 1 | R, 0),
+            event(2000, 1000, 512, 1 | WRITE | FLUSH | FUA, 3),
+            event(3000, 0, 0, 1 | WRITE | FLUSH, 0),
+            event(4000, 8, 700, 1 | WRITE | FLUSH, 0),
+        ];
+        let reading = Reading { event: TraceEvent::Queue, ..Reading::default() };
+        let records = records(queued.concat(), TraceFormat::Blktrace, reading).unwrap();
+        assert_eq!(
+            records.iter().map(|r| (r.op, short(r), r.fua)).collect::<Vec<_>>(),
+            [
+                (Op::Read, (0, 80, 8, 0), false),
+                (Op::Flush, (1000, 0, 0, 0), false),
+                (Op::Write, (1000, 1000, 1, 0), true),
+                (Op::Flush, (2000, 0, 0, 0), false),
+                (Op::Flush, (3000, 0, 0, 0), false),
+                (Op::Write, (3000, 8, 2, 0), false),
+            ]
+        );
+        let played = crate::host::TraceSpec { event: TraceEvent::Queue, ..spec() };
+        let summary = survey(&played, &mut (Box::new(move || Ok(vec![part(queued.concat())])) as Opener)).unwrap();
+        assert_eq!((summary.altered.get(WIDENED), summary.altered.total()), (1, 1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::blkparse::is_device;
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
 use crate::host::trace::fields::{decimal, find, is_binary, last_word, whole, word};
-use crate::host::trace::rwbs::{Flags, PASS_THROUGH, UNKNOWN_KIND};
+use crate::host::trace::rwbs::{AfterFlush, Flags, PASS_THROUGH, UNKNOWN_KIND};
 use crate::host::trace::sniff::{Guess, Head};
 use crate::host::trace::{TraceEvent, TraceFormat};
 use memchr::memmem::Finder;
@@ -34,12 +34,13 @@ pub struct Ftrace {
     event: TraceEvent,
     events: Events,
     issues: Issues,
+    after_flush: AfterFlush,
 }
 
 impl Ftrace {
     /// A reader that takes one kind of event.
     pub fn new(event: TraceEvent) -> Self {
-        Self { event, events: Events::new(), issues: Issues::default() }
+        Self { event, events: Events::new(), issues: Issues::default(), after_flush: AfterFlush::default() }
     }
 }
 
@@ -68,12 +69,16 @@ impl Decoder for Ftrace {
                 self.issues.issue(&entry);
                 Some(Line::Held)
             }
+            line if self.event == TraceEvent::Queue => Some(self.after_flush.split(line)),
             line => Some(line),
         }
     }
 
     fn held(&mut self, ended: bool) -> Option<Entry<'_>> {
-        self.issues.next(ended)
+        match self.event {
+            TraceEvent::Issue => self.issues.next(ended),
+            TraceEvent::Queue | TraceEvent::Complete => self.after_flush.held(),
+        }
     }
 
     fn expected(&self) -> &'static str {

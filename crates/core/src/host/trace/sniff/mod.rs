@@ -88,17 +88,7 @@ const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
 /// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
 /// candidates.
 pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError> {
-    let mut parts = open()?;
-    let Some(part) = parts.first_mut() else { return Err(TraceError::Empty { file: spec.file.as_str().into() }) };
-    let file = part.file.clone();
-    let mut bytes = Vec::new();
-    if let Err(error) = (&mut part.stream).take(HEAD).read_to_end(&mut bytes) {
-        let place = Place { file, line: 0, is_record: false };
-        return Err(TraceError::Read { place, reason: error.to_string() });
-    }
-    if bytes.trim_ascii().is_empty() {
-        return Err(TraceError::Empty { file });
-    }
+    let (file, bytes) = first_head(spec, open)?;
     if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
         return Err(TraceError::GitLfsPointer { file });
     }
@@ -110,6 +100,23 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
     let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
     let sniffed = Sniffed { format, why, reading, units_why: None };
     if family::has(format) { family::settle(&head, sniffed, spec.format) } else { settle(&head, sniffed) }
+}
+
+/// The head of the first part that holds anything: blktrace leaves an empty file for a CPU that was idle.
+fn first_head(spec: &TraceSpec, open: &mut Opener) -> Result<(Arc<str>, Vec<u8>), TraceError> {
+    let mut empty = None;
+    for part in open()? {
+        let (file, mut bytes) = (part.file, Vec::new());
+        if let Err(error) = part.stream.take(HEAD).read_to_end(&mut bytes) {
+            let place = Place { file, line: 0, is_record: false };
+            return Err(TraceError::Read { place, reason: error.to_string() });
+        }
+        if !bytes.trim_ascii().is_empty() {
+            return Ok((file, bytes));
+        }
+        empty.get_or_insert(file);
+    }
+    Err(TraceError::Empty { file: empty.unwrap_or_else(|| spec.file.as_str().into()) })
 }
 
 impl<'a> Head<'a> {

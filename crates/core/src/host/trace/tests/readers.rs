@@ -69,6 +69,20 @@ fn blkparse_takes_issue_events_only_and_knows_their_flags() {
 }
 
 #[test]
+fn a_queued_write_with_a_flush_before_it_is_both_in_texts_too() {
+    let blkparse = "8,16 0 1 0.000001000 9 Q FWFS 1000 + 8 [jbd2]\n8,17 0 2 0.000002000 9 Q R 8 + 8 [dd]\n";
+    let ftrace = "jbd2-9 [000] d..1.  0.000001: block_bio_queue: 8,16 FWFS 1000 + 8 [jbd2]\n\
+                  dd-9 [000] d..1.  0.000002: block_bio_queue: 8,17 R 8 + 8 [dd]\n";
+    let reading = Reading { event: crate::host::TraceEvent::Queue, ..Reading::default() };
+    for (text, format) in [(blkparse, TraceFormat::Blkparse), (ftrace, TraceFormat::Ftrace)] {
+        let records = records(text, format, reading).unwrap();
+        let what: Vec<_> = records.iter().map(|r| (r.op, short(r), r.fua)).collect();
+        let write = (Op::Write, (0, 1000, 8, 0), true);
+        assert_eq!(what, [(Op::Flush, (0, 0, 0, 0), false), write, (Op::Read, (1000, 8, 8, 1), false)], "{format:?}");
+    }
+}
+
+#[test]
 fn blkparse_counts_what_it_passes_over() {
     let summary = survey(&spec(), &mut opener(BLKPARSE)).unwrap();
     assert_eq!((summary.requests, summary.flushes, summary.trims, summary.reordered), (5, 2, 1, 1));

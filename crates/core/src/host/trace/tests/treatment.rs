@@ -234,3 +234,29 @@ fn each_device_alone_keeps_its_place_in_time() {
     let error = TraceSource::each_device(&spec(), 100, &mut || opener(TWO)).err().unwrap().to_string();
     assert!(error.contains("t.trace:2") && error.contains("LBA 160"), "{error}");
 }
+
+#[test]
+fn an_alteration_counts_only_where_the_request_is_played() {
+    // Every request is widened; two of each three are of device 0.
+    let text: String = (0..300).map(|n| format!("{},h,{},Read,{},100,1\n", n * 10, n % 3 / 2, n * 4096 + 1)).collect();
+    let widened = |spec: TraceSpec| survey(&spec, &mut opener(text.clone())).unwrap().altered.total();
+    assert_eq!(widened(spec()), 300);
+    assert_eq!(widened(TraceSpec { head: 7, ..spec() }), 7);
+    assert_eq!(widened(TraceSpec { devices: vec!["h,1".to_string()], ..spec() }), 100);
+    assert_eq!(widened(TraceSpec { from: us(100), to: us(200), ..spec() }), 100);
+}
+
+#[test]
+fn a_clamped_or_spread_time_counts_only_where_the_request_is_played() {
+    // Three requests in each second, of which the first keeps its time.
+    let text: String = (0..300).map(|n| format!("{},{},8,0,1063\n", 1_538_323_200 + n / 3, n * 8)).collect();
+    let spread = |head: u64| survey(&TraceSpec { head, ..spec() }, &mut opener(text.clone())).unwrap().altered;
+    assert_eq!((spread(0).total(), spread(9).total()), (200, 6));
+    // One record far behind its time, after 1000 others.
+    let mut text: String = (1000..2000).map(|n| format!("{n} 0 {n} 8 1\n")).collect();
+    text.push_str("5 0 0 8 1\n3000 1 0 8 1\n");
+    let clamped = |spec: TraceSpec| survey(&spec, &mut opener(text.clone())).unwrap().altered.total();
+    let in_us = TraceSpec { time_unit: Some(TimeUnit::Us), ..spec() };
+    assert_eq!(clamped(in_us.clone()), 1);
+    assert_eq!(clamped(TraceSpec { devices: vec!["1".to_string()], ..in_us }), 0);
+}
