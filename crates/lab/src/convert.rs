@@ -128,8 +128,8 @@ fn next(
 }
 
 /// Writes `text` as the output of something that was made of the trace `input`, under the rules of a conversion: never
-/// in the trace's own place, in that of another file only by `force`, and never by half. `make` is called once the place
-/// is known to be free.
+/// in the trace's own place, in that of another file only by `force`, and never by half. `make` is called once the
+/// place is known to be free.
 pub fn write_output(
     out: &Path,
     input: &Path,

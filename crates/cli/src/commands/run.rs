@@ -74,7 +74,7 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
     if let Some(file) = act_log {
         let read = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
         let itself = std::fs::canonicalize(file).ok();
-        // A name of a library is seldom a file; if it is one, it is not what was read, but it is somebody's all the same.
+        // A name of a library is seldom a file; if it is one, it was not read, but it is somebody's all the same.
         if itself.is_some_and(|log| {
             read.into_iter().flatten().any(|read| std::fs::canonicalize(read).ok() == Some(log.clone()))
         }) {

@@ -122,8 +122,8 @@ fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
-/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The outermost compression
-/// is gone already, and so are whole archives.
+/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The outermost
+/// compression is gone already, and so are whole archives.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable",
