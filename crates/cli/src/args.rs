@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use manx_core::config::{ConfigError, Override, split_parameter};
+use manx_core::config::{ConfigError, Override, nearest, split_parameter};
 use manx_core::host::trace::convert::{TARGETS, Target};
 use manx_lab::load::read_workload;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub struct SharedArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
     /// The root seed of every random stream
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seed: Option<u64>,
     /// Another device: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
@@ -151,10 +151,20 @@ impl SharedArgs {
     }
 }
 
-/// A seed as a scenario file can hold it: TOML ends at 2^63 - 1.
-fn seed(text: &str) -> Result<u64, String> {
-    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
-    seed.ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
+/// A number as a scenario file can hold it: TOML ends at 2^63 - 1.
+fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number <= i64::MAX as u64);
+    number.ok_or_else(|| format!("a whole number from 0 to {}", i64::MAX))
+}
+
+fn times(text: &str) -> Result<u32, String> {
+    text.parse().ok().filter(|times| *times > 0).ok_or_else(|| format!("a whole number from 1 to {}", u32::MAX))
+}
+
+/// A number at all; the scenario knows its range.
+fn factor(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| "a factor from 0.000001 to 1000000000; 2 replays twice as fast".to_string())
 }
 
 /// A trace takes the place of the whole workload: of its jobs, its bounds, its part of the device and its warm-up.
@@ -216,16 +226,16 @@ pub struct TraceReadingArgs {
     #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
     pub ignore: Vec<String>,
     /// Start of the window, in the trace's time: 90s, 250ms
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<String>,
     /// End of the window
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<String>,
     /// Skip so many requests of the window
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub skip: Option<u64>,
-    /// Take at most so many requests
-    #[arg(long, value_name = "N")]
+    /// Take at most so many requests; 0 is no bound
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub head: Option<u64>,
 }
 
@@ -237,13 +247,13 @@ pub struct TraceReplayArgs {
     #[arg(long, value_name = "HOW")]
     pub layout: Option<String>,
     /// At this multiple of its own rate
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = factor)]
     pub rate_scale: Option<f64>,
     /// So many times, one after the other
-    #[arg(long = "loop", value_name = "TIMES")]
+    #[arg(long = "loop", value_name = "TIMES", allow_negative_numbers = true, value_parser = times)]
     pub repeat: Option<u32>,
     /// Widen requests to multiples of this: 4KiB
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub align: Option<String>,
     /// What to do with addresses beyond the device: none, modulo, dense, scale
     #[arg(long, value_name = "HOW")]
@@ -251,6 +261,13 @@ pub struct TraceReplayArgs {
 }
 
 impl TraceReadingArgs {
+    /// What was said, as overrides that make `file` the trace of a scenario.
+    pub fn overrides(&self, file: &str) -> Vec<Override> {
+        let mut overrides = trace_overrides(file);
+        overrides.extend(said(self.keys()));
+        overrides
+    }
+
     /// What was said, as keys of a scenario.
     pub fn keys(&self) -> Vec<TraceKey> {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
@@ -317,15 +334,6 @@ pub struct TraceInfoArgs {
     pub table: bool,
 }
 
-impl TraceInfoArgs {
-    /// What was said, as overrides that make `file` the trace of a scenario.
-    pub fn overrides(&self, file: &str) -> Vec<Override> {
-        let mut overrides = trace_overrides(file);
-        overrides.extend(said(self.reading.keys()));
-        overrides
-    }
-}
-
 /// `manx trace convert`.
 #[derive(Debug, ClapArgs)]
 pub struct TraceConvertArgs {
@@ -348,7 +356,7 @@ pub struct TraceConvertArgs {
     #[command(flatten)]
     pub reading: TraceReadingArgs,
     /// Requests at this multiple of the trace's own rate
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, value_parser = factor)]
     pub rate_scale: Option<f64>,
 }
 
@@ -364,7 +372,11 @@ impl TraceConvertArgs {
 
 fn target(name: &str) -> Result<Target, String> {
     let names = || TARGETS.map(Target::name).join(", ");
-    Target::named(name).ok_or_else(|| format!("expected one of {}", names()))
+    Target::named(name).ok_or_else(|| {
+        let near = nearest(name, TARGETS.iter().map(|target| target.name()));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        format!("expected one of {}{hint}", names())
+    })
 }
 
 /// `manx workload`.
@@ -389,9 +401,12 @@ pub struct FitArgs {
     pub trace: PathBuf,
     #[command(flatten)]
     pub reading: TraceReadingArgs,
-    /// Write the workload into this file, and not to stdout
+    /// Write the workload into this file; `-` is standard output, as without it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
     /// Name the trace in it so [default: it stays unnamed]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,

@@ -63,10 +63,32 @@ fn each_policy_writes_a_log_that_agrees_with_its_result() {
 }
 
 #[test]
+fn the_library_s_act_runs_with_its_multiplier_and_its_log() {
+    let log = folder("act-library").join("act.txt").display().to_string();
+    let sets = ["--set", "workload.act.time=4s", "--set", "workload.act.slice=2s"];
+    let run = ["run", "quick", "--workload", "act(2)", "--act-log", log.as_str(), "--json", "--no-cache"];
+    let output = manx(&[run.as_slice(), &sets].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let act = &result["runs"][0]["act"];
+    assert_eq!((act["multiplier"].as_f64(), act["slices"].as_array().map(Vec::len)), (Some(2.0), Some(2)));
+    // 4 s of 4000 reads; 4 x 47.06 = 188.2 large ones after the first.
+    assert_eq!((&act["reads"]["count"], &act["large_reads"]["count"]), (&16_000.into(), &189.into()));
+    assert_eq!(std::fs::read_to_string(&log).unwrap().matches("\nafter ").count(), 4);
+    assert_refused(
+        &[&["run", "quick", "--workload", "act(2)"], ["--set", "workload.rate=5"].as_slice()].concat(),
+        &["workload.rate = 5", "makes its own jobs"],
+    );
+}
+
+#[test]
 fn what_cannot_be_an_act_run_is_refused() {
     let good = scenario("act-good.toml", ACT);
     assert_refused(&["run", "quick", "--act-log", "x.txt"], &["--act-log x.txt", "[workload.act]"]);
     assert_refused(&["run", &good, "--act-log", "/nowhere/x.txt"], &["/nowhere/x.txt", "cannot make this ACT log"]);
+    let text = std::fs::read(&good).unwrap();
+    assert_refused(&["run", &good, "--act-log", &good], &["--act-log", "act-good.toml", "another name"]);
+    assert_eq!(std::fs::read(&good).unwrap(), text);
     let bad = |name: &str, more: &str, pieces: &[&str]| {
         let file = scenario(name, &format!("{ACT}{more}"));
         assert_refused(&["run", &file], pieces);

@@ -138,6 +138,19 @@ fn a_trace_is_refused_by_line_and_reason() {
         ),
         ("t-sector.trace", b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(), &[":2: ", "below 2^47"]),
         ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no issue event"]),
+        (
+            "t-utf16.csv",
+            LINE.encode_utf16().fold(vec![0xff, 0xfe], |text, unit| [text, unit.to_le_bytes().to_vec()].concat()),
+            &["UTF-16", "iconv"],
+        ),
+        ("t-zeros.csv", vec![0; 70_000], &["zeros"]),
+        ("t-zip.csv", b"PK\x03\x04\x14\0\0\0".to_vec(), &["zip archive", "unpack"]),
+        ("t-bz2.csv", b"BZh91".to_vec(), &["bzip2", "cut"]),
+        ("t-nothing.bz2", b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0".to_vec(), &["the trace is empty"]),
+        ("t-cut.tar", cut_tar(), &["tar archive", "cut"]),
+        ("t-cut.gz", b"\x1F\x8B\x08\x00".to_vec(), &["t-cut.gz: reading the trace failed: ", "cut or damaged"]),
+        ("t-nul.csv", after("12\0\0\0"), &[":2: ", "`12\\0\\0\\0`", "binary"]),
+        ("t-parquet.csv", b"PAR1 and no more PAR1".to_vec(), &["Parquet"]),
     ];
     for (name, bytes, pieces) in &table {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
@@ -145,6 +158,18 @@ fn a_trace_is_refused_by_line_and_reason() {
         assert_refused(&args, &[pieces, [*name].as_slice()].concat());
         assert!(!Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(), "{name} left a folder");
     }
+}
+
+/// The header of a file of 9000 bytes, and no more than 100 of them.
+fn cut_tar() -> Vec<u8> {
+    let mut header = [0u8; 512];
+    header[..5].copy_from_slice(b"t.csv");
+    header[124..135].copy_from_slice(b"00000021450");
+    header[156] = b'0';
+    header[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    [header.as_slice(), LINE.as_bytes()].concat()
 }
 
 #[test]
@@ -173,6 +198,21 @@ fn an_option_is_refused_where_it_makes_no_sense() {
         (&["--trace", &trace, "--set", "workload.trace.rate_scale=0"], &["rate_scale = 0", "0.000001"]),
         (&["--trace", &trace, "--set", "workload.arrival=poisson"], &["poisson", "\"trace\" or \"closed\""]),
         (&["--trace", ""], &["--trace"]),
+        (&["--trace", &trace, "--format", "msrr"], &["--format msrr", "did you mean msr?"]),
+        (&["--trace", &trace, "--remap", "Modulo"], &["--remap Modulo", "`dense`", "did you mean modulo?"]),
+        (&["--trace", &trace, "--from", "-5s"], &["--from -5s", "workload.trace.from", "not negative"]),
+        (&["--trace", &trace, "--to", "-1ms"], &["--to -1ms", "not negative"]),
+        (&["--trace", &trace, "--align", "-4KiB"], &["--align -4KiB", "a size"]),
+        (&["--trace", &trace, "--skip", "-1"], &["'-1'", "--skip", "a whole number from 0"]),
+        (&["--trace", &trace, "--skip", "18446744073709551615"], &["--skip", "to 9223372036854775807"]),
+        (&["--trace", &trace, "--head", "1.5"], &["'1.5'", "--head", "a whole number from 0"]),
+        (&["--trace", &trace, "--loop", "-1"], &["'-1'", "--loop", "from 1 to 4294967295"]),
+        (&["--trace", &trace, "--rate-scale", "-2"], &["--rate-scale -2", "0.000001 to 1000000000"]),
+        (&["--trace", &trace, "--rate-scale", "fast"], &["'fast'", "--rate-scale", "0.000001 to 1000000000"]),
+        (&["--trace", &trace, "--skip", "5"], &["holds no request", "skipped as asked"]),
+        (&["--trace", &trace, "--from", "1s"], &["holds no request", "before the window"]),
+        (&["--trace", &trace, "--from", "2s", "--to", "1s"], &["--to 1s", "after trace.from = 2s"]),
+        (&["--trace", &trace, "--devices", "hm"], &["no device `hm`", "`hm,0`"]),
         (&["--device", ""], &["no device ``"]),
     ];
     for (options, pieces) in table {

@@ -71,6 +71,8 @@ fn what_cannot_be_converted_is_one_line_and_exit_code_2() {
         (&[&trace, "-o", "x.txt"], &["x.txt", "--as"]),
         (&[&trace, "-o", "-"], &["--as"]),
         (&[&trace, "-o", &fresh, "--as", "xls"], &["xls", "parquet, manx, msr, fio-v3, mqsim"]),
+        (&[&trace, "-o", &fresh, "--as", "parqet"], &["parqet", "did you mean parquet?"]),
+        (&[&trace, "-o", &fresh, "--rate-scale", "-1"], &["--rate-scale -1", "0.000001 to 1000000000"]),
         (&[&trace, "-o", &trace, "--force"], &["convert-bad.csv", "the trace itself"]),
         (&[&trace, "-o", folder, "--as", "msr"], &["directory"]),
         (&[&trace, "-o", &nowhere], &["there.csv", "cannot write it"]),
@@ -87,4 +89,26 @@ fn what_cannot_be_converted_is_one_line_and_exit_code_2() {
         assert_refused(&[&["trace", "convert"], *args].concat(), pieces);
     }
     assert!(!Path::new(&fresh).exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_exit_code_1_and_a_closed_pipe_is_none() {
+    use std::process::{Command, Stdio};
+    let trace = file("convert-full.csv", MSR.repeat(1000).as_bytes());
+    for args in [
+        ["trace", "convert", &trace, "-o", "-", "--as", "manx"].as_slice(),
+        &["workload", "fit", &trace],
+        &["trace", "info", &trace],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_manx")).args(args).stdout(full).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        assert!(said.contains("error: cannot write to standard output"), "{args:?}: {said}");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_manx"));
+        let mut child = child.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
+    }
 }

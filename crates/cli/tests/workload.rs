@@ -30,6 +30,11 @@ fn show_tells_the_sources_and_what_follows_from_the_figures() {
     let piece = "in all         50000 requests: 0.273 GB read, 0.171 GB written";
     assert!(varmail.contains(piece), "{varmail}");
     assert!(varmail.contains("16 outstanding"), "{varmail}");
+    // ACT 4x: 8000 small reads, and 4000 / 85 x 2 large reads and as many large writes.
+    let act = stdout(&manx(&["workload", "show", "act(4)"]));
+    for piece in ["job 0", "8000.0 reads/s", "94.1 reads/s, 0.0 writes/s", "0.0 reads/s, 94.1 writes/s"] {
+        assert!(act.contains(piece), "`{piece}` is not in: {act}");
+    }
 }
 
 #[test]
@@ -44,6 +49,13 @@ fn a_bad_workload_is_one_line_and_exit_code_2() {
     assert_refused(&["workload", "fit", "./nowhere.csv"], &["./nowhere.csv", "no such file"]);
     let trace = file("one.csv", b"128166372003061629,hm,0,Read,8192,4096,100\n");
     assert_refused(&["workload", "fit", &trace, "--format", "csv"], &["--format csv", "msr"]);
+    assert_refused(&["workload", "fit", &trace, "--format", "spd"], &["--format spd", "did you mean spc?"]);
+    assert_refused(&["workload", "fit", &trace, "--from", "2s", "--to", "1s"], &["--to 1s", "after trace.from"]);
+    assert_refused(&["workload", "fit", &trace, "--devices", "hm,1"], &["no device `hm,1`", "`hm,0`"]);
+    assert_refused(&["workload", "show", "YCSB-A"], &["did you mean ycsb-a?"]);
+    assert_refused(&["workload", "show", "exch(-1)"], &["(-1)", "workload.rate = -1", "0.001 to 1e9"]);
+    assert_refused(&["workload", "show", "act(0)"], &["(0)", "workload.act.multiplier = 0", "at most 250000"]);
+    assert_refused(&["workload", "show", "act(4"], &["no workload `act(4`"]);
 }
 
 #[test]
@@ -71,8 +83,14 @@ fn a_fitted_trace_is_a_workload_without_its_name() {
         text + &format!("{},secret,0,{op},{offset},{size},100\n", 128_166_372_003_061_629 + i * 10_000)
     });
     let trace = file("secret-server.csv", lines.as_bytes());
-    let profile = file("fitted.toml", b"");
-    let output = manx(&["workload", "fit", &trace, "-o", &profile]);
+    let profile = file("fitted.toml", b"mine");
+    // Neither the trace nor a file that is there is lost.
+    let lines = std::fs::read(&trace).unwrap();
+    assert_refused(&["workload", "fit", &trace, "-o", &trace, "--force"], &["secret-server.csv", "the trace itself"]);
+    assert_refused(&["workload", "fit", &trace, "-o", &profile], &["fitted.toml", "--force"]);
+    assert_refused(&["workload", "fit", &trace, "-o", "/nowhere/x.toml"], &["/nowhere/x.toml", "cannot write it"]);
+    assert_eq!((std::fs::read(&trace).unwrap(), std::fs::read(&profile).unwrap()), (lines, b"mine".to_vec()));
+    let output = manx(&["workload", "fit", &trace, "-o", &profile, "--force"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read_to_string(&profile).unwrap();
     for piece in ["read_percent = 33.35", "[[\"16KiB\", 100.0]]", "[[\"4KiB\", 100.0]]", "arrival = \"fixed\"", "4000"]
@@ -80,7 +98,7 @@ fn a_fitted_trace_is_a_workload_without_its_name() {
         assert!(text.contains(piece), "`{piece}` is not in: {text}");
     }
     assert!(!text.contains("secret") && !text.contains("8000") && !text.contains("1281"), "{text}");
-    let named = stdout(&manx(&["workload", "fit", &trace, "--name", "ours"]));
+    let named = stdout(&manx(&["workload", "fit", &trace, "--name", "ours", "-o", "-"]));
     assert!(named.contains("ours"), "{named}");
     let run = manx(&["run", "quick", "--workload", &profile, "--verify", "--set", "precondition.state=fill"]);
     assert!(run.status.success(), "{}", stderr(&run));

@@ -51,8 +51,10 @@ pub struct Converted {
 pub enum ConvertError {
     /// The trace cannot be read.
     Trace(Box<TraceError>),
-    /// The output cannot be written: where, and why. The place is the user's to choose.
+    /// The output has no such place: where, and why. It is the user's to choose.
     Output(String),
+    /// Writing failed on the way.
+    Write(String),
     /// Standard output is closed: whoever read it has seen enough.
     Closed,
     /// It was asked to stop.
@@ -63,7 +65,7 @@ impl fmt::Display for ConvertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConvertError::Trace(error) => error.fmt(f),
-            ConvertError::Output(why) => f.write_str(why),
+            ConvertError::Output(why) | ConvertError::Write(why) => f.write_str(why),
             ConvertError::Closed => f.write_str("standard output was closed"),
             ConvertError::Stopped => f.write_str("interrupted; nothing was written"),
         }
@@ -79,17 +81,19 @@ impl From<TraceError> for ConvertError {
 /// Converts a trace.
 pub fn convert(conversion: &Conversion<'_>) -> Result<Converted, ConvertError> {
     let Conversion { spec, out, .. } = *conversion;
-    check_place(conversion)?;
+    check_place(out, Path::new(&spec.file), conversion.force)?;
     let mut open: Opener = opener(&spec.file);
     (conversion.progress)(0, 0);
     let (about, summary) = About::survey(spec, &mut open)?;
     let mut records = Records::open(spec, &about, &mut open)?;
     let mut encoder = (conversion.encoder)(&about);
+    // Told before: from here on there is something to remove.
+    (conversion.progress)(0, about.requests);
     let mut place = Place::open(out)?;
     let failed = |error: io::Error| match (error.kind(), out == Path::new("-")) {
         (io::ErrorKind::BrokenPipe, true) => ConvertError::Closed,
-        (_, true) => ConvertError::Output(format!("cannot write to standard output: {error}")),
-        _ => ConvertError::Output(format!("{}: cannot write it: {error}", out.display())),
+        (_, true) => ConvertError::Write(format!("cannot write to standard output: {error}")),
+        _ => ConvertError::Write(format!("{}: cannot write it: {error}", out.display())),
     };
     let (mut buffer, mut losses, mut count) = (Vec::with_capacity(2 * CHUNK), Losses::default(), 0);
     encoder.begin(&mut buffer).map_err(failed)?;
@@ -123,9 +127,26 @@ fn next(
     Ok(records.next_record()?)
 }
 
+/// Writes `text` as the output of something that was made of the trace `input`, under the rules of a conversion: never
+/// in the trace's own place, in that of another file only by `force`, and never by half. `make` is called once the
+/// place is known to be free.
+pub fn write_output(
+    out: &Path,
+    input: &Path,
+    force: bool,
+    make: impl FnOnce() -> Result<String, TraceError>,
+) -> Result<(), ConvertError> {
+    check_place(out, input, force)?;
+    let text = make()?;
+    let failed = |error: io::Error| ConvertError::Write(format!("{}: cannot write it: {error}", out.display()));
+    let mut place = Place::open(out)?;
+    place.sink.write_all(text.as_bytes()).map_err(failed)?;
+    place.keep().map_err(failed)
+}
+
 /// Refuses an output in whose place something is, before the trace is read.
-fn check_place(conversion: &Conversion<'_>) -> Result<(), ConvertError> {
-    let (out, name) = (conversion.out, conversion.out.display());
+fn check_place(out: &Path, input: &Path, force: bool) -> Result<(), ConvertError> {
+    let name = out.display();
     if out == Path::new("-") {
         return Ok(());
     }
@@ -137,11 +158,11 @@ fn check_place(conversion: &Conversion<'_>) -> Result<(), ConvertError> {
     if about.is_dir() {
         return refuse("this is a directory; name a file in it");
     }
-    let is_input = match (std::fs::canonicalize(out), std::fs::canonicalize(&conversion.spec.file)) {
+    let is_input = match (std::fs::canonicalize(out), std::fs::canonicalize(input)) {
         (Ok(out), Ok(input)) => out == input,
         _ => false,
     };
-    match (is_input, about.is_file(), conversion.force) {
+    match (is_input, about.is_file(), force) {
         (true, ..) => refuse("this is the trace itself; the output needs another name"),
         (_, false, _) => refuse("this is a pipe or a device; `-` writes to standard output"),
         (_, true, false) => refuse("there is a file of that name; --force overwrites it"),

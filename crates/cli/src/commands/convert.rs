@@ -1,26 +1,29 @@
 //! `manx trace convert`: a trace in another format, and what that format could not hold.
 
+use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::TraceConvertArgs;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
-use manx_core::host::TraceSpec;
 use manx_core::host::trace::convert::{About, Encoder, Target, fio, text_encoder};
 use manx_lab::convert::{Conversion, ConvertError, Converted};
-use manx_lab::load::Request;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Set once there is something to remove.
+static WRITING: AtomicBool = AtomicBool::new(false);
+
 /// Does what was asked.
 pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
     let target = target(args)?;
-    let spec = spec(args)?;
+    let spec = trace_spec(args.overrides())?;
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
     bar.set_style(style("reading the trace, {elapsed}"));
     let progress = |done, total| {
+        WRITING.store(total > 0, Ordering::Relaxed);
         if total > 0 && bar.length().is_none() {
             bar.set_style(style("[{bar:24}] {percent:>3} %, {human_pos} requests, {eta} left"));
             bar.set_length(total);
@@ -30,7 +33,10 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
     bar.enable_steady_tick(std::time::Duration::from_millis(500));
     // Without a handler Ctrl-C ends the program at once; all that is left then is a file with another name.
     let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
+        if STOP.swap(true, Ordering::Relaxed) || !WRITING.load(Ordering::Relaxed) {
+            // The bar has no end of its line.
+            let end = if console::Term::stderr().is_term() { "\n" } else { "" };
+            eprintln!("{end}error: interrupted; nothing was written");
             std::process::exit(130);
         }
     });
@@ -49,8 +55,7 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
             print(&text)
         }
         Err(ConvertError::Closed) => Ok(()),
-        Err(ConvertError::Stopped) => Err(Failure::Interrupted),
-        Err(error @ (ConvertError::Trace(_) | ConvertError::Output(_))) => Err(input(error.to_string())),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -88,13 +93,6 @@ fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
         fio::check_name(name).map_err(|expected| input(format!("--fio-file {name}: {expected}")))?;
     }
     Ok(target)
-}
-
-/// The trace as a scenario would have it, all settings validated.
-fn spec(args: &TraceConvertArgs) -> Result<TraceSpec, Failure> {
-    let scenario = Request::read("quick", args.overrides())?.with_trace_from_here().plain()?;
-    let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
-    spec.ok_or_else(|| Failure::Work("the scenario `quick` has no job".to_string()))
 }
 
 fn encoder(target: Target, about: &About, fio_file: Option<&str>) -> Box<dyn Encoder> {

@@ -172,7 +172,7 @@ fn verdict(set: &RunSet) -> Result<(), Failure> {
         }
     }
     match set.runs.iter().any(|run| run.outcome == Outcome::Partial) {
-        true => Err(Failure::Interrupted),
+        true => Err(Failure::Interrupted("the results are those until then, marked partial")),
         false => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ mod workload;
 
 use crate::args::Command;
 use manx_core::config::ConfigError;
+use manx_lab::convert::ConvertError;
 use manx_lab::run::RunError;
 use std::fmt;
 use std::io::Write;
@@ -23,8 +24,8 @@ pub enum Failure {
     Input(ConfigError),
     /// The input is right and the work failed: exit code 1.
     Work(String),
-    /// The user stopped it: exit code 130, as a shell says of Ctrl-C.
-    Interrupted,
+    /// The user stopped it, and what became of it: exit code 130, as a shell says of Ctrl-C.
+    Interrupted(&'static str),
 }
 
 impl Failure {
@@ -33,7 +34,7 @@ impl Failure {
         match self {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
-            Failure::Interrupted => 130,
+            Failure::Interrupted(_) => 130,
         }
     }
 }
@@ -43,7 +44,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Input(error) => error.fmt(f),
             Failure::Work(message) => f.write_str(message),
-            Failure::Interrupted => f.write_str("interrupted; the results are those until then, marked partial"),
+            Failure::Interrupted(what) => write!(f, "interrupted; {what}"),
         }
     }
 }
@@ -52,6 +53,16 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Write(why) => Failure::Work(why),
+            error => Failure::Input(ConfigError::new(error.to_string())),
+        }
+    }
+}
+
+impl From<ConvertError> for Failure {
+    fn from(error: ConvertError) -> Self {
+        match error {
+            ConvertError::Stopped => Failure::Interrupted("nothing was written"),
+            ConvertError::Write(why) => Failure::Work(why),
             error => Failure::Input(ConfigError::new(error.to_string())),
         }
     }

@@ -71,6 +71,17 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
         let message = format!("--act-log {file}: only a workload with [workload.act] has such a log");
         return Err(ConfigError::new(message).into());
     }
+    if let Some(file) = act_log {
+        let read = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
+        let itself = std::fs::canonicalize(file).ok();
+        // A name of a library is seldom a file; if it is one, it was not read, but it is somebody's all the same.
+        if itself.is_some_and(|log| {
+            read.into_iter().flatten().any(|read| std::fs::canonicalize(read).ok() == Some(log.clone()))
+        }) {
+            let message = format!("--act-log {}: the run reads this file; the log needs another name", file.display());
+            return Err(ConfigError::new(message).into());
+        }
+    }
     let (out, act_log) = (out.clone(), act_log.clone());
     Ok(RunRequest { runs, out, act_log, json: *json, verify: *verify, cache: !no_cache, jobs: *jobs })
 }

@@ -3,7 +3,7 @@
 use super::progress::Counter;
 use super::{Failure, print};
 use crate::args::{TraceCommand, TraceInfoArgs};
-use manx_core::config::ConfigError;
+use manx_core::config::{ConfigError, Override};
 use manx_core::host::TraceSpec;
 use manx_core::host::trace::format::FORMATS;
 use manx_lab::load::Request;
@@ -36,7 +36,8 @@ fn formats() -> Result<(), Failure> {
 
 /// What each file holds. All options are checked before the first file is read; one that cannot be read ends it.
 fn info(args: &TraceInfoArgs) -> Result<(), Failure> {
-    let specs = args.files.iter().map(|file| spec(args, file)).collect::<Result<Vec<_>, _>>()?;
+    let specs =
+        args.files.iter().map(|file| trace_spec(args.reading.overrides(file))).collect::<Result<Vec<_>, _>>()?;
     let mut infos = Vec::new();
     for spec in &specs {
         let counter = Counter::new(&spec.file);
@@ -51,9 +52,9 @@ fn info(args: &TraceInfoArgs) -> Result<(), Failure> {
     }
 }
 
-/// The options as a scenario's keys, so that they are checked, and refused, as there.
-fn spec(args: &TraceInfoArgs, file: &str) -> Result<TraceSpec, Failure> {
-    let scenario = Request::read("quick", args.overrides(file))?.with_trace_from_here().plain()?;
+/// Options as a scenario's keys, so that they are checked, and refused, as there.
+pub fn trace_spec(overrides: Vec<Override>) -> Result<TraceSpec, Failure> {
+    let scenario = Request::read("quick", overrides)?.with_trace_from_here().plain()?;
     let spec = scenario.workload.jobs.into_iter().find_map(|job| job.trace);
-    spec.ok_or_else(|| ConfigError::new(format!("{file}: no trace")).into())
+    spec.ok_or_else(|| Failure::Work("the scenario `quick` has no job".to_string()))
 }

@@ -1,15 +1,16 @@
 //! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a trace.
 
+use super::trace::trace_spec;
 use super::{Failure, print};
-use crate::args::{FitArgs, TraceReadingArgs, WorkloadCommand};
-use manx_core::config::{ConfigError, builtin_workload, load_profile, split_parameter, workload_names};
+use crate::args::{FitArgs, WorkloadCommand};
+use manx_core::config::{builtin_workload, load_profile, split_parameter, workload_names};
 use manx_core::host::fit::Fitter;
-use manx_core::host::trace::survey_each;
-use manx_core::host::{Arrival, JobSpec, TraceSpec};
+use manx_core::host::trace::{TraceError, survey_each};
+use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
+use manx_lab::convert::{ConvertError, write_output};
 use manx_lab::load::read_workload;
 use manx_lab::open::opener;
-use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -95,31 +96,15 @@ fn mean(sizes: &[(Bytes, f64)]) -> f64 {
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-fn fit(FitArgs { trace, reading, output, name }: &FitArgs) -> Result<(), Failure> {
-    let spec = trace_spec(trace, reading)?;
-    let mut fitter = Fitter::default();
-    let mut open = opener(trace);
-    survey_each(&spec, &mut open, &mut |record| fitter.add(record)).map_err(|e| ConfigError::new(e.to_string()))?;
-    let text = fitter.fit().to_toml(name.as_deref());
-    match output {
-        None => print(&text),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|why| ConfigError::new(format!("--output {}: cannot write it: {why}", path.display())).into()),
+fn fit(FitArgs { trace, reading, output, force, name }: &FitArgs) -> Result<(), Failure> {
+    let spec = trace_spec(reading.overrides(&trace.to_string_lossy()))?;
+    let fitted = || -> Result<String, TraceError> {
+        let mut fitter = Fitter::default();
+        survey_each(&spec, &mut opener(&spec.file), &mut |record| fitter.add(record))?;
+        Ok(fitter.fit().to_toml(name.as_deref()))
+    };
+    match output.as_deref().filter(|path| *path != Path::new("-")) {
+        None => print(&fitted().map_err(ConvertError::from)?),
+        Some(path) => Ok(write_output(path, trace, *force, fitted)?),
     }
-}
-
-/// The trace as the options say it is read.
-fn trace_spec(trace: &Path, reading: &TraceReadingArgs) -> Result<TraceSpec, ConfigError> {
-    let file = trace.to_string_lossy().into_owned();
-    let mut table = Map::from_iter([("file".to_string(), Value::from(file))]);
-    for (option, key, value) in reading.keys() {
-        let Some(value) = value else { continue };
-        // Strings, numbers and lists of strings are the same in TOML and in JSON.
-        let parsed = serde_json::from_str(&value).unwrap_or_else(|_| Value::from(value.as_str()));
-        table.insert(key.rsplit('.').next().unwrap_or(key).to_string(), parsed);
-        // One at a time, so that a complaint names its option.
-        serde_json::from_value::<TraceSpec>(Value::Object(table.clone()))
-            .map_err(|why| ConfigError::new(format!("{option} {}: {why}", value.trim_matches('"'))))?;
-    }
-    serde_json::from_value(Value::Object(table)).map_err(|why| ConfigError::new(why.to_string()))
 }

@@ -5,13 +5,15 @@
 //! text, so that a complaint about the merged result still points at the line that caused it.
 
 use super::error::{ConfigError, Place};
-use super::keys::Keys;
+use super::keys::{Keys, nearest};
 use super::layer::Layer;
 use super::tree::{self, Path, dotted, shown};
 use super::validate::{Invalid, validate, validate_device};
 use super::workload;
 use super::{Scenario, builtin_device, resolve_policy};
 use crate::flash::{Capacity, Device};
+use crate::host::WorkloadSpec;
+use crate::units::Bytes;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
@@ -136,7 +138,12 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let layers = Layers { layers, scenario: 1 };
     alone(&merged, &layers)?;
     let mut scenario: Scenario = read(&merged, &Path::new(), &layers)?;
-    expand(&mut scenario).map_err(|invalid| layers.complain(invalid))?;
+    if scenario.workload.act.is_some() {
+        // The load depends on the capacity, which only a valid device has.
+        validate_device(&scenario.device).map_err(|invalid| layers.complain(invalid))?;
+        let user = Capacity::of(&scenario.device).user;
+        expand(&mut scenario.workload, user).map_err(|invalid| layers.complain(invalid))?;
+    }
     validate(&scenario).map_err(|invalid| layers.complain(invalid))?;
     if let Some(error) = scenario.policies.iter().find_map(|policy| resolve_policy(policy).err()) {
         return Err(ConfigError::at(layers.place(&tree::path("policies")).0, error.to_string()));
@@ -207,17 +214,15 @@ fn alone(merged: &Table, layers: &Layers) -> Result<(), ConfigError> {
     }
 }
 
-/// The jobs that a workload makes of its own settings.
-fn expand(scenario: &mut Scenario) -> Result<(), Invalid> {
-    let Some(act) = &scenario.workload.act else { return Ok(()) };
-    // The load depends on the capacity, which only a valid device has.
-    validate_device(&scenario.device)?;
-    let plan = act.plan(Capacity::of(&scenario.device).user).map_err(|error| Invalid {
+/// The jobs that a workload makes of its own settings for a device of which the host sees `user`.
+pub(super) fn expand(workload: &mut WorkloadSpec, user: Bytes) -> Result<(), Invalid> {
+    let Some(act) = &workload.act else { return Ok(()) };
+    let plan = act.plan(user).map_err(|error| Invalid {
         key: format!("workload.act.{}", error.key),
         value: error.value,
         allowed: error.allowed,
     })?;
-    scenario.workload.jobs = act.jobs(&plan);
+    workload.jobs = act.jobs(&plan);
     Ok(())
 }
 
@@ -277,7 +282,7 @@ impl Layers {
         (from.unwrap_or(&self.layers[self.scenario]).whole(), path)
     }
 
-    fn complain(&self, invalid: Invalid) -> ConfigError {
+    pub(super) fn complain(&self, invalid: Invalid) -> ConfigError {
         let (place, path) = self.place(&tree::path(&invalid.key));
         ConfigError::not_allowed(place, &dotted(&path), &invalid.value, &invalid.allowed)
     }
@@ -334,5 +339,15 @@ fn allowed(message: &str) -> String {
         "a tuple of size 2" => "a size and its weight, such as [\"4KiB\", 70]",
         other => other,
     };
-    format!("expected {plain}")
+    format!("expected {plain}{}", slip(message.as_str(), expected))
+}
+
+/// The name that was meant, where one of a list was expected: "unknown variant `moduloo`, expected one of `none`, ..".
+fn slip(message: &str, expected: &str) -> String {
+    let Some(word) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`')) else {
+        return String::new();
+    };
+    // Every second piece between backticks is a name.
+    let names = expected.split('`').skip(1).step_by(2);
+    nearest(word.0, names).map_or(String::new(), |near| format!("; did you mean {near}?"))
 }

@@ -1,7 +1,7 @@
 //! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
 
 mod device;
-mod job;
+pub(super) mod job;
 mod space;
 
 use super::Scenario;

@@ -7,9 +7,11 @@
 use super::error::{ConfigError, Place};
 use super::keys::{Keys, nearest};
 use super::layer::Layer;
-use super::load::{Layers, Override, Source, apply as apply_override, read, spread_workload};
+use super::load::{Layers, Override, Source, apply as apply_override, expand, read, spread_workload};
 use super::tree::{self, Path, shown};
+use super::validate::job::jobs;
 use crate::host::WorkloadSpec;
+use crate::units::Bytes;
 use toml::{Table, Value};
 
 /// Of the requests of a profile this part, from the start, is played and not counted.
@@ -36,7 +38,10 @@ pub fn split_parameter(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Reads a profile by itself. Whether its values are allowed depends on the device; a scenario's load says so.
+/// The device of a profile by itself: large enough for any.
+const ROOM: Bytes = Bytes::new(1 << 60);
+
+/// Reads a profile by itself, and checks what does not depend on the device; the load of a scenario checks the rest.
 pub fn load_profile(source: &Source, parameter: Option<&str>) -> Result<Profile, ConfigError> {
     let keys = Keys::of_scenario();
     let said = format!("({})", parameter.unwrap_or_default());
@@ -49,7 +54,10 @@ pub fn load_profile(source: &Source, parameter: Option<&str>) -> Result<Profile,
     let layers = Layers { layers, scenario: 0 };
     let under = tree::path("workload");
     let workload = merged.get("workload").and_then(Value::as_table).cloned().unwrap_or_default();
-    let workload = read(&workload, &under, &layers)?;
+    let mut workload: WorkloadSpec = read(&workload, &under, &layers)?;
+    expand(&mut workload, ROOM)
+        .and_then(|()| jobs(&workload.jobs, ROOM))
+        .map_err(|invalid| layers.complain(invalid))?;
     Ok(Profile { summary, source: about, parameter: (!named.is_empty()).then_some(named), workload })
 }
 

@@ -1,11 +1,11 @@
 //! Who keeps each die and channel from others, cause by cause, so that every wait can be split exactly.
 //!
 //! A die is in one state at any instant: a difference of its totals over a wait is that wait, split. A channel that is
-//! asked at `now` is busy without a gap until it is free (its reservations follow one another), so a wait for it is a
-//! walk over the reservations that end after `now`. Kept only when asked for: the model runs the same without it.
+//! asked at `now` is busy without a gap until it is free (its reservations follow one another): what of a wait for it is
+//! not behind transfers of garbage collection is behind others'. Kept only when asked for: the model runs the same without it.
 
-use super::{Block, Operation, What};
-use crate::units::{Cause, Duration, Instant, Ppn, Split};
+use super::{Block, Layout, Operation, What};
+use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::VecDeque;
 
 /// What keeps a die, for those who wait for it.
@@ -106,10 +106,11 @@ pub(super) struct Blame {
     pub finished: Waits,
 }
 
+/// A transfer of garbage collection.
 #[derive(Clone, Copy, Debug)]
 struct Reservation {
+    start: Instant,
     end: Instant,
-    gc: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -214,15 +215,14 @@ impl Blame {
         let ring = &mut self.channels[channel];
         while ring.pop_front_if(|reservation| reservation.end <= now).is_some() {}
         if start > now {
+            let behind_gc = ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
             let waits = self.dies[die].waits(whose);
-            let mut from = now;
-            for reservation in ring.iter() {
-                *(if reservation.gc { &mut waits.gc } else { &mut waits.channel }) += reservation.end.since(from);
-                from = reservation.end;
-            }
-            debug_assert_eq!(from, start, "a channel's reservations follow one another");
+            waits.gc += behind_gc;
+            waits.channel += start.since(now) - behind_gc;
         }
-        ring.push_back(Reservation { end, gc });
+        if gc {
+            ring.push_back(Reservation { start, end });
+        }
     }
 
     /// Data inside the die begins to wait.
@@ -295,11 +295,14 @@ impl super::Flash {
             blame.close(now, die as usize, closed);
         }
     }
+}
 
-    /// The block that an operation works on.
-    pub(super) fn block_worked_on(&self, what: What) -> Block {
-        match what {
-            What::Read { page: Ppn(ppn), .. } | What::Program { row: Ppn(ppn), .. } => self.layout.block_of(Ppn(ppn)),
+impl Operation {
+    /// The block that it works on.
+    pub(super) fn block(&self, layout: &Layout) -> Block {
+        match self.what {
+            What::Read { page, .. } => layout.block_of(page),
+            What::Program { row, .. } => layout.block_of(row),
             What::Erase { block } => block,
         }
     }

@@ -158,9 +158,8 @@ impl Flash {
     #[inline]
     pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
         let slot = die as usize;
-        if self.blame.is_some() {
-            let block = self.block_worked_on(operation.what);
-            self.blame.as_mut().expect("books are kept").started(now, slot, &operation, block);
+        if let Some(blame) = &mut self.blame {
+            blame.started(now, slot, &operation, operation.block(&self.layout));
         }
         let d = &mut self.dies[slot];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
@@ -411,10 +410,8 @@ impl Flash {
     }
 
     fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> Option<u32> {
-        if self.blame.is_some() {
-            let block = self.block_worked_on(next.what);
-            let blame = self.blame.as_mut().expect("books are kept");
-            blame.started(now, slot, &next, block);
+        if let Some(blame) = &mut self.blame {
+            blame.started(now, slot, &next, next.block(&self.layout));
             blame.preloaded_starts(now, slot, load.end);
         }
         let die = &mut self.dies[slot];

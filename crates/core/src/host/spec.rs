@@ -295,7 +295,8 @@ pub enum TraceFormat {
     Vscsi,
     /// libCacheSim's oracleGeneral, binary.
     OracleGeneral,
-    /// Manx's own binary rows.
+    /// Manx's own binary rows, which a Parquet file is read as.
+    #[serde(alias = "parquet")]
     ManxRecords,
 }
 

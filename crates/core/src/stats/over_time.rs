@@ -1,6 +1,6 @@
 //! Latency over the time of a run, in at most 256 slices: whenever the run outgrows them, two become one.
 //!
-//! A slice is as wide as a power of two milliseconds and counts the requests that completed in it. Its percentile is
+//! A slice is as wide as a power of two nanoseconds, 2^20 (1.05 ms) or more, and counts the requests that completed in it. Its percentile is
 //! that of a coarse histogram, eight buckets an octave: within 6 % of every value between, and the maximum is exact.
 
 use crate::units::{Duration, Instant};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// Slices at most.
 const SLICES: usize = 256;
-/// The first width.
-const WIDTH: Duration = Duration::from_ms(1);
+/// The first width: 2^20 ns.
+const SHIFT: u32 = 20;
 /// Buckets an octave.
 const SUB_BITS: u32 = 3;
 /// Up to 2^44 ns, which is 4.9 h; longer latencies are in the last bucket.
@@ -19,7 +19,8 @@ const BUCKETS: usize = (44 - SUB_BITS as usize) << SUB_BITS;
 /// Latencies of reads and writes by the time of their completion.
 #[derive(Clone, Debug)]
 pub struct OverTime {
-    width: Duration,
+    /// A slice is 2^shift ns wide.
+    shift: u32,
     kinds: [Vec<Slice>; 2],
 }
 
@@ -43,7 +44,7 @@ pub enum Kind {
 
 impl Default for OverTime {
     fn default() -> Self {
-        Self { width: WIDTH, kinds: [Vec::new(), Vec::new()] }
+        Self { shift: SHIFT, kinds: [Vec::new(), Vec::new()] }
     }
 }
 
@@ -57,7 +58,7 @@ impl OverTime {
     /// Counts a request that completed at `at`, so long after the counted part began.
     #[inline]
     pub fn record(&mut self, kind: Kind, at: Duration, latency: Duration) {
-        let slice = (at.as_ns() / self.width.as_ns()) as usize;
+        let slice = (at.as_ns() >> self.shift) as usize;
         match self.kinds[kind as usize].get_mut(slice) {
             Some(slice) => slice.record(latency.as_ns()),
             None => self.record_later(kind, at, latency),
@@ -66,10 +67,10 @@ impl OverTime {
 
     #[cold]
     fn record_later(&mut self, kind: Kind, at: Duration, latency: Duration) {
-        while at.as_ns() / self.width.as_ns() >= SLICES as u64 {
+        while at.as_ns() >> self.shift >= SLICES as u64 {
             self.widen();
         }
-        let slice = (at.as_ns() / self.width.as_ns()) as usize;
+        let slice = (at.as_ns() >> self.shift) as usize;
         let slices = &mut self.kinds[kind as usize];
         slices.resize_with(slice + 1, Slice::default);
         slices[slice].record(latency.as_ns());
@@ -77,7 +78,7 @@ impl OverTime {
 
     /// Two slices become one.
     fn widen(&mut self) {
-        self.width = Duration::from_ns(self.width.as_ns() * 2);
+        self.shift += 1;
         for slices in &mut self.kinds {
             let halves = std::mem::take(slices);
             for (number, half) in halves.into_iter().enumerate() {
@@ -91,10 +92,10 @@ impl OverTime {
 
     /// Adds what another drive saw in the same time.
     pub fn merge(&mut self, mut other: OverTime) {
-        while self.width < other.width {
+        while self.shift < other.shift {
             self.widen();
         }
-        while other.width < self.width {
+        while other.shift < self.shift {
             other.widen();
         }
         for (mine, theirs) in self.kinds.iter_mut().zip(other.kinds) {
@@ -112,7 +113,7 @@ impl OverTime {
         let [read, write] = &self.kinds;
         (!read.is_empty() || !write.is_empty()).then(|| OverTimeReport {
             start_s: since.since(Instant::START).as_s_f64(),
-            slice_s: self.width.as_s_f64(),
+            slice_s: Duration::from_ns(1 << self.shift).as_s_f64(),
             read: SliceTimes::of(read),
             write: SliceTimes::of(write),
         })
@@ -219,12 +220,12 @@ mod tests {
         // 1000 s in steps of 10 ms; each latency tells its time.
         (0..100_000u64).for_each(|step| over.record(Kind::Read, ms(step * 10), Duration::from_us(step + 1)));
         let report = over.report(Instant::START).unwrap();
-        // The smallest power of two milliseconds of which 256 hold 1000 s.
-        assert_eq!(report.slice_s, 4.096);
-        assert_eq!(report.read.count.len(), 245);
+        // 2^32 ns, the smallest power of two of which 256 hold 1000 s.
+        assert_eq!(report.slice_s, 4.294967296);
+        assert_eq!(report.read.count.len(), 233);
         assert_eq!(report.read.count.iter().sum::<u64>(), 100_000);
         for (slice, max) in report.read.max_us.iter().enumerate() {
-            let last = (((slice as u64 + 1) * 4096).div_ceil(10)).min(100_000);
+            let last = ((slice as u64 + 1) << 32).div_ceil(10_000_000).min(100_000);
             assert_eq!(*max, Some(last as f64), "slice {slice}");
         }
         assert_eq!(report.write, SliceTimes::default());
@@ -258,9 +259,10 @@ mod tests {
         let expected = 1100;
         two.merge(one);
         let report = two.report(Instant::START).unwrap();
-        assert_eq!(report.slice_s, 0.004);
+        assert_eq!(report.slice_s, 0.004194304);
         assert_eq!(report.read.count.iter().sum::<u64>(), expected);
-        assert_eq!((report.read.count[0], report.read.mean_us[0]), (8, Some(2000.0)));
+        // 0 to 4 ms: five of each.
+        assert_eq!((report.read.count[0], report.read.mean_us[0]), (10, Some(2000.0)));
         assert!(OverTime::default().report(Instant::START).is_none());
     }
 }

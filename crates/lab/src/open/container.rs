@@ -24,7 +24,9 @@ pub(super) fn container(head: &[u8]) -> Container {
         [0x1f, 0x8b, ..] => Container::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Container::Zstd,
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Container::Xz,
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..] => Container::Bzip2,
+        // The magic number of a block, or of the end where there is none.
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+        | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Container::Bzip2,
         [b'P', b'A', b'R', b'1', ..] => Container::Parquet,
         _ => Container::Plain,
     }

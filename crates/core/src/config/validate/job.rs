@@ -16,15 +16,19 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 /// Every job, then what is measured of them.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let jobs = &scenario.workload.jobs;
+    jobs(&scenario.workload.jobs, Capacity::of(&scenario.device).user)?;
+    require_time(scenario.measure.warmup, "measure.warmup")?;
+    measured(scenario)
+}
+
+/// The jobs alone, on a device of which the host sees `user`.
+pub(in crate::config) fn jobs(jobs: &[JobSpec], user: Bytes) -> Check {
     let count = jobs.len();
     require((1..=JOBS_MAX).contains(&count), "workload.jobs", format!("a list of {count}"), "from 1 to 256 jobs")?;
-    let user = Capacity::of(&scenario.device).user;
     for (i, job) in jobs.iter().enumerate() {
         one(job, user, &|name| format!("workload.jobs.{i}.{name}"))?;
     }
-    require_time(scenario.measure.warmup, "measure.warmup")?;
-    measured(scenario)
+    Ok(())
 }
 
 type Key<'a> = &'a dyn Fn(&str) -> String;

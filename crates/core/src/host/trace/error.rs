@@ -67,6 +67,13 @@ pub enum TraceError {
         /// The bytes, escaped and shortened.
         text: String,
     },
+    /// What is plainly something else, and what it is.
+    Foreign {
+        /// The file.
+        file: Arc<str>,
+        /// What it is, and what to do.
+        what: &'static str,
+    },
     /// Nothing in the file.
     Empty {
         /// The file.
@@ -169,14 +176,22 @@ impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open { file, reason } => write!(f, "{file}: cannot open the trace: {reason}"),
-            Self::Read { place, reason } => write!(f, "{place}: reading the trace failed after this line: {reason}"),
+            Self::Read { place, reason } => {
+                let after = if place.line == 0 { "" } else { " after this line" };
+                write!(f, "{place}: reading the trace failed{after}: {reason}; is the file cut or damaged?")
+            }
             Self::Line { place, text, expected } => write!(f, "{place}: `{text}` is not {expected}"),
             Self::Truncated { place, text, expected } => {
                 write!(f, "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}")
             }
             Self::NotText { place, text } => {
-                write!(f, "{place}: this is not a text trace: it holds binary bytes (`{text}`)")
+                write!(
+                    f,
+                    "{place}: this is not a text trace: it holds binary bytes (`{text}`); if it is a binary trace that \
+                     is cut or damaged, `--format` names its format to see which record is wrong"
+                )
             }
+            Self::Foreign { file, what } => write!(f, "{file}: this is no trace but {what}"),
             Self::Empty { file } => write!(f, "{file}: the trace is empty"),
             Self::GitLfsPointer { file } => write!(
                 f,
@@ -246,6 +261,7 @@ pub(super) fn shorten(line: &[u8]) -> String {
 fn printable(character: char) -> Vec<char> {
     match character {
         '\t' => vec![' '],
+        '\0' => vec!['\\', '0'],
         c if c.is_control() => c.escape_default().collect(),
         c => vec![c],
     }

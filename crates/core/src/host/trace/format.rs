@@ -282,8 +282,8 @@ pub static FORMATS: [Format; 24] = [
     Format {
         id: TraceFormat::ManxRecords,
         name: "manx-records",
-        title: "rows of Manx, binary",
-        shape: "40-byte records after the header MANXREC1",
+        title: "Manx Parquet",
+        shape: "columns `t_us, op, offset, bytes[, latency_us, device, fua]`, handed on as 40-byte records",
         time: None,
         lba: None,
         has_events: false,

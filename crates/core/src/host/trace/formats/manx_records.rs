@@ -116,7 +116,7 @@ impl Decoder for ManxRecords {
 
 /// Knows the header.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    let why = "it starts with MANXREC1".to_string();
+    let why = "the rows of a Parquet file, handed on as records (MANXREC1)".to_string();
     let format = TraceFormat::ManxRecords;
     head.bytes.starts_with(&header()).then_some(Guess { format, strength: 1000, why })
 }

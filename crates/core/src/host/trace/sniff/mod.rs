@@ -97,6 +97,10 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
         Some(format) => (format, "as given".to_string()),
         None => recognise(&head)?,
     };
+    // An archive that is cut is not opened as one. Only FIU's traces are found so, with remains of it among the lines.
+    if spec.format.is_none() && format != TraceFormat::Fiu && is_tar(head.bytes) {
+        return Err(TraceError::Foreign { file: head.file, what: CUT_TAR });
+    }
     let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
     let sniffed = Sniffed { format, why, reading, units_why: None };
     if family::has(format) { family::settle(&head, sniffed, spec.format) } else { settle(&head, sniffed) }
@@ -117,6 +121,33 @@ fn first_head(spec: &TraceSpec, open: &mut Opener) -> Result<(Arc<str>, Vec<u8>)
         empty.get_or_insert(file);
     }
     Err(TraceError::Empty { file: empty.unwrap_or_else(|| spec.file.as_str().into()) })
+}
+
+const CUT_TAR: &str = "a tar archive that is cut or damaged";
+
+fn is_tar(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
+}
+
+/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The outermost
+/// compression is gone already, and so are whole archives.
+fn foreign(head: &[u8]) -> Option<&'static str> {
+    Some(match head {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable",
+        [0x1f, 0x8b, 8, ..] => "compressed once more (gzip); decompress it",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed once more (zstd); decompress it",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "compressed once more (xz), or its beginning is cut; decompress it",
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => "compressed once more (bzip2), or its beginning is cut; decompress it",
+        [b'P', b'K', 3, 4, ..] => "a zip archive; unpack it",
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => "a 7-Zip archive; unpack it",
+        [b'R', b'a', b'r', b'!', ..] => "a RAR archive; unpack it",
+        [b'%', b'P', b'D', b'F', ..] => "a PDF document",
+        _ if is_tar(head) => CUT_TAR,
+        _ if head.len() > 1 && head.iter().all(|byte| *byte == 0) => {
+            "zeros: an empty tar archive, or a file whose content was never written"
+        }
+        _ => return None,
+    })
 }
 
 impl<'a> Head<'a> {
@@ -169,6 +200,9 @@ fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
             return Ok((first.format, format!("{} (less likely {})", first.why, candidate(second))));
         }
         [first, ..] => return Ok((first.format, first.why.clone())),
+    }
+    if let Some(what) = foreign(head.bytes) {
+        return Err(TraceError::Foreign { file: head.file.clone(), what });
     }
     let text = shorten(head.lines.first().copied().unwrap_or_default());
     match head.lines.iter().position(|line| is_binary(line)) {
