@@ -42,9 +42,12 @@ fn allocations(format: TraceFormat, count: u64, line: fn(u64) -> String) -> u64 
 }
 
 /// One test alone in its process: the count is of all threads.
+/// A line of a trace, by its number.
+type Line = fn(u64) -> String;
+
 #[test]
 fn a_record_allocates_nothing() {
-    let lines: [(TraceFormat, fn(u64) -> String); 4] = [
+    let lines: [(TraceFormat, Line); 4] = [
         (TraceFormat::Msr, |n| format!("{},host{},{},Read,{},100,1\n", n * 10, n % 5, n % 3, n * 4096 + 1)),
         (TraceFormat::Mqsim, |n| format!("{} {} {} 8 1\n", n * 1000, n % 16, n * 8)),
         (TraceFormat::Alibaba, |n| format!("{},R,{},4096,{}\n", n % 1000, n * 4096, n * 7)),

@@ -44,8 +44,11 @@ impl Curve {
     /// The curve of a histogram; empty of nothing.
     pub fn of(histogram: &Histogram) -> Self {
         let (mut curve, count) = (Curve::default(), histogram.count());
+        if count == 0 {
+            return curve;
+        }
         let mut decade = WHOLE;
-        'decades: while count > 0 {
+        'decades: loop {
             for share in SHARES {
                 let beyond = (u128::from(count) * u128::from(share) / u128::from(decade)) as u64;
                 if beyond == 0 {
@@ -57,9 +60,7 @@ impl Curve {
             let Some(next) = decade.checked_mul(10) else { break };
             decade = next;
         }
-        if count > 0 {
-            curve.push(1.0 / count as f64, histogram, count);
-        }
+        curve.push(1.0 / count as f64, histogram, count);
         curve
     }
 
