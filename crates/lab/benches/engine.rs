@@ -71,16 +71,10 @@ fn cases() -> Vec<Case> {
         case("70/30, QD 16, no GC time", 70.0, 16, GcMode::Nogc, 4_000_000),
         case("backlog: write, QD 4096, base GC", 0.0, 4096, GcMode::Base, 3_000_000),
         case("backlog: 70/30, QD 4096, preemptive", 70.0, 4096, GcMode::Preemptive, 4_000_000),
-        Case { attribution: true, ..case("read, QD 16, attribution", 100.0, 16, GcMode::Preemptive, 8_000_000) },
-        Case {
-            attribution: true,
-            ..case("70/30, QD 16, preemptive, attribution", 70.0, 16, GcMode::Preemptive, 6_000_000)
-        },
-        Case {
-            attribution: true,
-            ..case("write, QD 16, preemptive, attribution", 0.0, 16, GcMode::Preemptive, 4_000_000)
-        },
-        Case { attribution: true, ..case("70/30, QD 16, base, attribution", 70.0, 16, GcMode::Base, 4_000_000) },
+        Case { attribution: true, ..case("read, attributed, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000) },
+        Case { attribution: true, ..case("70/30, attributed, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000) },
+        Case { attribution: true, ..case("write, attributed, preemptive GC", 0.0, 16, GcMode::Preemptive, 4_000_000) },
+        Case { attribution: true, ..case("70/30, attributed, base GC", 70.0, 16, GcMode::Base, 4_000_000) },
         Case { verify: true, ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000) },
     ]
 }

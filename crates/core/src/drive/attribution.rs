@@ -3,9 +3,10 @@
 //! A read's time is that of its last flash operation: what came before the others' ends did not delay it. That
 //! operation's wait for its die is the difference of the die's books ([`crate::flash::Kept`]); inside the die the flash
 //! keeps the waits for the channel; the rest of it is its own service. A write that completes in the buffer waits for
-//! room there; one that completes on flash adds its row's program. Kept only where asked for.
+//! room there; one that completes on flash adds its row's program. Kept only where asked for: what is done then stands in
+//! functions of its own, so that runs without it are as fast as if it were not there.
 
-use super::queues::{Class, Owner};
+use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};
 use crate::flash::{Doing, Kept, add_kept, kept_between};
 use crate::units::{Cause, Instant, Split};
@@ -34,13 +35,11 @@ pub struct Attributed {
 /// The books of commands under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attribution {
-    /// When each command was submitted and fetched, by its identifier.
-    commands: Vec<[Instant; 2]>,
-    /// When each request began, by its slot.
-    begun: Vec<Instant>,
+    /// When each command was submitted, fetched and begun, by its identifier.
+    commands: Vec<[Instant; 3]>,
     ops: Vec<OpBooks>,
     /// The operation that is ending, while its owner is told.
-    ending: Option<Ending>,
+    ending: Option<u32>,
     /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
     /// `given`.
     leaving: VecDeque<Attributed>,
@@ -56,14 +55,6 @@ struct OpBooks {
     met: Doing,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Ending {
-    op: u32,
-    owner: Owner,
-    class: Class,
-    die: u32,
-}
-
 fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
     if index >= list.len() {
         list.resize(index + 1, filler);
@@ -72,16 +63,21 @@ fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
 }
 
 impl Attribution {
+    /// A command comes; if nothing is in its way it is fetched and begun at once.
+    #[inline]
     pub fn submitted(&mut self, now: Instant, id: u32) {
-        *at(&mut self.commands, id as usize, [Instant::START; 2]) = [now; 2];
+        *at(&mut self.commands, id as usize, [Instant::START; 3]) = [now; 3];
     }
 
+    /// A command that had waited for a place in the queue is fetched.
     pub fn fetched(&mut self, now: Instant, id: u32) {
-        at(&mut self.commands, id as usize, [now; 2])[1] = now;
+        let [_, fetched, begun] = &mut self.commands[id as usize];
+        (*fetched, *begun) = (now, now);
     }
 
-    pub fn begun(&mut self, now: Instant, request: u32) {
-        *at(&mut self.begun, request as usize, now) = now;
+    /// A command has crossed the link and the controller.
+    pub fn begun(&mut self, now: Instant, id: u32) {
+        self.commands[id as usize][2] = now;
     }
 
     /// The split of the completion given out last.
@@ -99,10 +95,10 @@ impl Attribution {
     }
 }
 
-impl Ending {
+impl FlashOp {
     /// The operation is what the request waited for: its own read, or the program of its row.
     #[inline]
-    fn belongs_to(&self, request: u32, op: Op) -> bool {
+    fn serves(&self, request: u32, op: Op) -> bool {
         match (self.owner, op) {
             (Owner::Request { request: owner, .. }, Op::Read) => owner == request,
             (Owner::Row { .. }, Op::Write) => true,
@@ -133,6 +129,13 @@ impl Drive {
     /// An operation comes to its die.
     #[inline]
     pub(super) fn book_arrival(&mut self, now: Instant, op: u32, die: u32) {
+        if self.attribution.is_some() {
+            self.book_arrival_on_demand(now, op, die);
+        }
+    }
+
+    #[inline(never)]
+    fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let kept = self.flash.kept(now, die);
         let met = self.flash.doing(die).expect("books are kept");
@@ -143,6 +146,13 @@ impl Drive {
     /// The die begins an operation.
     #[inline]
     pub(super) fn book_issue(&mut self, now: Instant, op: u32, die: u32) {
+        if self.attribution.is_some() {
+            self.book_issue_on_demand(now, op, die);
+        }
+    }
+
+    #[inline(never)]
+    fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let books = &mut attribution.ops[op as usize];
         books.issued = now;
@@ -154,10 +164,9 @@ impl Drive {
     /// An operation has ended; its owner is about to be told.
     #[inline]
     pub(super) fn book_end(&mut self, op: u32) {
-        let Some(attribution) = &mut self.attribution else { return };
-        let operation = &self.ops[op];
-        let die = self.flash.layout.die_of(operation.lane);
-        attribution.ending = Some(Ending { op, owner: operation.owner, class: operation.class, die });
+        if let Some(attribution) = &mut self.attribution {
+            attribution.ending = Some(op);
+        }
     }
 
     /// The owner of the ended operation was told.
@@ -176,11 +185,11 @@ impl Drive {
         }
     }
 
+    #[inline(never)]
     fn split_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
         let Some(attribution) = &mut self.attribution else { return };
         let command = &self.requests[request].command;
-        let [submitted, fetched] = attribution.commands[command.id as usize];
-        let begun = attribution.begun[request as usize];
+        let [submitted, fetched, begun] = attribution.commands[command.id as usize];
         let mut split = Split::NONE;
         split.add(Cause::Queue, fetched.since(submitted));
         let controller = self.spec.controller.min(begun.since(fetched));
@@ -188,8 +197,8 @@ impl Drive {
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
         let mut story = None;
         match attribution.ending {
-            Some(ending) if ending.belongs_to(request, command.op) => {
-                let books = &attribution.ops[ending.op as usize];
+            Some(op) if self.ops[op].serves(request, command.op) => {
+                let (operation, books) = (&self.ops[op], &attribution.ops[op as usize]);
                 let waits = self.flash.finished_waits();
                 // A write that joined a row that already waited for its die waited for the buffer's row only.
                 if books.issued < begun {
@@ -199,14 +208,14 @@ impl Drive {
                     if books.enqueued < begun {
                         split.add(Cause::Buffer, books.issued.since(begun));
                     } else if books.issued > books.enqueued {
-                        add_kept(&mut split, &books.kept, ending.waits_on_an_idle_die_for(self.spec.scheduler));
+                        add_kept(&mut split, &books.kept, operation.waits_on_an_idle_die_for(self.spec.scheduler));
                     }
                     split.add(Cause::Channel, waits.channel);
                     split.add(Cause::GcCopy, waits.gc);
                     split.add(Cause::Program, waits.program);
                     split.add(Cause::Service, now.since(books.issued) - waits.total());
                     let times = [books.enqueued, books.issued, now];
-                    story = Some(Story { die: ending.die, met: books.met, times });
+                    story = Some(Story { die: self.flash.layout.die_of(operation.lane), met: books.met, times });
                 }
             }
             // A flush ends with the last row it waited for.
@@ -224,7 +233,7 @@ impl Drive {
     /// A command is aborted before it was fetched.
     pub(super) fn book_abort(&mut self, now: Instant, id: u32, leaves: Instant) {
         let Some(attribution) = &mut self.attribution else { return };
-        let [submitted, _] = attribution.commands[id as usize];
+        let [submitted, ..] = attribution.commands[id as usize];
         let mut split = Split::NONE;
         split.add(Cause::Queue, now.since(submitted));
         split.add(Cause::Link, leaves.since(now));

@@ -182,14 +182,11 @@ impl Drive {
             self.ports.queue(command);
             return;
         }
-        self.submit_fetched(now, command);
+        self.fetch(now, command);
     }
 
     #[inline]
-    fn submit_fetched(&mut self, now: Instant, command: Command) {
-        if let Some(attribution) = &mut self.attribution {
-            attribution.fetched(now, command.id);
-        }
+    fn fetch(&mut self, now: Instant, command: Command) {
         if self.ports.fetches_at_once() {
             self.begin(now, command);
         } else {
@@ -215,9 +212,6 @@ impl Drive {
     fn begin(&mut self, now: Instant, command: Command) {
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
-        if let Some(attribution) = &mut self.attribution {
-            attribution.begun(now, request);
-        }
         if !self.in_range(request) {
             return self.finish_with(now, request, Status::LbaOutOfRange);
         }
@@ -255,7 +249,10 @@ impl Drive {
                     attribution.completion_leaves();
                 }
                 if let Some(command) = self.ports.take_next_queued() {
-                    self.submit_fetched(now, command);
+                    if let Some(attribution) = &mut self.attribution {
+                        attribution.fetched(now, command.id);
+                    }
+                    self.fetch(now, command);
                 }
                 return Some(completion);
             }
@@ -266,6 +263,9 @@ impl Drive {
     #[inline]
     fn step(&mut self, now: Instant) {
         if let Some(command) = self.ports.take_arrival(now) {
+            if let Some(attribution) = &mut self.attribution {
+                attribution.begun(now, command.id);
+            }
             self.begin(now, command);
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
             self.finish_with(now, request, Status::Success);

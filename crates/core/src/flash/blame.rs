@@ -162,7 +162,7 @@ impl Blame {
     }
 
     /// The die begins an operation; `block` is what it works on.
-    #[inline]
+    #[inline(never)]
     pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
         let books = &mut self.dies[die];
         books.turn(now, Keeper::of(operation));
@@ -171,7 +171,7 @@ impl Blame {
     }
 
     /// The die's array is free.
-    #[inline]
+    #[inline(never)]
     pub fn freed(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
         books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody });
@@ -202,7 +202,7 @@ impl Blame {
     }
 
     /// A transfer is reserved on the channel at `now`, to begin at `start` and end at `end`.
-    #[inline]
+    #[inline(never)]
     pub fn reserved(
         &mut self,
         now: Instant,
@@ -260,7 +260,7 @@ impl Blame {
     }
 
     /// The operation is over.
-    #[inline]
+    #[inline(never)]
     pub fn ended(&mut self, die: usize, whose: Whose) {
         self.finished = *self.dies[die].waits(whose);
     }

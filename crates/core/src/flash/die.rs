@@ -229,7 +229,10 @@ impl Flash {
     fn reserve(&mut self, now: Instant, slot: usize, whose: Whose, time: Duration, gc: bool) -> Reserved {
         let channel = self.dies[slot].channel as usize;
         let reserved = self.channels[channel].reserve(now, time, gc);
-        if let Some(blame) = &mut self.blame {
+        // A transfer that begins at once waits for nobody; those of garbage collection are remembered.
+        if (reserved.start > now || gc)
+            && let Some(blame) = &mut self.blame
+        {
             blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, gc);
         }
         reserved

@@ -279,6 +279,7 @@ impl Driver {
     }
 
     /// Keeps what is wanted of a request beyond its latency.
+    #[inline(never)]
     fn explain(&mut self, completion: &Completion) {
         let Issued { at, op, lba, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
