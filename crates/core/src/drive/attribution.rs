@@ -93,6 +93,11 @@ impl Attribution {
         &self.last
     }
 
+    /// Of the completion booked last.
+    pub fn latest(&self) -> Option<Attributed> {
+        self.leaving.back().copied()
+    }
+
     pub fn completion_leaves(&mut self) {
         self.last = self.leaving.pop_front().unwrap_or_default();
     }
