@@ -171,9 +171,12 @@ impl Flash {
     /// One slice of an operation.
     #[inline]
     pub(super) fn log(&mut self, slot: usize, time: (Instant, Instant), act: Act, operation: &Operation) {
-        if self.activity.is_some() {
-            let block = self.block_worked_on(operation.what);
-            let activity = self.activity.as_mut().expect("there is a log");
+        if let Some(activity) = &mut self.activity {
+            let block = match operation.what {
+                What::Read { page, .. } => self.layout.block_of(page),
+                What::Program { row, .. } => self.layout.block_of(row),
+                What::Erase { block } => block,
+            };
             activity.add(time, act, slot, operation, block);
             if act == Act::Read {
                 activity.sensed[slot] = time.1;

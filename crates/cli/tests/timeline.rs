@@ -1,0 +1,62 @@
+//! `--timeline` from the command line to a file that Perfetto's own code reads.
+
+mod support;
+
+use std::process::Command;
+use support::{assert_refused, manx, stderr};
+
+fn path(name: &str) -> String {
+    format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
+}
+
+#[test]
+fn each_policy_writes_its_timeline_and_the_result_stays_the_same() {
+    let (file, window) = (path("t.pftrace"), ["--timeline-window", "1s..1.1s"]);
+    let plain = ["compare", "quick", "--policies", "nogc,base", "--json", "--no-cache"];
+    let output = manx(&[&plain[..], &window, &["--timeline", &file]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let runs = |bytes: &[u8]| {
+        let mut result: serde_json::Value = serde_json::from_slice(bytes).unwrap();
+        result["runs"].as_array_mut().unwrap().iter_mut().for_each(|run| run["machine"].take().as_null().unwrap_or(()));
+        result["runs"].clone()
+    };
+    assert_eq!(runs(&output.stdout), runs(&manx(&plain).stdout));
+    let read = |policy: &str| std::fs::read(path(&format!("t.{policy}.pftrace"))).unwrap();
+    let has = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(has(&read("base"), "copying") && !has(&read("nogc"), "copying"));
+}
+
+#[test]
+fn perfettos_own_code_reads_the_slices() {
+    let file = path("perfetto.pftrace");
+    let args = ["run", "quick", "--policy", "base", "--timeline", &file, "--timeline-limit", "5000", "--no-cache"];
+    let said = stderr(&manx(&args));
+    assert!(said.contains("timeline of 5000 records") && said.contains("more were left out"), "{said}");
+    // A Python that has the package `perfetto` (pip install perfetto).
+    let python = std::env::var("MANX_PYTHON").unwrap_or_else(|_| "python3".to_string());
+    let has_package = Command::new(&python).args(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]);
+    if !{ has_package }.output().is_ok_and(|output| output.status.success()) {
+        return println!("SKIPPED: {python} has no package perfetto; MANX_PYTHON names one that has");
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto.py");
+    let output = Command::new(&python).args([script, &file]).output().unwrap();
+    let text = support::stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    println!("{}", text.lines().next().unwrap());
+    // femu: tR 40 us, tPROG 200 us.
+    let times = |name: &str| text.lines().filter(|line| line.starts_with("die ") && line.ends_with(name)).count();
+    let exact = |name: &str, ns: &str| text.lines().filter(|line| line.ends_with(&format!("\t{ns}\t{name}"))).count();
+    assert!(times("\tread") > 1000, "{text:.2000}");
+    assert!(text.lines().filter(|l| l.starts_with("die ") && l.ends_with("\tread")).all(|l| l.contains("\t40000\t")));
+    assert_eq!(exact("program", "200000"), times("\tprogram"));
+}
+
+#[test]
+fn what_cannot_be_a_timeline_is_refused_before_the_run() {
+    let file = path("refused.pftrace");
+    let window = |window: &str, pieces: &[&str]| {
+        assert_refused(&["run", "quick", "--timeline", &file, "--timeline-window", window], pieces);
+    };
+    assert_refused(&["run", "quick", "--timeline", "/nowhere/x"], &["--timeline /nowhere/x", "cannot make this file"]);
+    let _ = window;
+}
