@@ -17,7 +17,7 @@ fn each_policy_writes_its_timeline_and_the_result_stays_the_same() {
     assert!(output.status.success(), "{}", stderr(&output));
     let runs = |bytes: &[u8]| {
         let mut result: serde_json::Value = serde_json::from_slice(bytes).unwrap();
-        result["runs"].as_array_mut().unwrap().iter_mut().for_each(|run| run["machine"].take().as_null().unwrap_or(()));
+        result["runs"].as_array_mut().unwrap().iter_mut().for_each(|run| run["machine"] = serde_json::Value::Null);
         result["runs"].clone()
     };
     assert_eq!(runs(&output.stdout), runs(&manx(&plain).stdout));
@@ -34,11 +34,11 @@ fn perfettos_own_code_reads_the_slices() {
     assert!(said.contains("timeline of 5000 records") && said.contains("more were left out"), "{said}");
     // A Python that has the package `perfetto` (pip install perfetto).
     let python = std::env::var("MANX_PYTHON").unwrap_or_else(|_| "python3".to_string());
-    let has_package = Command::new(&python).args(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]);
-    if !{ has_package }.output().is_ok_and(|output| output.status.success()) {
+    let import = ["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"];
+    if !Command::new(&python).args(import).output().is_ok_and(|output| output.status.success()) {
         return println!("SKIPPED: {python} has no package perfetto; MANX_PYTHON names one that has");
     }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perfetto.py");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/read_timeline.py");
     let output = Command::new(&python).args([script, &file]).output().unwrap();
     let text = support::stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -58,5 +58,11 @@ fn what_cannot_be_a_timeline_is_refused_before_the_run() {
         assert_refused(&["run", "quick", "--timeline", &file, "--timeline-window", window], pieces);
     };
     assert_refused(&["run", "quick", "--timeline", "/nowhere/x"], &["--timeline /nowhere/x", "cannot make this file"]);
-    let _ = window;
+    window("2s..1s", &["--timeline-window", "2s..1s", "FROM must be before TO"]);
+    window("1..2", &["--timeline-window", "`1` is not a time"]);
+    window("5s", &["--timeline-window", "FROM..TO"]);
+    assert_refused(
+        &["run", "quick", "--timeline", &file, "--timeline-slow", "3"],
+        &["--timeline-slow", "is not a time"],
+    );
 }
