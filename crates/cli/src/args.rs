@@ -128,7 +128,7 @@ pub struct SharedArgs {
 #[command(next_help_heading = "Timeline (docs/timeline.md)")]
 pub struct TimelineArgs {
     /// Write what every die, channel, collection and slow request did into FILE, a Perfetto trace (.pftrace) for
-    /// https://ui.perfetto.dev; of several policies, each into FILE with its name before the ending, or into this folder
+    /// https://ui.perfetto.dev; of several policies, each into FILE with its name before the ending, or into a folder
     #[arg(long = "timeline", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Keep only what lies in this part of the run: 1s..1.2s, 1s.., ..200ms [default: all of it]

@@ -1,4 +1,5 @@
-//! `--timeline` from the command line to a file that Perfetto's own code reads.
+//! `--timeline` from the command line to a file that Perfetto reads: its
+//! trace processor, or at least its published schema.
 
 mod support;
 
@@ -27,7 +28,7 @@ fn each_policy_writes_its_timeline_and_the_result_stays_the_same() {
 }
 
 #[test]
-fn perfettos_own_code_reads_the_slices() {
+fn perfetto_reads_the_slices() {
     let file = path("perfetto.pftrace");
     let args = ["run", "quick", "--policy", "base", "--timeline", &file, "--timeline-limit", "5000", "--no-cache"];
     let said = stderr(&manx(&args));
@@ -42,7 +43,11 @@ fn perfettos_own_code_reads_the_slices() {
     let output = Command::new(&python).args([script, &file]).output().unwrap();
     let text = support::stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
-    println!("{}", text.lines().next().unwrap());
+    // The package says on stdout what it downloads.
+    let how = text.lines().find(|line| ["TRACE PROCESSOR", "SCHEMA"].contains(line)).unwrap();
+    if how == "SCHEMA" {
+        println!("SKIPPED: no trace processor, read by its schema instead: {}", stderr(&output).trim());
+    }
     // femu: tR 40 us, tPROG 200 us.
     let times = |name: &str| text.lines().filter(|line| line.starts_with("die ") && line.ends_with(name)).count();
     let exact = |name: &str, ns: &str| text.lines().filter(|line| line.ends_with(&format!("\t{ns}\t{name}"))).count();

@@ -1,8 +1,8 @@
 //! A drive's timeline as a file for Perfetto (https://ui.perfetto.dev).
 //!
 //! The format is Perfetto's own: a `Trace` message of `TracePacket`s (protos/perfetto/trace in its repository;
-//! "Synthetic Track Events" in its documentation). It holds times as whole nanoseconds; in Chrome's JSON format they are
-//! microseconds, and Perfetto's reader of those multiplies a double by 1000 and cuts it off, which loses a nanosecond
+//! "Synthetic Track Events" in its documentation). It holds times as whole nanoseconds; in Chrome's JSON format they
+//! are microseconds, and Perfetto's reader multiplies a double by 1000 and cuts it off, which loses a nanosecond
 //! here and there. Names are interned where they first occur. Packets stand track by track, each track in the order of
 //! time: at one instant a slice ends before the next begins, and Perfetto keeps that order when it sorts by time.
 
