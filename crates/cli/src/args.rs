@@ -3,8 +3,11 @@
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override, nearest, split_parameter};
+use manx_core::drive::TimelineSpec;
 use manx_core::host::trace::convert::{TARGETS, Target};
+use manx_core::units::{Duration, Instant, QuantityError};
 use manx_lab::load::read_workload;
+use manx_lab::timeline::TIMELINE_LIMIT;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "Examples:
@@ -107,6 +110,8 @@ pub struct SharedArgs {
     /// policies, each into FILE with its name before the ending, or into this folder
     #[arg(long, value_name = "FILE")]
     pub act_log: Option<PathBuf>,
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
     /// Check every completed read against what was written
     #[arg(long)]
     pub verify: bool,
@@ -116,6 +121,48 @@ pub struct SharedArgs {
     /// Runs side by side [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+}
+
+/// What dies, channels, collections and slow requests did, for https://ui.perfetto.dev.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Timeline (docs/timeline.md)")]
+pub struct TimelineArgs {
+    /// Write what every die, channel, collection and slow request did into FILE, a Perfetto trace (.pftrace) for
+    /// https://ui.perfetto.dev; of several policies, each into FILE with its name before the ending, or into a folder
+    #[arg(long = "timeline", value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Keep only what lies in this part of the run: 1s..1.2s, 1s.., ..200ms [default: all of it]
+    #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file", value_parser = window)]
+    pub window: Option<(Instant, Instant)>,
+    /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle drive]
+    #[arg(long = "timeline-slow", value_name = "TIME", requires = "file", value_parser = time)]
+    pub slow: Option<Duration>,
+    /// Stop recording at so many slices, collections and requests
+    #[arg(long = "timeline-limit", value_name = "N", requires = "file", default_value_t = TIMELINE_LIMIT)]
+    pub limit: u64,
+}
+
+impl TimelineArgs {
+    /// Where to, and what it holds.
+    pub fn request(&self) -> Option<(PathBuf, TimelineSpec)> {
+        let (from, to) = self.window.unwrap_or((Instant::START, Instant::NEVER));
+        self.file.clone().map(|file| (file, TimelineSpec { from, to, slow: self.slow, limit: self.limit }))
+    }
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    text.parse().map_err(|error: QuantityError| error.to_string())
+}
+
+/// A part of a run: 1s..1.2s, either end of which may be left out.
+fn window(text: &str) -> Result<(Instant, Instant), String> {
+    let (from, to) = text.split_once("..").ok_or("expected FROM..TO: 1s..1.2s, 1s.., ..200ms")?;
+    let end = |text: &str, open| match text.trim() {
+        "" => Ok(open),
+        text => time(text).map(|at| Instant::START + at),
+    };
+    let (from, to) = (end(from, Instant::START)?, end(to, Instant::NEVER)?);
+    if from < to { Ok((from, to)) } else { Err("it is empty: FROM must be before TO".to_string()) }
 }
 
 impl SharedArgs {

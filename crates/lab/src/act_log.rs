@@ -16,9 +16,14 @@ pub(crate) struct ActLog {
 /// Where the run of `policy` writes its log, `base` being what the user said: a file, which several runs share by the
 /// policy's name before its ending, or a folder.
 pub fn path_of(base: &Path, policy: &str, runs: usize) -> PathBuf {
+    path_for(base, policy, runs, ("act", "txt"))
+}
+
+/// [`path_of`] for any file: `named` is its name in a folder, before and after the policy's.
+pub fn path_for(base: &Path, policy: &str, runs: usize, named: (&str, &str)) -> PathBuf {
     let policy = file_name(policy);
     if base.is_dir() {
-        return base.join(format!("act.{policy}.txt"));
+        return base.join(format!("{}.{policy}.{}", named.0, named.1));
     }
     if runs == 1 {
         return base.to_path_buf();

@@ -196,6 +196,7 @@ mod tests {
             verify: false,
             cache: None,
             act_log: None,
+            timeline: None,
             stop: &stop,
             observer: &|_| {},
             finished: None,

@@ -1,10 +1,11 @@
 //! Several runs side by side: one thread a run, results in the order of the runs, whatever the threads do.
 
-use crate::act_log::path_of;
+use crate::act_log::{path_for, path_of};
 use crate::cache::Cache;
 use crate::prepare::{Key, Keys, States};
 use crate::run::{Context, Finished, Observer, Run, RunError};
 use manx_core::config::Scenario;
+use manx_core::drive::TimelineSpec;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,6 +22,8 @@ pub struct Options<'a> {
     pub cache: Option<&'a Cache>,
     /// Where the runs of the Aerospike Certification Tool's load write its log: see [`crate::act_log::path_of`].
     pub act_log: Option<&'a Path>,
+    /// Where the runs write their timelines, as [`crate::act_log::path_for`] says, and what these hold.
+    pub timeline: Option<(&'a Path, TimelineSpec)>,
     /// Set to end all runs soon: they are then partial.
     pub stop: &'a AtomicBool,
     /// Who is told how far the runs are.
@@ -50,7 +53,9 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
             let act_log = options.act_log.map(|base| path_of(base, policy, runs.len()));
-            let run = Run { number, policy, scenario, key: &keys[number], act_log, context: &context };
+            let named = ("timeline", "pftrace");
+            let timeline = options.timeline.map(|(base, spec)| (path_for(base, policy, runs.len(), named), spec));
+            let run = Run { number, policy, scenario, key: &keys[number], act_log, timeline, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {

@@ -4,6 +4,7 @@
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name.
+//! [`timeline`] writes what dies, channels and slow requests did, for Perfetto.
 //! [`trace_info`] measures a trace without a drive.
 //! [`convert`] writes a trace in another format.
 
@@ -24,4 +25,5 @@ mod replay;
 pub mod run;
 pub mod save;
 pub mod table;
+pub mod timeline;
 pub mod trace_info;

@@ -29,6 +29,7 @@ fn options(jobs: usize, cache: Option<&Cache>) -> Options<'_> {
         verify: false,
         cache,
         act_log: None,
+        timeline: None,
         stop: &GO_ON,
         observer: &|_| {},
         finished: None,

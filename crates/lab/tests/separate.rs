@@ -41,6 +41,7 @@ fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
         observer: &|_| {},
         finished: None,
         act_log: None,
+        timeline: None,
     };
     let runs = compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
     Ok(runs[0].result.clone())

@@ -43,6 +43,7 @@ fn every_profile_runs_on_a_small_drive_and_reads_what_was_written() {
         observer: &|_| {},
         finished: None,
         act_log: None,
+        timeline: None,
     };
     let finished = compare(&runs, &options).unwrap();
     for ((name, scenario), run) in runs.iter().zip(&finished) {

@@ -32,8 +32,9 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     };
     stop_on_ctrl_c();
     let finished = run_all(&request).inspect_err(|_| made.remove())?;
-    for (run, Finished { preparation, .. }) in request.runs.iter().zip(&finished) {
+    for (run, Finished { preparation, timeline, .. }) in request.runs.iter().zip(&finished) {
         eprintln!("{}", preparation_line(&run.0, preparation));
+        timeline.iter().for_each(|timeline| eprintln!("{}: {timeline}", run.0));
     }
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
     if let Some(folder) = &request.out {
@@ -70,6 +71,7 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
         verify: request.verify,
         cache: cache.as_ref(),
         act_log: request.act_log.as_deref(),
+        timeline: request.timeline.as_ref().map(|(file, spec)| (file.as_path(), *spec)),
         stop: &STOP,
         observer: &observer,
         finished: None,

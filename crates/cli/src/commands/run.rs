@@ -4,6 +4,7 @@ use super::Failure;
 use super::execute::execute;
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use manx_core::config::{ConfigError, Scenario};
+use manx_core::drive::TimelineSpec;
 use manx_lab::load::Request;
 use std::path::PathBuf;
 
@@ -16,6 +17,8 @@ pub struct RunRequest {
     pub out: Option<PathBuf>,
     /// Write the log of an ACT load here.
     pub act_log: Option<PathBuf>,
+    /// Write timelines here, and what they hold.
+    pub timeline: Option<(PathBuf, TimelineSpec)>,
     /// One JSON document on stdout, everything else on stderr.
     pub json: bool,
     /// Check every completed read against what was written.
@@ -63,7 +66,7 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
 }
 
 fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRequest, Failure> {
-    let SharedArgs { out, act_log, json, verify, no_cache, jobs, .. } = args;
+    let SharedArgs { out, act_log, timeline, json, verify, no_cache, jobs, .. } = args;
     if let Some(file) = act_log
         && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
     {
@@ -82,6 +85,6 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
             return Err(ConfigError::new(message).into());
         }
     }
-    let (out, act_log) = (out.clone(), act_log.clone());
-    Ok(RunRequest { runs, out, act_log, json: *json, verify: *verify, cache: !no_cache, jobs: *jobs })
+    let (out, act_log, timeline) = (out.clone(), act_log.clone(), timeline.request());
+    Ok(RunRequest { runs, out, act_log, timeline, json: *json, verify: *verify, cache: !no_cache, jobs: *jobs })
 }

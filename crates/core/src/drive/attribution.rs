@@ -86,6 +86,11 @@ impl Attribution {
         self.leaving.front().filter(|_| self.given)
     }
 
+    /// Of the completion booked last.
+    pub fn latest(&self) -> Option<Attributed> {
+        self.leaving.back().copied()
+    }
+
     #[inline]
     pub fn completion_leaves(&mut self) {
         if self.given {

@@ -80,6 +80,17 @@ impl Collector {
         self.mode != GcMode::Preemptive
     }
 
+    /// The channels that a collection of the pool holds: the first, and how many.
+    fn held_by(&self, pool: u32) -> (u32, u32) {
+        match self.mode {
+            GcMode::Nogc | GcMode::Preemptive => (0, 0),
+            GcMode::Base | GcMode::Controller => {
+                let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
+                (channels.start, channels.end - channels.start)
+            }
+        }
+    }
+
     #[inline]
     fn domain_mut(&mut self, die: u32) -> &mut Domain {
         &mut self.domains[self.domain_of_die[die as usize] as usize]
@@ -202,6 +213,9 @@ impl Drive {
             if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) && !self.ftl.is_hopeless(pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.close_dies(now, domain, true);
+                if let Some(timeline) = &mut self.timeline {
+                    timeline.drains(now, pool);
+                }
                 self.hold_if_drained(now, domain, pool);
             }
         }
@@ -239,8 +253,12 @@ impl Drive {
     fn start_collection(&mut self, now: Instant, pool: u32) {
         let urgent = self.ftl.is_urgent(pool);
         if !self.ftl.start_collection(pool, false) {
+            if let Some(timeline) = &mut self.timeline {
+                timeline.gave_up(pool);
+            }
             return;
         }
+        self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
         self.counters.collections += 1;
         self.counters.forced_collections += u64::from(urgent);
         for lane in self.ftl.lanes_of(pool) {
@@ -277,6 +295,9 @@ impl Drive {
         let FlashOp { ppn: row, units, .. } = self.ops[op];
         self.counters.copied_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.copied(self.ftl.pool_of(lane), units);
+        }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |page, version| flash.store(page, version));
         self.advance_chain(now, lane);
@@ -287,6 +308,9 @@ impl Drive {
             return;
         }
         let pool = self.ftl.pool_of(lane);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.erases(now, pool);
+        }
         for lane in self.ftl.lanes_of(pool) {
             if self.ftl.may_erase_now(lane) {
                 self.enqueue_erase(now, lane);
@@ -325,6 +349,7 @@ impl Drive {
         if !self.ftl.erased(lane) {
             return;
         }
+        self.timeline_reclaimed(now, pool);
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));
         }

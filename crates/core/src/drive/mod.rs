@@ -23,11 +23,13 @@ mod queues;
 mod read;
 mod schedule;
 mod spec;
+mod timeline;
 mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use spec::{DriveSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash};
 use crate::ftl::{GcSpec, PageMap};
@@ -60,6 +62,8 @@ pub struct Drive {
     counters: Counters,
     /// Where each command's time went, if that is wanted.
     attribution: Option<Box<attribution::Attribution>>,
+    /// What a timeline shows, if one is wanted.
+    timeline: Option<Box<timeline::Timeline>>,
 }
 
 /// A command under way.
@@ -141,6 +145,7 @@ impl Drive {
             hits: VecDeque::new(),
             counters: Counters::default(),
             attribution: None,
+            timeline: None,
             flash,
             ftl,
         }
@@ -177,6 +182,9 @@ impl Drive {
     pub fn submit(&mut self, now: Instant, command: Command) {
         if let Some(attribution) = &mut self.attribution {
             attribution.submitted(now, command.id);
+        }
+        if let Some(timeline) = &mut self.timeline {
+            timeline.submitted(now, command.id);
         }
         if !self.ports.admits() {
             self.ports.queue(command);
@@ -307,6 +315,7 @@ impl Drive {
         r.command.payload = None;
         let leaves = self.ports.complete(now, completion, read_bytes);
         self.book_completion(now, request, leaves);
+        self.timeline_completes(request, leaves);
         self.requests.release(request);
     }
 

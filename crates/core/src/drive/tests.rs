@@ -4,6 +4,7 @@
 mod collections;
 mod requests;
 mod scheduling;
+mod timeline;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};
 use crate::config::{builtin_device, load_device};

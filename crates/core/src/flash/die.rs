@@ -1,5 +1,6 @@
 //! A die: the array operation under way, its phases, and the registers between the array and the channel.
 
+use super::activity::Act;
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::{Block, Flash};
@@ -107,6 +108,11 @@ impl Die {
             preloaded: None,
         }
     }
+
+    /// The operation under way, or the last one.
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
 }
 
 /// A read whose data is in the cache register.
@@ -165,7 +171,7 @@ impl Flash {
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         d.operation = operation;
         d.started = now;
-        let at = match operation.what {
+        let (command, at) = match operation.what {
             What::Read { page, .. } => {
                 let block = self.layout.block_of(page);
                 assert!(
@@ -176,7 +182,7 @@ impl Flash {
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Sensing;
-                command.end + self.timing.read(&self.layout, page)
+                (command, command.end + self.timing.read(&self.layout, page))
             }
             What::Program { row, sectors } => {
                 take_row(&self.layout, &mut self.rows_written, row);
@@ -186,10 +192,10 @@ impl Flash {
                 d.behind_gc = load.behind_gc;
                 if self.cache_program {
                     d.phase = Phase::TransferringIn;
-                    load.end
+                    (load, load.end)
                 } else {
                     d.phase = Phase::Programming;
-                    load.end + self.timing.program(&self.layout, row)
+                    (load, load.end + self.timing.program(&self.layout, row))
                 }
             }
             What::Erase { .. } => {
@@ -197,10 +203,11 @@ impl Flash {
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
-                command.end + self.timing.erase_step
+                (command, command.end + self.timing.erase_step)
             }
         };
         self.timers.set(slot, at);
+        self.log_start(now, slot, (command.start, command.end), at);
     }
 
     /// True when a program runs whose successor may be preloaded now.
@@ -221,6 +228,7 @@ impl Flash {
             blame.preloads(die as usize);
         }
         let load = self.reserve(now, die as usize, Whose::Preloaded, time, operation.gc);
+        self.log(die as usize, (load.start, load.end), Act::DataIn, &operation);
         self.dies[die as usize].preloaded = Some((operation, load));
     }
 
@@ -304,6 +312,7 @@ impl Flash {
                 blame.leaves(slot);
             }
             self.timers.set(self.dies.len() + slot, now);
+            self.log_data_out(slot, None, now);
             self.free_array(now, slot);
             return Fired { free: Some(slot as u32), ..Fired::default() };
         }
@@ -315,6 +324,7 @@ impl Flash {
         die.behind_gc |= reserved.behind_gc;
         die.phase = Phase::TransferringOut;
         self.timers.set(slot, reserved.end);
+        self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
         Fired::default()
     }
 
@@ -327,9 +337,9 @@ impl Flash {
             return self.register_emptied(now, slot);
         }
         let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
-        let time = self.timing.transfer(sectors);
-        let gc = leaving.operation.gc;
-        let reserved = self.reserve(now, slot, Whose::Leaving, time, gc);
+        let (time, operation) = (self.timing.transfer(sectors), leaving.operation);
+        let reserved = self.reserve(now, slot, Whose::Leaving, time, operation.gc);
+        self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
         self.timers.set(register, reserved.end);
@@ -360,7 +370,10 @@ impl Flash {
         let die = &mut self.dies[slot];
         let What::Program { row, .. } = die.operation.what else { unreachable!("only a program loads") };
         die.phase = Phase::Programming;
-        self.timers.set(slot, now + self.timing.program(&self.layout, row));
+        let operation = die.operation;
+        let done = now + self.timing.program(&self.layout, row);
+        self.timers.set(slot, done);
+        self.log(slot, (now, done), Act::Program, &operation);
         Fired { preload: Some(slot as u32), ..Fired::default() }
     }
 
@@ -422,6 +435,8 @@ impl Flash {
         die.started = now;
         die.behind_gc = load.behind_gc;
         if load.end > now {
+            self.log(slot, (now, load.start), Act::Wait, &next);
+            let die = &mut self.dies[slot];
             die.phase = Phase::TransferringIn;
             self.timers.set(slot, load.end);
             return None;

@@ -9,8 +9,9 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `blame`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `blame`, `activity`.
 
+mod activity;
 mod blame;
 mod capacity;
 mod channel;
@@ -19,6 +20,7 @@ mod die;
 mod layout;
 mod timing;
 
+pub use activity::{Act, Room, Slice};
 pub use blame::{Doing, Keeper, Kept, Waits};
 pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::Capacity;
@@ -54,6 +56,8 @@ pub struct Flash {
     counters: FlashOperations,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
+    /// What every die and channel did, where that is wanted.
+    activity: Option<Box<activity::Activity>>,
 }
 
 /// Array operations done.
@@ -84,6 +88,7 @@ impl Flash {
             cache_program: device.feature.cache_program,
             counters: FlashOperations::default(),
             blame: None,
+            activity: None,
             layout,
             timing,
         }

@@ -51,6 +51,11 @@ impl Timing {
         self.read[page as usize % self.read.len()]
     }
 
+    /// The longest tR of any page.
+    pub fn longest_read(&self) -> Duration {
+        self.read.iter().copied().max().unwrap_or_default()
+    }
+
     /// tPROG of the row that starts at `ppn`.
     #[inline]
     pub fn program(&self, layout: &Layout, ppn: Ppn) -> Duration {

@@ -4,6 +4,7 @@ mod cuts;
 mod knobs;
 mod laws;
 mod oracle;
+mod timeline;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
@@ -55,7 +56,10 @@ impl Setup {
     }
 
     pub fn driver(&self) -> Driver {
-        let drive = self.drive();
+        self.driver_of(self.drive())
+    }
+
+    fn driver_of(&self, drive: Drive) -> Driver {
         let jobs = self.jobs.iter().enumerate().map(|(number, spec)| {
             let source = Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
             Job::new(Box::new(source), Pacing::of(spec))

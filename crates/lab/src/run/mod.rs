@@ -13,8 +13,9 @@ use crate::act_log::ActLog;
 use crate::machine::Stopwatch;
 use crate::prepare::{Key, Prepared, States, logical_pages};
 use crate::replay::Replays;
+use crate::timeline::{TimelineFile, TimelineReport};
 use manx_core::config::Scenario;
-use manx_core::drive::{Drive, PreconditionState};
+use manx_core::drive::{Drive, PreconditionState, TimelineSpec};
 use manx_core::flash::Capacity;
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
@@ -43,6 +44,8 @@ pub enum RunError {
     Act(ActError),
     /// The log of an ACT load cannot be made.
     ActLog(String),
+    /// The file of a timeline cannot be made.
+    Timeline(String),
     /// What a run wrote as it went cannot be written any more: not the input's fault.
     Write(String),
     /// A trace whose devices have a drive each is not the only job, but one of so many.
@@ -56,7 +59,7 @@ impl fmt::Display for RunError {
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::Act(error) => error.fmt(f),
-            Self::ActLog(error) | Self::Write(error) => f.write_str(error),
+            Self::ActLog(error) | Self::Timeline(error) | Self::Write(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,
                 "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
@@ -141,6 +144,8 @@ pub struct Finished {
     pub result: RunResult,
     /// How it got its starting state.
     pub preparation: Preparation,
+    /// What its timeline holds, where one was written.
+    pub timeline: Option<TimelineReport>,
 }
 
 /// What the runs of a comparison share.
@@ -158,6 +163,7 @@ pub(crate) struct Run<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) key: &'a Key,
     pub(crate) act_log: Option<PathBuf>,
+    pub(crate) timeline: Option<(PathBuf, TimelineSpec)>,
     pub(crate) context: &'a Context<'a>,
 }
 
@@ -177,14 +183,18 @@ impl Run<'_> {
         let (scenario, replays) = (self.scenario, Replays::default());
         let workload = self.workload(&replays)?;
         let mut log = self.act_log.clone().map(ActLog::create).transpose()?;
+        let title = format!("{}, {}", self.policy, scenario.name);
+        let timeline = self.timeline.clone().map(|(path, _)| TimelineFile::create(path, title)).transpose();
+        let mut timeline = timeline.map_err(RunError::Timeline)?;
         let mut progress = |done| {
             self.tell(Phase::Preconditioning, done, None, None);
             !self.stopped()
         };
         let prepared = self.context.states.take(self.key, scenario, &mut progress)?;
-        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut log)?;
+        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut log, &mut timeline)?;
         self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
-        Ok(Finished { result, preparation })
+        let timeline = timeline.map(TimelineFile::finish).transpose().map_err(RunError::Write)?;
+        Ok(Finished { result, preparation, timeline })
     }
 
     /// Plays each drive and adds up what they measured.
@@ -194,6 +204,7 @@ impl Run<'_> {
         prepared: Prepared,
         replays: &Replays,
         log: &mut Option<ActLog>,
+        timeline: &mut Option<TimelineFile>,
     ) -> Result<(RunResult, Preparation), RunError> {
         let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
         let (state, waf, passes) = (self.scenario.precondition.state, about.waf, about.passes);
@@ -209,6 +220,9 @@ impl Run<'_> {
             let watch = Stopwatch::start();
             let outcome = self.play(&mut driver, requests, completed, log)?;
             play_cpu_s += watch.cpu_s();
+            if let Some(timeline) = timeline {
+                timeline.add(&driver, names.get(number).filter(|_| count > 1));
+            }
             completed += driver.progress().completed;
             memory = self.with_memory(memory, &driver);
             let mut totals = self.totals(&driver, outcome);
@@ -279,7 +293,10 @@ impl Run<'_> {
     ) -> Result<Driver, RunError> {
         let Scenario { device, ftl, gc, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
-        let drive = Drive::new(device, drive, gc, map, self.context.verify);
+        let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
+        if let Some((_, spec)) = &self.timeline {
+            drive.keep_timeline(spec);
+        }
         let oracle = self.context.verify.then(|| Oracle::new(&drive));
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);

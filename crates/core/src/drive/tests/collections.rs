@@ -13,29 +13,34 @@ const SAME_CHIP: u64 = 255 * LANES;
 
 /// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at `free`, whatever the
 /// rounding.
-fn mark(free: u32) -> f64 {
+pub(super) fn mark(free: u32) -> f64 {
     (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES)
 }
 
 /// The free pages of chip 0 before the first write: four blocks.
-const FREE: u32 = 4 * PAGES;
+pub(super) const FREE: u32 = 4 * PAGES;
 
 fn gc(mode: GcMode) -> GcSpec {
     GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() }
 }
 
-/// A drive at the instant when its first write made chip 0 collect a victim of `valid` pages.
+/// A drive whose first write to chip 0 makes it collect a victim of `valid` pages.
 ///
 /// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next
 /// page programmed leaves one page less than the soft mark asks for; one victim brings it back.
-fn collecting(valid: u32, gc: GcSpec) -> (Bench, Instant) {
-    let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
+pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
+    Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
         let lanes = LANES as u32;
         let again = (valid..PAGES).chain(PAGES..PAGES + valid);
         (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
         (1..lanes).for_each(|lpn| write_before_the_run(map, lpn));
         assert_eq!(map.free_units(0), FREE);
-    });
+    })
+}
+
+/// That drive at the instant when the collection began.
+fn collecting(valid: u32, gc: GcSpec) -> (Bench, Instant) {
+    let mut bench = about_to_collect(valid, gc);
     let begins = start() + bench.times().page_program();
     let write = bench.write(start(), 600 * LANES);
     bench.advance_to(begins + NS);

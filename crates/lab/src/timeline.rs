@@ -1,0 +1,270 @@
+//! A drive's timeline as a file for Perfetto (https://ui.perfetto.dev).
+//!
+//! The format is Perfetto's own: a `Trace` message of `TracePacket`s (protos/perfetto/trace in its repository;
+//! "Synthetic Track Events" in its documentation). It holds times as whole nanoseconds; in Chrome's JSON format they
+//! are microseconds, and Perfetto's reader multiplies a double by 1000 and cuts it off, which loses a nanosecond
+//! here and there. Names are interned where they first occur. Packets stand track by track, each track in the order of
+//! time: at one instant a slice ends before the next begins, and Perfetto keeps that order when it sorts by time.
+
+mod proto;
+
+use manx_core::drive::{Collection, Op, Recorded, SlowCommand, Story};
+use manx_core::flash::{Act, Layout, Slice};
+use manx_core::host::Driver;
+use manx_core::units::{Cause, Duration, Instant};
+use proto::{Args, Trace, Track};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Records in a timeline, of each drive, where nothing else was said.
+pub const TIMELINE_LIMIT: u64 = 200_000;
+
+/// What a timeline holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimelineReport {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Slices, collections and requests in it.
+    pub kept: u64,
+    /// Of the window, those that the limit left out.
+    pub left_out: u64,
+    /// When the first of these began.
+    pub full_at: Option<Instant>,
+    /// Requests of this latency or more are in it.
+    pub slow: Duration,
+}
+
+impl fmt::Display for TimelineReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, kept, left_out, full_at, slow } = self;
+        write!(f, "timeline of {kept} records, requests of {slow} or more, in {}", path.display())?;
+        match full_at {
+            Some(at) => {
+                let at = at.since(Instant::START);
+                write!(f, "; warning: {left_out} more were left out, the first began at {at}: ")?;
+                write!(f, "choose a --timeline-window, or raise --timeline-limit")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The timeline of one run.
+#[derive(Debug)]
+pub(crate) struct TimelineFile {
+    file: File,
+    title: String,
+    trace: Trace,
+    report: TimelineReport,
+}
+
+impl TimelineFile {
+    /// An empty file.
+    pub(crate) fn create(path: PathBuf, title: String) -> Result<Self, String> {
+        match File::create(&path) {
+            Ok(file) => {
+                let report = TimelineReport { path, ..TimelineReport::default() };
+                Ok(Self { file, title, trace: Trace::new(), report })
+            }
+            Err(error) => Err(format!("--timeline {}: cannot make this file: {error}", path.display())),
+        }
+    }
+
+    /// What a drive did, which stands for `device` where a run has several.
+    pub(crate) fn add(&mut self, driver: &Driver, device: Option<&String>) {
+        let Some(recorded) = driver.drive().recorded(driver.now()) else { return };
+        let report = &mut self.report;
+        (report.kept, report.left_out) = (report.kept + recorded.room.kept, report.left_out + recorded.room.left_out);
+        report.full_at = [report.full_at, recorded.room.full_at].into_iter().flatten().min();
+        report.slow = recorded.slow;
+        let title = device.map_or(self.title.clone(), |device| format!("{}, device {device}", self.title));
+        let layout = &driver.drive().flash().layout;
+        let lanes = |pool: u32| driver.drive().ftl().lanes_of(pool);
+        write_drive(&mut self.trace, &title, &recorded, layout, lanes);
+    }
+
+    /// Writes it.
+    pub(crate) fn finish(mut self) -> Result<TimelineReport, String> {
+        let failed = |error| format!("{}: cannot write it: {error}", self.report.path.display());
+        self.file.write_all(self.trace.bytes()).map_err(failed)?;
+        Ok(self.report)
+    }
+}
+
+fn write_drive(
+    trace: &mut Trace,
+    title: &str,
+    recorded: &Recorded<'_>,
+    layout: &Layout,
+    lanes: impl Fn(u32) -> std::ops::Range<u32>,
+) {
+    let root = trace.group(None, title, 0);
+    if let Some(at) = recorded.room.full_at {
+        let track = trace.track(root, "limit reached", 0);
+        let args = Args::default().uint("left_out", recorded.room.left_out).uint("limit", recorded.room.limit);
+        trace.instant(track, at, "limit reached", &args);
+    }
+    let requests = trace.group(Some(root), "slow requests", 1);
+    write_requests(trace, requests, recorded.requests);
+    let collections = trace.group(Some(root), "garbage collection", 2);
+    let mut by_pool: BTreeMap<u32, Vec<&Collection>> = BTreeMap::new();
+    recorded.collections.iter().for_each(|collection| by_pool.entry(collection.pool).or_default().push(collection));
+    for (pool, of_pool) in by_pool {
+        let lanes = lanes(pool);
+        let name = match lanes.len() {
+            1 => format!("pool {pool} (die {})", layout.die_of(lanes.start)),
+            _ => format!("pool {pool} (dies {}..{})", layout.die_of(lanes.start), layout.die_of(lanes.end - 1)),
+        };
+        let track = trace.track(collections, &name, pool);
+        of_pool.into_iter().for_each(|collection| write_collection(trace, track, collection));
+    }
+    let mut on_die: Vec<Vec<&Slice>> = vec![Vec::new(); layout.dies as usize];
+    let mut on_channel: Vec<Vec<&Slice>> = vec![Vec::new(); layout.channels as usize];
+    for slice in recorded.slices {
+        match slice.act.is_on_channel() {
+            true => on_channel[layout.channel_of(slice.die) as usize].push(slice),
+            false => on_die[slice.die as usize].push(slice),
+        }
+    }
+    for channel in 0..layout.channels {
+        let group = trace.group(Some(root), &format!("channel {channel}"), 3 + channel);
+        let track = trace.track(group, &format!("channel {channel} bus"), 0);
+        write_slices(trace, track, &mut on_channel[channel as usize], layout);
+        let dies = layout.dies_per_channel();
+        for die in channel * dies..(channel + 1) * dies {
+            let track = trace.track(group, &format!("die {die}"), 1 + die);
+            write_slices(trace, track, &mut on_die[die as usize], layout);
+        }
+    }
+}
+
+fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: &Layout) {
+    slices.sort_by_key(|slice| slice.start);
+    for slice in slices {
+        let mut args = Args::default().uint("die", slice.die.into()).uint("block", slice.block.0.into());
+        args = args.uint("block_in_lane", layout.index_of(slice.block).into());
+        args = args.uint("lane", layout.lane_of(slice.block).into());
+        if slice.page.is_some() {
+            args = args.uint("row", layout.row_of(slice.page).into()).uint("sectors", slice.sectors.into());
+        }
+        trace.slice(track, (slice.start, slice.end), name_of(slice), &args);
+    }
+}
+
+fn name_of(slice: &Slice) -> &'static str {
+    match (slice.act, slice.gc) {
+        (Act::Read, false) => "read",
+        (Act::Read, true) => "GC read",
+        (Act::Program, false) => "program",
+        (Act::Program, true) => "GC program",
+        (Act::Erase, _) => "erase",
+        (Act::Wait, _) => "waits for the channel",
+        (Act::ReadCommand, false) => "read command",
+        (Act::ReadCommand, true) => "GC read command",
+        (Act::EraseCommand, _) => "erase command",
+        (Act::DataOut, false) => "data out",
+        (Act::DataOut, true) => "GC data out",
+        (Act::DataIn, false) => "data in",
+        (Act::DataIn, true) => "GC data in",
+    }
+}
+
+/// A collection, and within it its phases.
+fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
+    let Collection { pool, block, draining, copying, erasing, end, valid, copied, forced, held, unfinished } =
+        *collection;
+    let mut args = Args::default().uint("pool", pool.into()).uint("block", block.0.into());
+    args = args.uint("valid_pages", valid.into()).uint("copied_pages", copied.into());
+    args = args.uint("forced", forced.into()).uint("unfinished", unfinished.into());
+    if held.1 > 0 {
+        args = args.uint("first_channel_held", held.0.into()).uint("channels_held", held.1.into());
+    }
+    trace.begin(track, draining, "collection", &args);
+    for (from, to, name) in [(draining, copying, "draining"), (copying, erasing, "copying"), (erasing, end, "erasing")]
+    {
+        if from < to {
+            trace.slice(track, (from, to), name, &Args::default());
+        }
+    }
+    trace.end(track, end);
+}
+
+/// Requests overlap: each goes to a track that is free, all of one name, which Perfetto shows as one.
+fn write_requests(trace: &mut Trace, group: Track, requests: &[SlowCommand]) {
+    let mut order: Vec<&SlowCommand> = requests.iter().collect();
+    order.sort_by_key(|request| request.start);
+    let mut tracks: Vec<Vec<&SlowCommand>> = Vec::new();
+    let mut free: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
+    for request in order {
+        let track = match free.peek() {
+            Some(Reverse((end, _))) if *end <= request.start => free.pop().map_or(0, |Reverse((_, track))| track),
+            _ => {
+                tracks.push(Vec::new());
+                tracks.len() - 1
+            }
+        };
+        tracks[track].push(request);
+        free.push(Reverse((request.end, track)));
+    }
+    for requests in tracks {
+        let track = trace.track(group, "slow requests", 0);
+        for request in requests {
+            let name = match request.op {
+                Op::Read => "read",
+                Op::Write => "write",
+                Op::Trim => "trim",
+                Op::Flush => "flush",
+            };
+            trace.slice(track, (request.start, request.end), name, &args_of(request));
+        }
+    }
+}
+
+fn args_of(request: &SlowCommand) -> Args {
+    let latency = request.end.since(request.start).as_ns();
+    let mut args = Args::default().uint("lba", request.lba.0).uint("sectors", request.sectors.into());
+    args = args.uint("latency_ns", latency);
+    let Some(attributed) = &request.attributed else { return args };
+    for (cause, time) in attributed.split.iter().filter(|(_, time)| !time.is_zero()) {
+        args = args.uint(part_of(cause), time.as_ns());
+    }
+    if let Some(Story { die, met, times: [came, began, ended] }) = attributed.story {
+        args = args.uint("die", die.into()).text("die_was_kept_by", met.keeper.name());
+        args = args.uint("waited_for_die_ns", began.since(came).as_ns()).uint("served_ns", ended.since(began).as_ns());
+    }
+    args
+}
+
+/// A dot makes a group of them in Perfetto.
+fn part_of(cause: Cause) -> &'static str {
+    const PARTS: [&str; Cause::ALL.len()] = [
+        "parts_ns.service",
+        "parts_ns.erase",
+        "parts_ns.program",
+        "parts_ns.gc_copy",
+        "parts_ns.reads",
+        "parts_ns.channel",
+        "parts_ns.link",
+        "parts_ns.queue",
+        "parts_ns.buffer",
+        "parts_ns.suspension",
+        "parts_ns.reconstruct",
+    ];
+    PARTS[cause as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_bear_the_names_of_their_causes() {
+        for cause in Cause::ALL {
+            assert_eq!(part_of(cause), format!("parts_ns.{}", cause.name()));
+        }
+    }
+}
