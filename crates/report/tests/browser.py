@@ -37,7 +37,9 @@ def open_page(browser, **options):
     context = browser.new_context(offline=True, **options)
     page = context.new_page()
     page.complaints = []
-    page.on("console", lambda m: page.complaints.append(m.text) if m.type in ("error", "warning") else None)
+    # The one warning that this test itself causes: it reads pixels.
+    page.on("console", lambda m: page.complaints.append(m.text)
+            if m.type in ("error", "warning") and "willReadFrequently" not in m.text else None)
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on("request", lambda request: None if request.url.split(":")[0] in ("file", "data") else
             page.complaints.append("asks the network for " + request.url))
@@ -56,7 +58,7 @@ def curves(browser):
     checked = 0
     for number, run in enumerate(runs):
         for op in ("read", "write"):
-            for key, percent in (("p50", 50), ("p99", 99), ("p99_9", 99.9)):
+            for key, percent in (("p90", 90), ("p99", 99), ("p99_9", 99.9)):
                 expected = run[op][key + "_us"]
                 if expected is None:
                     continue

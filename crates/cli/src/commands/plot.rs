@@ -37,7 +37,8 @@ fn read(said: &str) -> Result<Vec<RunResult>, Failure> {
     let path = if Path::new(path).is_dir() { Path::new(path).join("result.json") } else { PathBuf::from(path) };
     let shown = path.display();
     let text = std::fs::read_to_string(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
-    let RunSet { mut runs } = json::from_json(&text).map_err(|error| input(format!("{shown}: not a result: {error}")))?;
+    let RunSet { mut runs } =
+        json::from_json(&text).map_err(|error| input(format!("{shown}: not a result: {error}")))?;
     if runs.is_empty() {
         return Err(input(format!("{shown}: it holds no run")));
     }

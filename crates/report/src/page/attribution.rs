@@ -50,7 +50,7 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
             html += &format!("<h3>{name}</h3>\n");
             html += &table(
                 &format!("{name}: mean latency by cause"),
-                &["policy", "requests", "mean", "count", "causes"],
+                &["policy", "<span>requests</span>", "mean", "count", "<span>causes</span>"],
                 &rows,
             );
         }
@@ -113,7 +113,16 @@ pub(super) fn slowest(runs: &[RunResult]) -> String {
             attribution.slowest.iter().enumerate().map(|(number, slow)| slow_row(number, slow)).collect();
         let policy = escape(&run.policy);
         let open = if html.is_empty() { " open" } else { "" };
-        let heads = ["", "request", "page", "came at", "took", "mostly", "parts", "at the die"];
+        let heads = [
+            "",
+            "<span>request</span>",
+            "page",
+            "came at",
+            "took",
+            "<span>mostly</span>",
+            "<span>parts</span>",
+            "<span>at the die</span>",
+        ];
         let table = table(&format!("The slowest requests under {}", run.policy), &heads, &rows);
         let worst = attribution.slowest.first().map_or(0.0, |slow| slow.latency_us);
         let _ = write!(
