@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Size of text: what is legible in a column of a paper.
 pub(super) const TEXT: f64 = 7.5;
 /// Width of a letter on average, in its size.
-const LETTER: f64 = 0.54;
+const LETTER: f64 = 0.51;
 
 /// The decimal logarithm, the same bits on every machine.
 pub(super) fn log10(value: f64) -> f64 {
