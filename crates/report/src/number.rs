@@ -53,7 +53,7 @@ pub fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(SPACE);
         }
         text.push(digit);

@@ -125,9 +125,9 @@ pub(super) fn slowest(runs: &[RunResult]) -> String {
         ];
         let table = table(&format!("The slowest requests under {}", run.policy), &heads, &rows);
         let worst = attribution.slowest.first().map_or(0.0, |slow| slow.latency_us);
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<details{open}><summary>{policy} · the slowest took {}</summary>\n{table}</details>\n",
+            "<details{open}><summary>{policy} · the slowest took {}</summary>\n{table}</details>",
             latency(worst)
         );
     }
@@ -151,7 +151,8 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
     });
     format!(
         "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}, {} KiB</td><td>{}</td><td>{:.6}\u{a0}s</td>\
-         <td class=\"key\">{}</td><td class=\"text\">{most}</td><td class=\"wide\">{}</td><td class=\"text\">{flash}</td></tr>",
+         <td class=\"key\">{}</td><td class=\"text\">{most}</td><td class=\"wide\">{}</td>\
+         <td class=\"text\">{flash}</td></tr>",
         number + 1,
         escape(&slow.op),
         f64::from(slow.sectors) / 2.0,

@@ -41,18 +41,21 @@ impl Page<'_> {
         self.header(&mut html);
         html += "<main>\n";
         html += &tables::headline(runs);
+        // Together, so that the buttons stay in sight as far as there are charts.
+        html += "<div>\n";
         html += &legend(runs);
         html += &charts(runs);
+        html += "</div>\n";
         html += &attribution::bars(runs);
         html += &attribution::slowest(runs);
         html += &tables::flash(runs);
         html += &tables::traces(runs);
         html += &tables::acts(runs);
         self.origin(&mut html);
-        let _ = write!(html, "<script type=\"application/json\" id=\"data\">{}</script>\n", data::json(self.set));
-        let _ = write!(
+        let _ = writeln!(html, "<script type=\"application/json\" id=\"data\">{}</script>", data::json(self.set));
+        let _ = writeln!(
             html,
-            "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n</script>\n<script>\n{JS}</script>\n"
+            "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n</script>\n<script>\n{JS}</script>"
         );
         html += &tables::machine(runs);
         html += "</main>\n</body>\n</html>\n";
@@ -71,19 +74,19 @@ impl Page<'_> {
 
     fn head(&self, html: &mut String) {
         let title = self.title();
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · Manx</title>\n\
-             <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n{CSS}</style>\n</head>\n<body>\n"
+             <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n{CSS}</style>\n</head>\n<body>"
         );
     }
 
     fn header(&self, html: &mut String) {
         let (runs, title) = (&self.set.runs, self.title());
         let _ =
-            write!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>\n");
+            writeln!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>");
         if let Some(first) = runs.first() {
             let policies = if runs.len() == 1 { "1 policy".to_string() } else { format!("{} policies", runs.len()) };
             let requests = crate::number::whole(runs.iter().map(|run| run.requests).max().unwrap_or(0));
@@ -92,18 +95,18 @@ impl Page<'_> {
                 .capacity
                 .op_percent
                 .map(|op| format!(", {}&nbsp;% over-provisioned", crate::number::three_digits(op)));
-            let _ = write!(
+            let _ = writeln!(
                 html,
                 "<p class=\"facts\">{policies} · {requests} requests each · {user} drive{} · seed {} · {}&nbsp;s of \
-                 virtual time</p>\n",
+                 virtual time</p>",
                 op.unwrap_or_default(),
                 first.seed,
                 crate::number::three_digits(first.virtual_s),
             );
         }
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<pre class=\"command\" aria-label=\"The command\"><code>{}</code></pre>\n",
+            "<pre class=\"command\" aria-label=\"The command\"><code>{}</code></pre>",
             escape(self.command)
         );
         html.push_str(&tables::warnings(runs));
@@ -116,9 +119,9 @@ impl Page<'_> {
         html.push_str("<p>Saved as a file, each runs again with <code>manx run FILE</code> and gives the same.</p>\n");
         for (policy, toml) in self.scenarios {
             let (policy, toml) = (escape(policy), escape(toml));
-            let _ = write!(
+            let _ = writeln!(
                 html,
-                "<details><summary>{policy}</summary><pre tabindex=\"0\"><code>{toml}</code></pre></details>\n"
+                "<details><summary>{policy}</summary><pre tabindex=\"0\"><code>{toml}</code></pre></details>"
             );
         }
         html.push_str("</section>\n");
@@ -129,9 +132,9 @@ impl Page<'_> {
 fn legend(runs: &[RunResult]) -> String {
     let mut html = "<div class=\"legend\" role=\"group\" aria-label=\"Policies shown in the charts\">\n".to_string();
     for (number, run) in runs.iter().enumerate() {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<button type=\"button\" data-policy=\"{number}\" aria-pressed=\"true\">{}{}</button>\n",
+            "<button type=\"button\" data-policy=\"{number}\" aria-pressed=\"true\">{}{}</button>",
             swatch(number),
             escape(&run.policy)
         );
@@ -155,7 +158,9 @@ fn charts(runs: &[RunResult]) -> String {
         [("read", runs.iter().any(|run| run.read.count > 0)), ("write", runs.iter().any(|run| run.write.count > 0))];
     let kinds = || kinds.iter().filter(|(_, any)| *any).map(|(kind, _)| *kind);
     if kinds().next().is_none() {
-        return "<section><p class=\"note\">No read and no write was counted: there is nothing to draw.</p></section>\n".into();
+        return "<section><p class=\"note\">No read and no write was counted: there is nothing to draw.</p>\
+                </section>\n"
+            .into();
     }
     let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">How slow are the slowest</h2>\n\
                     <p>How long a request takes at each percentile. Each step to the right is a tenth of the requests \

@@ -130,7 +130,9 @@
       series: [
         {},
         ...data.policies.map((policy) => ({
-          label: policy.name, scale: "y", width: 2, dash: policy.dash, spanGaps: kind === "cdf", points: { show: false },
+          label: policy.name, scale: "y", width: 2,
+          // uPlot takes dashes in dots of the canvas.
+          dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf", points: { show: false },
           stroke: () => colour("--p" + policy.colour),
         })),
       ],

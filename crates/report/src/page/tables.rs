@@ -142,7 +142,7 @@ pub(super) fn traces(runs: &[RunResult]) -> String {
             continue;
         }
         said.push(&trace.text);
-        let _ = write!(html, "<pre tabindex=\"0\"><code>{}</code></pre>\n", escape(&trace.text));
+        let _ = writeln!(html, "<pre tabindex=\"0\"><code>{}</code></pre>", escape(&trace.text));
         let rows: String = trace
             .counts
             .iter()

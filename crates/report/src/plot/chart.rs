@@ -44,18 +44,18 @@ impl Chart {
         let (width, height) = (plot.width.0, plot.height.0);
         let mut chart =
             Self { svg: String::new(), width, height, left, right: width - right, top: 4.0, bottom: height - bottom };
-        let _ = write!(
+        let _ = writeln!(
             chart.svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" height=\"{height:.2}pt\" \
              viewBox=\"0 0 {width:.2} {height:.2}\" font-family=\"Liberation Sans\" font-size=\"{TEXT}\">\n\
-             <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
+             <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>"
         );
         if let Some(title) = plot.title {
             chart.top += 9.0;
             let (x, y) = (width / 2.0, chart.top);
-            let _ = write!(
+            let _ = writeln!(
                 chart.svg,
-                "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"9\" text-anchor=\"middle\">{}</text>\n",
+                "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"9\" text-anchor=\"middle\">{}</text>",
                 escape(title)
             );
             chart.top += 4.0;
@@ -91,31 +91,34 @@ impl Chart {
         let dash: Vec<String> = dash.iter().map(|length| format!("{:.1}", f64::from(*length) * 0.6)).collect();
         let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", dash.join(" ")) };
         let points = points.join(" ");
-        let _ = write!(
+        let _ = writeln!(
             self.svg,
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.1\" stroke-linejoin=\"round\"{dash}/>\n"
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"1.1\" stroke-linejoin=\"round\"{dash}/>"
         );
     }
 
     /// A filled rectangle.
     pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, colour: &str) {
-        let _ = write!(
+        let _ = writeln!(
             self.svg,
-            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\" stroke=\"#fff\" stroke-width=\"0.3\"/>\n"
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\" \
+             stroke=\"#fff\" stroke-width=\"0.3\"/>"
         );
     }
 
     /// A text at its base line.
     pub fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         let text = escape(text);
-        let _ = write!(self.svg, "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{text}</text>\n");
+        let _ = writeln!(self.svg, "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{text}</text>");
     }
 
     fn rule(&mut self, from: (f64, f64), to: (f64, f64), colour: &str) {
         let ((x1, y1), (x2, y2)) = (from, to);
-        let _ = write!(
+        let _ = writeln!(
             self.svg,
-            "<line x1=\"{x1:.2}\" y1=\"{y1:.2}\" x2=\"{x2:.2}\" y2=\"{y2:.2}\" stroke=\"{colour}\" stroke-width=\"0.5\"/>\n"
+            "<line x1=\"{x1:.2}\" y1=\"{y1:.2}\" x2=\"{x2:.2}\" y2=\"{y2:.2}\" \
+             stroke=\"{colour}\" stroke-width=\"0.5\"/>"
         );
     }
 
@@ -145,9 +148,9 @@ impl Chart {
             }
         }
         let (x, y) = (8.0, (self.top + self.bottom) / 2.0);
-        let _ = write!(
+        let _ = writeln!(
             self.svg,
-            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             escape(label)
         );
     }
