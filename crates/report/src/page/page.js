@@ -123,8 +123,8 @@
       scales: { x: { time: false }, y: { distr: 3, log: 10, range: () => chart.bounds } },
       axes: [
         kind === "cdf"
-          ? axis({ label: "percentile (%)", splits: nineSplits, values: (_, splits) => splits.map(percentile) })
-          : axis({ label: "time (s)" }),
+          ? axis({ size: 32, label: "percentile (%)", splits: nineSplits, values: (_, splits) => splits.map(percentile) })
+          : axis({ size: 32, label: "time (s)" }),
         axis({ size: 62, splits: latencySplits, values: (_, splits) => splits.map(tick), filter: (_, splits) => splits }),
       ],
       series: [
