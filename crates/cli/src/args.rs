@@ -31,6 +31,9 @@ pub enum Command {
     Run(RunArgs),
     /// Run a scenario under several policies and hold them against the first
     Compare(CompareArgs),
+    /// Draw results for a paper: SVG, PDF or PNG
+    #[cfg(feature = "plot")]
+    Plot(PlotArgs),
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -352,6 +355,33 @@ impl TraceReplayArgs {
 /// A TOML list of strings; `None` without any.
 fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", ")))
+}
+
+/// `manx plot`.
+#[cfg(feature = "plot")]
+#[derive(Debug, ClapArgs)]
+pub struct PlotArgs {
+    /// A result.json or a folder that --out wrote; NAME=PATH calls its policy NAME
+    #[arg(required = true, value_name = "RESULT")]
+    pub results: Vec<String>,
+    /// The file to write; its ending says what: .svg, .pdf or .png
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// What to draw: cdf, time, attribution or bars
+    #[arg(long, value_name = "KIND", default_value = "cdf")]
+    pub kind: String,
+    /// Of reads or of writes
+    #[arg(long, value_name = "OP", default_value = "read")]
+    pub op: String,
+    /// A title above it [default: none, as a paper has its caption]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Width: 88mm, 3.5in or 252pt; the default is a column of a paper
+    #[arg(long, value_name = "LENGTH", default_value = "88mm")]
+    pub width: String,
+    /// Height
+    #[arg(long, value_name = "LENGTH", default_value = "58mm")]
+    pub height: String,
 }
 
 /// `manx trace`.

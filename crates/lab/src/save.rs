@@ -37,19 +37,19 @@ pub fn make_folder(folder: &Path) -> Result<MadeFolders, String> {
 
 /// Writes `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each.
 pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
-    write(&folder.join("result.json"), &to_json(set))?;
+    write(&folder.join("result.json"), to_json(set))?;
     for (policy, scenario) in runs {
         let name = match runs.len() {
             1 => "scenario.toml".to_string(),
             _ => format!("scenario.{}.toml", file_name(policy)),
         };
-        write(&folder.join(name), &as_run(scenario)?)?;
+        write(&folder.join(name), as_run(scenario)?)?;
     }
     Ok(())
 }
 
 /// The scenario as a file that runs again from anywhere: policy merged in, traces by their full paths.
-fn as_run(scenario: &Scenario) -> Result<String, String> {
+pub fn as_run(scenario: &Scenario) -> Result<String, String> {
     let mut scenario = scenario.clone();
     for trace in scenario.workload.jobs.iter_mut().filter_map(|job| job.trace.as_mut()) {
         if let Ok(path) = std::path::absolute(&trace.file) {
@@ -70,7 +70,7 @@ pub(crate) fn file_name(policy: &str) -> String {
 }
 
 /// Writes the whole file or none: under another name first.
-fn write(path: &Path, text: &str) -> Result<(), String> {
+pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
     let beside = path.with_added_extension("part");
     let written: io::Result<()> = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {

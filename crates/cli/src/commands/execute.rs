@@ -39,6 +39,7 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
     if let Some(folder) = &request.out {
         save(folder, &set, &request.runs).map_err(Failure::Work)?;
+        super::report::save(folder, &set, &request.runs).map_err(Failure::Work)?;
     }
     let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
     let text = report(&set, &request.runs, width);

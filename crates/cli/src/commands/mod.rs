@@ -3,8 +3,11 @@
 mod convert;
 mod device;
 mod execute;
+#[cfg(feature = "plot")]
+mod plot;
 mod policy;
 mod progress;
+mod report;
 mod run;
 mod schema;
 mod trace;
@@ -79,6 +82,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
+        #[cfg(feature = "plot")]
+        Command::Plot(args) => plot::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),

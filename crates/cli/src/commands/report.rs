@@ -1,0 +1,62 @@
+//! `report.html` beside a result.
+
+use manx_core::config::Scenario;
+use manx_core::stats::RunSet;
+use manx_lab::save;
+use manx_report::page::Page;
+use std::path::Path;
+
+/// Options that change no result: what is written must not depend on them, so they are left out of the command.
+const OPTIONS_WITH_VALUE: [&str; 3] = ["--out", "--jobs", "--act-log"];
+const OPTIONS: [&str; 2] = ["--json", "--no-cache"];
+
+/// Writes the page into the folder.
+pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
+    let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
+    let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
+    let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let page = Page { set, command: &command, scenarios: &scenarios };
+    save::write(&folder.join("report.html"), page.html())
+}
+
+/// The command for a shell, without what only says where to and how fast.
+fn command(words: impl Iterator<Item = String>) -> String {
+    let mut command = "manx".to_string();
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if OPTIONS.contains(&name) {
+            continue;
+        }
+        if OPTIONS_WITH_VALUE.contains(&name) {
+            if name == word {
+                words.next();
+            }
+            continue;
+        }
+        command.push(' ');
+        command.push_str(&quoted(&word));
+    }
+    command
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_for_a_shell_and_without_what_changes_no_result() {
+        let said = "compare oltp --out results --seed 7 --jobs=2 --json --set name='x --workload act(4) it's";
+        let command = command(said.split(' ').map(str::to_string));
+        assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
+    }
+}

@@ -1,0 +1,164 @@
+//! Why the tail is there: bars of the causes, and the slowest requests with their parts.
+
+use super::escape;
+use super::tables::table;
+use crate::number::{latency, three_digits, whole};
+use crate::style::{band_words, cause_words};
+use manx_core::stats::{AttributionBand, CauseTimes, RunResult, SlowRequest};
+use manx_core::units::Cause;
+use std::fmt::Write;
+
+/// A part of a bar from which on it is wide enough to be written upon.
+const NAMED_PERCENT: f64 = 14.0;
+
+/// The section of bars; without attribution, how to ask for it.
+pub(super) fn bars(runs: &[RunResult]) -> String {
+    let mut html = "<section aria-labelledby=\"h-why\">\n<h2 id=\"h-why\">What requests waited for</h2>\n".to_string();
+    if runs.iter().all(|run| run.attribution.is_none()) {
+        html += "<p class=\"note\">Latencies were not split into their causes in this run: set \
+                 <code>measure.attribution=true</code>.</p>\n";
+        return html + "</section>\n";
+    }
+    html += "<p>The mean latency of the requests beyond each percentile, split into its causes. Each bar is the whole \
+             latency; its length in time stands beside it.</p>\n";
+    html += &key(runs);
+    for (name, write) in [("Reads", false), ("Writes", true)] {
+        let mut rows = String::new();
+        let mut bands: Vec<&str> = Vec::new();
+        for band in runs.iter().flat_map(|run| bands_of(run, write)) {
+            if !bands.contains(&band.band.as_str()) {
+                bands.push(&band.band);
+            }
+        }
+        for band in bands {
+            for run in runs {
+                if let Some(own) = bands_of(run, write).iter().find(|own| own.band == band) {
+                    let _ = write!(
+                        rows,
+                        "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
+                         <td>{}</td><td class=\"wide\">{}</td></tr>",
+                        escape(&run.policy),
+                        escape(&band_words(band)),
+                        latency(total(&own.mean_us)),
+                        whole(own.count),
+                        bar(&own.mean_us),
+                    );
+                }
+            }
+        }
+        if !rows.is_empty() {
+            html += &format!("<h3>{name}</h3>\n");
+            html += &table(
+                &format!("{name}: mean latency by cause"),
+                &["policy", "<span>requests</span>", "mean", "count", "<span>causes</span>"],
+                &rows,
+            );
+        }
+    }
+    html + "</section>\n"
+}
+
+fn bands_of(run: &RunResult, write: bool) -> &[AttributionBand] {
+    match &run.attribution {
+        Some(attribution) if write => &attribution.write,
+        Some(attribution) => &attribution.read,
+        None => &[],
+    }
+}
+
+fn total(parts: &CauseTimes) -> f64 {
+    parts.all().iter().map(|(_, us)| us).sum()
+}
+
+/// The causes that occur, with their colours.
+fn key(runs: &[RunResult]) -> String {
+    let occurs = |cause: Cause| {
+        runs.iter().filter_map(|run| run.attribution.as_ref()).any(|all| {
+            all.read.iter().chain(&all.write).any(|band| band.mean_us.get(cause) > 0.0)
+                || all.slowest.iter().any(|slow| slow.parts_us.get(cause) > 0.0)
+        })
+    };
+    let mut html = "<ul class=\"key\" aria-label=\"Causes\">".to_string();
+    for cause in Cause::ALL.into_iter().filter(|cause| occurs(*cause)) {
+        let _ = write!(html, "<li><span class=\"c-{}\"></span>{}</li>", cause.name(), cause_words(cause));
+    }
+    html + "</ul>\n"
+}
+
+/// One latency as a bar; the words for whoever does not see it.
+fn bar(parts: &CauseTimes) -> String {
+    let total = total(parts);
+    let mut segments = String::new();
+    let mut words: Vec<String> = Vec::new();
+    for (cause, us) in parts.all().into_iter().filter(|(_, us)| *us > 0.0 && total > 0.0) {
+        let percent = 100.0 * us / total;
+        let said = format!("{} {} ({}\u{a0}%)", cause_words(cause), latency(us), three_digits(percent));
+        let name = if percent >= NAMED_PERCENT { cause_words(cause) } else { "" };
+        let _ = write!(
+            segments,
+            "<i class=\"c-{}\" style=\"width:{percent:.2}%\" title=\"{said}\" data-us=\"{us}\">{name}</i>",
+            cause.name()
+        );
+        words.push(said);
+    }
+    format!("<div class=\"bar\" role=\"img\" aria-label=\"{}\">{segments}</div>", words.join(", "))
+}
+
+/// The slowest requests of each run.
+pub(super) fn slowest(runs: &[RunResult]) -> String {
+    let mut html = String::new();
+    for run in runs {
+        let Some(attribution) = run.attribution.as_ref().filter(|all| !all.slowest.is_empty()) else { continue };
+        let rows: String =
+            attribution.slowest.iter().enumerate().map(|(number, slow)| slow_row(number, slow)).collect();
+        let policy = escape(&run.policy);
+        let open = if html.is_empty() { " open" } else { "" };
+        let heads = [
+            "",
+            "<span>request</span>",
+            "page",
+            "came at",
+            "took",
+            "<span>mostly</span>",
+            "<span>parts</span>",
+            "<span>at the die</span>",
+        ];
+        let table = table(&format!("The slowest requests under {}", run.policy), &heads, &rows);
+        let worst = attribution.slowest.first().map_or(0.0, |slow| slow.latency_us);
+        let _ = writeln!(
+            html,
+            "<details{open}><summary>{policy} · the slowest took {}</summary>\n{table}</details>",
+            latency(worst)
+        );
+    }
+    if html.is_empty() {
+        return html;
+    }
+    format!("<section aria-labelledby=\"h-slow\">\n<h2 id=\"h-slow\">The slowest requests</h2>\n{html}</section>\n")
+}
+
+fn slow_row(number: usize, slow: &SlowRequest) -> String {
+    let most = slow.parts_us.all().into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = most.map_or_else(String::new, |(cause, us)| format!("{}, {}", cause_words(cause), latency(us)));
+    let flash = slow.flash.as_ref().map_or_else(String::new, |flash| {
+        let block = flash.block.map(|block| format!(" of block\u{a0}{block}")).unwrap_or_default();
+        let met = match flash.met.as_str() {
+            "closed" => "the channel held by GC",
+            "gc_copy" => "a GC copy",
+            met => met,
+        };
+        format!("die {}: met {}{block}", flash.die, escape(met))
+    });
+    format!(
+        "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}, {} KiB</td><td>{}</td><td>{:.6}\u{a0}s</td>\
+         <td class=\"key\">{}</td><td class=\"text\">{most}</td><td class=\"wide\">{}</td>\
+         <td class=\"text\">{flash}</td></tr>",
+        number + 1,
+        escape(&slow.op),
+        f64::from(slow.sectors) / 2.0,
+        slow.lpn,
+        slow.at_s,
+        latency(slow.latency_us),
+        bar(&slow.parts_us),
+    )
+}

@@ -1,0 +1,213 @@
+//! `report.html`: one file that needs no network and stands for itself.
+//!
+//! Tables, bars and text are written here as HTML and read without scripts; the line charts are drawn in the page by
+//! uPlot (`vendor/README.md`) from the JSON that it carries. What depends on the machine is the last section, so that
+//! everything before it is the same bytes for the same results.
+//!
+//! Trap: names of scenarios and policies, paths and warnings are other people's text. Into HTML they go through
+//! [`escape`], into JSON through `data::json`.
+
+mod attribution;
+mod data;
+mod tables;
+
+use manx_core::stats::{RunResult, RunSet};
+use std::fmt::Write;
+
+/// What a page is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The results.
+    pub set: &'a RunSet,
+    /// The command that made them.
+    pub command: &'a str,
+    /// The scenario of each run as TOML, by the name of its policy.
+    pub scenarios: &'a [(String, String)],
+}
+
+const CSS: &str = include_str!("page.css");
+const JS: &str = include_str!("page.js");
+const BEFORE_JS: &str = include_str!("before.js");
+const UPLOT_CSS: &str = include_str!("../../vendor/uplot/uPlot.min.css");
+const UPLOT_JS: &str = include_str!("../../vendor/uplot/uPlot.iife.min.js");
+const UPLOT_LICENSE: &str = include_str!("../../vendor/uplot/LICENSE");
+
+impl Page<'_> {
+    /// The page.
+    pub fn html(&self) -> String {
+        let runs = &self.set.runs;
+        let mut html = String::with_capacity(256 << 10);
+        self.head(&mut html);
+        self.header(&mut html);
+        html += "<main>\n";
+        html += &tables::headline(runs);
+        // Together, so that the buttons stay in sight as far as there are charts.
+        html += "<div>\n";
+        html += &legend(runs);
+        html += &charts(runs);
+        html += "</div>\n";
+        html += &attribution::bars(runs);
+        html += &attribution::slowest(runs);
+        html += &tables::flash(runs);
+        html += &tables::traces(runs);
+        html += &tables::acts(runs);
+        self.origin(&mut html);
+        let _ = writeln!(html, "<script type=\"application/json\" id=\"data\">{}</script>", data::json(self.set));
+        let _ = writeln!(
+            html,
+            "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n</script>\n<script>\n{JS}</script>"
+        );
+        html += &tables::machine(runs);
+        html += "</main>\n</body>\n</html>\n";
+        html
+    }
+
+    fn title(&self) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for run in &self.set.runs {
+            if !names.contains(&run.scenario.as_str()) {
+                names.push(&run.scenario);
+            }
+        }
+        escape(&names.join(", "))
+    }
+
+    fn head(&self, html: &mut String) {
+        let title = self.title();
+        let _ = writeln!(
+            html,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · Manx</title>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n{CSS}</style>\n</head>\n<body>"
+        );
+    }
+
+    fn header(&self, html: &mut String) {
+        let (runs, title) = (&self.set.runs, self.title());
+        let _ =
+            writeln!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>");
+        if let Some(first) = runs.first() {
+            let policies = if runs.len() == 1 { "1 policy".to_string() } else { format!("{} policies", runs.len()) };
+            let requests = crate::number::whole(runs.iter().map(|run| run.requests).max().unwrap_or(0));
+            let user = crate::number::bytes(first.capacity.user_bytes);
+            let op = first
+                .capacity
+                .op_percent
+                .map(|op| format!(", {}&nbsp;% over-provisioned", crate::number::three_digits(op)));
+            let _ = writeln!(
+                html,
+                "<p class=\"facts\">{policies} · {requests} requests each · {user} drive{} · seed {} · {}&nbsp;s of \
+                 virtual time</p>",
+                op.unwrap_or_default(),
+                first.seed,
+                crate::number::three_digits(first.virtual_s),
+            );
+        }
+        let _ = writeln!(
+            html,
+            "<pre class=\"command\" aria-label=\"The command\"><code>{}</code></pre>",
+            escape(self.command)
+        );
+        html.push_str(&tables::warnings(runs));
+        html.push_str("</header>\n");
+    }
+
+    /// The scenarios: what runs again and gives the same.
+    fn origin(&self, html: &mut String) {
+        html.push_str("<section aria-labelledby=\"h-scenario\">\n<h2 id=\"h-scenario\">Scenario</h2>\n");
+        html.push_str("<p>Saved as a file, each runs again with <code>manx run FILE</code> and gives the same.</p>\n");
+        for (policy, toml) in self.scenarios {
+            let (policy, toml) = (escape(policy), escape(toml));
+            let _ = writeln!(
+                html,
+                "<details><summary>{policy}</summary><pre tabindex=\"0\"><code>{toml}</code></pre></details>"
+            );
+        }
+        html.push_str("</section>\n");
+    }
+}
+
+/// The policies as buttons that show and hide their lines; it stays in sight beside the charts.
+fn legend(runs: &[RunResult]) -> String {
+    let mut html = "<div class=\"legend\" role=\"group\" aria-label=\"Policies shown in the charts\">\n".to_string();
+    for (number, run) in runs.iter().enumerate() {
+        let _ = writeln!(
+            html,
+            "<button type=\"button\" data-policy=\"{number}\" aria-pressed=\"true\">{}{}</button>",
+            swatch(number),
+            escape(&run.policy)
+        );
+    }
+    html + "</div>\n"
+}
+
+/// A piece of a policy's line.
+fn swatch(number: usize) -> String {
+    let dash: Vec<String> = crate::style::policy_dash(number).iter().map(u8::to_string).collect();
+    let colour = number % crate::style::POLICY_COLOURS.len();
+    format!(
+        "<svg class=\"swatch\" width=\"30\" height=\"8\" aria-hidden=\"true\"><line x1=\"1\" y1=\"4\" x2=\"29\" \
+         y2=\"4\" stroke=\"var(--p{colour})\" stroke-width=\"2.5\" stroke-dasharray=\"{}\"/></svg>",
+        dash.join(" ")
+    )
+}
+
+fn charts(runs: &[RunResult]) -> String {
+    let kinds =
+        [("read", runs.iter().any(|run| run.read.count > 0)), ("write", runs.iter().any(|run| run.write.count > 0))];
+    let kinds = || kinds.iter().filter(|(_, any)| *any).map(|(kind, _)| *kind);
+    if kinds().next().is_none() {
+        return "<section><p class=\"note\">No read and no write was counted: there is nothing to draw.</p>\
+                </section>\n"
+            .into();
+    }
+    let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">How slow are the slowest</h2>\n\
+                    <p>How long a request takes at each percentile. Each step to the right is a tenth of the requests \
+                    before it. Drag to zoom, double click to go back.</p>\n"
+        .to_string();
+    kinds().for_each(|kind| html += &chart("cdf", kind, "latency by percentile"));
+    html += "</section>\n";
+    if runs.iter().any(|run| run.over_time.is_some()) {
+        html += "<section aria-labelledby=\"h-time\">\n<h2 id=\"h-time\">Latency over time</h2>\n\
+                 <fieldset class=\"choice\"><legend>Of each slice of time</legend>";
+        for (value, words) in [("p99", "p99"), ("max", "maximum"), ("mean", "mean")] {
+            let checked = if value == "p99" { " checked" } else { "" };
+            let _ = write!(
+                html,
+                "<label><input type=\"radio\" name=\"measure\" value=\"{value}\"{checked}>{words}</label>"
+            );
+        }
+        html += "</fieldset>\n";
+        kinds().for_each(|kind| html += &chart("time", kind, "latency over time"));
+        html += "</section>\n";
+    }
+    html
+}
+
+fn chart(kind: &str, op: &str, of: &str) -> String {
+    let name = if op == "read" { "Reads" } else { "Writes" };
+    format!(
+        "<figure><figcaption><h3>{name}</h3><output class=\"readout\" aria-live=\"off\"></output></figcaption>\
+         <div class=\"chart\" data-chart=\"{kind}\" data-op=\"{op}\" role=\"img\" aria-label=\"{name}: {of}, one line \
+         for each policy; the tables hold the same numbers\"></div></figure>\n"
+    )
+}
+
+/// Other people's text as text of HTML, in an attribute too.
+pub fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            // Control characters are not characters of HTML.
+            letter if letter.is_control() && !letter.is_ascii_whitespace() => safe.push('\u{fffd}'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}

@@ -1,0 +1,203 @@
+//! The tables of the page.
+
+use super::escape;
+use crate::number::{bytes, latency, rate, three_digits, whole};
+use manx_core::stats::{LatencySummary, Outcome, RunResult};
+use std::fmt::Write;
+
+/// What stands in for a number that does not exist.
+const NONE: &str = "<td class=\"none\"><span title=\"no such number\">–</span></td>";
+const TOO_FEW: &str = "<td class=\"none\"><span title=\"fewer than 10 samples lie beyond it\">–</span></td>";
+
+/// A table that scrolls by itself where it is too wide for a phone; `rows` are whole `<tr>`s.
+pub(super) fn table(caption: &str, heads: &[&str], rows: &str) -> String {
+    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
+    let label = escape(caption);
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table><caption>{label}</caption>\
+         <thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n"
+    )
+}
+
+/// Percentiles of reads and writes.
+pub(super) fn headline(runs: &[RunResult]) -> String {
+    let mut html = "<section aria-labelledby=\"h-latency\">\n<h2 id=\"h-latency\">Latency</h2>\n".to_string();
+    html += &headline_of("Reads", runs, |run| &run.read);
+    html += &headline_of("Writes", runs, |run| &run.write);
+    html + "</section>\n"
+}
+
+fn headline_of(name: &str, runs: &[RunResult], of: fn(&RunResult) -> &LatencySummary) -> String {
+    if runs.iter().all(|run| of(run).count == 0) {
+        return format!("<p class=\"note\">{name}: none.</p>\n");
+    }
+    let deep = runs.iter().any(|run| of(run).p99_999_us.is_some());
+    let mut heads = vec!["policy", "p50", "p90", "p95", "p99", "p99.9", "p99.99"];
+    heads.extend(deep.then_some("p99.999"));
+    heads.extend(["max", "mean", "p99.9 to first", "IOPS", "requests"]);
+    let first = runs.first().and_then(|run| of(run).p99_9_us);
+    let mut rows = String::new();
+    for (number, run) in runs.iter().enumerate() {
+        let of = of(run);
+        let _ = write!(rows, "\n<tr>{}", policy_cell(number, run));
+        let mut levels = vec![of.p50_us, of.p90_us, of.p95_us, of.p99_us, of.p99_9_us, of.p99_99_us];
+        levels.extend(deep.then_some(of.p99_999_us));
+        for (place, level) in levels.into_iter().enumerate() {
+            let class = if place == 4 { "key" } else { "" };
+            rows += &cell(level.map(latency), class, TOO_FEW);
+        }
+        rows += &cell(of.max_us.map(latency), "", NONE);
+        rows += &cell(of.mean_us.map(latency), "", NONE);
+        let ratio = of.p99_9_us.zip(first).filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first);
+        rows += &cell(ratio.map(|ratio| format!("× {}", three_digits(ratio))), "", NONE);
+        rows += &cell(Some(rate(of.iops)), "", NONE);
+        rows += &cell(Some(whole(of.count)), "", NONE);
+        rows += "</tr>";
+    }
+    table(name, &heads, &rows)
+}
+
+fn policy_cell(number: usize, run: &RunResult) -> String {
+    let outcome = match run.outcome {
+        Outcome::Completed => "",
+        Outcome::Starved => " <em>starved</em>",
+        Outcome::Partial => " <em>partial</em>",
+    };
+    format!("<th scope=\"row\">{}{}{outcome}</th>", super::swatch(number), escape(&run.policy))
+}
+
+pub(super) fn cell(value: Option<String>, class: &str, missing: &str) -> String {
+    match value {
+        Some(text) if class.is_empty() => format!("<td>{text}</td>"),
+        Some(text) => format!("<td class=\"{class}\">{text}</td>"),
+        None => missing.to_string(),
+    }
+}
+
+/// What happened to the flash and what collection did.
+pub(super) fn flash(runs: &[RunResult]) -> String {
+    let heads = [
+        "policy",
+        "WAF",
+        "erases",
+        "GC runs",
+        "forced",
+        "pages copied",
+        "reads blocked by GC",
+        "pages programmed",
+        "padded",
+        "suspensions",
+        "wear min–max",
+    ];
+    let mut rows = String::new();
+    for (number, run) in runs.iter().enumerate() {
+        let (gc, flash) = (&run.gc, &run.flash);
+        let _ = write!(rows, "\n<tr>{}", policy_cell(number, run));
+        rows += &cell(flash.waf.map(three_digits), "key", NONE);
+        for count in [flash.erases, gc.runs, gc.forced, gc.pages_copied] {
+            rows += &cell(Some(whole(count)), "", NONE);
+        }
+        rows += &cell(gc.blocked_reads_percent.map(|share| format!("{}&nbsp;%", three_digits(share))), "key", NONE);
+        for count in [flash.pages_programmed, flash.pages_padded, flash.suspensions] {
+            rows += &cell(Some(whole(count)), "", NONE);
+        }
+        let wear = &flash.wear;
+        rows += &cell(Some(format!("{}–{}", whole(wear.erases_min), whole(wear.erases_max))), "", NONE);
+        rows += "</tr>";
+    }
+    let mut html =
+        "<section aria-labelledby=\"h-flash\">\n<h2 id=\"h-flash\">Flash and garbage collection</h2>\n".to_string();
+    html += &table("What was done to the flash", &heads, &rows);
+    html + "</section>\n"
+}
+
+/// The warnings, each once, with the policies that it is about where it is not about all.
+pub(super) fn warnings(runs: &[RunResult]) -> String {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for run in runs {
+        for warning in &run.warnings {
+            match all.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, policies)) => policies.push(&run.policy),
+                None => all.push((warning, vec![&run.policy])),
+            }
+        }
+    }
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut html = "<aside class=\"warnings\" aria-label=\"Warnings\"><ul>".to_string();
+    for (warning, policies) in all {
+        let whom = if policies.len() == runs.len() { String::new() } else { format!("{}: ", policies.join(", ")) };
+        let _ = write!(html, "<li>{}{}</li>", escape(&whom), escape(warning));
+    }
+    html + "</ul></aside>\n"
+}
+
+/// What was read from traces, each text once.
+pub(super) fn traces(runs: &[RunResult]) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    let mut html = String::new();
+    for trace in runs.iter().filter_map(|run| run.trace.as_ref()) {
+        if said.contains(&trace.text.as_str()) {
+            continue;
+        }
+        said.push(&trace.text);
+        let _ = writeln!(html, "<pre tabindex=\"0\"><code>{}</code></pre>", escape(&trace.text));
+        let rows: String = trace
+            .counts
+            .iter()
+            .map(|(name, count)| {
+                format!("\n<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape(name), whole(*count))
+            })
+            .collect();
+        html += &table("Records of the trace", &["what", "records"], &rows);
+    }
+    if html.is_empty() {
+        return html;
+    }
+    format!("<section aria-labelledby=\"h-trace\">\n<h2 id=\"h-trace\">Trace</h2>\n{html}</section>\n")
+}
+
+/// What the Aerospike Certification Tool says of each run that played its load.
+pub(super) fn acts(runs: &[RunResult]) -> String {
+    let mut rows = String::new();
+    for (number, run) in runs.iter().enumerate() {
+        let Some(act) = &run.act else { continue };
+        let _ = write!(rows, "\n<tr>{}<td>{}</td>", policy_cell(number, run), three_digits(act.multiplier));
+        for verdict in [act.rules.act, act.rules.paper, act.rules.paper_stress] {
+            let _ = write!(rows, "<td>{}</td>", escape(verdict.name()));
+        }
+        let why: Vec<String> = act.why.iter().map(|why| escape(why)).collect();
+        let _ = write!(rows, "<td>{}</td><td class=\"text\">{}</td></tr>", act.slices.len(), why.join("<br>"));
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    let heads = ["policy", "load ×", "act 6.6", "paper", "paper, stress", "slices", "why"];
+    let table = table("Verdicts of the Aerospike Certification Tool", &heads, &rows);
+    format!(
+        "<section aria-labelledby=\"h-act\">\n<h2 id=\"h-act\">Aerospike Certification Tool</h2>\n{table}</section>\n"
+    )
+}
+
+/// What depends on the machine: the last section.
+pub(super) fn machine(runs: &[RunResult]) -> String {
+    let heads = ["policy", "CPU, run", "CPU, preconditioning", "requests per CPU second", "peak memory"];
+    let seconds = |s: f64| latency(s * 1e6);
+    let mut rows = String::new();
+    for (number, run) in runs.iter().enumerate() {
+        let machine = &run.machine;
+        let _ = write!(rows, "\n<tr>{}", policy_cell(number, run));
+        rows += &cell(machine.cpu_s.map(seconds), "", NONE);
+        let cached = if machine.precondition_from_cache { " (cache)" } else { "" };
+        rows += &cell(machine.precondition_cpu_s.map(|s| seconds(s) + cached), "", NONE);
+        rows += &cell(machine.requests_per_cpu_s.map(rate), "", NONE);
+        rows += &cell(machine.peak_rss_bytes.map(bytes), "", NONE);
+        rows += "</tr>";
+    }
+    let table = table("Cost of the simulation on the machine that ran it", &heads, &rows);
+    format!(
+        "<section id=\"machine\" aria-labelledby=\"h-machine\">\n<h2 id=\"h-machine\">Machine</h2>\n<p>Only these \
+         numbers differ from machine to machine.</p>\n{table}</section>\n"
+    )
+}
