@@ -34,6 +34,8 @@ pub enum Command {
     /// Draw results for a paper: SVG, PDF or PNG
     #[cfg(feature = "plot")]
     Plot(PlotArgs),
+    /// Say in words where the time of the tail went, and tell the stories of the slowest requests
+    Explain(ExplainArgs),
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -66,6 +68,20 @@ pub struct RunArgs {
     pub policy: Option<String>,
     #[command(flatten)]
     pub shared: SharedArgs,
+}
+
+/// `manx explain`.
+#[derive(Debug, ClapArgs)]
+pub struct ExplainArgs {
+    /// A result.json, or a folder of --out; NAME=RESULT gives its run another name
+    #[arg(required = true, value_name = "RESULT")]
+    pub results: Vec<String>,
+    /// Only this policy's run
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// So many of the slowest requests, at most 20
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
 }
 
 /// `manx compare`.
@@ -115,6 +131,14 @@ pub struct SharedArgs {
     pub act_log: Option<PathBuf>,
     #[command(flatten)]
     pub timeline: TimelineArgs,
+    /// Split every latency into what it was spent on, at up to a quarter of the speed (measure.attribution = true);
+    /// `manx explain` tells it in words
+    #[arg(long)]
+    pub attribution: bool,
+    /// Write every request with its latency, and with --attribution its parts, into FILE as Parquet; of several
+    /// policies, each into FILE with its name before the ending
+    #[arg(long, value_name = "FILE")]
+    pub requests: Option<PathBuf>,
     /// Check every completed read against what was written
     #[arg(long)]
     pub verify: bool,
@@ -193,6 +217,9 @@ impl SharedArgs {
         overrides.extend(said(named));
         if let Some(seed) = self.seed {
             overrides.push(Override::new("seed", seed.to_string(), format!("--seed {seed}")));
+        }
+        if self.attribution {
+            overrides.push(Override::new("measure.attribution", "true", "--attribution"));
         }
         for set in &self.sets {
             overrides.push(Override::from_set(set)?);

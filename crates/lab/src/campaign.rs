@@ -175,6 +175,7 @@ impl Keys {
 mod tests {
     use super::*;
     use crate::load::Request;
+    use crate::run::Beside;
     use manx_core::config::Override;
     use manx_core::stats::RunSet;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -195,8 +196,7 @@ mod tests {
             jobs: std::num::NonZero::new(2),
             verify: false,
             cache: None,
-            act_log: None,
-            timeline: None,
+            beside: Beside::default(),
             stop: &stop,
             observer: &|_| {},
             finished: None,

@@ -1,13 +1,10 @@
 //! Several runs side by side: one thread a run, results in the order of the runs, whatever the threads do.
 
-use crate::act_log::{path_for, path_of};
 use crate::cache::Cache;
 use crate::prepare::{Key, Keys, States};
-use crate::run::{Context, Finished, Observer, Run, RunError};
+use crate::run::{Beside, Context, Finished, Observer, Run, RunError};
 use manx_core::config::Scenario;
-use manx_core::drive::TimelineSpec;
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,10 +17,8 @@ pub struct Options<'a> {
     pub verify: bool,
     /// Where preconditioned states are kept between processes.
     pub cache: Option<&'a Cache>,
-    /// Where the runs of the Aerospike Certification Tool's load write its log: see [`crate::act_log::path_of`].
-    pub act_log: Option<&'a Path>,
-    /// Where the runs write their timelines, as [`crate::act_log::path_for`] says, and what these hold.
-    pub timeline: Option<(&'a Path, TimelineSpec)>,
+    /// What the runs write beside their results.
+    pub beside: Beside<'a>,
     /// Set to end all runs soon: they are then partial.
     pub stop: &'a AtomicBool,
     /// Who is told how far the runs are.
@@ -52,10 +47,8 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
-            let act_log = options.act_log.map(|base| path_of(base, policy, runs.len()));
-            let named = ("timeline", "pftrace");
-            let timeline = options.timeline.map(|(base, spec)| (path_for(base, policy, runs.len(), named), spec));
-            let run = Run { number, policy, scenario, key: &keys[number], act_log, timeline, context: &context };
+            let beside = (options.beside, runs.len());
+            let run = Run { number, policy, scenario, key: &keys[number], beside, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {

@@ -13,6 +13,7 @@ pub mod cache;
 pub mod campaign;
 pub mod compare;
 pub mod convert;
+pub mod explain;
 pub mod huge_pages;
 pub mod json;
 pub mod load;

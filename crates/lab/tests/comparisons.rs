@@ -6,7 +6,7 @@ use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::{strip_machine, to_json};
 use manx_lab::load::Request;
-use manx_lab::run::{Finished, Moment, Phase};
+use manx_lab::run::{Beside, Finished, Moment, Phase};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,8 +28,7 @@ fn options(jobs: usize, cache: Option<&Cache>) -> Options<'_> {
         jobs: NonZero::new(jobs),
         verify: false,
         cache,
-        act_log: None,
-        timeline: None,
+        beside: Beside::default(),
         stop: &GO_ON,
         observer: &|_| {},
         finished: None,

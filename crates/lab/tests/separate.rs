@@ -5,6 +5,7 @@ use manx_core::stats::{RunResult, RunSet};
 use manx_lab::compare::{Options, compare};
 use manx_lab::json::{strip_machine, to_json};
 use manx_lab::load::Request;
+use manx_lab::run::Beside;
 use std::fmt::Write;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -40,8 +41,7 @@ fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
         stop: &GO_ON,
         observer: &|_| {},
         finished: None,
-        act_log: None,
-        timeline: None,
+        beside: Beside::default(),
     };
     let runs = compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
     Ok(runs[0].result.clone())

@@ -10,6 +10,7 @@ use manx_core::units::{Duration, SECTOR};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::{Request, read_workload};
 use manx_lab::open::opener;
+use manx_lab::run::Beside;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -42,8 +43,7 @@ fn every_profile_runs_on_a_small_drive_and_reads_what_was_written() {
         stop: &GO_ON,
         observer: &|_| {},
         finished: None,
-        act_log: None,
-        timeline: None,
+        beside: Beside::default(),
     };
     let finished = compare(&runs, &options).unwrap();
     for ((name, scenario), run) in runs.iter().zip(&finished) {

@@ -14,9 +14,12 @@
 //! and a program without this crate is the smaller by it. What that costs: the stream numbers the devices in the order
 //! in which they appear, and their names stay behind.
 //!
+//! [`requests`] writes every request of a run.
+//!
 //! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or Zstandard.
 
 pub mod read;
+pub mod requests;
 pub mod write;
 
 pub use read::open;

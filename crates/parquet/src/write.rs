@@ -147,7 +147,8 @@ impl Rows {
     }
 }
 
-fn column<T: DataType>(
+/// Writes the next column of a row group.
+pub(crate) fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],
     present: Option<&[i16]>,
@@ -158,6 +159,6 @@ fn column<T: DataType>(
     writer.close()
 }
 
-fn failed(error: ParquetError) -> io::Error {
+pub(crate) fn failed(error: ParquetError) -> io::Error {
     io::Error::other(error.to_string())
 }

@@ -4,6 +4,7 @@
 //! cache, CPU times, progress) goes to stderr.
 
 use super::progress::Bars;
+use super::requests_file;
 use super::run::RunRequest;
 use super::{Failure, print};
 use console::Term;
@@ -13,8 +14,9 @@ use manx_core::flash::Capacity;
 use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
+use manx_lab::explain;
 use manx_lab::json::to_json;
-use manx_lab::run::{Finished, Moment, Preparation};
+use manx_lab::run::{Beside, Finished, MakeSink, Moment, Preparation};
 use manx_lab::save::{MadeFolders, make_folder, save};
 use manx_lab::table::{render, tail_chart};
 use std::fmt::Write;
@@ -71,8 +73,11 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
         jobs: request.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
         verify: request.verify,
         cache: cache.as_ref(),
-        act_log: request.act_log.as_deref(),
-        timeline: request.timeline.as_ref().map(|(file, spec)| (file.as_path(), *spec)),
+        beside: Beside {
+            act_log: request.act_log.as_deref(),
+            timeline: request.timeline.as_ref().map(|(file, spec)| (file.as_path(), *spec)),
+            requests: request.requests.as_deref().map(|file| (file, requests_file::make as MakeSink)),
+        },
         stop: &STOP,
         observer: &observer,
         finished: None,
@@ -121,6 +126,10 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> St
         }
     }
     let _ = write!(text, "\n{}\n{}", render(set, width), tail_chart(set));
+    let causes = explain::summary(set);
+    if !causes.is_empty() {
+        let _ = write!(text, "\n{causes}");
+    }
     let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
     acts.for_each(|(run, act)| text += &act_lines(&run.policy, act));
     let warnings = warnings(&set.runs);

@@ -3,11 +3,14 @@
 mod convert;
 mod device;
 mod execute;
+mod explain;
 #[cfg(feature = "plot")]
 mod plot;
 mod policy;
 mod progress;
+mod read_result;
 mod report;
+mod requests_file;
 mod run;
 mod schema;
 mod trace;
@@ -82,6 +85,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
+        Command::Explain(args) => explain::run(&args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => plot::run(&args),
         Command::Trace(command) => trace::run(&command),

@@ -1,7 +1,7 @@
 //! `manx run` and `manx compare`: from arguments to a list of runs; the lab runs them.
 
-use super::Failure;
 use super::execute::execute;
+use super::{Failure, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::drive::TimelineSpec;
@@ -17,6 +17,8 @@ pub struct RunRequest {
     pub out: Option<PathBuf>,
     /// Write the log of an ACT load here.
     pub act_log: Option<PathBuf>,
+    /// Write every request here.
+    pub requests: Option<PathBuf>,
     /// Write timelines here, and what they hold.
     pub timeline: Option<(PathBuf, TimelineSpec)>,
     /// One JSON document on stdout, everything else on stderr.
@@ -66,7 +68,7 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
 }
 
 fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRequest, Failure> {
-    let SharedArgs { out, act_log, timeline, json, verify, no_cache, jobs, .. } = args;
+    let SharedArgs { out, act_log, timeline, requests, json, verify, no_cache, jobs, .. } = args;
     if let Some(file) = act_log
         && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
     {
@@ -85,6 +87,18 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
             return Err(ConfigError::new(message).into());
         }
     }
-    let (out, act_log, timeline) = (out.clone(), act_log.clone(), timeline.request());
-    Ok(RunRequest { runs, out, act_log, timeline, json: *json, verify: *verify, cache: !no_cache, jobs: *jobs })
+    if let Some(file) = requests {
+        requests_file::check(file).map_err(|why| ConfigError::new(format!("--requests {}: {why}", file.display())))?;
+    }
+    Ok(RunRequest {
+        runs,
+        out: out.clone(),
+        act_log: act_log.clone(),
+        requests: requests.clone(),
+        timeline: timeline.request(),
+        json: *json,
+        verify: *verify,
+        cache: !no_cache,
+        jobs: *jobs,
+    })
 }

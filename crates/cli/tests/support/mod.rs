@@ -1,5 +1,8 @@
 //! What the tests of the binary share.
 
+// Each of them takes what it needs.
+#![allow(dead_code)]
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

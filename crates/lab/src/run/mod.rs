@@ -7,15 +7,18 @@
 //! other: they share nothing but their time, so the order does not matter. Each starts from the same state, and what
 //! they measured is added up.
 
+mod beside;
 mod totals;
 
-use crate::act_log::ActLog;
+pub use beside::{Beside, MakeSink, Sink};
+
 use crate::machine::Stopwatch;
 use crate::prepare::{Key, Prepared, States, logical_pages};
 use crate::replay::Replays;
-use crate::timeline::{TimelineFile, TimelineReport};
+use crate::timeline::TimelineReport;
+use beside::Files;
 use manx_core::config::Scenario;
-use manx_core::drive::{Drive, PreconditionState, TimelineSpec};
+use manx_core::drive::{Drive, PreconditionState};
 use manx_core::flash::Capacity;
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
@@ -23,9 +26,8 @@ use manx_core::host::act::{ActError, ActRecorder};
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
-use manx_core::stats::{ActReport, MachineReport, Outcome, Percentiles, RunResult, RunTotals};
+use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions between two looks at the stop flag.
@@ -44,8 +46,8 @@ pub enum RunError {
     Act(ActError),
     /// The log of an ACT load cannot be made.
     ActLog(String),
-    /// The file of a timeline cannot be made.
-    Timeline(String),
+    /// A file beside the result cannot be made.
+    Beside(String),
     /// What a run wrote as it went cannot be written any more: not the input's fault.
     Write(String),
     /// A trace whose devices have a drive each is not the only job, but one of so many.
@@ -59,7 +61,7 @@ impl fmt::Display for RunError {
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::Act(error) => error.fmt(f),
-            Self::ActLog(error) | Self::Timeline(error) | Self::Write(error) => f.write_str(error),
+            Self::ActLog(error) | Self::Beside(error) | Self::Write(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,
                 "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
@@ -162,8 +164,8 @@ pub(crate) struct Run<'a> {
     pub(crate) policy: &'a str,
     pub(crate) scenario: &'a Scenario,
     pub(crate) key: &'a Key,
-    pub(crate) act_log: Option<PathBuf>,
-    pub(crate) timeline: Option<(PathBuf, TimelineSpec)>,
+    /// What is written beside the result, for how many runs.
+    pub(crate) beside: (Beside<'a>, usize),
     pub(crate) context: &'a Context<'a>,
 }
 
@@ -182,19 +184,16 @@ impl Run<'_> {
     pub(crate) fn run(&self) -> Result<Finished, RunError> {
         let (scenario, replays) = (self.scenario, Replays::default());
         let workload = self.workload(&replays)?;
-        let mut log = self.act_log.clone().map(ActLog::create).transpose()?;
-        let title = format!("{}, {}", self.policy, scenario.name);
-        let timeline = self.timeline.clone().map(|(path, _)| TimelineFile::create(path, title)).transpose();
-        let mut timeline = timeline.map_err(RunError::Timeline)?;
+        let (beside, runs) = &self.beside;
+        let mut files = Files::create(beside, self.policy, *runs, scenario)?;
         let mut progress = |done| {
             self.tell(Phase::Preconditioning, done, None, None);
             !self.stopped()
         };
         let prepared = self.context.states.take(self.key, scenario, &mut progress)?;
-        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut log, &mut timeline)?;
+        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut files)?;
         self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
-        let timeline = timeline.map(TimelineFile::finish).transpose().map_err(RunError::Write)?;
-        Ok(Finished { result, preparation, timeline })
+        Ok(Finished { result, preparation, timeline: files.finish()? })
     }
 
     /// Plays each drive and adds up what they measured.
@@ -203,8 +202,7 @@ impl Run<'_> {
         workload: Workload,
         prepared: Prepared,
         replays: &Replays,
-        log: &mut Option<ActLog>,
-        timeline: &mut Option<TimelineFile>,
+        files: &mut Files,
     ) -> Result<(RunResult, Preparation), RunError> {
         let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
         let (state, waf, passes) = (self.scenario.precondition.state, about.waf, about.passes);
@@ -216,18 +214,16 @@ impl Run<'_> {
         for (number, sources) in drives.into_iter().enumerate() {
             // The last drive takes the state, so that a drive alone needs no copy of it.
             let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
-            let mut driver = self.driver(sources, map, log.is_some())?;
+            let mut driver = self.driver(sources, map, files)?;
             let watch = Stopwatch::start();
-            let outcome = self.play(&mut driver, requests, completed, log)?;
+            let outcome = self.play(&mut driver, requests, completed, files)?;
             play_cpu_s += watch.cpu_s();
-            if let Some(timeline) = timeline {
-                timeline.add(&driver, names.get(number).filter(|_| count > 1));
-            }
             completed += driver.progress().completed;
             memory = self.with_memory(memory, &driver);
             let mut totals = self.totals(&driver, outcome);
-            totals.act = finish_act(&mut driver, outcome, log)?;
-            if let Some(name) = names.get(number).filter(|_| count > 1) {
+            let name = names.get(number).filter(|_| count > 1);
+            totals.act = files.end_drive(&mut driver, outcome, name)?;
+            if let Some(name) = name {
                 totals
                     .warnings
                     .iter_mut()
@@ -289,22 +285,23 @@ impl Run<'_> {
         &self,
         sources: Vec<(Box<dyn RequestSource>, Pacing)>,
         mut map: PageMap,
-        act_log: bool,
+        files: &Files,
     ) -> Result<Driver, RunError> {
         let Scenario { device, ftl, gc, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
-        if let Some((_, spec)) = &self.timeline {
+        if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
         let oracle = self.context.verify.then(|| Oracle::new(&drive));
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
+        let driver = if files.wants_requests() { driver.with_records() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
         let user = Capacity::of(device).user;
         let recorder = ActRecorder::new(spec, user, &device.name)?;
-        Ok(driver.with_act(if act_log { recorder.with_log(user) } else { recorder }))
+        Ok(driver.with_act(if files.wants_act_log() { recorder.with_log(user) } else { recorder }))
     }
 
     /// Plays a drive to its end, of `requests` in all, of which `before` are done already on others.
@@ -313,7 +310,7 @@ impl Run<'_> {
         driver: &mut Driver,
         requests: Option<u64>,
         before: u64,
-        log: &mut Option<ActLog>,
+        files: &mut Files,
     ) -> Result<Outcome, RunError> {
         loop {
             if self.stopped() {
@@ -322,7 +319,7 @@ impl Run<'_> {
             if !driver.play(CHUNK) {
                 break;
             }
-            write_act_log(driver, log)?;
+            files.write(driver)?;
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
             self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
         }
@@ -337,23 +334,4 @@ impl Run<'_> {
     fn tell(&self, phase: Phase, done: u64, total: Option<u64>, p99_9_us: Option<f64>) {
         (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, total, p99_9_us });
     }
-}
-
-/// Writes what the recorder of an ACT load has to say.
-fn write_act_log(driver: &mut Driver, log: &mut Option<ActLog>) -> Result<(), RunError> {
-    match (log, driver.act().and_then(ActRecorder::take_log)) {
-        (Some(log), Some(text)) => log.append(&text),
-        _ => Ok(()),
-    }
-}
-
-/// The last reports of an ACT load, and its verdicts.
-fn finish_act(driver: &mut Driver, outcome: Outcome, log: &mut Option<ActLog>) -> Result<Option<ActReport>, RunError> {
-    let (now, partial) = (driver.now(), outcome == Outcome::Partial);
-    let report = driver.act().map(|recorder| {
-        recorder.finish(now, partial);
-        recorder.result(partial)
-    });
-    write_act_log(driver, log)?;
-    Ok(report)
 }

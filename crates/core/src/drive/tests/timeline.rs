@@ -102,7 +102,8 @@ fn a_slow_request_carries_its_parts_where_the_drive_attributes() {
             bench.drive.attribute();
         }
         bench.drive.keep_timeline(&TimelineSpec { slow: Some(Duration::from_us(200)), ..EVERYTHING });
-        (bench.read(start(), 0), bench.read(start(), OTHER_CHIP));
+        bench.read(start(), 0);
+        bench.read(start(), OTHER_CHIP);
         bench.run();
         let recorded = bench.drive.recorded(start() + Duration::from_s(1)).unwrap();
         let total = recorded.requests[0].attributed.map(|attributed| attributed.split.total());

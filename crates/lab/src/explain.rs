@@ -1,0 +1,224 @@
+//! Results in words: where the time of the tail went, and the story of each of the slowest requests.
+
+use crate::table::cell;
+use manx_core::stats::{AttributionBand, RunSet, SlowFlash, SlowRequest};
+use manx_core::units::Cause;
+use std::fmt::Write;
+
+/// Parts below this share of a latency are added up as "the rest".
+const SMALL: f64 = 0.01;
+
+/// One line for each policy whose requests were split: where the farthest band of its reads, or else writes, spent its
+/// time. Empty if none was.
+pub fn summary(set: &RunSet) -> String {
+    let width = set.runs.iter().map(|run| run.policy.len()).max().unwrap_or(0);
+    let lines = set.runs.iter().filter_map(|run| {
+        let attribution = run.attribution.as_ref()?;
+        let reads = attribution.read.last().map(|band| ("reads", band));
+        let (kind, band) = reads.or_else(|| attribution.write.last().map(|band| ("writes", band)))?;
+        Some(format!("{:<width$}  {}\n", run.policy, band_line(kind, band)))
+    });
+    lines.collect()
+}
+
+/// Everything that is known of where the time went: a table of bands for each run, and the stories of up to `slowest`
+/// requests.
+pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
+    let mut text = String::new();
+    for run in &set.runs {
+        let Some(attribution) = &run.attribution else {
+            return Err(format!(
+                "{}: its requests were not split into causes: run it with --attribution, or with measure.attribution = \
+                 true in the scenario",
+                run.policy
+            ));
+        };
+        let _ = writeln!(text, "{} under {}, seed {}", run.scenario, run.policy, run.seed);
+        for (kind, bands) in [("reads", &attribution.read), ("writes", &attribution.write)] {
+            bands.iter().for_each(|band| text += &format!("  {}\n", band_line(kind, band)));
+        }
+        for (number, request) in attribution.slowest.iter().take(slowest).enumerate() {
+            let _ = writeln!(text, "  {:>2}. {}", number + 1, story(request));
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// "1023 reads beyond p99.9 (from 12.3ms): 14.2ms on average = 61 % GC copies + 30 % erase + .."
+fn band_line(kind: &str, band: &AttributionBand) -> String {
+    let AttributionBand { band: name, from_us, count, mean_us } = band;
+    let which = match name.as_str() {
+        "all" => format!("all {count} {kind}"),
+        name => format!("{count} {kind} beyond {} ({} or more)", name.replace('_', "."), cell::latency(*from_us)),
+    };
+    let mut parts = mean_us.all();
+    parts.sort_by(|one, two| two.1.total_cmp(&one.1));
+    let total: f64 = parts.iter().map(|(_, us)| us).sum();
+    let shares = parts.iter().filter(|(_, us)| *us >= SMALL * total && *us > 0.0);
+    let shares: Vec<String> =
+        shares.map(|(cause, us)| format!("{} % {}", cell::three_digits(100.0 * us / total), noun(*cause))).collect();
+    format!("{which}: {} on average = {}", cell::latency(total), shares.join(" + "))
+}
+
+/// A cause where it is one of a sum.
+fn noun(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Service => "own work",
+        Cause::Erase => "behind erases",
+        Cause::Program => "behind programs",
+        Cause::GcCopy => "behind GC copies",
+        Cause::Reads => "behind other reads",
+        Cause::Channel => "behind other transfers",
+        Cause::Link => "host link",
+        Cause::Queue => "in the queue",
+        Cause::Buffer => "for the write buffer",
+        Cause::Suspension => "suspending and resuming",
+        Cause::Reconstruct => "for parity members",
+    }
+}
+
+/// A request in words, its largest part first.
+pub fn story(request: &SlowRequest) -> String {
+    let SlowRequest { op, lpn, sectors, at_s, latency_us, parts_us, flash, .. } = request;
+    let mut parts = parts_us.all();
+    parts.sort_by(|one, two| two.1.total_cmp(&one.1));
+    let (large, small): (Vec<_>, Vec<_>) =
+        parts.into_iter().filter(|(_, us)| *us > 0.0).partition(|(_, us)| *us >= SMALL * latency_us);
+    let mut said: Vec<String> = Vec::new();
+    for (number, (cause, us)) in large.iter().enumerate() {
+        let of = if number == 0 { format!(" of {}", cell::latency(*latency_us)) } else { String::new() };
+        said.push(format!("{}{of} {}", cell::latency(*us), phrase(*cause, op, flash.as_ref())));
+    }
+    let rest: f64 = small.iter().map(|(_, us)| us).sum();
+    if rest > 0.0 {
+        said.push(format!("{} other", cell::latency(rest)));
+    }
+    let what = match op.as_str() {
+        "flush" => "flush".to_string(),
+        op if *sectors == 8 => format!("{op} of LPN {lpn}"),
+        op => format!("{op} of {sectors} sectors from LPN {lpn}"),
+    };
+    format!("{what} at {at_s:.6} s: {}", said.join(", "))
+}
+
+/// What a part was spent on, with the place and the culprit where they are known.
+fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
+    let die = flash.map_or("its die".to_string(), |flash| format!("die {}", flash.die));
+    let met = |what: &str| flash.filter(|flash| flash.met == what);
+    let begun = |flash: &SlowFlash| match flash.block {
+        Some(block) => format!(" of block {block} on {die}, begun at {:.6} s", flash.since_s),
+        None => format!(" on {die}"),
+    };
+    match cause {
+        Cause::Service => "own work".to_string(),
+        Cause::Erase => match met("erase") {
+            Some(flash) => format!("behind the erase{}", begun(flash)),
+            None => format!("behind an erase on {die}"),
+        },
+        Cause::Program => match met("program") {
+            Some(flash) => format!("behind the program{}", begun(flash)),
+            None => format!("behind programs on {die}"),
+        },
+        Cause::GcCopy => match (met("gc_copy"), met("closed")) {
+            (Some(flash), _) => format!("behind garbage collection: it met the copying{}", begun(flash)),
+            (_, Some(flash)) => format!(
+                "behind garbage collection, which kept the channel of {die} for itself from {:.6} s on",
+                flash.since_s
+            ),
+            _ => format!("behind garbage collection's copies on {die} or its channel"),
+        },
+        Cause::Reads => format!("behind other reads on {die}"),
+        Cause::Channel => format!("behind other requests' transfers on the channel of {die}"),
+        Cause::Link => "on the host link".to_string(),
+        Cause::Queue => "waiting for its turn in the drive's queue".to_string(),
+        Cause::Buffer if op == "write" => "waiting for room in the write buffer".to_string(),
+        Cause::Buffer => "waiting for the write buffer to reach flash".to_string(),
+        Cause::Suspension => format!("suspending and resuming on {die}"),
+        Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manx_core::stats::{AttributionReport, CauseTimes, RunResult};
+
+    fn slow() -> SlowRequest {
+        SlowRequest {
+            op: "read".to_string(),
+            lpn: 1234,
+            sectors: 8,
+            at_s: 1.204,
+            latency_us: 4200.0,
+            parts_us: CauseTimes { erase: 4100.0, service: 90.0, reads: 10.0, ..Default::default() },
+            flash: Some(SlowFlash {
+                die: 3,
+                met: "erase".to_string(),
+                block: Some(77),
+                since_s: 1.2035,
+                came_s: 1.204,
+                began_s: 1.2081,
+                ended_s: 1.2082,
+            }),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn a_story_names_the_culprit_and_the_place() {
+        assert_eq!(
+            story(&slow()),
+            "read of LPN 1234 at 1.204000 s: 4.100ms of 4.200ms behind the erase of block 77 on die 3, begun at \
+             1.203500 s, 90.00us own work, 10.00us other"
+        );
+        let held = SlowRequest {
+            parts_us: CauseTimes { gc_copy: 4000.0, service: 200.0, ..Default::default() },
+            flash: slow().flash.map(|flash| SlowFlash { met: "closed".to_string(), block: None, ..flash }),
+            sectors: 16,
+            ..slow()
+        };
+        assert_eq!(
+            story(&held),
+            "read of 16 sectors from LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection, which kept \
+             the channel of die 3 for itself from 1.203500 s on, 200.0us own work"
+        );
+        let flush = SlowRequest {
+            op: "flush".to_string(),
+            parts_us: CauseTimes { buffer: 4200.0, ..Default::default() },
+            flash: None,
+            ..slow()
+        };
+        assert_eq!(
+            story(&flush),
+            "flush at 1.204000 s: 4.200ms of 4.200ms waiting for the write buffer to reach flash"
+        );
+    }
+
+    #[test]
+    fn bands_are_sums_of_shares() {
+        let band = |name: &str, erase| AttributionBand {
+            band: name.to_string(),
+            from_us: 1000.0,
+            count: 50,
+            mean_us: CauseTimes { service: 100.0, erase, link: 0.5, ..Default::default() },
+        };
+        let attribution = AttributionReport {
+            read: vec![band("all", 0.0), band("p99_9", 299.5)],
+            write: vec![],
+            slowest: vec![slow(), slow()],
+        };
+        let run = RunResult { policy: "base".to_string(), attribution: Some(attribution), ..Default::default() };
+        let mut set = RunSet { runs: vec![run] };
+        assert_eq!(
+            summary(&set),
+            "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind erases + 25.0 % own work\n"
+        );
+        let text = explain(&set, 1).unwrap();
+        assert!(text.contains("all 50 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
+        assert_eq!(text.matches("read of LPN 1234").count(), 1);
+        set.runs[0].attribution = None;
+        assert!(explain(&set, 1).unwrap_err().contains("--attribution"));
+        assert_eq!(summary(&set), "");
+    }
+}
