@@ -1,5 +1,9 @@
 //! What can be said on the command line.
 
+mod sweep;
+
+pub use sweep::SweepArgs;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override, split_parameter};
@@ -28,6 +32,8 @@ pub enum Command {
     Run(RunArgs),
     /// Run a scenario under several policies and hold them against the first
     Compare(CompareArgs),
+    /// Run a scenario at many points of its keys: a row each, and the front of those that none beats
+    Sweep(Box<SweepArgs>),
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),

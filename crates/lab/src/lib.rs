@@ -3,7 +3,7 @@
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
-//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name.
+//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`trace_info`] measures a trace without a drive.
 //! [`convert`] writes a trace in another format.
 
@@ -23,5 +23,6 @@ pub mod quantity;
 mod replay;
 pub mod run;
 pub mod save;
+pub mod sweep;
 pub mod table;
 pub mod trace_info;

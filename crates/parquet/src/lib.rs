@@ -14,9 +14,12 @@
 //! and a program without this crate is the smaller by it. What that costs: the stream numbers the devices in the order
 //! in which they appear, and their names stay behind.
 //!
+//! [`table`] writes any other table (a sweep).
+//!
 //! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or Zstandard.
 
 pub mod read;
+pub mod table;
 pub mod write;
 
 pub use read::open;

@@ -58,6 +58,21 @@ impl Override {
         Self { key: "workload".to_string(), value, said: said.into(), profile: Some(source) }
     }
 
+    /// The key that it sets; `workload` for a profile.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The text of its value; of a profile the value of its parameter.
+    pub fn text(&self) -> &str {
+        &self.value
+    }
+
+    /// How the user said it.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+
     /// The words and the value of a profile's parameter.
     pub(super) fn parameter(&self) -> Option<(String, String)> {
         (!self.value.is_empty()).then(|| (self.said.clone(), self.value.clone()))
