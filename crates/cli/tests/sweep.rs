@@ -226,7 +226,7 @@ fn the_front_is_printed_now_and_later_and_as_json() {
     let again = manx(&["sweep", "--pareto", "mean,max:iops,waf", "--out", there, "--json"]);
     let again: serde_json::Value = serde_json::from_str(&stdout(&again)).unwrap();
     assert_eq!(&again["front"], &json["front"]);
-    assert_refused(&["sweep", "--pareto", "wav", "--out", there], &["sweep.csv", "`wav`", "did you mean `waf`?"]);
+    assert_refused(&["sweep", "--pareto", "wav", "--out", there], &["--pareto", "`wav`", "did you mean `waf`?"]);
     assert_refused(&["sweep", "--pareto", "flash.wear.erases_max", "--out", there], &["--columns"]);
 
     // A folder that holds no sweep, and rows that are none.

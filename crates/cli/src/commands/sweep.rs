@@ -108,7 +108,7 @@ fn command() -> String {
 fn front_alone(out: &Path, objectives: &[Objective], json: bool) -> Result<(), Failure> {
     let (front, rows, of) = front_of(out, objectives)?;
     if (rows as u64) < of {
-        eprintln!("{}: {rows} of {of} rows: the sweep is not finished, or points were left out", out.display());
+        eprintln!("{}: {rows} of {of} rows: the sweep is not finished", out.display());
     }
     print(&if json { front_to_json(&front) } else { front_text(&front) })
 }

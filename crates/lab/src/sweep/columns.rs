@@ -43,7 +43,8 @@ pub fn quantities(named: &[String], objectives: &[Objective], verify: bool) -> R
     Ok(all)
 }
 
-fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
+/// The quantity called `name`, where `option` says it.
+pub fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
     let kind = match schema::of_field(path_of(name)) {
         Some(Leaf::Integer) => Some(Kind::Integer),
         Some(Leaf::Number) => Some(Kind::Number),

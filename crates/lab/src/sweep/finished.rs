@@ -1,15 +1,15 @@
 //! The front of a folder's rows, without running anything.
 
 use super::SweepError;
+use super::columns::quantity;
 use super::csv;
 use super::pareto::Objective;
 use super::question::{FILE, Question};
 use super::standing::{Front, Standings};
 use super::value::{Cell, Kind};
-use manx_core::config::nearest;
 use std::path::Path;
 
-/// The front of `folder/sweep.csv`, and how many rows of how many lie there.
+/// The front of `folder/sweep.csv`, and how many rows of how many lie there; points that were left out are not missing.
 pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize, u64), SweepError> {
     let question = Question::read(folder).map_err(SweepError::Input)?.ok_or_else(|| {
         SweepError::Input(format!("--out {}: no sweep lies there: there is no {FILE} in it", folder.display()))
@@ -29,12 +29,11 @@ pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize
     let place = |objective: &Objective| {
         let name = objective.name.as_str();
         let at = numbers.iter().position(|other| other == name);
-        at.map(|at| at + seed + 2).ok_or_else(|| match nearest(name, numbers.iter().map(String::as_str)) {
-            Some(near) => wrong(format!("no column is called `{name}`; did you mean `{near}`?")),
-            None => wrong(format!(
-                "no column is called `{name}`: the same sweep with --columns {name} adds it without a run"
-            )),
-        })
+        if let Some(at) = at {
+            return Ok(at + seed + 2);
+        }
+        quantity("--pareto", name).map_err(|error| SweepError::Input(error.to_string()))?;
+        Err(wrong(format!("no column is called `{name}`: the same sweep with --columns {name} adds it without a run")))
     };
     let places = objectives.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     let kind = |at: usize| {
@@ -60,5 +59,6 @@ pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize
     let names = head[..seed].to_vec();
     let of: Vec<Kind> = places.iter().map(|at| kinds[*at]).collect();
     let front = standings.front(names, &of, |row| (0..seed).map(|at| cell(row, at)).collect());
-    Ok((front, rows.len(), question.rows))
+    let skipped = std::fs::read_to_string(folder.join("skipped.txt")).map_or(0, |text| text.lines().count());
+    Ok((front, rows.len(), question.rows.saturating_sub((skipped * seeds) as u64)))
 }
