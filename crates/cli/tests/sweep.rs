@@ -281,6 +281,7 @@ fn a_sweep_is_refused_by_option_key_and_value() {
         (&["--random", "gc.soft=0.1..0.05", "--points", "2"], &["it is empty"]),
         (&["--random", "gc.window=0..9:log", "--points", "2"], &["LOW above 0"]),
         (&["--random", "gc.victim=greedy", "--points", "2"], &["expected KEY=LOW..HIGH"]),
+        (&["--seeds", "2", "--trace", "nosuch.csv"], &["point 1", "nosuch.csv"]),
         (&["--points", "3", "--seeds", "2"], &["there is no --random"]),
         (&["--seeds", "0"], &["--seeds 0"]),
         (&[grid, "gc.soft=0.01..0.1+0.00001", grid, "workload.rate=1..1000+1"], &["points are too many", "1000000"]),

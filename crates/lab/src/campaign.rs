@@ -96,28 +96,37 @@ impl Campaign {
     ) -> Result<Done, RunError> {
         let keys = self.keys(points, options.verify)?;
         let results: Vec<_> = keys.iter().map(|key| self.result(key)).collect();
-        let left: Vec<usize> = (0..points.len()).filter(|point| results[*point].is_none()).collect();
-        let runs: Vec<Point> = left.iter().map(|point| points[*point].clone()).collect();
-        let from_journal = points.len() - left.len();
+        let from_journal = results.iter().filter(|result| result.is_some()).count();
+        // Points that are the same run are run once.
+        let mut left: Vec<Vec<usize>> = Vec::new();
+        let mut places = BTreeMap::new();
+        for point in (0..points.len()).filter(|point| results[*point].is_none()) {
+            let place = *places.entry(&keys[point]).or_insert(left.len());
+            if place == left.len() {
+                left.push(Vec::new());
+            }
+            left[place].push(point);
+        }
+        let runs: Vec<Point> = left.iter().map(|same| points[same[0]].clone()).collect();
         let ledger = Mutex::new(Ledger { results, told: 0, each, failed: None });
         let (journal, path) = (Mutex::new((&mut self.file, &mut self.done)), &self.path);
         let finished = |run: usize, finished: &Finished| {
             if finished.result.outcome == Outcome::Partial {
                 return;
             }
-            let point = left[run];
+            let key = &keys[left[run][0]];
             let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
-            let written = write_line(journal.0, &keys[point], finished);
+            let written = write_line(journal.0, key, finished);
             let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
             match written {
-                Ok(place) => drop(journal.1.insert(keys[point].clone(), place)),
+                Ok(place) => drop(journal.1.insert(key.clone(), place)),
                 Err(error) => {
                     let message = format!("{}: cannot write the journal: {error}", path.display());
                     ledger.failed.get_or_insert(RunError::Write(message));
                 }
             }
             drop(journal);
-            ledger.results[point] = Some(finished.result.clone());
+            left[run].iter().for_each(|point| ledger.results[*point] = Some(finished.result.clone()));
             ledger.tell();
         };
         ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
@@ -263,6 +272,10 @@ mod tests {
         let other = self::points(&[1000, 7000]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, false).unwrap(), [true, false]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, true).unwrap(), [false, false]);
+        // The same run twice is done once, and told twice.
+        let (twice, told) = run(&folder.join("twice"), &self::points(&[1000, 2000, 1000]), None);
+        assert_eq!((told, twice.results[0] == twice.results[2]), (vec![0, 1, 2], true));
+        assert_eq!(std::fs::read_to_string(folder.join("twice")).unwrap().lines().count(), 2);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

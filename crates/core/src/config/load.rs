@@ -112,7 +112,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let keys = Keys::of_scenario();
     let scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
     keys.check(&Value::Table(scenario.table.clone()), &Path::new(), &scenario)?;
-    let device = device_layer(input, &scenario, &keys)?;
+    let device = device_layer(input, &scenario, keys)?;
     let device_name = device.table.get("name").cloned();
 
     let mut merged = Table::new();
@@ -131,9 +131,9 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
                 merged.remove(key);
                 layers.iter_mut().for_each(|layer| drop(layer.table.remove(key)));
             }
-            layers.extend(workload::apply(profile, set, &mut merged, &keys)?);
+            layers.extend(workload::apply(profile, set, &mut merged, keys)?);
         } else {
-            layers.push(apply(set, &mut merged, &keys)?);
+            layers.push(apply(set, &mut merged, keys)?);
         }
     }
     if input.overrides.iter().any(|set| set.profile.is_some()) {

@@ -103,7 +103,10 @@ mod tests {
         fn the_front_is_what_its_definition_says(
             maximise in proptest::collection::vec(any::<bool>(), 1..4),
             // Few values, so that there are ties; some are missing.
-            points in proptest::collection::vec(proptest::collection::vec(proptest::option::weighted(0.9, -3i8..4), 3), 0..40),
+            points in proptest::collection::vec(
+                proptest::collection::vec(proptest::option::weighted(0.9, -3i8..4), 3),
+                0..40,
+            ),
         ) {
             let objectives = objectives(&maximise);
             let points: Vec<Vec<Option<f64>>> = points

@@ -8,10 +8,14 @@ use super::axis::Axis;
 use super::value::{Cell, Kind};
 use crate::campaign::Point;
 use crate::load::Request;
+use crate::open::files_of;
+use crate::run::RunError;
 use manx_core::config::{ConfigError, Override, Scenario, resolve_policy};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use manx_core::host::Layout;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The most rows of one sweep.
 pub const ROWS_MAX: u64 = 1_000_000;
@@ -180,17 +184,20 @@ impl Plan {
         [Cell::Integer(setting as i64 + 1), policy].into_iter().chain(keys).collect()
     }
 
-    /// Why which settings cannot be run, in their order. Without `all` the first of them is enough.
-    pub fn invalid(&self, all: bool) -> Vec<(usize, String)> {
+    /// Why which settings cannot be run, in their order. Without `all` the first of them is enough; `stop` ends the
+    /// search.
+    pub fn invalid(&self, all: bool, stop: &AtomicBool) -> Vec<(usize, String)> {
+        let traces = Mutex::new(BTreeMap::new());
         let (next, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
         let found = Mutex::new(Vec::new());
         let work = || {
             loop {
                 let setting = next.fetch_add(1, Ordering::Relaxed);
-                if setting >= self.settings() || (!all && setting > first.load(Ordering::Relaxed)) {
+                let beyond = setting >= self.settings() || (!all && setting > first.load(Ordering::Relaxed));
+                if beyond || stop.load(Ordering::Relaxed) {
                     return;
                 }
-                let unusable = |(_, scenario): Point| unusable(&scenario);
+                let unusable = |(_, scenario): Point| unusable(&scenario, &traces);
                 let error = self.point(setting * self.seeds).map(unusable).map_err(|error| Some(error.to_string()));
                 if let Some(error) = error.unwrap_or_else(|error| error) {
                     first.fetch_min(setting, Ordering::Relaxed);
@@ -209,14 +216,20 @@ impl Plan {
     }
 }
 
-/// What only the run itself would refuse.
-fn unusable(scenario: &Scenario) -> Option<String> {
+/// What only the run itself would refuse. `traces` remembers which of them can be opened.
+fn unusable(scenario: &Scenario, traces: &Mutex<BTreeMap<String, Option<String>>>) -> Option<String> {
     let jobs = &scenario.workload.jobs;
-    let separate = jobs.len() > 1
-        && jobs
-            .iter()
-            .any(|job| job.trace.as_ref().is_some_and(|trace| trace.layout == manx_core::host::Layout::Separate));
-    separate.then(|| crate::run::RunError::NotAlone(jobs.len()).to_string())
+    let mut traces = traces.lock().unwrap_or_else(PoisonError::into_inner);
+    for trace in jobs.iter().filter_map(|job| job.trace.as_ref()) {
+        if trace.layout == Layout::Separate && jobs.len() > 1 {
+            return Some(RunError::NotAlone(jobs.len()).to_string());
+        }
+        let open = || files_of(Path::new(&trace.file)).err().map(|error| error.to_string());
+        if let Some(error) = traces.entry(trace.file.clone()).or_insert_with(open) {
+            return Some(error.clone());
+        }
+    }
+    None
 }
 
 fn draws(asked: &Asked) -> Result<usize, ConfigError> {
@@ -350,11 +363,11 @@ mod tests {
     #[test]
     fn invalid_points_are_found_in_their_order() {
         let plan = Plan::new(asked(&["device.op=0.25,2,0.2,-1,0.3,7"], &[])).unwrap();
-        let all = plan.invalid(true);
+        let all = plan.invalid(true, &AtomicBool::new(false));
         assert_eq!(all.iter().map(|(setting, _)| *setting).collect::<Vec<_>>(), [1, 3, 5]);
         assert!(all[0].1.starts_with("--grid device.op=2: device.op = 2"), "{}", all[0].1);
-        assert_eq!(plan.invalid(false), all[..1]);
+        assert_eq!(plan.invalid(false, &AtomicBool::new(false)), all[..1]);
         let plan = Plan::new(asked(&["gc.softt=0.1"], &[])).unwrap();
-        assert!(plan.invalid(false)[0].1.contains("did you mean gc.soft?"));
+        assert!(plan.invalid(false, &AtomicBool::new(false))[0].1.contains("did you mean gc.soft?"));
     }
 }

@@ -122,7 +122,7 @@ pub fn sweep(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Swept,
 #[expect(clippy::type_complexity, reason = "two lists")]
 fn begin(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<(Vec<(usize, String)>, Vec<usize>), SweepError> {
     let named = |(setting, error)| (setting, format!("{}: {error}", plan.describe(setting)));
-    let invalid: Vec<_> = plan.invalid(options.skip_invalid).into_iter().map(named).collect();
+    let invalid: Vec<_> = plan.invalid(options.skip_invalid, options.stop).into_iter().map(named).collect();
     if let Some((_, error)) = invalid.first().filter(|_| !options.skip_invalid || invalid.len() == plan.settings()) {
         let all = if options.skip_invalid { "no point can be run; " } else { "" };
         return Err(SweepError::Input(format!("{all}{error}")));

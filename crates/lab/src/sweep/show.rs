@@ -49,7 +49,7 @@ pub fn rows_table(columns: &[(String, Kind)], rows: &[Vec<Cell>], all: bool) -> 
         ("seed", _) => changes(own),
         ("outcome", at) => rows.iter().any(|row| row[at] != Cell::Text("completed".to_string())),
         (_, at) if at < own => !is_second(columns.iter().map(|(name, _)| name.as_str()), at),
-        (name, at) => (all || USUAL.contains(&name)) && (all || rows.iter().any(|row| row[at] != Cell::Missing)),
+        (name, at) => all || (USUAL.contains(&name) && rows.iter().any(|row| row[at] != Cell::Missing)),
     };
     let shown: Vec<usize> = (0..columns.len()).filter(is_shown).collect();
     let names = shown.iter().map(|at| columns[*at].0.as_str()).collect::<Vec<_>>();
