@@ -175,6 +175,7 @@ impl From<SweepError> for Failure {
             SweepError::Input(why) => input(why),
             SweepError::Write(why) => Failure::Work(why),
             SweepError::Run(error) => error.into(),
+            stopped @ SweepError::Stopped => Failure::Stopped(stopped.to_string()),
         }
     }
 }

@@ -36,6 +36,8 @@ pub enum SweepError {
     Write(String),
     /// A run could not begin or go on.
     Run(RunError),
+    /// It was stopped before the first run.
+    Stopped,
 }
 
 impl From<RunError> for SweepError {
@@ -52,6 +54,7 @@ impl fmt::Display for SweepError {
         match self {
             Self::Input(why) | Self::Write(why) => f.write_str(why),
             Self::Run(error) => error.fmt(f),
+            Self::Stopped => f.write_str("interrupted while the points were checked: nothing was run"),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::save::{make_folder, write};
 use manx_core::config::ConfigError;
 use manx_core::stats::{Outcome, RunResult};
 use std::collections::BTreeSet;
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -109,20 +109,37 @@ pub struct Swept {
 pub fn sweep(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Swept, SweepError> {
     let quantities = columns::quantities(options.columns, options.pareto, plan.asked().verify).map_err(input)?;
     let made = make_folder(folder).map_err(|why| SweepError::Input(format!("--out {why}")))?;
-    let (skipped, rows) = begin(plan, folder, options).inspect_err(|_| made.remove())?;
     let journal = folder.join("journal.jsonl");
+    let begun = check(plan, folder, options).and_then(|checked| Ok((checked, lock(&journal)?)));
+    let (Checked { skipped, rows, question }, _locked) = begun.inspect_err(|_| made.remove())?;
+    if let Some(question) = question {
+        let text = question.text().map_err(SweepError::Input)?;
+        write(&folder.join(question::FILE), &text).map_err(SweepError::Write)?;
+    }
+    list_skipped(folder, &skipped)?;
     let mut campaign = Campaign::open(&journal).map_err(SweepError::Input)?;
-    let _locked = lock(&journal)?;
     let mut table = Table::create(plan, folder, quantities, options)?;
     let from_journal = play(plan, &rows, &mut campaign, &mut table, options)?;
     Ok(table.finish(rows.len(), from_journal, skipped)?)
 }
 
-/// Refuses what cannot be begun; then says in the folder what it is for. Gives the invalid settings and the rows.
-#[expect(clippy::type_complexity, reason = "two lists")]
-fn begin(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<(Vec<(usize, String)>, Vec<usize>), SweepError> {
+/// A sweep that can be begun.
+struct Checked {
+    /// The settings that cannot be run, and why.
+    skipped: Vec<(usize, String)>,
+    /// The others' rows.
+    rows: Vec<usize>,
+    /// What the folder is to be told, if it does not know it.
+    question: Option<Question>,
+}
+
+/// Refuses what cannot be begun. Nothing is written.
+fn check(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Checked, SweepError> {
     let named = |(setting, error)| (setting, format!("{}: {error}", plan.describe(setting)));
     let invalid: Vec<_> = plan.invalid(options.skip_invalid, options.stop).into_iter().map(named).collect();
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(SweepError::Stopped);
+    }
     if let Some((_, error)) = invalid.first().filter(|_| !options.skip_invalid || invalid.len() == plan.settings()) {
         let all = if options.skip_invalid { "no point can be run; " } else { "" };
         return Err(SweepError::Input(format!("{all}{error}")));
@@ -140,18 +157,14 @@ fn begin(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<(Vec<(usiz
              here (runs that both need are not done again)"
         )));
     }
-    if there.is_none() {
-        write(&folder.join(question::FILE), &question.text().map_err(SweepError::Input)?).map_err(SweepError::Input)?;
-    }
-    list_skipped(folder, &invalid)?;
-    Ok((invalid, rows))
+    Ok(Checked { skipped: invalid, rows, question: there.is_none().then_some(question) })
 }
 
 /// `skipped.txt`: the points that were left out; no such file without any.
 fn list_skipped(folder: &Path, skipped: &[(usize, String)]) -> Result<(), SweepError> {
     let path = folder.join("skipped.txt");
     if skipped.is_empty() {
-        // There is none in most folders, and a stale one does no harm.
+        // In most folders there is none.
         let _ = std::fs::remove_file(path);
         return Ok(());
     }
@@ -161,8 +174,10 @@ fn list_skipped(folder: &Path, skipped: &[(usize, String)]) -> Result<(), SweepE
 
 /// One process at a time: two would write into the same files.
 fn lock(journal: &Path) -> Result<Option<File>, SweepError> {
+    let file = OpenOptions::new().create(true).append(true).open(journal);
+    let refused = |error| SweepError::Input(format!("{}: cannot keep the journal here: {error}", journal.display()));
     // Only where a lock keeps out nobody but those who ask for it.
-    let file = if cfg!(unix) { File::open(journal).ok() } else { None };
+    let file = Some(file.map_err(refused)?).filter(|_| cfg!(unix));
     match file.as_ref().map(File::try_lock) {
         Some(Err(TryLockError::WouldBlock)) => {
             let path = journal.display();
@@ -370,4 +385,21 @@ fn part(path: &Path) -> PathBuf {
 
 fn failed(path: &Path, error: &io::Error) -> RunError {
     RunError::Write(format!("{}: cannot write it: {error}", path.display()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_sweeps_cannot_have_one_folder_at_a_time() {
+        let journal = std::env::temp_dir().join(format!("manx-sweep-lock-{}", std::process::id()));
+        let first = lock(&journal).unwrap();
+        let refused = lock(&journal).unwrap_err().to_string();
+        assert!(refused.contains("another sweep is running"), "{refused}");
+        drop(first);
+        assert!(lock(&journal).is_ok());
+        std::fs::remove_file(&journal).unwrap();
+        assert!(lock(Path::new("/proc/nowhere/x")).unwrap_err().to_string().contains("cannot keep the journal"));
+    }
 }
