@@ -1,5 +1,9 @@
 //! What can be said on the command line.
 
+mod sweep;
+
+pub use sweep::SweepArgs;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override, nearest, split_parameter};
@@ -36,6 +40,8 @@ pub enum Command {
     Plot(PlotArgs),
     /// Say in words where the time of the tail went, and tell the stories of the slowest requests
     Explain(ExplainArgs),
+    /// Run a scenario at many points of its keys: a row each, and the front of those that none beats
+    Sweep(Box<SweepArgs>),
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),

@@ -4,6 +4,7 @@
 //! that determines the result: the scenario with its policy, the traces' content, the program. A line cut short (the
 //! machine went down) is passed over, and its run is done again. Results come back in the order of the points,
 //! whichever ended first, so that what is made of them is the same bytes for any number of threads and interruptions.
+//! Of the journal only the places of the results are held in memory: a campaign may have more than fit there.
 
 use crate::compare::{Options, compare};
 use crate::prepare::{Key, Keys};
@@ -25,8 +26,15 @@ pub type Point = (String, Scenario);
 pub struct Campaign {
     path: PathBuf,
     file: File,
-    done: BTreeMap<String, RunResult>,
+    done: BTreeMap<String, Place>,
     keys: Keys,
+}
+
+/// Where a line of the journal lies, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    from: u64,
+    length: usize,
 }
 
 /// A line of the journal.
@@ -59,12 +67,13 @@ impl Campaign {
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
         let mut done = BTreeMap::new();
         let mut reader = BufReader::new(&mut file);
-        let mut line = Vec::new();
+        let (mut line, mut from) = (Vec::new(), 0);
         while reader.read_until(b'\n', &mut line).map_err(refused)? > 0 {
             // What cannot be read was cut short, or is of a program with other results: its run is done again.
-            if let Ok(Line { key, result }) = serde_json::from_slice(&line) {
-                done.insert(key, result);
+            if let Ok(Line { key, .. }) = serde_json::from_slice(&line) {
+                done.insert(key, Place { from, length: line.len() });
             }
+            from += line.len() as u64;
             line.clear();
         }
         end_last_line(&mut file).map_err(refused)?;
@@ -86,24 +95,38 @@ impl Campaign {
         each: &mut (dyn FnMut(usize, &RunResult) -> Result<(), RunError> + Send),
     ) -> Result<Done, RunError> {
         let keys = self.keys(points, options.verify)?;
-        let results: Vec<_> = keys.iter().map(|key| self.done.get(key).cloned()).collect();
-        let left: Vec<usize> = (0..points.len()).filter(|point| results[*point].is_none()).collect();
-        let runs: Vec<Point> = left.iter().map(|point| points[*point].clone()).collect();
-        let from_journal = points.len() - left.len();
+        let results: Vec<_> = keys.iter().map(|key| self.result(key)).collect();
+        let from_journal = results.iter().filter(|result| result.is_some()).count();
+        // Points that are the same run are run once.
+        let mut left: Vec<Vec<usize>> = Vec::new();
+        let mut places = BTreeMap::new();
+        for point in (0..points.len()).filter(|point| results[*point].is_none()) {
+            let place = *places.entry(&keys[point]).or_insert(left.len());
+            if place == left.len() {
+                left.push(Vec::new());
+            }
+            left[place].push(point);
+        }
+        let runs: Vec<Point> = left.iter().map(|same| points[same[0]].clone()).collect();
         let ledger = Mutex::new(Ledger { results, told: 0, each, failed: None });
-        let (file, path) = (Mutex::new(&mut self.file), &self.path);
+        let (journal, path) = (Mutex::new((&mut self.file, &mut self.done)), &self.path);
         let finished = |run: usize, finished: &Finished| {
             if finished.result.outcome == Outcome::Partial {
                 return;
             }
-            let point = left[run];
-            let written = write_line(&mut file.lock().unwrap_or_else(PoisonError::into_inner), &keys[point], finished);
+            let key = &keys[left[run][0]];
+            let mut journal = journal.lock().unwrap_or_else(PoisonError::into_inner);
+            let written = write_line(journal.0, key, finished);
             let mut ledger = ledger.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(error) = written {
-                let message = format!("{}: cannot write the journal: {error}", path.display());
-                ledger.failed.get_or_insert(RunError::Write(message));
+            match written {
+                Ok(place) => drop(journal.1.insert(key.clone(), place)),
+                Err(error) => {
+                    let message = format!("{}: cannot write the journal: {error}", path.display());
+                    ledger.failed.get_or_insert(RunError::Write(message));
+                }
             }
-            ledger.results[point] = Some(finished.result.clone());
+            drop(journal);
+            left[run].iter().for_each(|point| ledger.results[*point] = Some(finished.result.clone()));
             ledger.tell();
         };
         ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
@@ -111,12 +134,16 @@ impl Campaign {
         let Ledger { results, failed, .. } = ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed {
             Some(error) => Err(error),
-            None => {
-                let all = keys.into_iter().zip(&results);
-                self.done.extend(all.filter_map(|(key, result)| Some((key, result.clone()?))));
-                Ok(Done { results, from_journal })
-            }
+            None => Ok(Done { results, from_journal }),
         }
+    }
+
+    /// A result of the journal; `None` too where the file is no longer what it was.
+    fn result(&mut self, key: &str) -> Option<RunResult> {
+        let Place { from, length } = *self.done.get(key)?;
+        let mut text = vec![0; length];
+        self.file.seek(SeekFrom::Start(from)).and_then(|_| self.file.read_exact(&mut text)).ok()?;
+        serde_json::from_slice(&text).ok().filter(|line: &Line| line.key == key).map(|line| line.result)
     }
 
     fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {
@@ -144,13 +171,16 @@ impl Ledger<'_> {
     }
 }
 
-/// A whole line in one write.
-fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<()> {
+/// A whole line in one write, at the end of the file.
+fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<Place> {
     let line = Line { key: key.to_string(), result: finished.result.clone() };
     let mut text = serde_json::to_vec(&line)?;
     text.push(b'\n');
     file.write_all(&text)?;
-    file.sync_data()
+    // Wherever it was read before: what is appended ends where the file does.
+    let end = file.stream_position()?;
+    file.sync_data()?;
+    Ok(Place { from: end - text.len() as u64, length: text.len() })
 }
 
 /// What is appended must not join a line that was cut short.
@@ -243,6 +273,10 @@ mod tests {
         let other = self::points(&[1000, 7000]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, false).unwrap(), [true, false]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, true).unwrap(), [false, false]);
+        // The same run twice is done once, and told twice.
+        let (twice, told) = run(&folder.join("twice"), &self::points(&[1000, 2000, 1000]), None);
+        assert_eq!((told, twice.results[0] == twice.results[2]), (vec![0, 1, 2], true));
+        assert_eq!(std::fs::read_to_string(folder.join("twice")).unwrap().lines().count(), 2);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

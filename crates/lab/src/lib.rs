@@ -3,8 +3,7 @@
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
-//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name.
-//! [`timeline`] writes what dies, channels and slow requests did, for Perfetto.
+//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`trace_info`] measures a trace without a drive.
 //! [`convert`] writes a trace in another format.
 
@@ -25,6 +24,7 @@ pub mod quantity;
 mod replay;
 pub mod run;
 pub mod save;
+pub mod sweep;
 pub mod table;
 pub mod timeline;
 pub mod trace_info;

@@ -43,6 +43,20 @@ impl Request {
         Self { trace_from_here: true, ..self }
     }
 
+    /// The same with more overrides, over those that are there; none of them may name another device.
+    pub fn with(&self, more: impl IntoIterator<Item = Override>) -> Self {
+        let mut request = self.clone();
+        request.overrides.extend(more);
+        request
+    }
+
+    /// The root seed, before anything is checked: what an override says, or the scenario; 1 if neither says a number.
+    pub fn seed(&self) -> u64 {
+        let set = self.overrides.iter().rev().find(|set| set.key() == "seed");
+        let written = || self.scenario.text.parse::<toml::Table>().ok()?.get("seed")?.as_integer()?.try_into().ok();
+        set.map_or_else(written, |set| set.text().parse().ok()).unwrap_or(1)
+    }
+
     /// The scenario without a policy laid over it.
     pub fn plain(&self) -> Result<Scenario, ConfigError> {
         self.load(None)

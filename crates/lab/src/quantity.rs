@@ -58,9 +58,17 @@ impl Quantities {
 
     /// The number called `name`.
     pub fn get(&self, name: &str) -> Result<f64, Missing> {
-        let path = SHORT.iter().find(|(short, ..)| *short == name).map_or(name, |(_, path, _)| path);
+        match self.value(name)? {
+            Value::Null => Err(Missing::Null),
+            Value::Bool(is) => Ok(f64::from(u8::from(*is))),
+            other => other.as_f64().ok_or(Missing::NoNumber),
+        }
+    }
+
+    /// What stands in the field called `name`, number or not.
+    pub fn value(&self, name: &str) -> Result<&Value, Missing> {
         let mut value = &self.0;
-        for field in path.split('.') {
+        for field in path_of(name).split('.') {
             value = match value {
                 Value::Null => return Err(Missing::Null),
                 Value::Array(items) => field.parse().ok().and_then(|at: usize| items.get(at)),
@@ -68,11 +76,7 @@ impl Quantities {
             }
             .ok_or_else(|| self.unknown(name))?;
         }
-        match value {
-            Value::Null => Err(Missing::Null),
-            Value::Bool(is) => Ok(f64::from(u8::from(*is))),
-            other => other.as_f64().ok_or(Missing::NoNumber),
-        }
+        Ok(value)
     }
 
     fn unknown(&self, name: &str) -> Missing {
@@ -83,6 +87,11 @@ impl Quantities {
         let nearest = near.filter(|(edits, _)| *edits <= 1 + name.len() / 4).map(|(_, name)| name);
         Missing::Unknown { name: name.to_string(), nearest }
     }
+}
+
+/// The path in `result.json` of a short name; any other name is one.
+pub fn path_of(name: &str) -> &str {
+    SHORT.iter().find(|(short, ..)| *short == name).map_or(name, |(_, path, _)| path)
 }
 
 /// The paths of all numbers, and of what is null.

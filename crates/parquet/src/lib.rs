@@ -15,11 +15,13 @@
 //! in which they appear, and their names stay behind.
 //!
 //! [`requests`] writes every request of a run.
+//! [`table`] writes any other table (a sweep).
 //!
 //! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or Zstandard.
 
 pub mod read;
 pub mod requests;
+pub mod table;
 pub mod write;
 
 pub use read::open;

@@ -13,6 +13,7 @@ mod report;
 mod requests_file;
 mod run;
 mod schema;
+mod sweep;
 mod trace;
 mod workload;
 
@@ -32,6 +33,8 @@ pub enum Failure {
     Work(String),
     /// The user stopped it, and what became of it: exit code 130, as a shell says of Ctrl-C.
     Interrupted(&'static str),
+    /// The same, with what there is and how to go on.
+    Stopped(String),
 }
 
 impl Failure {
@@ -40,7 +43,7 @@ impl Failure {
         match self {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
-            Failure::Interrupted(_) => 130,
+            Failure::Interrupted(_) | Failure::Stopped(_) => 130,
         }
     }
 }
@@ -49,7 +52,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Input(error) => error.fmt(f),
-            Failure::Work(message) => f.write_str(message),
+            Failure::Work(message) | Failure::Stopped(message) => f.write_str(message),
             Failure::Interrupted(what) => write!(f, "interrupted; {what}"),
         }
     }
@@ -88,6 +91,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Explain(args) => explain::run(&args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => plot::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),

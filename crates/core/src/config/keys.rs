@@ -7,6 +7,7 @@ use super::tree::{Path, dotted, shown};
 use crate::host::JobSpec;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use toml::Value;
 
 /// What may stand under a key.
@@ -49,10 +50,13 @@ fn optional(schema: &mut Json) {
 }
 
 impl Keys {
-    /// The keys of a scenario file.
-    pub(crate) fn of_scenario() -> Self {
-        let schema = scenario_schema();
-        Self::of(&schema, &schema)
+    /// The keys of a scenario file. They are the same for every load: a sweep loads thousands of scenarios.
+    pub(crate) fn of_scenario() -> &'static Self {
+        static KEYS: OnceLock<Keys> = OnceLock::new();
+        KEYS.get_or_init(|| {
+            let schema = scenario_schema();
+            Self::of(&schema, &schema)
+        })
     }
 
     fn of(schema: &Json, root: &Json) -> Self {

@@ -60,6 +60,21 @@ impl Override {
         Self { key: "workload".to_string(), value, said: said.into(), profile: Some(source) }
     }
 
+    /// The key that it sets; `workload` for a profile.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The text of its value; of a profile the value of its parameter.
+    pub fn text(&self) -> &str {
+        &self.value
+    }
+
+    /// How the user said it.
+    pub fn said(&self) -> &str {
+        &self.said
+    }
+
     /// The words and the value of a profile's parameter.
     pub(super) fn parameter(&self) -> Option<(String, String)> {
         (!self.value.is_empty()).then(|| (self.said.clone(), self.value.clone()))
@@ -99,7 +114,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let keys = Keys::of_scenario();
     let scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
     keys.check(&Value::Table(scenario.table.clone()), &Path::new(), &scenario)?;
-    let device = device_layer(input, &scenario, &keys)?;
+    let device = device_layer(input, &scenario, keys)?;
     let device_name = device.table.get("name").cloned();
 
     let mut merged = Table::new();
@@ -118,9 +133,9 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
                 merged.remove(key);
                 layers.iter_mut().for_each(|layer| drop(layer.table.remove(key)));
             }
-            layers.extend(workload::apply(profile, set, &mut merged, &keys)?);
+            layers.extend(workload::apply(profile, set, &mut merged, keys)?);
         } else {
-            layers.push(apply(set, &mut merged, &keys)?);
+            layers.push(apply(set, &mut merged, keys)?);
         }
     }
     if input.overrides.iter().any(|set| set.profile.is_some()) {

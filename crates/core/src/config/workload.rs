@@ -46,7 +46,7 @@ pub fn load_profile(source: &Source, parameter: Option<&str>) -> Result<Profile,
     let keys = Keys::of_scenario();
     let said = format!("({})", parameter.unwrap_or_default());
     let mut merged = Table::new();
-    let layers = apply(source, &Override::workload(source.clone(), parameter, said), &mut merged, &keys)?;
+    let layers = apply(source, &Override::workload(source.clone(), parameter, said), &mut merged, keys)?;
     let text = |key: &str| layers[0].table.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let (summary, about) = (text("summary"), text("source"));
     let named = text("parameter");
