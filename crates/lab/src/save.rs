@@ -70,7 +70,7 @@ pub(crate) fn file_name(policy: &str) -> String {
 }
 
 /// Writes the whole file or none: under another name first.
-fn write(path: &Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let beside = path.with_added_extension("part");
     let written: io::Result<()> = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {

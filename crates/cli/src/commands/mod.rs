@@ -3,6 +3,7 @@
 mod convert;
 mod device;
 mod execute;
+mod lab;
 mod policy;
 mod progress;
 mod run;
@@ -25,6 +26,8 @@ pub enum Failure {
     Work(String),
     /// The user stopped it: exit code 130, as a shell says of Ctrl-C.
     Interrupted,
+    /// The same, with what is to be said about it.
+    Stopped(String),
 }
 
 impl Failure {
@@ -33,7 +36,7 @@ impl Failure {
         match self {
             Failure::Input(_) => 2,
             Failure::Work(_) => 1,
-            Failure::Interrupted => 130,
+            Failure::Interrupted | Failure::Stopped(_) => 130,
         }
     }
 }
@@ -42,7 +45,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Input(error) => error.fmt(f),
-            Failure::Work(message) => f.write_str(message),
+            Failure::Work(message) | Failure::Stopped(message) => f.write_str(message),
             Failure::Interrupted => f.write_str("interrupted; the results are those until then, marked partial"),
         }
     }
@@ -68,6 +71,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
+        Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),
