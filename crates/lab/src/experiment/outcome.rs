@@ -55,7 +55,7 @@ impl Experiment {
             for scenario in &run.scenarios {
                 let name = match self.seeds.len() {
                     0 | 1 => run.name.clone(),
-                    _ => format!("{} (seed {})", run.name, scenario.seed),
+                    _ => format!("{}.seed-{}", run.name, scenario.seed),
                 };
                 points.push((name, scenario.clone()));
             }

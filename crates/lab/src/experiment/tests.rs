@@ -65,7 +65,7 @@ fn published_numbers_of_arithmetic_are_what_their_formulas_give() {
     let waf = published("waf-analytic");
     let raw = 2048.0 * 64.0;
     for (op, share) in [("7", 0.07), ("15", 0.15), ("28", 0.28)] {
-        let user = (raw * (1.0 - share) as f64).floor();
+        let user = f64::floor(raw * (1.0 - share));
         let alpha = (raw - (0.01 * raw).floor() - 64.0) / user;
         near(op, waf(&format!("fifo-{op}")), fifo(alpha));
         if op != "7" {
@@ -126,7 +126,8 @@ fn a_mistake_in_a_file_is_one_line_with_its_place() {
 #[test]
 fn a_grid_makes_a_run_of_every_combination_and_quick_and_what_if_lie_over_it() {
     let text = format!(
-        "{HEAD}[set]\ndevice.op = 0.2\n[quick.set]\nworkload.requests = 2000\n[[grid]]\nname = \"{{p}}_{{op}}\"\naxes = [\n\
+        "{HEAD}[set]\ndevice.op = 0.2\n[quick.set]\nworkload.requests = 2000\n\
+         [[grid]]\nname = \"{{p}}_{{op}}\"\naxes = [\n\
          {{ name = \"p\", key = \"policy\", values = [\"nogc\", \"base\"] }},\n\
          {{ name = \"op\", key = \"device.op\", values = [0.3, 0.4], labels = [\"30\", \"40\"] }}]\n"
     );
@@ -201,7 +202,7 @@ fn over_seeds_a_claim_measures_the_mean_and_shows_the_spread() {
         .replace("scenario =", "seeds = [7, 8]\nscenario =");
     let experiment = load(&text).unwrap();
     let points: Vec<_> = experiment.points().into_iter().map(|(name, scenario)| (name, scenario.seed)).collect();
-    let named = |name: &str, seed| (format!("{name} (seed {seed})"), seed);
+    let named = |name: &str, seed| (format!("{name}.seed-{seed}"), seed);
     assert_eq!(points, [named("a", 7), named("a", 8), named("t-es(64ms)", 7), named("t-es(64ms)", 8)]);
     // Under seed 7 4 / 2, under seed 8 9 / 3.
     let outcome = experiment.judge(results(&[4.0, 9.0, 2.0, 3.0]));
