@@ -5,7 +5,7 @@ use super::file::{ClaimEntry, File, RunEntry};
 use super::{grid, library};
 use crate::load::Request;
 use crate::quantity::{Missing, Quantities};
-use manx_core::config::{ConfigError, Override, Scenario, Source, nearest};
+use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
@@ -184,6 +184,16 @@ impl Reader<'_> {
         for (number, grid) in self.file.grid.iter().enumerate() {
             let wrong = |(key, why): (String, String)| self.wrong(&format!("grid.{number}.{key}"), why);
             entries.extend(grid::runs(grid).map_err(wrong)?);
+        }
+        if let Some(name) = &self.file.scenario
+            && !Path::new(name).exists()
+            && let Err(error) = builtin_scenario(name)
+        {
+            return Err(self.wrong("scenario", error));
+        }
+        let seeds = self.seeds();
+        if let Some((_, seed)) = seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+            return Err(self.wrong("seeds", format!("{seed} is there twice")));
         }
         if entries.is_empty() {
             return Err(self.wrong("runs", "there is none: an experiment has [[runs]] or [[grid]]"));

@@ -113,6 +113,8 @@ fn a_mistake_in_a_file_is_one_line_with_its_place() {
             "grid.0.name: `g` has no {x}",
         ),
         (format!("{HEAD}[define]\na = \"b\"\nb = \"1\"\n{TWO}"), "define.a: column 1: no definition is called `b`"),
+        (format!("{HEAD}{TWO}").replace("quick", "quik"), "scenario: there is no scenario `quik`"),
+        (format!("seeds = [3, 1, 3]\n{HEAD}{TWO}"), "seeds: 3 is there twice"),
         ("summary = 1".to_string(), "experiments/x.toml:1: invalid type"),
     ] {
         let error = load(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));
