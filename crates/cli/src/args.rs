@@ -1,7 +1,9 @@
 //! What can be said on the command line.
 
+mod lab;
 mod sweep;
 
+pub use lab::{LabCommand, LabRunArgs};
 pub use sweep::SweepArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
@@ -42,6 +44,9 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Run a scenario at many points of its keys: a row each, and the front of those that none beats
     Sweep(Box<SweepArgs>),
+    /// Experiments: the papers' claims, and the runs that check them
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Block traces: what they hold, in which formats
     #[command(subcommand)]
     Trace(TraceCommand),

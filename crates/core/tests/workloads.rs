@@ -40,7 +40,7 @@ fn near(what: &str, value: f64, expected: f64, tolerance: f64) {
 
 #[test]
 fn every_profile_has_a_summary_a_source_and_loads_on_a_small_drive() {
-    assert_eq!(workload_names().count(), 27);
+    assert_eq!(workload_names().count(), 28);
     for name in workload_names() {
         let profile = load_profile(&builtin_workload(name).unwrap(), None).unwrap();
         assert!((16..116).contains(&profile.summary.len()), "{name}: {}", profile.summary);

@@ -4,6 +4,7 @@
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
 //! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
+//! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
 //! [`trace_info`] measures a trace without a drive.
 //! [`convert`] writes a trace in another format.
 
@@ -12,6 +13,7 @@ pub mod cache;
 pub mod campaign;
 pub mod compare;
 pub mod convert;
+pub mod experiment;
 pub mod explain;
 pub mod huge_pages;
 pub mod json;

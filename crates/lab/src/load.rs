@@ -24,7 +24,11 @@ impl Request {
     /// A device path in a scenario file is relative to that file; one in an override (`--device`) to the current
     /// folder.
     pub fn read(name: &str, overrides: Vec<Override>) -> Result<Self, ConfigError> {
-        let scenario = read_scenario(name)?;
+        Self::of(read_scenario(name)?, overrides)
+    }
+
+    /// The same for a scenario that was read already.
+    pub fn of(scenario: Source, overrides: Vec<Override>) -> Result<Self, ConfigError> {
         let named = device_name(&scenario, &[])?;
         let device = match device_name(&scenario, &overrides)? {
             Some(path) if is_path(&path) => {

@@ -23,7 +23,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
+pub(super) static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Runs what was asked for, prints the results and writes them.
 pub fn execute(request: RunRequest) -> Result<(), Failure> {
@@ -55,7 +55,7 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
 }
 
 /// The first Ctrl-C ends the runs, the second one the program.
-fn stop_on_ctrl_c() {
+pub(super) fn stop_on_ctrl_c() {
     let handler = || {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

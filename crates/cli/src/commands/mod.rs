@@ -4,6 +4,7 @@ mod convert;
 mod device;
 mod execute;
 mod explain;
+mod lab;
 #[cfg(feature = "plot")]
 mod plot;
 mod policy;
@@ -92,6 +93,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "plot")]
         Command::Plot(args) => plot::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
         Command::Device(command) => device::run(&command),

@@ -46,6 +46,7 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("bing", include_str!("../../../../workloads/bing.toml")),
     ("cosmos", include_str!("../../../../workloads/cosmos.toml")),
     ("kv-cache", include_str!("../../../../workloads/kv-cache.toml")),
+    ("pgbench", include_str!("../../../../workloads/pgbench.toml")),
 ];
 
 /// The names of the built-in device tables, in the order they are listed.

@@ -1,0 +1,50 @@
+//! What can be said to `manx lab`.
+
+use clap::{Args as ClapArgs, Subcommand, value_parser};
+use std::path::PathBuf;
+
+/// `manx lab`.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// List the built-in experiments
+    List,
+    /// Show an experiment: its text with the reason of every band, and its runs
+    Show {
+        /// A name of `manx lab list`, or the path of an experiment
+        name: String,
+    },
+    /// Run experiments and hold their claims against what was published
+    Run(LabRunArgs),
+}
+
+/// `manx lab run`.
+#[derive(Debug, ClapArgs)]
+pub struct LabRunArgs {
+    /// Names of `manx lab list`, all, or paths of experiments
+    #[arg(required = true, value_name = "NAME|all")]
+    pub names: Vec<String>,
+    /// Exit with 1 when a claim does not hold
+    #[arg(long)]
+    pub check: bool,
+    /// The small version of each experiment
+    #[arg(long)]
+    pub quick: bool,
+    /// What if: override a key of all runs, or of one: gc.soft=0.1, base:gc.mode=nogc (repeatable). Claims stay
+    #[arg(long = "set", value_name = "[RUN:]KEY=VALUE")]
+    pub sets: Vec<String>,
+    /// Write results and claims into DIR/NAME, and keep the journal there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// One JSON document on stdout; tables and progress go to stderr
+    #[arg(long)]
+    pub json: bool,
+    /// Run everything anew, whatever the journal has
+    #[arg(long)]
+    pub fresh: bool,
+    /// Neither drives nor journals of the user's cache
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Runs side by side [default: one for each core]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
+    pub jobs: Option<u32>,
+}

@@ -1,0 +1,220 @@
+//! `manx lab`: experiments, their runs and their claims.
+//!
+//! stdout carries the claims (or with `--json` one document), stderr what depends on the machine. A journal remembers
+//! what was run: in the folder of `--out`, else in the user's cache.
+
+use super::execute::{STOP, stop_on_ctrl_c};
+use super::{Failure, print};
+use crate::args::{LabCommand, LabRunArgs};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use manx_core::config::ConfigError;
+use manx_lab::cache::Cache;
+use manx_lab::campaign::{Campaign, Done};
+use manx_lab::compare::Options;
+use manx_lab::experiment::{Asked, Experiment, Outcome, experiment_names, render, save};
+use manx_lab::json::indented;
+use manx_lab::run::Beside;
+use manx_lab::run::{Moment, Phase};
+use manx_lab::save::make_folder;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// A journal in the cache that grew beyond this is begun anew: most of it is of programs that are no more.
+const JOURNAL_BYTES_MAX: u64 = 64 << 20;
+
+/// Does what was asked.
+pub fn run(command: &LabCommand) -> Result<(), Failure> {
+    match command {
+        LabCommand::List => list(),
+        LabCommand::Show { name } => show(name),
+        LabCommand::Run(args) => run_all(args),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    let mut text = String::new();
+    for name in experiment_names() {
+        let experiment = Experiment::read(name, Asked::default())?;
+        let (runs, claims) = (experiment.points().len(), experiment.claims.len());
+        let _ = writeln!(text, "{name:<14} {runs:>3} runs, {claims:>2} claims: {}", experiment.summary.trim());
+    }
+    print(&text)
+}
+
+fn show(name: &str) -> Result<(), Failure> {
+    let experiment = Experiment::read(name, Asked::default())?;
+    let mut text = format!("{}\n\nwhat follows:\n", experiment.text.trim_end());
+    for run in &experiment.runs {
+        let policy = run.policy.as_deref().unwrap_or("as written");
+        let jobs: Vec<String> = run.scenarios[0].workload.jobs.iter().map(|job| job.requests.to_string()).collect();
+        let _ = writeln!(text, "  run {:<24} policy {policy}, requests {}", run.name, jobs.join(" + "));
+    }
+    print(&text)
+}
+
+fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
+    let all = || experiment_names().map(str::to_string).collect();
+    let names: Vec<String> = if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
+    let asked = Asked { quick: args.quick, sets: args.sets.clone() };
+    // All of them before the first runs: a mistake in the last should not cost the work of the others.
+    let experiments = names.iter().map(|name| Experiment::read(name, asked.clone())).collect::<Result<Vec<_>, _>>()?;
+    for (at, experiment) in experiments.iter().enumerate() {
+        if experiments[..at].iter().any(|earlier| earlier.name == experiment.name) {
+            return Err(ConfigError::new(format!("experiment `{}` is named twice", experiment.name)).into());
+        }
+    }
+    stop_on_ctrl_c();
+    let (mut documents, mut failing, mut claims) = (Vec::new(), Vec::new(), 0);
+    for (number, experiment) in experiments.iter().enumerate() {
+        let outcome = run_one(experiment, args)?;
+        if let Some(run) = outcome.starved() {
+            let name = &experiment.name;
+            return Err(Failure::Work(format!("{name}: {run}: requests were left that the drive never completed")));
+        }
+        let table = format!("{}{}", if number > 0 { "\n" } else { "" }, render::table(&outcome));
+        if args.json {
+            eprint!("{table}");
+            documents.push(render::json(&outcome));
+        } else {
+            print(&table)?;
+        }
+        claims += experiment.claims.len();
+        failing.extend(outcome.failing().iter().map(|claim| format!("{}/{}", experiment.name, claim.id)));
+    }
+    if args.json {
+        print(&indented(&document(documents)))?;
+    }
+    match args.check && !failing.is_empty() {
+        true => Err(Failure::Work(format!(
+            "{} of {claims} claims do not hold or were not measured: {}",
+            failing.len(),
+            failing.join(", ")
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// One experiment is its own document, several are a list in one.
+fn document(mut documents: Vec<Value>) -> Value {
+    if documents.len() == 1 { documents.remove(0) } else { json!({ "experiments": documents }) }
+}
+
+fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<'a>, Failure> {
+    let folder = args.out.as_ref().map(|out| out.join(&experiment.name));
+    if let Some(folder) = &folder {
+        let _ = make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?;
+    }
+    let journal = Journal::of(experiment, args, folder.as_deref())?;
+    let mut campaign = Campaign::open(&journal.path).map_err(Failure::Work)?;
+    let points = experiment.points();
+    let known = campaign.known(&points, false)?.iter().filter(|known| **known).count();
+    if known > 0 {
+        eprintln!("{}: {known} of {} runs are in the journal {}", experiment.name, points.len(), journal.shown());
+    }
+    let cache = if args.no_cache { None } else { Cache::of_user() };
+    let bar = Bar::new(&experiment.name, points.len() - known);
+    let observer = |moment: &Moment<'_>| bar.show(moment);
+    let options = Options {
+        jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
+        verify: false,
+        cache: cache.as_ref(),
+        beside: Beside::default(),
+        stop: &STOP,
+        observer: &observer,
+        finished: None,
+    };
+    let ended = experiment.run(&mut campaign, &options);
+    bar.clear();
+    let (done, outcome) = ended?;
+    let Some(outcome) = outcome else { return Err(journal.interrupted(experiment, &done)) };
+    if let Some(folder) = &folder {
+        save::save(folder, &outcome).map_err(Failure::Work)?;
+    }
+    Ok(outcome)
+}
+
+/// Where it is remembered what was run.
+struct Journal {
+    path: PathBuf,
+    /// It goes when the experiment ends.
+    is_temporary: bool,
+}
+
+impl Journal {
+    fn of(experiment: &Experiment, args: &LabRunArgs, folder: Option<&Path>) -> Result<Self, Failure> {
+        let cache = if args.no_cache { None } else { Cache::of_user() };
+        let cached = || cache.map(|cache| cache.folder().join("lab").join(&experiment.name));
+        let (folder, is_temporary) = match folder.map(Path::to_path_buf).or_else(cached) {
+            Some(folder) => (folder, false),
+            None => (std::env::temp_dir().join(format!("manx-lab-{}", std::process::id())), true),
+        };
+        let path = folder.join("journal.jsonl");
+        std::fs::create_dir_all(&folder)
+            .map_err(|why| Failure::Work(format!("{}: cannot make this folder: {why}", folder.display())))?;
+        let size = std::fs::metadata(&path).map_or(0, |about| about.len());
+        if size > 0 && (args.fresh || (args.out.is_none() && size > JOURNAL_BYTES_MAX)) {
+            std::fs::remove_file(&path)
+                .map_err(|why| Failure::Work(format!("{}: cannot begin it anew: {why}", path.display())))?;
+        }
+        Ok(Self { path, is_temporary })
+    }
+
+    fn shown(&self) -> std::path::Display<'_> {
+        self.path.display()
+    }
+
+    fn interrupted(&self, experiment: &Experiment, done: &Done) -> Failure {
+        let (of, ready) = (done.results.len(), done.results.iter().flatten().count());
+        let rest = match self.is_temporary {
+            true => "nothing of it is kept (--out DIR keeps it)".to_string(),
+            false => format!("the same command goes on from {}", self.shown()),
+        };
+        Failure::Stopped(format!("{}: interrupted after {ready} of {of} runs; {rest}", experiment.name))
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // Only this process knew of it; what cannot be removed lies in the system's folder for such things.
+            let _ = std::fs::remove_file(&self.path);
+            let _ = self.path.parent().map(std::fs::remove_dir);
+        }
+    }
+}
+
+/// One line for all runs of an experiment; indicatif keeps quiet where stderr is no terminal.
+struct Bar {
+    bar: ProgressBar,
+    /// How much of each run is done, in thousandths.
+    parts: Mutex<Vec<u64>>,
+}
+
+impl Bar {
+    fn new(name: &str, runs: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1000 * runs as u64), ProgressDrawTarget::stderr_with_hz(5));
+        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {percent:>3} %, {eta} left{msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_prefix(name.to_string());
+        Self { bar, parts: Mutex::new(vec![0; runs]) }
+    }
+
+    fn show(&self, moment: &Moment<'_>) {
+        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(part) = parts.get_mut(moment.run) else { return };
+        *part = match (moment.phase, moment.total) {
+            (Phase::Preconditioning, _) => 0,
+            (Phase::Running, total) => total.filter(|total| *total > 0).map_or(0, |total| 999 * moment.done / total),
+            (Phase::Finished, _) => 1000,
+        };
+        let ended = parts.iter().filter(|part| **part == 1000).count();
+        self.bar.set_position(parts.iter().sum());
+        self.bar.set_message(format!(", {ended} of {} runs, now {}", parts.len(), moment.policy));
+    }
+
+    fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,178 @@
+//! `manx lab`: the built-in experiments hold in small, a mechanism that is broken on purpose is found, and an
+//! experiment that was interrupted goes on.
+
+mod support;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use support::{assert_refused, file, manx, stderr, stdout};
+
+/// An empty folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The claims that do not hold, as `experiment/claim`.
+fn failing(document: &Value) -> Vec<String> {
+    let several = document["experiments"].as_array().cloned();
+    let mut failing = Vec::new();
+    for experiment in several.unwrap_or_else(|| vec![document.clone()]) {
+        for claim in experiment["claims"].as_array().unwrap() {
+            if claim["holds"] != true {
+                let name = |value: &Value| value.as_str().unwrap().to_string();
+                failing.push(format!("{}/{}", name(&experiment["experiment"]), name(&claim["id"])));
+            }
+        }
+    }
+    failing
+}
+
+#[test]
+fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_claim_alone() {
+    let out = folder("lab-all");
+    let out = out.to_str().unwrap();
+    let run = |more: &[&str]| {
+        let args = [&["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out], more].concat();
+        let output = manx(&args);
+        let document: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        (output.status.code(), document, stderr(&output))
+    };
+    let (code, document, said) = run(&[]);
+    assert_eq!((code, failing(&document)), (Some(0), Vec::new()), "{said}");
+    let experiments = document["experiments"].as_array().unwrap();
+    assert_eq!(experiments.len(), 3);
+    for experiment in experiments {
+        assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
+        assert!(experiment["runs"].as_array().unwrap().len() >= 10);
+        for claim in experiment["claims"].as_array().unwrap() {
+            let measured = claim["measured"].as_f64().unwrap();
+            assert!(claim["low"].as_f64().is_none_or(|low| measured >= low), "{claim}");
+            assert!(claim["high"].as_f64().is_none_or(|high| measured <= high), "{claim}");
+            assert!(claim["why"].is_string() && claim["source"].is_string() && claim.get("published").is_some());
+        }
+    }
+
+    // Each knob breaks one mechanism of one run; everything else comes from the journal.
+    for (set, expected) in [
+        ("greedy-28:gc.victim=random", "waf-analytic/greedy-28"),
+        ("think:workload.think=90us", "engine-laws/response-time-law"),
+        ("dtrs-preemptive:gc.mode=base", "gc-modes/dtrs-tail-of-preemptive"),
+        ("dtrs-poisson:gc.mode=controller", "gc-modes/dtrs-blocked-model"),
+    ] {
+        let experiment = expected.split('/').next().unwrap();
+        let args = ["lab", "run", experiment, "--quick", "--check", "--json", "--out", out, "--no-cache", "--set", set];
+        let output = manx(&args);
+        let document: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        assert_eq!((output.status.code(), failing(&document)), (Some(1), vec![expected.to_string()]), "{set}");
+        assert_eq!(document["what_if"][0], set);
+        assert!(stderr(&output).contains(&format!("what if: --set {set}")), "{}", stderr(&output));
+    }
+    // What if left no trace in what the experiment itself measured.
+    let (code, again, said) = run(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("engine-laws: 12 of 12 runs are in the journal"), "{said}");
+    assert_eq!(again, document, "a result from the journal is the result");
+}
+
+const THREE: &str = r#"
+summary = "three runs, the second of them long"
+source = "a test"
+scenario = "quick"
+set = { workload.requests = 2000 }
+[[runs]]
+name = "first"
+policy = "nogc"
+[[runs]]
+name = "long"
+policy = "base"
+set = { workload.requests = 1_000_000_000 }
+[[runs]]
+name = "last"
+policy = "base"
+[[claims]]
+id = "writes"
+text = "as many requests as were asked for"
+source = "arithmetic"
+quantity = "read.count(last) + write.count(last) + param(last, measure.warmup_requests)"
+published = 2000
+low = 2000
+high = 2000
+why = "counting is exact"
+[[claims]]
+id = "wrong"
+text = "a claim that cannot hold"
+source = "arithmetic"
+quantity = "blocked(first)"
+low = 1
+why = "nogc blocks nothing"
+"#;
+
+#[test]
+#[cfg(unix)]
+fn an_interrupted_experiment_goes_on_where_it_was() {
+    let (path, out) = (file("three.toml", THREE.as_bytes()), folder("lab-three"));
+    let args = ["lab", "run", &path, "--jobs", "1", "--no-cache", "--out", out.to_str().unwrap()];
+    let journal = out.join("three").join("journal.jsonl");
+    let child = Command::new(env!("CARGO_BIN_EXE_manx"))
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !std::fs::metadata(&journal).is_ok_and(|about| about.len() > 0) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the first run never ended");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(130), ""), "{said}");
+    assert!(said.contains("three: interrupted after 1 of 3 runs; the same command goes on from"), "{said}");
+
+    let rest = |more: &[&str]| manx(&[&args[..], &["--set", "long:workload.requests=2000"], more].concat());
+    let output = rest(&[]);
+    assert!(stderr(&output).contains("three: 1 of 3 runs are in the journal"), "{}", stderr(&output));
+    let table = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "a claim that fails is shown, and is no error: {table}");
+    assert!(table.contains("2000 to 2000  yes") && table.contains("at least 1    NO"), "{table}");
+    let output = rest(&["--check"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("3 of 3 runs are in the journal"));
+    assert!(stderr(&output).ends_with("error: 1 of 2 claims do not hold or were not measured: three/wrong\n"));
+    let output = rest(&["--fresh"]);
+    assert!(!stderr(&output).contains("journal"), "{}", stderr(&output));
+
+    let written = out.join("three");
+    let claims: Value = serde_json::from_str(&text(&written.join("claims.json"))).unwrap();
+    assert_eq!((&claims["claims"][0]["holds"], &claims["claims"][1]["holds"]), (&true.into(), &false.into()));
+    let result: Value = serde_json::from_str(&text(&written.join("result.json"))).unwrap();
+    assert_eq!(result["runs"][1]["policy"], "long");
+    assert!(text(&written.join("claims.md")).contains("| writes | 2000 | 2000 | 2000 to 2000 | yes |"));
+    assert!(text(&written.join("scenario.last.toml")).contains("name = \"three/last\""));
+}
+
+#[test]
+fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
+    let list = stdout(&manx(&["lab", "list"]));
+    assert!(list.lines().count() == 3 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
+    let shown = stdout(&manx(&["lab", "show", "gc-modes"]));
+    assert!(shown.contains("id = \"dtrs-blocked-model\""), "{shown}");
+    assert!(shown.contains("run pgbench-controller       policy controller, requests 160000"), "{shown}");
+    assert_refused(&["lab", "run", "gc-mods"], &["there is no experiment `gc-mods`", "did you mean gc-modes?"]);
+    assert_refused(&["lab", "run", "gc-modes", "--set", "dtrs-bse:gc.soft=0.1"], &["did you mean `dtrs-base`?"]);
+    assert_refused(&["lab", "run", "gc-modes", "--set", "gc.sft=0.1"], &["unknown key gc.sft; did you mean gc.soft?"]);
+    assert_refused(&["lab", "run", "./no.toml"], &["./no.toml: cannot read an experiment here"]);
+    let wrong = file("wrong.toml", THREE.replace("blocked(first)", "blockd(first)").as_bytes());
+    let expected = ["claims.wrong.quantity: column 1: no quantity is called `blockd`; did you mean `blocked`?"];
+    assert_refused(&["lab", "show", &wrong], &expected);
+}

@@ -1,0 +1,124 @@
+//! An experiment's file as it is written; what it means is checked in `load`.
+
+use manx_core::config::{ConfigError, Source};
+use serde::Deserialize;
+use toml::{Table, Value};
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct File {
+    /// The name; the file's where it is absent.
+    pub(super) name: Option<String>,
+    pub(super) summary: String,
+    pub(super) source: String,
+    /// A built-in scenario or the path of one; without it `set` is the scenario.
+    pub(super) scenario: Option<String>,
+    pub(super) policy: Option<String>,
+    pub(super) workload: Option<String>,
+    #[serde(default)]
+    pub(super) set: Table,
+    #[serde(default)]
+    pub(super) seeds: Vec<u64>,
+    #[serde(default)]
+    pub(super) quick: Quick,
+    /// Expressions by name.
+    #[serde(default)]
+    pub(super) define: Table,
+    #[serde(default)]
+    pub(super) runs: Vec<RunEntry>,
+    #[serde(default)]
+    pub(super) grid: Vec<Grid>,
+    #[serde(default)]
+    pub(super) claims: Vec<ClaimEntry>,
+}
+
+/// What `--quick` changes for every run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Quick {
+    pub(super) seeds: Vec<u64>,
+    pub(super) set: Table,
+}
+
+/// A run by its name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunEntry {
+    pub(super) name: String,
+    pub(super) policy: Option<String>,
+    pub(super) workload: Option<String>,
+    #[serde(default)]
+    pub(super) set: Table,
+    /// What `--quick` sets for this run.
+    #[serde(default)]
+    pub(super) quick: Table,
+}
+
+/// Runs for every combination of values.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Grid {
+    /// The names of its runs, with each axis in braces: `{profile}-{mode}`.
+    pub(super) name: String,
+    pub(super) policy: Option<String>,
+    pub(super) workload: Option<String>,
+    #[serde(default)]
+    pub(super) set: Table,
+    #[serde(default)]
+    pub(super) quick: Table,
+    pub(super) axes: Vec<Axis>,
+}
+
+/// The values of a key.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Axis {
+    pub(super) name: String,
+    /// A key of the scenario, or `policy`, or `workload`.
+    pub(super) key: String,
+    pub(super) values: Vec<Value>,
+    /// What stands for each value in names; the values themselves where they are absent.
+    #[serde(default)]
+    pub(super) labels: Vec<String>,
+}
+
+/// A claim.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClaimEntry {
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) source: String,
+    pub(super) quantity: String,
+    pub(super) published: Option<f64>,
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    #[serde(default)]
+    pub(super) why: String,
+    #[serde(default)]
+    pub(super) conditions: String,
+    #[serde(default)]
+    pub(super) quick: QuickClaim,
+}
+
+/// Another band under `--quick`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct QuickClaim {
+    pub(super) low: Option<f64>,
+    pub(super) high: Option<f64>,
+    pub(super) why: String,
+    /// Why it is not measured then.
+    pub(super) skip: String,
+}
+
+impl File {
+    pub(super) fn parse(source: &Source) -> Result<Self, ConfigError> {
+        toml::from_str(&source.text).map_err(|error| {
+            let line = error.span().map(|span| 1 + source.text[..span.start].matches('\n').count());
+            let place = line.map_or(source.file.clone(), |line| format!("{}:{line}", source.file));
+            ConfigError::file(place, error.message().trim().replace('\n', "; "))
+        })
+    }
+}

@@ -1,0 +1,24 @@
+//! The experiments of `experiments/`, compiled in.
+
+use manx_core::config::{ConfigError, Source, nearest};
+
+const EXPERIMENTS: &[(&str, &str)] = &[
+    ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),
+    ("waf-analytic", include_str!("../../../../experiments/waf-analytic.toml")),
+    ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
+];
+
+/// The names of the built-in experiments, in the order they are listed and run.
+pub fn experiment_names() -> impl Iterator<Item = &'static str> {
+    EXPERIMENTS.iter().map(|(name, _)| *name)
+}
+
+/// The text of the built-in experiment `name`, or an error that lists the names and suggests the nearest.
+pub fn builtin_experiment(name: &str) -> Result<Source, ConfigError> {
+    if let Some((name, text)) = EXPERIMENTS.iter().find(|(entry, _)| *entry == name) {
+        return Ok(Source { file: format!("experiments/{name}.toml"), text: (*text).to_string() });
+    }
+    let hint = nearest(name, experiment_names()).map_or(String::new(), |near| format!("; did you mean {near}?"));
+    let names = experiment_names().collect::<Vec<_>>().join(", ");
+    Err(ConfigError::new(format!("there is no experiment `{name}`: there are {names}, all, and paths of files{hint}")))
+}

@@ -1,0 +1,408 @@
+//! From an experiment's file to something that can be run: scenarios made, claims read, everything checked.
+
+use super::expression::{Expression, Reference};
+use super::file::{ClaimEntry, File, RunEntry};
+use super::{grid, library};
+use crate::load::Request;
+use crate::quantity::{Missing, Quantities};
+use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
+use manx_core::stats::RunResult;
+use manx_core::units::{Bandwidth, Bytes, Duration};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Table;
+
+/// Runs of one experiment.
+pub(super) const RUNS_MAX: usize = 10_000;
+/// What a run's name may have beside letters and digits.
+const IN_NAMES: &str = "-_.+()/";
+
+/// How an experiment is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The small version of it.
+    pub quick: bool,
+    /// What if: `KEY=VALUE` for all runs, `RUN:KEY=VALUE` for one. The claims stay as they are.
+    pub sets: Vec<String>,
+}
+
+/// An experiment that can be run.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Its name.
+    pub name: String,
+    /// One line: what it shows.
+    pub summary: String,
+    /// The paper and the section that it is from.
+    pub source: String,
+    /// The text of its file.
+    pub text: String,
+    /// How it was asked for.
+    pub asked: Asked,
+    /// The seeds that every run is played with; without any, each scenario's own.
+    pub seeds: Vec<u64>,
+    /// Its runs.
+    pub runs: Vec<Run>,
+    /// Its claims.
+    pub claims: Vec<Claim>,
+    pub(super) definitions: BTreeMap<String, Expression>,
+}
+
+/// A named run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its name.
+    pub name: String,
+    /// The path of its policy, if one lies over its scenario.
+    pub policy: Option<String>,
+    /// The scenario of each seed.
+    pub scenarios: Vec<Scenario>,
+    pub(super) settings: Value,
+}
+
+/// A claim.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What it is called.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// Paper and figure, table or section; or `arithmetic`.
+    pub source: String,
+    /// What is measured, as it is written.
+    pub quantity: String,
+    /// What was published, if it was a number.
+    pub published: Option<f64>,
+    /// What counts as reproduced.
+    pub band: Band,
+    /// Why that band.
+    pub why: String,
+    /// What differs from the source's conditions.
+    pub conditions: String,
+    /// Why it is not measured, where it is left out.
+    pub skip: Option<String>,
+    pub(super) expression: Expression,
+}
+
+/// A band, its ends included; one of them may be open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Its lower end.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+}
+
+impl Band {
+    /// Lies `value` in it?
+    pub fn holds(&self, value: f64) -> bool {
+        self.low.is_none_or(|low| value >= low) && self.high.is_none_or(|high| value <= high)
+    }
+}
+
+impl Experiment {
+    /// Reads the experiment `name`, a built-in name or the path of a file, and checks all of it.
+    pub fn read(name: &str, asked: Asked) -> Result<Self, ConfigError> {
+        let source = if name.contains(['/', '\\']) || name.ends_with(".toml") {
+            let refused = |error| ConfigError::file(name, format!("cannot read an experiment here: {error}"));
+            Source { file: name.to_string(), text: std::fs::read_to_string(name).map_err(refused)? }
+        } else {
+            library::builtin_experiment(name)?
+        };
+        Self::load(source, asked)
+    }
+
+    /// The experiment in a text.
+    pub fn load(source: Source, asked: Asked) -> Result<Self, ConfigError> {
+        let file = File::parse(&source)?;
+        let stem = Path::new(&source.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = file.name.clone().or(stem).unwrap_or_default();
+        let reader = Reader { file: &file, place: &source.file, name: &name, asked: &asked };
+        reader.check_name("name", &name)?;
+        let runs = reader.runs()?;
+        let definitions = reader.definitions(&runs)?;
+        let claims = reader.claims(&runs, &definitions)?;
+        let seeds = reader.seeds().to_vec();
+        let File { summary, source: from, .. } = file;
+        let text = source.text;
+        Ok(Self { name, summary, source: from, text, asked, seeds, runs, claims, definitions })
+    }
+}
+
+impl Run {
+    /// A setting of its scenario as a number: times in microseconds, sizes in bytes, rates in bytes per second
+    /// (0 for unlimited), switches as 0 and 1.
+    pub fn param(&self, path: &str) -> Option<f64> {
+        let step = |value: &'_ Value, part: &str| -> Option<Value> {
+            match value {
+                Value::Array(items) => items.get(part.parse::<usize>().ok()?).cloned(),
+                other => other.get(part).cloned(),
+            }
+        };
+        match path.split('.').try_fold(self.settings.clone(), |value, part| step(&value, part))? {
+            Value::Bool(is) => Some(f64::from(u8::from(is))),
+            Value::String(text) => {
+                let time = text.parse::<Duration>().map(Duration::as_us_f64).ok();
+                let size = || text.parse::<Bytes>().map(|size| size.get() as f64).ok();
+                let rate = || text.parse::<Bandwidth>().map(|rate| rate.get() as f64).ok();
+                time.or_else(size).or_else(rate)
+            }
+            other => other.as_f64(),
+        }
+    }
+}
+
+/// What the parts of a load share.
+struct Reader<'a> {
+    file: &'a File,
+    place: &'a str,
+    name: &'a str,
+    asked: &'a Asked,
+}
+
+impl Reader<'_> {
+    fn wrong(&self, key: &str, why: impl std::fmt::Display) -> ConfigError {
+        ConfigError::file(self.place, format!("{key}: {why}"))
+    }
+
+    fn check_name(&self, key: &str, name: &str) -> Result<(), ConfigError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || IN_NAMES.contains(c);
+        match !name.is_empty() && name.chars().all(plain) {
+            true => Ok(()),
+            false => Err(self.wrong(key, format!("`{name}` is no name: letters, digits and {IN_NAMES} make one"))),
+        }
+    }
+
+    fn seeds(&self) -> &[u64] {
+        let quick = &self.file.quick.seeds;
+        if self.asked.quick && !quick.is_empty() { quick } else { &self.file.seeds }
+    }
+
+    fn runs(&self) -> Result<Vec<Run>, ConfigError> {
+        let mut entries = self.file.runs.clone();
+        for (number, grid) in self.file.grid.iter().enumerate() {
+            let wrong = |(key, why): (String, String)| self.wrong(&format!("grid.{number}.{key}"), why);
+            entries.extend(grid::runs(grid).map_err(wrong)?);
+        }
+        if let Some(name) = &self.file.scenario
+            && !Path::new(name).exists()
+            && let Err(error) = builtin_scenario(name)
+        {
+            return Err(self.wrong("scenario", error));
+        }
+        let seeds = self.seeds();
+        if let Some((_, seed)) = seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+            return Err(self.wrong("seeds", format!("{seed} is there twice")));
+        }
+        if entries.is_empty() {
+            return Err(self.wrong("runs", "there is none: an experiment has [[runs]] or [[grid]]"));
+        }
+        for (at, entry) in entries.iter().enumerate() {
+            self.check_name("runs.name", &entry.name)?;
+            if entries[..at].iter().any(|earlier| earlier.name == entry.name) {
+                return Err(self.wrong("runs.name", format!("two runs are called `{}`", entry.name)));
+            }
+        }
+        let sets = self.what_if(&entries)?;
+        entries.iter().map(|entry| self.run(entry, &sets)).collect()
+    }
+
+    /// The sets of the command line, each with the run that it is for, if it is for one.
+    fn what_if<'a>(&'a self, entries: &[RunEntry]) -> Result<Vec<(Option<&'a str>, Override)>, ConfigError> {
+        let split = |text: &'a String| {
+            let colon = text.find(':').filter(|colon| text.find('=').is_some_and(|equals| *colon < equals));
+            let Some(colon) = colon else { return Ok((None, Override::from_set(text)?)) };
+            let run = text[..colon].trim();
+            if !entries.iter().any(|entry| entry.name == run) {
+                let names = entries.iter().map(|entry| entry.name.as_str());
+                return Err(ConfigError::new(format!("--set {text}: {}", unknown("run", run, names))));
+            }
+            let (key, value) = text[colon + 1..].split_once('=').unwrap_or_default();
+            Ok((Some(run), Override::new(key.trim(), value.trim(), format!("--set {text}"))))
+        };
+        self.asked.sets.iter().map(split).collect()
+    }
+
+    fn run(&self, entry: &RunEntry, sets: &[(Option<&str>, Override)]) -> Result<Run, ConfigError> {
+        let said = |what: &str| format!("{}: run {}, {what}", self.place, entry.name);
+        let mut overrides = Vec::new();
+        if let Some(workload) = entry.workload.as_ref().or(self.file.workload.as_ref()) {
+            let (file, parameter) = manx_core::config::split_parameter(workload);
+            let profile = crate::load::read_workload(file).map_err(|error| self.wrong("workload", error))?;
+            overrides.push(Override::workload(profile, parameter, said(&format!("workload {workload}"))));
+        }
+        let mut add = |table: &Table, what: &str| {
+            leaves(table, "", &mut |key, value| {
+                overrides.push(Override::new(key, value.to_string(), said(&format!("{what}.{key}"))));
+            });
+        };
+        add(&self.file.set, "set");
+        add(&entry.set, "set");
+        if self.asked.quick {
+            add(&self.file.quick.set, "quick.set");
+            add(&entry.quick, "quick");
+        }
+        let name = format!("{}/{}", self.name, entry.name);
+        overrides.push(Override::new("name", Value::from(name).to_string(), said("name")));
+        let mine = |(run, _): &&(Option<&str>, _)| run.is_none_or(|run| run == entry.name);
+        overrides.extend(sets.iter().filter(mine).map(|(_, set)| set.clone()));
+
+        let policy = entry.policy.as_ref().or(self.file.policy.as_ref());
+        let scenario = |seed: Option<u64>| {
+            let seed = seed.map(|seed| Override::new("seed", seed.to_string(), said("seeds")));
+            let request = self.request([overrides.clone(), seed.into_iter().collect()].concat())?;
+            match policy {
+                Some(policy) => request.under(policy).map_err(|error| ConfigError::new(said(&error.to_string()))),
+                None => request.plain(),
+            }
+        };
+        let seeds = self.seeds();
+        let scenarios = match seeds {
+            [] => vec![scenario(None)?],
+            seeds => seeds.iter().map(|seed| scenario(Some(*seed))).collect::<Result<_, _>>()?,
+        };
+        let settings = serde_json::to_value(&scenarios[0]).expect("a scenario is plain data");
+        Ok(Run { name: entry.name.clone(), policy: policy.cloned(), scenarios, settings })
+    }
+
+    /// The scenario that the runs lie over; without one their own settings are all of it.
+    fn request(&self, overrides: Vec<Override>) -> Result<Request, ConfigError> {
+        match &self.file.scenario {
+            Some(name) => Request::read(name, overrides),
+            None => Request::of(Source { file: self.place.to_string(), text: String::new() }, overrides),
+        }
+    }
+
+    fn definitions(&self, runs: &[Run]) -> Result<BTreeMap<String, Expression>, ConfigError> {
+        let mut definitions = BTreeMap::new();
+        for (name, value) in &self.file.define {
+            let key = format!("define.{name}");
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
+                return Err(self.wrong(&key, "a definition's name has letters, digits and _, no digit first"));
+            }
+            let text = value.as_str().ok_or_else(|| self.wrong(&key, "expected an expression in quotes"))?;
+            // It may use those before it, so that none can go round in a circle.
+            let expression = self.expression(&key, text, runs, &definitions)?;
+            definitions.insert(name.clone(), expression);
+        }
+        Ok(definitions)
+    }
+
+    fn claims(&self, runs: &[Run], definitions: &BTreeMap<String, Expression>) -> Result<Vec<Claim>, ConfigError> {
+        let entries = &self.file.claims;
+        for (at, entry) in entries.iter().enumerate() {
+            self.check_name("claims.id", &entry.id)?;
+            if entries[..at].iter().any(|earlier| earlier.id == entry.id) {
+                return Err(self.wrong("claims.id", format!("two claims are called `{}`", entry.id)));
+            }
+        }
+        entries.iter().map(|entry| self.claim(entry, runs, definitions)).collect()
+    }
+
+    fn claim(
+        &self,
+        entry: &ClaimEntry,
+        runs: &[Run],
+        definitions: &BTreeMap<String, Expression>,
+    ) -> Result<Claim, ConfigError> {
+        let key = |field: &str| format!("claims.{}.{field}", entry.id);
+        let expression = self.expression(&key("quantity"), &entry.quantity, runs, definitions)?;
+        for (field, text) in [("text", &entry.text), ("source", &entry.source), ("why", &entry.why)] {
+            if text.trim().is_empty() {
+                return Err(self.wrong(&key(field), "it is missing: every claim has one"));
+            }
+        }
+        let full = Band { low: entry.low, high: entry.high };
+        let quick = &entry.quick;
+        let other = Band { low: quick.low, high: quick.high };
+        let has_other = quick.low.is_some() || quick.high.is_some();
+        for (field, band, is_said) in [("low", full, true), ("quick.low", other, has_other)] {
+            match (band.low, band.high) {
+                _ if !is_said => {}
+                (None, None) => return Err(self.wrong(&key(field), "a band has a low end, a high end, or both")),
+                (Some(low), Some(high)) if low > high => {
+                    return Err(self.wrong(&key(field), format!("{low} is above the band's high end, {high}")));
+                }
+                (low, high) if [low, high].into_iter().flatten().any(|end| !end.is_finite()) => {
+                    return Err(self.wrong(&key(field), "an end of a band is a finite number, or absent"));
+                }
+                _ => {}
+            }
+        }
+        if has_other && quick.why.trim().is_empty() {
+            return Err(self.wrong(&key("quick.why"), "it is missing: another band has another reason"));
+        }
+        let (band, why) = match self.asked.quick && has_other {
+            true => (other, quick.why.clone()),
+            false => (full, entry.why.clone()),
+        };
+        let skip = Some(quick.skip.clone()).filter(|why| self.asked.quick && !why.trim().is_empty());
+        let ClaimEntry { id, text, source, quantity, published, conditions, .. } = entry;
+        let (id, text, source) = (id.clone(), text.clone(), source.clone());
+        let (quantity, published, conditions) = (quantity.clone(), *published, conditions.clone());
+        Ok(Claim { id, text, source, quantity, published, band, why, conditions, skip, expression })
+    }
+
+    /// Reads an expression; everything that it asks for is there.
+    fn expression(
+        &self,
+        key: &str,
+        text: &str,
+        runs: &[Run],
+        definitions: &BTreeMap<String, Expression>,
+    ) -> Result<Expression, ConfigError> {
+        let parsed = Expression::parse(text).map_err(|error| self.wrong(key, error))?;
+        let empty = Quantities::of(&RunResult::default());
+        for (column, reference) in parsed.references() {
+            let wrong = |why: String| self.wrong(key, format!("column {column}: {why}"));
+            let find = |name: &str| {
+                let names = runs.iter().map(|run| run.name.as_str());
+                runs.iter().find(|run| run.name == name).ok_or_else(|| wrong(unknown("run", name, names)))
+            };
+            match reference {
+                Reference::Quantity { name, run } => {
+                    find(run)?;
+                    if let Err(missing @ (Missing::Unknown { .. } | Missing::NoNumber)) = empty.get(name) {
+                        return Err(wrong(missing.to_string()));
+                    }
+                }
+                Reference::Param { path, run } => {
+                    if find(run)?.param(path).is_none() {
+                        return Err(wrong(format!("the scenario of {run} has no number at `{path}`")));
+                    }
+                }
+                Reference::Defined(name) if definitions.contains_key(name) => {}
+                Reference::Defined(name) => {
+                    let names = definitions.keys().map(String::as_str);
+                    return Err(wrong(unknown("definition", name, names)));
+                }
+            }
+        }
+        Ok(parsed)
+    }
+}
+
+/// That nothing is called so, and what may have been meant.
+fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let hint = match nearest(name, names.clone()) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => {
+            let some: Vec<&str> = names.take(12).collect();
+            if some.is_empty() { String::new() } else { format!("; there are {}, ..", some.join(", ")) }
+        }
+    };
+    format!("no {kind} is called `{name}`{hint}")
+}
+
+/// Every value below a table that is no table itself, by its dotted path.
+fn leaves(table: &Table, under: &str, tell: &mut dyn FnMut(&str, &toml::Value)) {
+    for (key, value) in table {
+        let path = if under.is_empty() { key.clone() } else { format!("{under}.{key}") };
+        match value {
+            toml::Value::Table(inner) => leaves(inner, &path, tell),
+            other => tell(&path, other),
+        }
+    }
+}
