@@ -9,7 +9,7 @@ const SHORT: [&str; 4] = ["--set", "precondition.state=fill", "--set", "workload
 #[test]
 fn list_names_every_workload_and_those_with_a_parameter() {
     let text = stdout(&manx(&["workload", "list"]));
-    assert_eq!(text.lines().count(), 27, "{text}");
+    assert_eq!(text.lines().count(), 28, "{text}");
     for start in ["t2 ", "skew-90-10 ", "varmail ", "ycsb-f ", "exch(X) ", "kv-cache(X) "] {
         assert!(text.lines().any(|line| line.starts_with(start)), "`{start}` starts no line of: {text}");
     }

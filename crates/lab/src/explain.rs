@@ -212,7 +212,8 @@ mod tests {
         let mut set = RunSet { runs: vec![run] };
         assert_eq!(
             summary(&set),
-            "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind erases + 25.0 % own work\n"
+            "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind erases + 25.0 % own \
+             work\n"
         );
         let text = explain(&set, 1).unwrap();
         assert!(text.contains("all 50 reads: 100.5us on average = 99.5 % own work\n"), "{text}");

@@ -138,10 +138,25 @@ mod tests {
     fn lists_of_numbers_stand_on_one_line_and_all_else_is_indented() {
         let value =
             serde_json::json!({"a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}});
-        let text = "{\n  \"a\": [1,null,2.5],\n  \"b\": [\n    \"x\\ny\"\n  ],\n  \"c\": {},\n  \"d\": [],\n  \"e\": {\n    \
-                    \"f\": [\n      [1,2],\n      [3]\n    ]\n  }\n}\n";
+        let lines = [
+            "{",
+            "  \"a\": [1,null,2.5],",
+            "  \"b\": [",
+            "    \"x\\ny\"",
+            "  ],",
+            "  \"c\": {},",
+            "  \"d\": [],",
+            "  \"e\": {",
+            "    \"f\": [",
+            "      [1,2],",
+            "      [3]",
+            "    ]",
+            "  }",
+            "}",
+        ];
+        let text = lines.join("\n") + "\n";
         assert_eq!(indented(&value), text);
-        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), value);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
     #[test]

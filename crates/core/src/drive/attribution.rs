@@ -3,8 +3,8 @@
 //! A read's time is that of its last flash operation: what came before the others' ends did not delay it. That
 //! operation's wait for its die is the difference of the die's books ([`crate::flash::Kept`]); inside the die the flash
 //! keeps the waits for the channel; the rest of it is its own service. A write that completes in the buffer waits for
-//! room there; one that completes on flash adds its row's program. Kept only where asked for: what is done then stands in
-//! functions of its own, so that runs without it are as fast as if it were not there.
+//! room there; one that completes on flash adds its row's program. Kept only where asked for: what is done then stands
+//! in functions of its own, so that runs without it are as fast as if it were not there.
 
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};

@@ -1,8 +1,9 @@
 //! Who keeps each die and channel from others, cause by cause, so that every wait can be split exactly.
 //!
 //! A die is in one state at any instant: a difference of its totals over a wait is that wait, split. A channel that is
-//! asked at `now` is busy without a gap until it is free (its reservations follow one another): what of a wait for it is
-//! not behind transfers of garbage collection is behind others'. Kept only when asked for: the model runs the same without it.
+//! asked at `now` is busy without a gap until it is free (its reservations follow one another): what of a wait for it
+//! is not behind transfers of garbage collection is behind others'. Kept only when asked for: the model runs the same
+//! without it.
 
 use super::{Block, Layout, Operation, What};
 use crate::units::{Cause, Duration, Instant, Split};

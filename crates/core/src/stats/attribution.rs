@@ -70,6 +70,15 @@ impl SplitStats {
         self.count += other.count;
     }
 
+    /// How many requests were counted, and the parts of all of them.
+    pub fn total(&self) -> (u64, Split) {
+        let add = |mut sum: Split, bucket: &Bucket| {
+            sum += bucket.split;
+            sum
+        };
+        (self.count, self.buckets.iter().fold(Split::NONE, add))
+    }
+
     /// The bands that hold something.
     pub fn bands(&self) -> Vec<AttributionBand> {
         let mut bands = Vec::with_capacity(BANDS.len());
@@ -133,7 +142,8 @@ pub struct CauseTimes {
     pub erase: f64,
     /// Behind programs of host data on the die (microseconds).
     pub program: f64,
-    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel (microseconds).
+    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel
+    /// (microseconds).
     pub gc_copy: f64,
     /// Behind other reads on the die (microseconds).
     pub reads: f64,

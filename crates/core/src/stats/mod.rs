@@ -6,8 +6,8 @@
 //!
 //! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the tail as a line.
 //!
-//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine arrives from outside in
-//! [`MachineReport`].
+//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine arrives from outside
+//! in [`MachineReport`].
 
 mod act;
 mod attribution;

@@ -1,7 +1,8 @@
 //! Latency over the time of a run, in at most 256 slices: whenever the run outgrows them, two become one.
 //!
-//! A slice is as wide as a power of two nanoseconds, 2^20 (1.05 ms) or more, and counts the requests that completed in it. Its percentile is
-//! that of a coarse histogram, eight buckets an octave: within 6 % of every value between, and the maximum is exact.
+//! A slice is as wide as a power of two nanoseconds, 2^20 (1.05 ms) or more, and counts the requests that completed in
+//! it. Its percentile is that of a coarse histogram, eight buckets an octave: within 6 % of every value between, and
+//! the maximum is exact.
 
 use crate::units::{Duration, Instant};
 use schemars::JsonSchema;

@@ -1,0 +1,155 @@
+//! Attribution: the parts add up to each latency, a read's own part is what the device's table says, and a drive in
+//! which only one thing can be waited for puts the waiting there.
+
+use super::{Setup, small};
+use crate::drive::Op;
+use crate::flash::ChannelTiming;
+use crate::ftl::{GcMode, GcWhen};
+use crate::host::{Driver, JobSpec, Pattern};
+use crate::stats::{CauseTimes, SplitStats};
+use crate::units::{Bandwidth, Bytes, Cause, Duration, Split};
+
+fn played(setup: &Setup) -> Driver {
+    let mut driver = setup.driver().with_attribution();
+    driver.play_to_the_end();
+    assert_eq!(driver.oracle().unwrap().mismatches(), 0);
+    driver
+}
+
+/// A channel that costs nothing.
+const FREE: ChannelTiming =
+    ChannelTiming { rate: Bandwidth::bytes_per_second(0), command: Duration::ZERO, erase_command: Duration::ZERO };
+
+/// Everything beyond a read's own work, and the share of it that one cause has.
+fn excess(stats: &SplitStats, cause: Cause) -> (Duration, f64) {
+    let all: Split = stats.total().1;
+    let excess = all.total() - all.get(Cause::Service) - all.get(Cause::Link);
+    (excess, all.get(cause).as_ns() as f64 / excess.as_ns() as f64)
+}
+
+/// The driver asserts it of every request; here it is asked of their sums, for a million requests that GC disturbs.
+#[test]
+fn the_parts_of_a_million_requests_add_up_to_their_latencies() {
+    for mode in [GcMode::Base, GcMode::Preemptive] {
+        let mut setup = small();
+        setup.gc.mode = mode;
+        setup.jobs[0].requests = 500_000;
+        setup.jobs[0].queue_depth = 8;
+        let driver = played(&setup);
+        let (measured, counters) = (driver.measured(), driver.drive().counters());
+        assert!(counters.copied_units > 100_000, "{counters:?}");
+        let causes = measured.causes.as_ref().unwrap();
+        for (stats, split) in [(&measured.read, &causes.read), (&measured.write, &causes.write)] {
+            let (count, total) = split.total();
+            assert_eq!(count, stats.count());
+            assert_eq!(u128::from(total.total().as_ns()), stats.histogram.sum_ns());
+            assert!(count > 200_000);
+        }
+        assert!(causes.read.total().1.get(Cause::GcCopy) > Duration::from_s(1));
+        assert_eq!(causes.slowest.len(), 20);
+        assert!(causes.slowest.is_sorted_by(|one, two| one.record.latency >= two.record.latency));
+        let longest = measured.read.histogram.max().max(measured.write.histogram.max());
+        assert_eq!(Some(causes.slowest[0].record.latency), longest);
+    }
+}
+
+/// Whatever a read of one page waits for, its own work is a command, tR, and its data on the channel.
+#[test]
+fn a_read_s_own_work_is_what_the_device_table_says() {
+    let mut setup = small();
+    setup.jobs[0] = JobSpec { requests: 20_000, queue_depth: 8, read_percent: 60.0, ..setup.jobs[0].clone() };
+    let mut driver = setup.driver().with_attribution().with_records();
+    driver.play_to_the_end();
+    let records = driver.take_records().unwrap();
+    let (timing, channel) = (&setup.device.timing, &setup.device.channel);
+    let own = channel.command + timing.read[0] + channel.rate.time_for(4096);
+    let hit = setup.drive.controller + setup.drive.buffer_hit;
+    let (mut waited, mut reads) = (0, 0);
+    for (record, split) in records.requests.iter().zip(&records.splits) {
+        assert_eq!(split.total(), record.latency);
+        if record.op == Op::Read {
+            let service = split.get(Cause::Service);
+            assert!(service == setup.drive.controller + own || service == hit, "{record:?} {split:?}");
+            reads += 1;
+            waited += u64::from(record.latency > service);
+        }
+    }
+    assert!(reads > 11_000 && waited > reads / 2, "{waited} of {reads}");
+}
+
+/// Sequential overwriting leaves nothing to copy: victims are erased as they are.
+#[test]
+fn only_erases_put_the_waiting_into_erase() {
+    let mut setup = small();
+    setup.gc.mode = GcMode::Preemptive;
+    setup.device.channel = FREE;
+    setup.device.timing.program = vec![Duration::from_ns(1)];
+    let writer = JobSpec {
+        pattern: Pattern::Sequential,
+        read_percent: 0.0,
+        think: Duration::from_us(100),
+        requests: 20_000,
+        ..JobSpec::default()
+    };
+    let reader = JobSpec { read_percent: 100.0, requests: 20_000, ..JobSpec::default() };
+    setup.jobs = [writer, reader].map(|job| JobSpec { queue_depth: 1, ..job }).to_vec();
+    let driver = played(&setup);
+    let counters = driver.drive().counters();
+    assert_eq!(counters.copied_units, 0);
+    assert!(counters.erases > 100, "{counters:?}");
+    let causes = driver.measured().causes.as_ref().unwrap();
+    let (excess, share) = excess(&causes.read, Cause::Erase);
+    assert!(share > 0.99 && excess > Duration::from_ms(50), "{excess} {share}");
+    let slow = &causes.slowest[0];
+    assert_eq!((slow.record.op, slow.story.unwrap().met.keeper.name()), (Op::Read, "erase"));
+}
+
+/// As many readers as dies, each on a die of its own: they meet on the channel only.
+#[test]
+fn only_transfers_put_the_waiting_into_channel() {
+    let mut setup = small();
+    (setup.device.geometry.channels, setup.device.geometry.ways) = (1, 4);
+    setup.device.geometry.dies = 1;
+    setup.device.channel.rate = Bandwidth::bytes_per_second(40_000_000);
+    let job = JobSpec { pattern: Pattern::Sequential, read_percent: 100.0, queue_depth: 4, ..JobSpec::default() };
+    setup.jobs = vec![JobSpec { requests: 20_000, ..job }];
+    let driver = played(&setup);
+    let causes = driver.measured().causes.as_ref().unwrap();
+    let (excess, share) = excess(&causes.read, Cause::Channel);
+    assert!(share > 0.99 && excess > Duration::from_s(1), "{excess} {share}");
+}
+
+/// A copy takes a tR and nearly nothing else, and the only reader meets no other.
+#[test]
+fn only_copies_put_the_waiting_into_gc_copy() {
+    for (mode, when) in [(GcMode::Preemptive, GcWhen::Foreground), (GcMode::Base, GcWhen::Background)] {
+        let mut setup = small();
+        (setup.gc.mode, setup.gc.when) = (mode, when);
+        setup.device.channel = FREE;
+        let short = Duration::from_ns(1);
+        setup.device.timing.program = vec![short];
+        (setup.device.timing.erase_step, setup.device.timing.erase_steps) = (short, 1);
+        let writer =
+            JobSpec { read_percent: 0.0, think: Duration::from_us(300), requests: 20_000, ..JobSpec::default() };
+        let reader = JobSpec { read_percent: 100.0, requests: 20_000, ..JobSpec::default() };
+        setup.jobs = [writer, reader].map(|job| JobSpec { queue_depth: 1, ..job }).to_vec();
+        setup.drive.buffer = Bytes::kib(64);
+        let driver = played(&setup);
+        assert!(driver.drive().counters().copied_units > 5_000);
+        let causes = driver.measured().causes.as_ref().unwrap();
+        let (excess, share) = excess(&causes.read, Cause::GcCopy);
+        assert!(share > 0.99 && excess > Duration::from_ms(5), "{mode:?}: {excess} {share}");
+    }
+}
+
+/// What a result says of a request is what the driver knows.
+#[test]
+fn a_result_has_the_parts_of_its_slowest_request() {
+    let mut setup = small();
+    setup.gc.mode = GcMode::Base;
+    let driver = played(&setup);
+    let slow = &driver.measured().causes.as_ref().unwrap().slowest[0];
+    let parts = CauseTimes::of(&slow.split);
+    let sum: f64 = parts.all().iter().map(|(_, us)| us).sum();
+    assert!((sum - slow.record.latency.as_us_f64()).abs() < 1e-6);
+}
