@@ -24,7 +24,7 @@ fn a_comparison_of_four_policies_opens_and_shows_what_was_measured() {
     report(&shots);
     let size = std::fs::metadata(shots.join("report.html")).unwrap().len();
     assert!(size < 400_000, "{size} bytes");
-    let python = root().join("target/browser-venv/bin/python");
+    let python = root().join("target/test-venv/bin/python");
     let Some(chromium) = std::env::var_os("PATH")
         .and_then(|path| std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|file| file.exists()))
     else {
@@ -33,7 +33,7 @@ fn a_comparison_of_four_policies_opens_and_shows_what_was_measured() {
     };
     let ready = Command::new(&python).args(["-c", "import playwright"]).output();
     if !ready.is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED: no Playwright in target/browser-venv; `make deps-browser` makes it");
+        println!("SKIPPED: no Playwright in target/test-venv; `make deps` makes it");
         return;
     }
     let run = Command::new(&python)

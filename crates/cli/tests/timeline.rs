@@ -4,7 +4,7 @@
 mod support;
 
 use std::process::Command;
-use support::{assert_refused, manx, stderr};
+use support::{assert_refused, manx, python, stderr};
 
 fn path(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
@@ -33,11 +33,10 @@ fn perfetto_reads_the_slices() {
     let args = ["run", "quick", "--policy", "base", "--timeline", &file, "--timeline-limit", "5000", "--no-cache"];
     let said = stderr(&manx(&args));
     assert!(said.contains("timeline of 5000 records") && said.contains("more were left out"), "{said}");
-    // A Python that has the package `perfetto` (pip install perfetto).
-    let python = std::env::var("MANX_PYTHON").unwrap_or_else(|_| "python3".to_string());
+    let python = python();
     let import = ["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"];
     if !Command::new(&python).args(import).output().is_ok_and(|output| output.status.success()) {
-        return println!("SKIPPED: {python} has no package perfetto; MANX_PYTHON names one that has");
+        return println!("SKIPPED: {python} has no package perfetto; `make deps` makes one that has");
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/read_timeline.py");
     let output = Command::new(&python).args([script, &file]).output().unwrap();
@@ -46,7 +45,7 @@ fn perfetto_reads_the_slices() {
     // The package says on stdout what it downloads.
     let how = text.lines().find(|line| ["TRACE PROCESSOR", "SCHEMA"].contains(line)).unwrap();
     if how == "SCHEMA" {
-        println!("SKIPPED: no trace processor, read by its schema instead: {}", stderr(&output).trim());
+        println!("checked by Perfetto's schema, as its trace processor could not be had: {}", stderr(&output).trim());
     }
     // femu: tR 40 us, tPROG 200 us.
     let times = |name: &str| text.lines().filter(|line| line.starts_with("die ") && line.ends_with(name)).count();

@@ -41,3 +41,8 @@ pub fn file(name: &str, bytes: &[u8]) -> String {
     std::fs::write(&path, bytes).unwrap();
     path.display().to_string()
 }
+
+/// The Python of the tests, which `make deps` makes; it may not be there.
+pub fn python() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/test-venv/bin/python").to_string()
+}
