@@ -4,7 +4,7 @@
 //! what was run: in the folder of `--out`, else in the user's cache.
 
 use super::execute::{STOP, stop_on_ctrl_c};
-use super::{Failure, print};
+use super::{Failure, print, report};
 use crate::args::{LabCommand, LabRunArgs};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
@@ -13,9 +13,9 @@ use manx_lab::campaign::{Campaign, Done};
 use manx_lab::compare::Options;
 use manx_lab::experiment::{Asked, Experiment, Outcome, experiment_names, render, save};
 use manx_lab::json::indented;
-use manx_lab::run::Beside;
-use manx_lab::run::{Moment, Phase};
+use manx_lab::run::{Beside, Moment, Phase};
 use manx_lab::save::make_folder;
+use manx_report::page::Claim;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -131,8 +131,27 @@ fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<
     let Some(outcome) = outcome else { return Err(journal.interrupted(experiment, &done)) };
     if let Some(folder) = &folder {
         save::save(folder, &outcome).map_err(Failure::Work)?;
+        save_page(folder, &outcome).map_err(Failure::Work)?;
     }
     Ok(outcome)
+}
+
+/// `report.html`, with the claims before everything else.
+fn save_page(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
+    let claims: Vec<Claim> = render::shown(outcome)
+        .map(|(claim, found, [published, measured, band])| Claim {
+            id: claim.id.clone(),
+            text: claim.text.clone(),
+            source: claim.source.clone(),
+            published,
+            measured,
+            band,
+            holds: found.holds,
+            why: claim.why.clone(),
+            conditions: claim.conditions.clone(),
+        })
+        .collect();
+    report::save_with_claims(folder, &outcome.run_set(), &outcome.experiment.points(), &claims)
 }
 
 /// Where it is remembered what was run.

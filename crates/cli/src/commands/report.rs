@@ -3,19 +3,29 @@
 use manx_core::config::Scenario;
 use manx_core::stats::RunSet;
 use manx_lab::save;
-use manx_report::page::Page;
+use manx_report::page::{Claim, Page};
 use std::path::Path;
 
 /// Options that change no result: what is written must not depend on them, so they are left out of the command.
-const OPTIONS_WITH_VALUE: [&str; 3] = ["--out", "--jobs", "--act-log"];
-const OPTIONS: [&str; 2] = ["--json", "--no-cache"];
+const OPTIONS_WITH_VALUE: [&str; 5] = ["--out", "--jobs", "--act-log", "--requests", "--timeline"];
+const OPTIONS: [&str; 4] = ["--json", "--no-cache", "--check", "--fresh"];
 
 /// Writes the page into the folder.
 pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
+    save_with_claims(folder, set, runs, &[])
+}
+
+/// The same of an experiment, with its claims.
+pub fn save_with_claims(
+    folder: &Path,
+    set: &RunSet,
+    runs: &[(String, Scenario)],
+    claims: &[Claim],
+) -> Result<(), String> {
     let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
     let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let page = Page { set, command: &command, scenarios: &scenarios };
+    let page = Page { set, command: &command, scenarios: &scenarios, claims };
     save::write(&folder.join("report.html"), page.html())
 }
 

@@ -1,6 +1,6 @@
 //! The claims of an experiment for a person, for a page and for a program.
 
-use super::load::{Band, Experiment};
+use super::load::{Band, Claim, Experiment};
 use super::outcome::{Measured, Outcome};
 use manx_core::stats::RunResult;
 use serde_json::{Value, json};
@@ -81,6 +81,13 @@ pub fn markdown(outcome: &Outcome<'_>) -> String {
 /// Text that stays in its cell.
 fn cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// A claim as a person reads it: its published and measured numbers, and its band.
+pub fn shown<'a>(outcome: &'a Outcome<'_>) -> impl Iterator<Item = (&'a Claim, &'a Measured, [String; 3])> {
+    outcome
+        .claims()
+        .map(|(claim, measured)| (claim, measured, [published(claim.published), value(measured), band(&claim.band)]))
 }
 
 /// The claims alone: what `claims.json` holds.

@@ -8,6 +8,7 @@
 //! [`escape`], into JSON through `data::json`.
 
 mod attribution;
+mod claims;
 mod data;
 mod tables;
 
@@ -23,6 +24,31 @@ pub struct Page<'a> {
     pub command: &'a str,
     /// The scenario of each run as TOML, by the name of its policy.
     pub scenarios: &'a [(String, String)],
+    /// Of an experiment, its claims.
+    pub claims: &'a [Claim],
+}
+
+/// A claim of an experiment, and whether it held; numbers as they are to be shown.
+#[derive(Clone, Debug, Default)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// What is claimed.
+    pub text: String,
+    /// Who claims it: paper and figure.
+    pub source: String,
+    /// The published number.
+    pub published: String,
+    /// The number measured, with its spread.
+    pub measured: String,
+    /// Between which numbers it counts as reproduced.
+    pub band: String,
+    /// Whether it did; `None` where it could not be measured.
+    pub holds: Option<bool>,
+    /// Why the band is what it is.
+    pub why: String,
+    /// What differs from the paper's conditions.
+    pub conditions: String,
 }
 
 const CSS: &str = include_str!("page.css");
@@ -40,6 +66,7 @@ impl Page<'_> {
         self.head(&mut html);
         self.header(&mut html);
         html += "<main>\n";
+        html += &claims::section(self.claims);
         html += &tables::headline(runs);
         // Together, so that the buttons stay in sight as far as there are charts.
         html += "<div>\n";
