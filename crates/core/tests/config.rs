@@ -112,7 +112,7 @@ fn every_policy_says_what_it_is_and_changes_only_known_keys() {
         let scenario = source(GOOD);
         load(&Input { scenario: &scenario, device: None, policy: Some(policy.name), overrides: &[] }).unwrap();
     }
-    assert_eq!(resolve_policy("semi-preemptive").unwrap()[0].name, "preemptive");
+    assert_eq!(resolve_policy("semi-preemptive").unwrap()[0].policy.name, "preemptive");
 }
 
 #[test]

@@ -203,7 +203,7 @@ impl Keys {
         let device = &scenario.device;
         let mut gc = json!(scenario.gc);
         if let Value::Object(gc) = &mut gc {
-            ["mode", "when", "copyback"].into_iter().for_each(|name| drop(gc.remove(name)));
+            ["mode", "when", "copyback", "reads_first"].into_iter().for_each(|name| drop(gc.remove(name)));
         }
         let mut all = json!({
             "program": program(),

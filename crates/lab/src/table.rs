@@ -122,6 +122,7 @@ fn outcome(run: &RunResult) -> &'static str {
     match run.outcome {
         Outcome::Completed => "completed",
         Outcome::Starved => "starved",
+        Outcome::Stuck => "stuck",
         Outcome::Partial => "partial",
     }
 }

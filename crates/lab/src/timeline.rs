@@ -123,10 +123,12 @@ fn write_drive(
         of_pool.into_iter().for_each(|collection| write_collection(trace, track, collection));
     }
     let mut on_die: Vec<Vec<&Slice>> = vec![Vec::new(); layout.dies as usize];
+    let mut suspended: Vec<Vec<&Slice>> = vec![Vec::new(); layout.dies as usize];
     let mut on_channel: Vec<Vec<&Slice>> = vec![Vec::new(); layout.channels as usize];
     for slice in recorded.slices {
         match slice.act.is_on_channel() {
             true => on_channel[layout.channel_of(slice.die) as usize].push(slice),
+            false if slice.act == Act::Suspended => suspended[slice.die as usize].push(slice),
             false => on_die[slice.die as usize].push(slice),
         }
     }
@@ -138,6 +140,11 @@ fn write_drive(
         for die in channel * dies..(channel + 1) * dies {
             let track = trace.track(group, &format!("die {die}"), 1 + die);
             write_slices(trace, track, &mut on_die[die as usize], layout);
+            let suspended = &mut suspended[die as usize];
+            if !suspended.is_empty() {
+                let track = trace.track(group, &format!("die {die} suspended erase"), 1 + die);
+                write_slices(trace, track, suspended, layout);
+            }
         }
     }
 }
@@ -162,6 +169,9 @@ fn name_of(slice: &Slice) -> &'static str {
         (Act::Program, false) => "program",
         (Act::Program, true) => "GC program",
         (Act::Erase, _) => "erase",
+        (Act::Suspending, _) => "erase suspending",
+        (Act::Suspended, _) => "erase suspended",
+        (Act::Resuming, _) => "erase resuming",
         (Act::Wait, _) => "waits for the channel",
         (Act::ReadCommand, false) => "read command",
         (Act::ReadCommand, true) => "GC read command",

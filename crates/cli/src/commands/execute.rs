@@ -179,7 +179,7 @@ fn verdict(set: &RunSet) -> Result<(), Failure> {
             let message = format!("{policy}: {wrong} pages of {reads} checked reads were not what was written last");
             return Err(Failure::Work(message));
         }
-        if *outcome == Outcome::Starved {
+        if *outcome == Outcome::Stuck {
             return Err(Failure::Work(format!("{policy}: requests were left that the drive never completed")));
         }
     }

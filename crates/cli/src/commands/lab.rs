@@ -69,7 +69,7 @@ fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
     let (mut documents, mut failing, mut claims) = (Vec::new(), Vec::new(), 0);
     for (number, experiment) in experiments.iter().enumerate() {
         let outcome = run_one(experiment, args)?;
-        if let Some(run) = outcome.starved() {
+        if let Some(run) = outcome.stuck() {
             let name = &experiment.name;
             return Err(Failure::Work(format!("{name}: {run}: requests were left that the drive never completed")));
         }

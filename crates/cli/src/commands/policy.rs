@@ -27,11 +27,11 @@ fn list() -> String {
 fn show(name: &str) -> Result<(), Failure> {
     let mut text = String::new();
     for policy in resolve_policy(name)? {
-        let (name, axis) = (policy.name, policy.axis);
+        let (name, axis, about) = (policy.name, policy.policy.axis, policy.policy);
         let _ = writeln!(
             text,
             "{name} (decides {axis}): {}\nfrom: {}\n\n{}",
-            policy.summary, policy.source, policy.overlay
+            about.summary, about.source, policy.overlay
         );
     }
     print(&text)

@@ -122,7 +122,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let mut layers = vec![device, scenario];
     tree::merge(&mut merged, &layers[1].table);
     for policy in input.policy.map_or(Ok(Vec::new()), resolve_policy)? {
-        let layer = Layer::file("policy", policy.overlay, &[])?;
+        let layer = Layer::file("policy", &policy.overlay, &[])?;
         tree::merge(&mut merged, &layer.table);
         layers.push(Layer::given(format!("policy {}", policy.name), layer.table));
     }

@@ -1,10 +1,15 @@
 //! Policies as data: each is an overlay over the scenario, on one of five axes.
 //!
-//! A name is a path of parts, `ioda/ttflash/t-es`, at most one for each axis, or an alias for such a path. A new policy
-//! is a new entry here; what it switches on lives where the mechanism lives.
+//! A name is a path of parts, `base/t-es(16ms)`, at most one for each axis, or an alias for such a path. A part may have a
+//! parameter, a time, in parentheses. A new policy is a new entry here; what it switches on lives where the mechanism
+//! lives.
+//!
+//! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
+//! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
 
 use super::error::ConfigError;
 use super::nearest;
+use crate::units::Duration;
 use std::fmt;
 
 /// What a policy decides.
@@ -47,6 +52,19 @@ pub struct Policy {
     pub source: &'static str,
     /// The overlay, as TOML.
     pub overlay: &'static str,
+    /// The key in the overlay's last table that a parameter sets; it is a time.
+    pub parameter: Option<&'static str>,
+}
+
+/// A policy as a path names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// Which one.
+    pub policy: &'static Policy,
+    /// The part of the path, with its parameter.
+    pub name: String,
+    /// The overlay, as TOML, with the parameter.
+    pub overlay: String,
 }
 
 /// A paper's name for a path of policies.
@@ -66,6 +84,7 @@ pub const POLICIES: &[Policy] = &[
         summary: "space is reclaimed in no time and blocks nothing: a baseline that no drive can have",
         source: "ttFlash, FAST '17, the NoGC line of the evaluation's figures",
         overlay: "[gc]\nmode = \"nogc\"\n",
+        parameter: None,
     },
     Policy {
         name: "base",
@@ -73,6 +92,7 @@ pub const POLICIES: &[Policy] = &[
         summary: "a collection holds its channel for the whole copy, then its die for the erase",
         source: "ttFlash, FAST '17, section 3 (channel-blocking GC)",
         overlay: "[gc]\nmode = \"base\"\n",
+        parameter: None,
     },
     Policy {
         name: "controller",
@@ -80,6 +100,7 @@ pub const POLICIES: &[Policy] = &[
         summary: "a collection holds the whole drive for the whole copy, then its die for the erase",
         source: "ttFlash, FAST '17, section 3 (controller-blocking GC)",
         overlay: "[gc]\nmode = \"controller\"\n",
+        parameter: None,
     },
     Policy {
         name: "preemptive",
@@ -87,34 +108,112 @@ pub const POLICIES: &[Policy] = &[
         summary: "host requests go first between the page operations of a collection, except at or below gc.hard",
         source: "Lee et al., A Semi-Preemptive Garbage Collector for Solid State Drives, ISPASS '11",
         overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "reads-first",
+        axis: Axis::Gc,
+        summary: "as preemptive, and host reads go first even at or below gc.hard: what the policies of erase presume",
+        source: "Kim et al., USENIX ATC '19, section 1 (reads pass between the operations of a collection)",
+        overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\nreads_first = true\n",
+        parameter: None,
+    },
+    Policy {
+        name: "baseline",
+        axis: Axis::Erase,
+        summary: "a read waits for the end of an erase",
+        source: "Kim et al., USENIX ATC '19, section 3 (Baseline)",
+        overlay: "[erase]\nmode = \"none\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "ideal-es",
+        axis: Axis::Erase,
+        summary: "an erase stops for a read at once, and goes on, at no cost: a baseline that no drive can have",
+        source: "Kim et al., USENIX ATC '19, section 3 (Ideal-ES)",
+        overlay: "[erase]\nmode = \"ideal\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "es",
+        axis: Axis::Erase,
+        summary: "an erase stops for a read at any point and keeps what is left of its pulse (erase.suspend, erase.resume)",
+        source: "Wu & He, Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12; ES of ATC '19, section 3",
+        overlay: "[erase]\nmode = \"es\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "i-es",
+        axis: Axis::Erase,
+        summary: "an erase stops for a read at once and gives up its step (erase.suspend, erase.verify)",
+        source: "Kim et al., USENIX ATC '19, section 2.2 (Immediate Erase Suspension)",
+        overlay: "[erase]\nmode = \"i-es\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "d-es",
+        axis: Axis::Erase,
+        summary: "an erase ends its step, then the reads that wait are served",
+        source: "Kim et al., USENIX ATC '19, section 2.3 (Deferred Erase Suspension)",
+        overlay: "[erase]\nmode = \"d-es\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "t-es",
+        axis: Axis::Erase,
+        summary: "i-es until an erase is so old, t-es(64ms) unless said, then d-es",
+        source: "Kim et al., USENIX ATC '19, section 2.4 (Timeout-based Erase Suspension)",
+        overlay: "[erase]\nmode = \"t-es\"\n",
+        parameter: Some("timeout"),
     },
 ];
 
 /// Every alias; the papers' own names arrive with their mechanisms.
 pub const ALIASES: &[Alias] = &[Alias { name: "semi-preemptive", path: "preemptive" }];
 
+/// The collection that a policy of the axis `erase` presumes where a path names none.
+pub const ERASE_GC: &str = "reads-first";
+
 /// The policies that `name` stands for, in the order they are laid over a scenario.
-pub fn resolve_policy(name: &str) -> Result<Vec<&'static Policy>, ConfigError> {
+pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
     let path = ALIASES.iter().find(|alias| alias.name == name).map_or(name, |alias| alias.path);
-    let parts = path.split('/').map(part).collect::<Result<Vec<_>, _>>()?;
+    let mut parts = path.split('/').map(part).collect::<Result<Vec<_>, _>>()?;
     for (i, later) in parts.iter().enumerate() {
-        if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.axis == later.axis) {
-            let (a, b, axis) = (earlier.name, later.name, later.axis);
+        if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
+            let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);
             return Err(ConfigError::new(format!(
                 "policy `{name}`: {a} and {b} both decide {axis}; a path has at most one part for each axis"
             )));
         }
     }
+    let decides = |axis| parts.iter().any(|part| part.policy.axis == axis);
+    if decides(Axis::Erase) && !decides(Axis::Gc) {
+        parts.insert(0, part(ERASE_GC)?);
+    }
     Ok(parts)
 }
 
-fn part(name: &str) -> Result<&'static Policy, ConfigError> {
-    if let Some(policy) = POLICIES.iter().find(|policy| policy.name == name) {
-        return Ok(policy);
-    }
-    let names: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
-    let aliases = ALIASES.iter().map(|alias| alias.name);
-    let near = nearest(name, names.iter().copied().chain(aliases));
-    let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-    Err(ConfigError::new(format!("there is no policy `{name}`: there are {}{hint}", names.join(", "))))
+fn part(name: &str) -> Result<Chosen, ConfigError> {
+    let (plain, parameter) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
+        Some((plain, parameter)) => (plain, Some(parameter.trim())),
+        None => (name, None),
+    };
+    let Some(policy) = POLICIES.iter().find(|policy| policy.name == plain) else {
+        let names: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
+        let aliases = ALIASES.iter().map(|alias| alias.name);
+        let near = nearest(plain, names.iter().copied().chain(aliases));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        return Err(ConfigError::new(format!("there is no policy `{name}`: there are {}{hint}", names.join(", "))));
+    };
+    let overlay = match (parameter, policy.parameter) {
+        (None, _) => policy.overlay.to_string(),
+        (Some(_), None) => return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter"))),
+        (Some(value), Some(key)) => match value.parse::<Duration>() {
+            Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
+            Err(why) => {
+                return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));
+            }
+        },
+    };
+    Ok(Chosen { policy, name: name.to_string(), overlay })
 }

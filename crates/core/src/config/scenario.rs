@@ -1,6 +1,6 @@
 //! A scenario: everything that determines a run.
 
-use crate::drive::{DriveSpec, PreconditionSpec};
+use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec};
 use crate::flash::Device;
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
@@ -31,6 +31,9 @@ pub struct Scenario {
     /// Reclaiming.
     #[serde(default)]
     pub gc: GcSpec,
+    /// How an erase gives way to reads.
+    #[serde(default)]
+    pub erase: EraseSpec,
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,
@@ -45,7 +48,7 @@ pub struct Scenario {
 }
 
 /// What is measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
     /// Requests that arrive before this time are played but not counted.
@@ -54,6 +57,15 @@ pub struct MeasureSpec {
     pub warmup_requests: u64,
     /// Split every latency into what it was spent on, at up to a quarter of the speed.
     pub attribution: bool,
+    /// A request that waits longer than this ends the run as starved (a host resets a drive then); 0s: never.
+    pub timeout: Duration,
+}
+
+impl Default for MeasureSpec {
+    fn default() -> Self {
+        let (warmup, timeout) = (Duration::ZERO, Duration::from_s(30));
+        Self { warmup, warmup_requests: 0, attribution: false, timeout }
+    }
 }
 
 fn default_seed() -> u64 {

@@ -5,7 +5,7 @@ pub(super) mod job;
 mod space;
 
 use super::Scenario;
-use crate::drive::{DriveSpec, PreconditionSpec};
+use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, Scheduler};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
 use crate::units::{Bandwidth, Duration};
@@ -61,6 +61,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     validate_device(&scenario.device)?;
     ftl(&scenario.ftl)?;
     gc(&scenario.gc, &scenario.ftl)?;
+    erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     space::enough(&scenario.device, &scenario.gc)?;
     precondition(&scenario.precondition)?;
@@ -119,6 +120,12 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         "it needs gc.unit = \"block\": a copyback stays inside its plane, a wider victim's pages go to other planes",
     )?;
     require(
+        !gc.reads_first || gc.mode == GcMode::Preemptive,
+        "gc.reads_first",
+        gc.reads_first,
+        "it needs gc.mode = \"preemptive\": the other modes keep the host away or take no time",
+    )?;
+    require(
         gc.mode != GcMode::Preemptive || gc.when == GcWhen::Background,
         "gc.when",
         "\"foreground\"",
@@ -126,6 +133,27 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
          give way to them",
     )
 }
+
+fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
+    require_time(erase.timeout, "erase.timeout")?;
+    require_operation_time(erase.suspend, "erase.suspend")?;
+    require_operation_time(erase.resume, "erase.resume")?;
+    require_operation_time(erase.verify, "erase.verify")?;
+    let (points, step) = (erase.safe_points, device.timing.erase_step.as_ns());
+    let holds = (1..=SAFE_POINTS_MAX).contains(&points) && u64::from(points) <= step;
+    let message = format!("from 1 to {SAFE_POINTS_MAX} in a step of {step}ns, at most one a nanosecond");
+    require(holds, "erase.safe_points", points, message)?;
+    require(
+        erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
+        "erase.mode",
+        format!("\"{}\"", erase.mode.name()),
+        "suspending an erase for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
+         behind a program, which an erase never lets pass",
+    )
+}
+
+/// More parts of a step than any die has states to stop at.
+const SAFE_POINTS_MAX: u32 = 1000;
 
 /// The simulator keeps some hundred bytes for each map unit of the buffer: a slip of the unit must not take all memory.
 const BUFFER_MAX: u64 = 16 << 30;

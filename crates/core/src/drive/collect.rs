@@ -20,6 +20,7 @@ pub(super) struct Collector {
     mode: GcMode,
     when: GcWhen,
     copyback: bool,
+    reads_first: bool,
     domains: Vec<Domain>,
     domain_of_die: Vec<u16>,
     domain_of_pool: Vec<u16>,
@@ -61,6 +62,7 @@ impl Collector {
             mode: gc.mode,
             when: gc.when,
             copyback: gc.copyback,
+            reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
@@ -78,6 +80,12 @@ impl Collector {
     #[inline]
     pub fn takes_the_die(&self) -> bool {
         self.mode != GcMode::Preemptive
+    }
+
+    /// True when an urgent collection lets the reads that wait for its die go first.
+    #[inline]
+    pub fn yields_to_reads(&self, reads_wait: bool) -> bool {
+        self.reads_first && reads_wait
     }
 
     /// The channels that a collection of the pool holds: the first, and how many.

@@ -3,7 +3,7 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says.
+//! says. An erase may give way to reads (`suspension`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -23,15 +23,16 @@ mod queues;
 mod read;
 mod schedule;
 mod spec;
+mod suspension;
 mod timeline;
 mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
-pub use spec::{DriveSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+pub use spec::{DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
-use crate::flash::{Block, Device, Flash};
+use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::{GcSpec, PageMap};
 use crate::sim::Slab;
 use crate::units::{Instant, Lba, Lpn};
@@ -57,6 +58,8 @@ pub struct Drive {
     buffer: WriteBuffer,
     writes: write::WritePath,
     collector: Collector,
+    /// Who may suspend an erase, if anybody may.
+    suspension: Option<Box<suspension::Suspension>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
@@ -113,6 +116,8 @@ pub struct Counters {
     pub unwritten_reads: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// What suspended erases cost.
+    pub suspended: SuspensionCounters,
 }
 
 impl Drive {
@@ -135,6 +140,7 @@ impl Drive {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
             writes: write::WritePath::new(spec, layout, slots),
             collector: Collector::new(gc, layout, &ftl),
+            suspension: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -163,7 +169,7 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters { suspended: self.flash.suspensions(), ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).

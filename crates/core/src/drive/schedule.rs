@@ -62,10 +62,12 @@ impl Drive {
         if self.spec.scheduler == Scheduler::Fifo {
             return self.dispatch_fifo(now, die);
         }
-        if self.flash.is_idle(die)
-            && let Some(op) = self.pick(die)
-        {
-            self.issue(now, die, op);
+        if self.flash.is_idle(die) {
+            if let Some(op) = self.pick(die) {
+                self.issue(now, die, op);
+            }
+        } else if self.suspension.is_some() {
+            self.erase_gives_way(now, die);
         }
     }
 
@@ -125,7 +127,14 @@ impl Drive {
 
     #[inline]
     fn gc_goes_first(&self, gc: u32) -> bool {
-        self.collector.takes_the_die() || self.ftl.is_urgent(self.ftl.pool_of(self.ops[gc].lane))
+        let lane = self.ops[gc].lane;
+        self.collector.takes_the_die()
+            || (self.ftl.is_urgent(self.ftl.pool_of(lane)) && !self.collector.yields_to_reads(self.reads_wait(lane)))
+    }
+
+    #[inline]
+    fn reads_wait(&self, lane: u32) -> bool {
+        self.queues[self.flash.layout.die_of(lane) as usize].read.front().is_some()
     }
 
     /// The waiting host operation that goes next: reads before the others, or the oldest that can start.
@@ -165,7 +174,7 @@ impl Drive {
     }
 
     #[inline]
-    fn issue(&mut self, now: Instant, die: u32, op: u32) {
+    pub(super) fn issue(&mut self, now: Instant, die: u32, op: u32) {
         let what = self.prepare(now, die, op);
         self.flash.start(now, die, Operation { what, token: op, gc: self.ops[op].class == Class::Gc });
     }

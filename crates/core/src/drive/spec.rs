@@ -56,6 +56,75 @@ pub enum Scheduler {
     Fifo,
 }
 
+/// How an erase gives way to reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct EraseSpec {
+    /// The policy.
+    pub mode: EraseMode,
+    /// `t-es`: from so long after its issue on an erase is suspended at safe points only.
+    pub timeout: Duration,
+    /// From the stop of a pulse to the first read (voltage recovery).
+    pub suspend: Duration,
+    /// `es`: before the rest of a pulse (voltage ramp).
+    pub resume: Duration,
+    /// `i-es`, `t-es`: before a pulse that begins anew (verify).
+    pub verify: Duration,
+    /// Reads of garbage collection suspend an erase too.
+    pub gc_reads: bool,
+    /// Safe points in a step, its end included: an erase that may stop inside a step at multiples of step / points.
+    pub safe_points: u32,
+}
+
+impl Default for EraseSpec {
+    fn default() -> Self {
+        Self {
+            mode: EraseMode::None,
+            timeout: Duration::from_ms(64),
+            suspend: Duration::from_us(100),
+            resume: Duration::from_us(100),
+            verify: Duration::from_us(100),
+            gc_reads: false,
+            safe_points: 1,
+        }
+    }
+}
+
+/// Which erases are suspended where (Kim et al., ATC '19, section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EraseMode {
+    /// None: a read waits for the end of the erase.
+    None,
+    /// Any point, and it costs nothing: a baseline that no drive can have.
+    Ideal,
+    /// Any point; the rest of the pulse follows later (Wu & He, FAST '12).
+    Es,
+    /// Any point; the step in progress is given up and begins anew later.
+    #[serde(rename = "i-es")]
+    IEs,
+    /// The end of the step in progress.
+    #[serde(rename = "d-es")]
+    DEs,
+    /// As `i-es` until `timeout` after the erase was issued, then as `d-es`.
+    #[serde(rename = "t-es")]
+    TEs,
+}
+
+impl EraseMode {
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EraseMode::None => "none",
+            EraseMode::Ideal => "ideal",
+            EraseMode::Es => "es",
+            EraseMode::IEs => "i-es",
+            EraseMode::DEs => "d-es",
+            EraseMode::TEs => "t-es",
+        }
+    }
+}
+
 /// What the drive holds when the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

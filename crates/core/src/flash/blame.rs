@@ -26,10 +26,12 @@ pub enum Keeper {
     GcCopy,
     /// A read for the host.
     Read,
+    /// An erase that is being suspended or resumed.
+    Suspension,
 }
 
 /// How many keepers there are.
-pub const KEEPERS: usize = 6;
+pub const KEEPERS: usize = 7;
 
 /// Nanoseconds by keeper.
 pub type Kept = [u64; KEEPERS];
@@ -44,6 +46,7 @@ impl Keeper {
             Keeper::Program => "program",
             Keeper::GcCopy => "gc_copy",
             Keeper::Read => "read",
+            Keeper::Suspension => "suspension",
         }
     }
 
@@ -177,6 +180,14 @@ impl Blame {
         let books = &mut self.dies[die];
         books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody });
         books.block = None;
+    }
+
+    /// The die's erase is being suspended or resumed (`true`), or its pulse runs.
+    pub fn suspends(&mut self, now: Instant, die: usize, changes: bool) {
+        let keeper = if changes { Keeper::Suspension } else { Keeper::Erase };
+        if self.dies[die].keeper != keeper {
+            self.dies[die].turn(now, keeper);
+        }
     }
 
     /// Garbage collection closes the die to others, or opens it.
@@ -316,8 +327,15 @@ pub fn kept_between(before: &Kept, after: &Kept) -> Kept {
 
 /// Adds a wait for a die to `split`; `idle` is what waiting for an idle die means.
 pub fn add_kept(split: &mut Split, kept: &Kept, idle: Cause) {
-    const CAUSES: [Option<Cause>; KEEPERS] =
-        [None, Some(Cause::GcCopy), Some(Cause::Erase), Some(Cause::Program), Some(Cause::GcCopy), Some(Cause::Reads)];
+    const CAUSES: [Option<Cause>; KEEPERS] = [
+        None,
+        Some(Cause::GcCopy),
+        Some(Cause::Erase),
+        Some(Cause::Program),
+        Some(Cause::GcCopy),
+        Some(Cause::Reads),
+        Some(Cause::Suspension),
+    ];
     for (cause, ns) in CAUSES.into_iter().zip(kept) {
         split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));
     }

@@ -55,7 +55,7 @@ pub struct Fired {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     Idle,
     /// tR runs (after the command).
     Sensing,
@@ -73,13 +73,25 @@ enum Phase {
     Erasing {
         steps_left: u32,
     },
+    /// An erase that can be suspended (`erase`): its command is on the channel,
+    EraseCommand,
+    /// its pulse runs,
+    Pulse,
+    /// the voltage recovers,
+    Suspending,
+    /// it is suspended and nothing else runs,
+    Suspended,
+    /// the voltage ramps up, or a verify runs.
+    Resuming,
 }
 
 /// One die (or one independent plane group).
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     channel: u32,
-    phase: Phase,
+    pub(super) phase: Phase,
+    /// A suspended erase waits until nobody reads.
+    pub(super) holds_erase: bool,
     operation: Operation,
     behind_gc: bool,
     started: Instant,
@@ -99,6 +111,7 @@ impl Die {
         Self {
             channel,
             phase: Phase::Idle,
+            holds_erase: false,
             operation: nothing,
             behind_gc: false,
             started: Instant::START,
@@ -112,6 +125,17 @@ impl Die {
     /// The operation under way, or the last one.
     pub fn operation(&self) -> Operation {
         self.operation
+    }
+
+    /// What the die did was counted up to `now`.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.started = now;
+    }
+
+    /// A suspended erase goes on.
+    pub(super) fn take_back(&mut self, now: Instant, operation: Operation) {
+        (self.holds_erase, self.operation, self.started) = (false, operation, now);
+        self.behind_gc = false;
     }
 }
 
@@ -168,7 +192,7 @@ impl Flash {
             blame.started(now, slot, &operation, operation.block(&self.layout));
         }
         let d = &mut self.dies[slot];
-        debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
+        debug_assert!(d.phase == Phase::Idle || d.holds_erase, "die {die} is busy");
         d.operation = operation;
         d.started = now;
         let (command, at) = match operation.what {
@@ -202,8 +226,14 @@ impl Flash {
                 let command = self.reserve(now, slot, Whose::Current, self.timing.erase_command, operation.gc);
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
-                d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
-                (command, command.end + self.timing.erase_step)
+                if self.erases.is_some() {
+                    d.phase = Phase::EraseCommand;
+                    self.erase_issued(now, slot, command.end);
+                    (command, command.end)
+                } else {
+                    d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
+                    (command, command.end + self.timing.erase_step)
+                }
             }
         };
         self.timers.set(slot, at);
@@ -263,7 +293,8 @@ impl Flash {
                 self.timers.set(slot, now + self.timing.erase_step);
                 Fired::default()
             }
-            Phase::Idle | Phase::WaitingForChannel | Phase::WaitingForRegister => {
+            Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => self.erase_turn(now, slot),
+            Phase::Idle | Phase::Suspended | Phase::WaitingForChannel | Phase::WaitingForRegister => {
                 unreachable!("die {slot} has a timer while it waits")
             }
         };
@@ -377,7 +408,7 @@ impl Flash {
         Fired { preload: Some(slot as u32), ..Fired::default() }
     }
 
-    fn free_array(&mut self, now: Instant, slot: usize) {
+    pub(super) fn free_array(&mut self, now: Instant, slot: usize) {
         let die = &mut self.dies[slot];
         let time = now.since(die.started);
         die.busy += time;
@@ -388,20 +419,20 @@ impl Flash {
             blame.freed(now, slot);
         }
         // Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one update instead of two.
-        die.phase = Phase::Idle;
+        die.phase = if die.holds_erase { Phase::Suspended } else { Phase::Idle };
     }
 
     /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next
     /// event.
     #[inline]
     pub fn rest(&mut self, die: u32) {
-        if self.is_idle(die) {
+        if self.is_idle(die) || self.is_suspended(die) {
             self.timers.clear(die as usize);
         }
     }
 
     #[inline]
-    fn finished(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
         self.free_array(now, slot);
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Current);

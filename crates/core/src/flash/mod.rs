@@ -9,7 +9,8 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `blame`, `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `blame`,
+//! `activity`.
 
 mod activity;
 mod blame;
@@ -17,6 +18,7 @@ mod capacity;
 mod channel;
 mod device;
 mod die;
+mod erase;
 mod layout;
 mod timing;
 
@@ -27,6 +29,7 @@ pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
+pub use erase::{ErasePoint, Stop, SuspensionCounters, SuspensionTimes};
 pub use layout::{Block, Layout};
 pub use timing::Timing;
 
@@ -54,6 +57,8 @@ pub struct Flash {
     cache_read: bool,
     cache_program: bool,
     counters: FlashOperations,
+    /// The states of erases, where they can be suspended.
+    erases: Option<Box<erase::Erases>>,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -87,6 +92,7 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             counters: FlashOperations::default(),
+            erases: None,
             blame: None,
             activity: None,
             layout,

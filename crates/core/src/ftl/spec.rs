@@ -91,6 +91,8 @@ pub struct GcSpec {
     pub soft: f64,
     /// At or below this free share collection goes before the host's requests, whatever `when` says.
     pub hard: f64,
+    /// `preemptive` only: waiting reads go before a collection even at or below `hard` (Kim et al., ATC '19).
+    pub reads_first: bool,
     /// Copies stay inside the plane: read and program without crossing the channel.
     pub copyback: bool,
     /// Window of `windowed-greedy`: the oldest blocks that are looked at.
@@ -108,6 +110,7 @@ impl Default for GcSpec {
             unit: VictimUnit::Block,
             soft: 0.05,
             hard: 0.02,
+            reads_first: false,
             copyback: false,
             window: 32,
             choices: 10,

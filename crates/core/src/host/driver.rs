@@ -27,6 +27,7 @@ pub struct Driver {
     act: Option<ActRecorder>,
     /// Every request since they were last taken, if they are wanted.
     records: Option<Records>,
+    patience: Patience,
     /// Every issue, for the tests of pacing.
     #[cfg(test)]
     pub(super) issues: Vec<(Instant, u32, Request)>,
@@ -41,6 +42,35 @@ struct Issued {
     job: u32,
     thread: u32,
     counted: bool,
+}
+
+/// How long the host waits for a request.
+///
+/// The oldest is looked for only when the one that was the oldest at the last look could be too old: no bookkeeping on
+/// the path of a request.
+#[derive(Clone, Debug)]
+struct Patience {
+    timeout: Duration,
+    /// No request is too old before this.
+    look_at: Instant,
+    starved: Option<Starved>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { timeout: Duration::ZERO, look_at: Instant::NEVER, starved: None }
+    }
+}
+
+/// What ended a run: a request that waited too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starved {
+    /// What the oldest request was.
+    pub op: Op,
+    /// How long it had waited.
+    pub age: Duration,
+    /// Requests outstanding, it among them.
+    pub outstanding: u64,
 }
 
 /// Which first requests are not counted.
@@ -112,6 +142,7 @@ impl Driver {
             outstanding_since: Instant::START,
             act: None,
             records: None,
+            patience: Patience::default(),
             #[cfg(test)]
             issues: Vec::new(),
         }
@@ -134,6 +165,17 @@ impl Driver {
     pub fn with_records(mut self) -> Self {
         self.records = Some(Records::default());
         self
+    }
+
+    /// The same driver, which ends the run when a request is `timeout` old ([`Driver::starved`]).
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.patience = Patience { timeout, look_at: Instant::START + timeout, starved: None };
+        self
+    }
+
+    /// The request that waited too long, if that ended the run.
+    pub fn starved(&self) -> Option<&Starved> {
+        self.patience.starved.as_ref()
     }
 
     /// Plays until `completions` more requests have completed; false when the workload is over.
@@ -160,15 +202,50 @@ impl Driver {
             // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
             return false;
         }
-        if let Some(completion) = self.drive.advance_before(at) {
+        let look_at = self.patience.look_at;
+        if let Some(completion) = self.drive.advance_before(at.min(look_at)) {
             self.complete(completion);
             return true;
+        }
+        if look_at < at {
+            return self.has_patience(look_at);
         }
         if at == Instant::NEVER {
             return false;
         }
         self.issue(job, at);
         true
+    }
+
+    /// Whether the oldest request may wait on; then when to look again. A drive with nothing to do has lost its
+    /// requests, which is no starvation.
+    #[cold]
+    fn has_patience(&mut self, now: Instant) -> bool {
+        let Patience { timeout, starved, .. } = self.patience;
+        if starved.is_some() {
+            return false;
+        }
+        if self.drive.next_event_at() == Instant::NEVER {
+            self.patience.look_at = Instant::NEVER;
+            return true;
+        }
+        let mut under_way = vec![true; self.issued.len()];
+        self.free.iter().for_each(|id| under_way[*id as usize] = false);
+        let waiting = self.issued.iter().zip(under_way).filter(|(_, under_way)| *under_way).map(|(issued, _)| issued);
+        let oldest = waiting.min_by_key(|issued| issued.at);
+        match oldest {
+            Some(Issued { at, op, .. }) if *at + timeout <= now => {
+                let outstanding = self.progress.issued - self.progress.completed;
+                self.patience.starved = Some(Starved { op: *op, age: now.since(*at), outstanding });
+                self.now = now;
+                self.account_outstanding(now);
+                false
+            }
+            oldest => {
+                self.patience.look_at = oldest.map_or(now, |issued| issued.at) + timeout;
+                true
+            }
+        }
     }
 
     #[inline]

@@ -20,7 +20,7 @@ mod spec;
 pub mod trace;
 
 pub use act::{ActRecorder, ActSpec};
-pub use driver::{Driver, Measured, Progress};
+pub use driver::{Driver, Measured, Progress, Starved};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;

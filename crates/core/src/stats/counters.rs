@@ -41,6 +41,10 @@ pub struct FlashCounters {
     pub suspensions: u64,
     /// The most suspensions that one erase suffered.
     pub suspensions_per_erase_max: u64,
+    /// Nanoseconds of erase pulses that were given up and had to be repeated.
+    pub aborted_pulse_ns: u64,
+    /// Voltage ramps of erases beyond the one of each step.
+    pub extra_ramps: u64,
 }
 
 /// What the write buffer did.
@@ -97,6 +101,8 @@ impl FlashCounters {
             erases: self.erases - earlier.erases,
             suspensions: self.suspensions - earlier.suspensions,
             suspensions_per_erase_max: self.suspensions_per_erase_max,
+            aborted_pulse_ns: self.aborted_pulse_ns - earlier.aborted_pulse_ns,
+            extra_ramps: self.extra_ramps - earlier.extra_ramps,
         }
     }
 }

@@ -58,7 +58,8 @@ fn worse(one: Outcome, two: Outcome) -> Outcome {
     let rank = |outcome| match outcome {
         Outcome::Completed => 0,
         Outcome::Starved => 1,
-        Outcome::Partial => 2,
+        Outcome::Stuck => 2,
+        Outcome::Partial => 3,
     };
     if rank(two) > rank(one) { two } else { one }
 }
@@ -84,6 +85,8 @@ impl FlashCounters {
         self.pages_read += pages_read;
         self.erases += erases;
         self.suspensions += other.suspensions;
+        self.aborted_pulse_ns += other.aborted_pulse_ns;
+        self.extra_ramps += other.extra_ramps;
         self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
     }
 }

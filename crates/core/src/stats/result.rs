@@ -82,8 +82,11 @@ pub enum Outcome {
     /// Every request of the workload was completed.
     #[default]
     Completed,
-    /// Requests were left that the drive never completed: a defect of the model, never a property of a drive.
+    /// A request waited longer than `measure.timeout`, as a host would not: the numbers are those until then, and the
+    /// requests that still waited are in none of them.
     Starved,
+    /// Requests were left that the drive never completed: a defect of the model, never a property of a drive.
+    Stuck,
     /// The run was stopped before its end; the numbers are those until then.
     Partial,
 }
@@ -126,6 +129,12 @@ pub struct FlashReport {
     pub suspensions: u64,
     /// The most suspensions that one erase suffered, warm-up included (suspensions).
     pub suspensions_per_erase_max: u64,
+    /// Erase pulses that were given up for reads and had to be repeated: stress without progress (microseconds).
+    #[serde(default)]
+    pub aborted_pulse_us: f64,
+    /// Voltage ramps of erases beyond the one of each step, each after a suspension inside a pulse (ramps).
+    #[serde(default)]
+    pub extra_ramps: u64,
     /// Erases per block since the device was new.
     pub wear: WearReport,
 }
@@ -348,6 +357,8 @@ impl FlashReport {
             waf: ratio::rounded(u128::from(flash.pages_programmed), u128::from(flash.host_pages_written), 6),
             suspensions: flash.suspensions,
             suspensions_per_erase_max: flash.suspensions_per_erase_max,
+            aborted_pulse_us: flash.aborted_pulse_ns as f64 / 1e3,
+            extra_ramps: flash.extra_ramps,
             wear: WearReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),

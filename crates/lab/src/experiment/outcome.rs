@@ -133,8 +133,8 @@ impl Outcome<'_> {
     }
 
     /// A run that lost requests, which no drive does.
-    pub fn starved(&self) -> Option<&str> {
-        self.results.iter().find(|result| result.outcome == Ended::Starved).map(|result| result.policy.as_str())
+    pub fn stuck(&self) -> Option<&str> {
+        self.results.iter().find(|result| result.outcome == Ended::Stuck).map(|result| result.policy.as_str())
     }
 
     /// The results as a comparison, labelled by run: what tables, plots and reports take.

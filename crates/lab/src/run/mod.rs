@@ -287,15 +287,17 @@ impl Run<'_> {
         mut map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, drive, measure, seed, .. } = self.scenario;
+        let Scenario { device, ftl, gc, erase, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
+        drive.suspend_erases(erase);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
         let oracle = self.context.verify.then(|| Oracle::new(&drive));
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
+        let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let driver = if files.wants_requests() { driver.with_records() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
@@ -324,7 +326,11 @@ impl Run<'_> {
             self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
         }
         let lost = driver.progress().issued != driver.progress().completed || driver.drive().outstanding() > 0;
-        Ok(if lost { Outcome::Starved } else { Outcome::Completed })
+        Ok(match (driver.starved(), lost) {
+            (Some(_), _) => Outcome::Starved,
+            (None, true) => Outcome::Stuck,
+            (None, false) => Outcome::Completed,
+        })
     }
 
     fn stopped(&self) -> bool {

@@ -7,7 +7,7 @@ use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, Story};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::GcMode;
-use manx_core::host::{Causes, Driver, Measured, Oracle, Slow};
+use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
     Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, SlowFlash,
     SlowRequest, VerifyReport, WarmupExcluded, WearCounters,
@@ -91,7 +91,14 @@ impl Run<'_> {
     fn drive_warnings(&self, driver: &Driver, outcome: Outcome) -> Vec<String> {
         let (progress, measured) = (driver.progress(), driver.measured());
         let mut warnings = Vec::new();
-        if outcome == Outcome::Starved {
+        if let Some(Starved { op, age, outstanding }) = driver.starved() {
+            let (op, timeout) = (kind(*op), self.scenario.measure.timeout);
+            warnings.push(format!(
+                "starved: the oldest request, a {op}, had waited {age} when the run ended, with {outstanding} \
+                 outstanding; measure.timeout = {timeout} is what a host waits"
+            ));
+        }
+        if outcome == Outcome::Stuck {
             let lost = progress.issued - progress.completed;
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
@@ -156,14 +163,18 @@ fn attribution(causes: &Causes, device: &Device) -> Attribution {
     }
 }
 
-fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
-    let Slow { record, split, story } = slow;
-    let op = match record.op {
+fn kind(op: Op) -> &'static str {
+    match op {
         Op::Read => "read",
         Op::Write => "write",
         Op::Trim => "trim",
         Op::Flush => "flush",
-    };
+    }
+}
+
+fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
+    let Slow { record, split, story } = slow;
+    let op = kind(record.op);
     let seconds = |at: Instant| at.since(Instant::START).as_s_f64();
     let flash = story.map(|Story { die, met, times: [came, began, ended] }| SlowFlash {
         die,
@@ -236,7 +247,10 @@ impl Counted {
             pages_padded: self.since(|c| c.padded_units),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
-            ..FlashCounters::default()
+            suspensions: self.since(|c| c.suspended.suspensions),
+            suspensions_per_erase_max: self.now.suspended.per_erase_max,
+            aborted_pulse_ns: self.since(|c| c.suspended.aborted.as_ns()),
+            extra_ramps: self.since(|c| c.suspended.extra_ramps),
         }
     }
 

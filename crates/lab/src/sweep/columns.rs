@@ -70,6 +70,7 @@ pub fn cells<'a>(result: &RunResult, quantities: &'a [Quantity]) -> impl Iterato
     let outcome = match result.outcome {
         Outcome::Completed => "completed",
         Outcome::Starved => "starved",
+        Outcome::Stuck => "stuck",
         Outcome::Partial => "partial",
     };
     let seed = i64::try_from(result.seed).map_or(Cell::Missing, Cell::Integer);

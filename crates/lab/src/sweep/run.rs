@@ -353,7 +353,7 @@ impl<'a> Table<'a> {
                 let (wrong, reads) = (verify.mismatches, verify.reads_checked);
                 format!("{wrong} pages of {reads} checked reads were not what was written last")
             }
-            _ if result.outcome == Outcome::Starved => "requests were left that the drive never completed".to_string(),
+            _ if result.outcome == Outcome::Stuck => "requests were left that the drive never completed".to_string(),
             _ => return,
         };
         self.trouble.get_or_insert_with(|| format!("{}: {why}", self.plan.describe(setting)));

@@ -61,6 +61,7 @@ fn policy_cell(number: usize, run: &RunResult) -> String {
     let outcome = match run.outcome {
         Outcome::Completed => "",
         Outcome::Starved => " <em>starved</em>",
+        Outcome::Stuck => " <em>stuck</em>",
         Outcome::Partial => " <em>partial</em>",
     };
     format!("<th scope=\"row\">{}{}{outcome}</th>", super::swatch(number), escape(&run.policy))

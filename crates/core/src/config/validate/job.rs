@@ -18,6 +18,7 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 pub(super) fn all(scenario: &Scenario) -> Check {
     jobs(&scenario.workload.jobs, Capacity::of(&scenario.device).user)?;
     require_time(scenario.measure.warmup, "measure.warmup")?;
+    require_time(scenario.measure.timeout, "measure.timeout")?;
     measured(scenario)
 }
 
