@@ -176,3 +176,30 @@ fn a_trace_that_cannot_be_read_is_one_line_and_exit_code_2() {
     assert_refused(&["run", "quick", "--trace", &file("empty.csv", b"")], &["empty.csv", "empty"]);
     assert_refused(&["run", "--trace", env!("CARGO_TARGET_TMPDIR")], &["directory"]);
 }
+
+#[test]
+fn a_drive_that_starves_a_request_is_a_result_and_no_failure() {
+    // Longer than a read that meets nobody, shorter than an erase.
+    let set = ["--set", "measure.timeout=1ms", "--set", "drive.write_through=true", "--no-cache"];
+    let output =
+        manx(&[["compare", "quick", "--policies", "base,preemptive/t-es(2ms)", "--json"].as_slice(), &set].concat());
+    assert!(output.status.success(), "{output:?}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for run in document["runs"].as_array().unwrap() {
+        assert_eq!(run["outcome"], "starved", "{run}");
+        let warnings = run["warnings"].to_string();
+        assert!(
+            warnings.contains("starved: the oldest request, a ") && warnings.contains("had waited 1ms"),
+            "{warnings}"
+        );
+    }
+    let table =
+        stdout(&manx(&[["compare", "quick", "--policies", "base", "--set", "seed=3"].as_slice(), &set].concat()));
+    assert!(table.contains("starved"), "{table}");
+    let never = manx(&["run", "quick", "--policy", "base", "--set", "measure.timeout=0s", "--no-cache", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&never.stdout).unwrap();
+    assert_eq!(document["runs"][0]["outcome"], "completed");
+    let shown = stdout(&manx(&["policy", "show", "t-es(16ms)"]));
+    assert!(shown.contains("reads_first = true") && shown.contains("timeout = \"16ms\""), "{shown}");
+    assert!(shown.contains("ATC '19, section 2.4"), "{shown}");
+}

@@ -4,6 +4,7 @@ use manx_core::config::{
     self, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
     load_device, resolve_policy, scenario_names,
 };
+use manx_core::drive::EraseMode;
 use manx_core::flash::{Capacity, Device, Features};
 use manx_core::ftl::{GcMode, GcWhen};
 use manx_core::host::Arrival;
@@ -358,4 +359,44 @@ fn collect_keys(value: &toml::Value, path: &str, keys: &mut Vec<String>) {
         toml::Value::Array(jobs) if path == "workload.jobs" => collect_keys(&jobs[0], &under("0"), keys),
         _ => keys.push(path.to_string()),
     }
+}
+
+#[test]
+fn a_policy_may_have_a_time_in_parentheses_and_erases_presume_a_collection() {
+    let under = |policy: &str| {
+        load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] }).unwrap()
+    };
+    let alone = under("t-es(16ms)");
+    assert_eq!((alone.erase.mode, alone.erase.timeout), (EraseMode::TEs, Duration::from_ms(16)));
+    assert_eq!((alone.gc.mode, alone.gc.reads_first), (GcMode::Preemptive, true));
+    assert_eq!(under("t-es").erase.timeout, Duration::from_ms(64));
+    let path = under("preemptive/t-es( 1.5us )");
+    assert_eq!((path.gc.mode, path.gc.reads_first), (GcMode::Preemptive, false));
+    assert_eq!(path.erase.timeout, Duration::from_ns(1500));
+    assert_eq!((under("base/d-es").gc.mode, under("base/d-es").erase.mode), (GcMode::Base, EraseMode::DEs));
+    assert_eq!((under("baseline").gc.reads_first, under("baseline").erase.mode), (true, EraseMode::None));
+
+    let said = |name: &str| resolve_policy(name).unwrap_err().to_string();
+    assert_says(&said("t-es(soon)"), &["t-es(soon)", "timeout", "`soon`", "us, ms"]);
+    assert_says(&said("t-es("), &["no policy `t-es(`"]);
+    assert_says(&said("d-es(1ms)"), &["d-es has no parameter"]);
+    assert_says(&said("es/t-es(1ms)"), &["es and t-es(1ms) both decide erase"]);
+    assert_says(&said("t-se(1ms)"), &["did you mean t-es"]);
+}
+
+#[test]
+fn erases_give_way_only_where_reads_go_first() {
+    let scenario = source(&format!("{GOOD}[drive]\nscheduler = \"fifo\"\n"));
+    let refused = |policy| {
+        load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] })
+            .unwrap_err()
+            .to_string()
+    };
+    assert_says(&refused("t-es"), &["erase.mode", "\"t-es\"", "read-first"]);
+    let refuse = |lines: &str| refusal(&format!("{GOOD}{lines}"));
+    let based = load_with(GOOD, &["gc.mode=base", "gc.reads_first=true"]).unwrap_err().to_string();
+    assert_says(&based, &["gc.reads_first", "preemptive"]);
+    assert_says(&refuse("[erase]\nsafe_points = 0\n"), &["erase.safe_points", "from 1 to 1000"]);
+    assert_says(&refuse("[erase]\nverify = \"2min\"\n"), &["erase.verify", "at most 60s"]);
+    assert_says(&refuse("[erase]\nmode = \"tes\"\n"), &["erase.mode", "tes", "t-es"]);
 }

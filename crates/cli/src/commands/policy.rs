@@ -28,11 +28,8 @@ fn show(name: &str) -> Result<(), Failure> {
     let mut text = String::new();
     for policy in resolve_policy(name)? {
         let (name, axis, about) = (policy.name, policy.policy.axis, policy.policy);
-        let _ = writeln!(
-            text,
-            "{name} (decides {axis}): {}\nfrom: {}\n\n{}",
-            about.summary, about.source, policy.overlay
-        );
+        let _ =
+            writeln!(text, "{name} (decides {axis}): {}\nfrom: {}\n\n{}", about.summary, about.source, policy.overlay);
     }
     print(&text)
 }

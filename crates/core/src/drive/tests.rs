@@ -4,6 +4,7 @@
 mod collections;
 mod requests;
 mod scheduling;
+mod suspension;
 mod timeline;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};

@@ -225,7 +225,8 @@ impl Driver {
         if starved.is_some() {
             return false;
         }
-        if self.drive.next_event_at() == Instant::NEVER {
+        let outstanding = self.progress.issued - self.progress.completed;
+        if outstanding > 0 && self.drive.next_event_at() == Instant::NEVER {
             self.patience.look_at = Instant::NEVER;
             return true;
         }
@@ -235,7 +236,6 @@ impl Driver {
         let oldest = waiting.min_by_key(|issued| issued.at);
         match oldest {
             Some(Issued { at, op, .. }) if *at + timeout <= now => {
-                let outstanding = self.progress.issued - self.progress.completed;
                 self.patience.starved = Some(Starved { op: *op, age: now.since(*at), outstanding });
                 self.now = now;
                 self.account_outstanding(now);

@@ -5,12 +5,13 @@ mod cuts;
 mod knobs;
 mod laws;
 mod oracle;
+mod suspension;
 mod timeline;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
-use crate::drive::{Drive, DriveSpec, PreconditionSpec, PreconditionState, Scheduler};
+use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler};
 use crate::flash::{Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
@@ -21,6 +22,7 @@ pub(crate) struct Setup {
     pub device: Device,
     pub ftl: FtlSpec,
     pub gc: GcSpec,
+    pub erase: EraseSpec,
     pub drive: DriveSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
@@ -36,6 +38,7 @@ pub(crate) fn small() -> Setup {
         device,
         ftl: FtlSpec::default(),
         gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
+        erase: EraseSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
@@ -52,6 +55,7 @@ impl Setup {
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
+        drive.suspend_erases(&self.erase);
         drive.attribute();
         drive
     }
@@ -291,16 +295,35 @@ fn drawn(seed: u64) -> Setup {
     job.flush_every = one(&mut rng, &[0, 20]);
     job.fua_percent = one(&mut rng, &[0.0, 10.0]);
     job.trim_percent = one(&mut rng, &[0.0, 5.0]);
+    // A stream of its own: the drives themselves stay those that were drawn before erases could be suspended.
+    let mut rng = Rng::stream(seed, "drawn erase");
+    let modes = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
+    let mode = one(&mut rng, &modes);
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.erase.mode = mode;
+        setup.erase.timeout = one(&mut rng, &[0, 1, 5].map(Duration::from_ms));
+        setup.erase.gc_reads = rng.below(3) == 0;
+        setup.erase.safe_points = one(&mut rng, &[1, 1, 2, 7]);
+        setup.gc.reads_first = setup.gc.mode == GcMode::Preemptive && rng.below(2) == 0;
+    }
+    if setup.erase.mode != EraseMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
     setup
 }
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
+    let mut suspended = [0; 6];
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
+        let counters = result.map(|driver| driver.drive().counters()).unwrap_or_default();
+        suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
     }
+    assert_eq!(suspended[EraseMode::None as usize], 0);
+    assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }
 
 /// Random writes to one page in four, then to another one in four, and so on: whole lanes have nothing stale for long.

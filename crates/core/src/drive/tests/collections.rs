@@ -1,6 +1,7 @@
 //! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at chosen instants.
 
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run, write_through};
+use crate::drive::EraseSpec;
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
 use crate::units::{Duration, Instant};
@@ -39,8 +40,9 @@ pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
 }
 
 /// That drive at the instant when the collection began.
-fn collecting(valid: u32, gc: GcSpec) -> (Bench, Instant) {
+pub(super) fn collecting(valid: u32, gc: GcSpec, erase: &EraseSpec) -> (Bench, Instant) {
     let mut bench = about_to_collect(valid, gc);
+    bench.drive.suspend_erases(erase);
     let begins = start() + bench.times().page_program();
     let write = bench.write(start(), 600 * LANES);
     bench.advance_to(begins + NS);
@@ -66,7 +68,7 @@ fn a_page_copy_takes_1_045_150_ns_over_the_channel_and_840_350_inside_the_plane(
 fn base_holds_the_channel_for_the_copy_and_then_only_the_chip_for_the_erase() {
     for copyback in [false, true] {
         for valid in [1, 7, 86] {
-            let (bench, begins) = collecting(valid, GcSpec { copyback, ..gc(GcMode::Base) });
+            let (bench, begins) = collecting(valid, GcSpec { copyback, ..gc(GcMode::Base) }, &EraseSpec::default());
             let (times, read) = (bench.times(), bench.times().page_read());
             let released = begins + copy_of_a_page(times, copyback) * u64::from(valid);
             let erased = released + times.erase_command + times.erase;
@@ -92,7 +94,7 @@ fn base_holds_the_channel_for_the_copy_and_then_only_the_chip_for_the_erase() {
 
 #[test]
 fn a_victim_without_valid_pages_costs_an_erase_and_no_hold() {
-    let (bench, begins) = collecting(0, gc(GcMode::Base));
+    let (bench, begins) = collecting(0, gc(GcMode::Base), &EraseSpec::default());
     let (times, at) = (bench.times(), begins + NS);
     assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), begins + times.erase_command + times.page_read());
     let erased = begins + times.erase_command + times.erase;
@@ -102,7 +104,7 @@ fn a_victim_without_valid_pages_costs_an_erase_and_no_hold() {
 #[test]
 fn controller_holds_every_channel_for_the_copy() {
     let valid = 7;
-    let (bench, begins) = collecting(valid, gc(GcMode::Controller));
+    let (bench, begins) = collecting(valid, gc(GcMode::Controller), &EraseSpec::default());
     let (times, read) = (bench.times(), bench.times().page_read());
     let released = begins + copy_of_a_page(times, false) * u64::from(valid);
     for at in [begins + NS, released - NS] {
@@ -116,7 +118,7 @@ fn controller_holds_every_channel_for_the_copy() {
 
 #[test]
 fn nogc_keeps_no_read_waiting() {
-    let (bench, begins) = collecting(86, gc(GcMode::Nogc));
+    let (bench, begins) = collecting(86, gc(GcMode::Nogc), &EraseSpec::default());
     assert_eq!((bench.drive.counters().free_copies, bench.drive.counters().free_erases), (86, 1));
     for at in [begins + NS, begins + Duration::from_us(321), begins + Duration::from_ms(20)] {
         for lpn in [SAME_CHIP, OTHER_CHIP, OTHER_CHANNEL] {
@@ -129,7 +131,7 @@ fn nogc_keeps_no_read_waiting() {
 #[test]
 fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
     let valid = 12;
-    let (bench, begins) = collecting(valid, gc(GcMode::Preemptive));
+    let (bench, begins) = collecting(valid, gc(GcMode::Preemptive), &EraseSpec::default());
     let times = bench.times();
     let longest = times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
     let whole = copy_of_a_page(times, false) * u64::from(valid) + times.erase_command + times.erase;
@@ -151,7 +153,8 @@ fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
 #[test]
 fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     let valid = 12;
-    let (bench, begins) = collecting(valid, GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) });
+    let (bench, begins) =
+        collecting(valid, GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) }, &EraseSpec::default());
     let times = bench.times();
     let erased = begins + copy_of_a_page(times, false) * valid.into() + times.erase_command + times.erase;
     for at in [begins + NS, begins + Duration::from_ms(3), erased - NS] {
@@ -200,7 +203,7 @@ fn a_read_says_whether_it_waited_for_a_collection() {
     for (mode, channel, other) in
         [(GcMode::Base, true, false), (GcMode::Controller, true, true), (GcMode::Nogc, false, false)]
     {
-        let (bench, begins) = collecting(7, gc(mode));
+        let (bench, begins) = collecting(7, gc(mode), &EraseSpec::default());
         let blocked = |lpn| {
             let mut copy = bench.clone();
             let id = copy.read(begins + Duration::from_us(10), lpn);

@@ -1,8 +1,8 @@
 //! Timelines of drives drawn at random: what is on them is what the drive did, and nothing twice.
 
 use super::{Setup, drawn};
-use crate::drive::{Drive, Recorded, TimelineSpec};
-use crate::flash::{Act, Slice};
+use crate::drive::{Drive, EraseMode, Recorded, TimelineSpec};
+use crate::flash::{Act, Slice, SuspensionCounters};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::units::{Duration, Instant};
@@ -31,10 +31,10 @@ fn assert_apart<'a>(slices: impl Iterator<Item = &'a Slice>, what: &str) {
     }
 }
 
-fn check(drive: &Drive, recorded: &Recorded<'_>, seed: u64) {
+fn check(drive: &Drive, recorded: &Recorded<'_>, suspends: bool, seed: u64) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
     for die in 0..layout.dies {
-        let on = |s: &&Slice| s.die == die && !s.act.is_on_channel();
+        let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, die {die}"));
     }
     for channel in 0..layout.channels {
@@ -48,18 +48,32 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, seed: u64) {
         match slice.act {
             Act::Read => assert_eq!(time, timing.read(layout, slice.page), "seed {seed}"),
             Act::Program => assert_eq!(time, timing.program(layout, slice.page), "seed {seed}"),
-            Act::Erase => assert_eq!(time, timing.erase_step * u64::from(timing.erase_steps), "seed {seed}"),
+            Act::Erase if !suspends => {
+                assert_eq!(time, timing.erase_step * u64::from(timing.erase_steps), "seed {seed}")
+            }
             _ => {}
         }
     }
     let count = |act| recorded.slices.iter().filter(|slice| slice.act == act).count() as u64;
     let done = flash.operations();
-    assert_eq!((count(Act::Read), count(Act::Program), count(Act::Erase)), (done.reads, done.programs, done.erases));
+    assert_eq!((count(Act::Read), count(Act::Program)), (done.reads, done.programs));
+    let SuspensionCounters { suspensions, aborted, .. } = drive.counters().suspended;
+    let (timing, pulses) = (flash.timing(), recorded.slices.iter().filter(|slice| slice.act == Act::Erase));
+    let whole = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
+    let pulsed = pulses.fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
+    assert_eq!(pulsed, whole + aborted, "seed {seed}");
+    if suspends {
+        assert!(count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions, "seed {seed}");
+        assert!(suspensions == 0 || count(Act::Suspended) > 0, "seed {seed}");
+    } else {
+        assert_eq!(count(Act::Erase), done.erases);
+    }
 }
 
 fn check_times(drive: &Drive, recorded: &Recorded<'_>, cached: bool, seed: u64) {
     let sum = |on_channel| {
         let of = recorded.slices.iter().filter(|slice| slice.act.is_on_channel() == on_channel);
+        let of = of.filter(|slice| slice.act != Act::Suspended);
         of.fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start))
     };
     let (dies, channels) = drive.flash().busy();
@@ -78,7 +92,7 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         setup.jobs[0].requests = 600;
         let (drive, driver) = played(&setup, Some(&EVERYTHING));
         let recorded = drive.recorded(Instant::from_ns(u64::MAX - 1)).expect("it was asked for");
-        check(&drive, &recorded, seed);
+        check(&drive, &recorded, setup.erase.mode != EraseMode::None, seed);
         let feature = &setup.device.feature;
         check_times(&drive, &recorded, feature.cache_read || feature.cache_program, seed);
         cached += u32::from(feature.cache_read && feature.cache_program);

@@ -1,0 +1,401 @@
+//! An erase that gives way, by arithmetic: reads at chosen instants of the one erase of an otherwise idle die; then
+//! reads at random instants, against a model that knows nothing of the drive.
+
+use super::collections::{FREE, collecting, mark};
+use super::{Bench, LANES, start};
+use crate::drive::{Counters, EraseMode, EraseSpec};
+use crate::flash::SuspensionCounters;
+use crate::ftl::{GcMode, GcSpec};
+use crate::units::{Duration, Instant};
+use proptest::prelude::*;
+
+const NS: Duration = Duration::from_ns(1);
+/// A page of the erasing chip that is not on the victim.
+const SAME_CHIP: u64 = 255 * LANES;
+const STEPS: u64 = 5;
+
+fn erase(mode: EraseMode) -> EraseSpec {
+    // All different, so that none can stand for another.
+    let [suspend, resume, verify] = [90, 110, 130].map(Duration::from_us);
+    EraseSpec { mode, suspend, resume, verify, timeout: Duration::from_ms(1), ..EraseSpec::default() }
+}
+
+/// The erase of a victim without valid pages, whose command is issued at `issued`.
+struct Erasing {
+    bench: Bench,
+    spec: EraseSpec,
+    issued: Instant,
+}
+
+impl Erasing {
+    fn new(spec: EraseSpec) -> Self {
+        let gc = GcSpec { mode: GcMode::Preemptive, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
+        let (bench, issued) = collecting(0, gc, &spec);
+        assert_eq!(bench.device.timing.erase_steps, STEPS as u32);
+        Self { bench, spec, issued }
+    }
+
+    /// When its first pulse begins.
+    fn pulse(&self) -> Instant {
+        self.issued + self.bench.times().erase_command
+    }
+
+    fn step(&self) -> Duration {
+        self.bench.device.timing.erase_step
+    }
+
+    fn read(&self) -> Duration {
+        self.bench.times().page_read()
+    }
+
+    /// Reads at these times, in their order: when each ends, when the erase does, and what the drive counted.
+    fn play(&self, arrivals: &[Instant]) -> (Vec<Instant>, Instant, Counters) {
+        let mut bench = self.bench.clone();
+        let (mut ids, mut erased) = (Vec::new(), None);
+        let mut look = |bench: &mut Bench, until: Instant| {
+            while bench.drive.next_event_at() < until {
+                let at = bench.drive.next_event_at();
+                bench.advance_to(at + NS);
+                if erased.is_none() && bench.drive.flash().operations().erases == 1 {
+                    erased = Some(at);
+                }
+            }
+        };
+        for at in arrivals {
+            look(&mut bench, *at);
+            ids.push(bench.read(*at, SAME_CHIP));
+        }
+        look(&mut bench, Instant::NEVER);
+        let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
+        (ends, erased.expect("it ends"), bench.drive.counters())
+    }
+}
+
+fn cost(counters: &Counters) -> (u64, Duration, u64) {
+    let SuspensionCounters { suspensions, aborted, extra_ramps, .. } = counters.suspended;
+    (suspensions, aborted, extra_ramps)
+}
+
+#[test]
+fn without_suspension_a_read_waits_for_the_end_of_the_erase() {
+    let e = Erasing::new(erase(EraseMode::None));
+    let erased = e.pulse() + e.step() * STEPS;
+    for at in [e.issued + NS, e.pulse() + e.step() * 2, erased - NS, erased] {
+        let (ends, end, counters) = e.play(&[at]);
+        assert_eq!((ends, end), (vec![erased + e.read()], erased));
+        assert_eq!(cost(&counters), (0, Duration::ZERO, 0));
+    }
+}
+
+#[test]
+fn a_read_that_meets_the_command_of_an_erase_is_served_before_its_first_pulse() {
+    for mode in [EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs] {
+        let e = Erasing::new(erase(mode));
+        for at in [e.issued + NS, e.pulse()] {
+            let (ends, end, counters) = e.play(&[at]);
+            assert_eq!(ends, [e.pulse() + e.read()], "{mode:?}");
+            assert_eq!(end, e.pulse() + e.read() + e.step() * STEPS, "{mode:?}");
+            assert_eq!(cost(&counters), (1, Duration::ZERO, 0), "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn ideal_suspension_costs_the_read_nothing_and_the_erase_the_read() {
+    let e = Erasing::new(erase(EraseMode::Ideal));
+    let erased = e.pulse() + e.step() * STEPS;
+    for at in [e.pulse() + NS, e.pulse() + e.step() - NS, e.pulse() + e.step(), erased - NS] {
+        let (ends, end, _) = e.play(&[at]);
+        assert_eq!((ends, end), (vec![at + e.read()], erased + e.read()));
+    }
+    // The last pulse ends at the instant of the read.
+    assert_eq!(e.play(&[erased]).1, erased);
+}
+
+#[test]
+fn es_keeps_the_pulse_and_pays_for_recovery_and_ramp() {
+    let e = Erasing::new(erase(EraseMode::Es));
+    let EraseSpec { suspend, resume, .. } = e.spec;
+    let whole = e.pulse() + e.step() * STEPS;
+    for at in [e.pulse() + NS, e.pulse() + e.step() - NS, e.pulse() + e.step() + NS, whole - NS] {
+        let (ends, end, counters) = e.play(&[at]);
+        assert_eq!(ends, [at + suspend + e.read()]);
+        assert_eq!(end, whole + suspend + e.read() + resume);
+        assert_eq!(cost(&counters), (1, Duration::ZERO, 1));
+    }
+    // A pulse that ends at this instant is whole.
+    let (ends, end, counters) = e.play(&[e.pulse() + e.step()]);
+    assert_eq!((ends[0], end), (e.pulse() + e.step() + e.read(), whole + e.read()));
+    assert_eq!(cost(&counters), (1, Duration::ZERO, 0));
+}
+
+#[test]
+fn reads_that_come_while_an_erase_is_suspended_keep_it_so() {
+    let e = Erasing::new(erase(EraseMode::Es));
+    let EraseSpec { suspend, resume, .. } = e.spec;
+    let at = e.pulse() + e.step() + e.step();
+    let at = at + Duration::from_us(7);
+    let served = at + suspend;
+    for second in [at + NS, served - NS, served, served + NS, served + e.read() - NS, served + e.read()] {
+        let (ends, end, counters) = e.play(&[at, second]);
+        assert_eq!(ends, [served + e.read(), served + e.read() * 2], "{second:?}");
+        assert_eq!(end, e.pulse() + e.step() * STEPS + suspend + e.read() * 2 + resume);
+        assert_eq!(counters.suspended.suspensions, 1);
+    }
+}
+
+#[test]
+fn a_read_that_comes_while_an_erase_resumes_suspends_it_again_without_progress() {
+    for (mode, before) in [(EraseMode::Es, 110), (EraseMode::IEs, 130)] {
+        let e = Erasing::new(erase(mode));
+        let (suspend, before) = (e.spec.suspend, Duration::from_us(before));
+        let into = Duration::from_us(7);
+        let at = e.pulse() + e.step() * 2 + into;
+        let resumes = at + suspend + e.read();
+        for second in [resumes + NS, resumes + before - NS, resumes + before] {
+            let (ends, end, counters) = e.play(&[at, second]);
+            assert_eq!(ends, [resumes, second + suspend + e.read()], "{mode:?}");
+            let left = if mode == EraseMode::Es { e.step() * 3 - into } else { e.step() * 3 };
+            assert_eq!(end, second + suspend + e.read() + before + left, "{mode:?}");
+            assert_eq!((counters.suspended.suspensions, counters.suspended.per_erase_max), (2, 2));
+        }
+        // A nanosecond later it has made that much progress, which es keeps.
+        let second = resumes + before + NS;
+        let (ends, end, _) = e.play(&[at, second]);
+        assert_eq!(ends[1], second + suspend + e.read());
+        let left = if mode == EraseMode::Es { e.step() * 3 - into - NS } else { e.step() * 3 };
+        assert_eq!(end, ends[1] + before + left, "{mode:?}");
+    }
+}
+
+#[test]
+fn i_es_gives_up_the_step_in_progress_and_keeps_those_before() {
+    let e = Erasing::new(erase(EraseMode::IEs));
+    let EraseSpec { suspend, verify, .. } = e.spec;
+    for done in 0..STEPS {
+        for into in [NS, Duration::from_us(123), e.step() - NS] {
+            let at = e.pulse() + e.step() * done + into;
+            let (ends, end, counters) = e.play(&[at]);
+            assert_eq!(ends, [at + suspend + e.read()]);
+            assert_eq!(end, at + suspend + e.read() + verify + e.step() * (STEPS - done), "{done} steps done");
+            assert_eq!(cost(&counters), (1, into, 1));
+        }
+    }
+}
+
+#[test]
+fn d_es_ends_the_step_and_serves_who_waits_then_and_nobody_later() {
+    let e = Erasing::new(erase(EraseMode::DEs));
+    let boundary = e.pulse() + e.step() * 2;
+    for at in [e.pulse() + e.step() + NS, boundary - NS, boundary] {
+        let (ends, end, counters) = e.play(&[at]);
+        assert_eq!((ends, end), (vec![boundary + e.read()], e.pulse() + e.step() * STEPS + e.read()));
+        assert_eq!(cost(&counters), (1, Duration::ZERO, 0));
+    }
+    // Two waited, the third came while they were served: it waits for one more step.
+    let late = boundary + e.read();
+    let (ends, end, counters) = e.play(&[boundary - NS * 2, boundary - NS, late]);
+    let next = boundary + e.read() * 2 + e.step();
+    assert_eq!(ends, [boundary + e.read(), boundary + e.read() * 2, next + e.read()]);
+    assert_eq!(end, e.pulse() + e.step() * STEPS + e.read() * 3);
+    assert_eq!(cost(&counters), (2, Duration::ZERO, 0));
+    // In the last step the erase ends first.
+    let erased = e.pulse() + e.step() * STEPS;
+    let (ends, end, counters) = e.play(&[erased - e.step() + NS]);
+    assert_eq!((ends, end, counters.suspended.suspensions), (vec![erased + e.read()], erased, 0));
+}
+
+#[test]
+fn t_es_gives_the_step_up_until_its_time_and_ends_it_from_then_on() {
+    let e = Erasing::new(erase(EraseMode::TEs));
+    let EraseSpec { suspend, verify, timeout, .. } = e.spec;
+    let from = e.issued + timeout;
+    let (done, boundary) = (2, e.pulse() + e.step() * 3);
+    assert!(from > e.pulse() + e.step() * done && from < boundary);
+    let (ends, end, _) = e.play(&[from - NS]);
+    assert_eq!(ends, [from - NS + suspend + e.read()]);
+    assert_eq!(end, ends[0] + verify + e.step() * (STEPS - done));
+    let (ends, end, _) = e.play(&[from]);
+    assert_eq!((ends[0], end), (boundary + e.read(), e.pulse() + e.step() * STEPS + e.read()));
+}
+
+#[test]
+fn t_es_serves_who_waits_when_its_time_is_over_while_reads_keep_it_suspended() {
+    let e = Erasing::new(erase(EraseMode::TEs));
+    let EraseSpec { suspend, verify, timeout, .. } = e.spec;
+    // One read after the other from just before the time is over: the queue is never empty.
+    let first = e.issued + timeout - Duration::from_us(10);
+    let arrivals: Vec<Instant> = (0..20).map(|k| first + Duration::from_us(100) * k).collect();
+    let (ends, _, _) = e.play(&arrivals);
+    // It is suspended 90 us later, when two of them wait; the others have to wait for the whole step.
+    let both = first + suspend + e.read();
+    assert_eq!(ends[0], both);
+    let waiting = arrivals.iter().filter(|at| **at <= first + suspend).count();
+    assert_eq!(waiting, 1);
+    assert_eq!(ends[1], both + verify + e.step() + e.read());
+}
+
+#[test]
+fn safe_points_inside_a_step_shorten_the_wait_and_what_is_given_up() {
+    let points = 4;
+    let deferred = Erasing::new(EraseSpec { safe_points: points, ..erase(EraseMode::DEs) });
+    let part = Duration::from_ns(deferred.step().as_ns() / u64::from(points));
+    let at = deferred.pulse() + deferred.step() + part + NS;
+    let (ends, end, _) = deferred.play(&[at]);
+    assert_eq!(ends, [deferred.pulse() + deferred.step() + part * 2 + deferred.read()]);
+    assert_eq!(end, deferred.pulse() + deferred.step() * STEPS + deferred.read());
+
+    let immediate = Erasing::new(EraseSpec { safe_points: points, ..erase(EraseMode::IEs) });
+    let (_, end, counters) = immediate.play(&[at]);
+    let EraseSpec { suspend, verify, .. } = immediate.spec;
+    assert_eq!(end, deferred.pulse() + deferred.step() * STEPS + suspend + deferred.read() + verify + NS);
+    assert_eq!(cost(&counters), (1, NS, 1));
+}
+
+/// What a read of the one die and its erase come to, by following the arrivals: no timers, no states of a die.
+struct Model<'a> {
+    spec: &'a EraseSpec,
+    issued: Instant,
+    arrivals: &'a [Instant],
+    read: Duration,
+    ends: Vec<Instant>,
+    suspensions: u64,
+    aborted: Duration,
+    ramps: u64,
+}
+
+impl Model<'_> {
+    /// The next arrival that was not served.
+    fn next(&self) -> Instant {
+        self.arrivals.get(self.ends.len()).copied().unwrap_or(Instant::NEVER)
+    }
+
+    fn defers(&self, at: Instant) -> bool {
+        match self.spec.mode {
+            EraseMode::DEs => true,
+            EraseMode::TEs => at >= self.issued + self.spec.timeout,
+            _ => false,
+        }
+    }
+
+    /// Reads run from `t` on; returns when nobody (who may) waits any more.
+    fn serve(&mut self, mut t: Instant) -> Instant {
+        let mut last = usize::MAX;
+        loop {
+            if self.defers(t) {
+                last = last.min(self.arrivals.iter().filter(|at| **at <= t).count());
+            }
+            if self.next() > t || self.ends.len() >= last {
+                return t;
+            }
+            t += self.read;
+            self.ends.push(t);
+        }
+    }
+
+    /// A stop of a pulse or of its resumption at `at`; returns when the pulse goes on.
+    fn stop(&mut self, mut at: Instant) -> Instant {
+        let (suspend, before) = match self.spec.mode {
+            EraseMode::Ideal => (Duration::ZERO, Duration::ZERO),
+            EraseMode::Es => (self.spec.suspend, self.spec.resume),
+            _ => (self.spec.suspend, self.spec.verify),
+        };
+        loop {
+            self.suspensions += 1;
+            let on = self.serve(at + suspend);
+            self.ramps += u64::from(self.spec.mode == EraseMode::Es);
+            at = self.next();
+            if before.is_zero() || at > on + before || self.defers(at) {
+                self.ramps += u64::from(matches!(self.spec.mode, EraseMode::IEs | EraseMode::TEs));
+                return on + before;
+            }
+        }
+    }
+
+    /// Plays the pulses of these lengths from `t` on; returns the end of the erase.
+    fn erase(&mut self, mut t: Instant, pulses: &[Duration]) -> Instant {
+        for pulse in pulses {
+            if self.next() <= t {
+                self.suspensions += 1;
+                t = self.serve(t);
+            }
+            let mut left = *pulse;
+            loop {
+                let at = self.next();
+                if at < t + left && at > t && !self.defers(at) {
+                    let done = at.since(t);
+                    match self.spec.mode {
+                        EraseMode::Ideal | EraseMode::Es => left = left - done,
+                        _ => self.aborted += done,
+                    }
+                    t = self.stop(at);
+                } else {
+                    t += left;
+                    break;
+                }
+            }
+        }
+        let erased = t;
+        while self.ends.len() < self.arrivals.len() {
+            t = t.max(self.next()) + self.read;
+            self.ends.push(t);
+        }
+        erased
+    }
+}
+
+fn modes() -> impl Strategy<Value = EraseMode> {
+    prop::sample::select(vec![EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs])
+}
+
+/// Gaps between reads in nanoseconds: the times of the device, so that events meet, and anything.
+fn gaps() -> impl Strategy<Value = Vec<u64>> {
+    let special = vec![0, 1, 125, 90_000, 110_000, 130_000, 142_575, 232_575, 400_000, 400_001, 399_999, 1_000_000];
+    let gap = prop_oneof![prop::sample::select(special), 0u64..60_000, 0u64..700_000, 0u64..3_000_000];
+    prop::collection::vec(gap, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn reads_at_random_times_find_what_a_naive_model_says(
+        mode in modes(),
+        gaps in gaps(),
+        points in prop::sample::select(vec![1u32, 1, 3, 7]),
+        timeout in prop::sample::select(vec![0u64, 1, 500_000, 2_000_000, 40_000_000]),
+        zero in prop::sample::select(vec![false, false, false, true]),
+    ) {
+        let timeout = Duration::from_ns(timeout);
+        let mut spec = EraseSpec { safe_points: points, timeout, ..erase(mode) };
+        if zero {
+            (spec.suspend, spec.resume, spec.verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        }
+        let erasing = Erasing::new(spec.clone());
+        // The bench has advanced by a nanosecond.
+        let arrivals: Vec<Instant> = gaps.iter().scan(erasing.issued + NS, |at, gap| {
+            *at += Duration::from_ns(*gap);
+            Some(*at)
+        }).collect();
+        let cuts = |k: u64| erasing.step().as_ns() * k / u64::from(points);
+        let pulses: Vec<Duration> = (0..STEPS * u64::from(points))
+            .map(|k| Duration::from_ns(cuts(k + 1) - cuts(k)))
+            .collect();
+        let mut model = Model {
+            spec: &spec,
+            issued: erasing.issued,
+            arrivals: &arrivals,
+            read: erasing.read(),
+            ends: Vec::new(),
+            suspensions: 0,
+            aborted: Duration::ZERO,
+            ramps: 0,
+        };
+        let erased = model.erase(erasing.pulse(), &pulses);
+        let (ends, end, counters) = erasing.play(&arrivals);
+        prop_assert_eq!(&ends, &model.ends);
+        prop_assert_eq!(end, erased);
+        prop_assert_eq!(cost(&counters), (model.suspensions, model.aborted, model.ramps));
+        prop_assert!(end > start());
+    }
+}
