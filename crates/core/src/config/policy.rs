@@ -1,8 +1,8 @@
 //! Policies as data: each is an overlay over the scenario, on one of five axes.
 //!
-//! A name is a path of parts, `base/t-es(16ms)`, at most one for each axis, or an alias for such a path. A part may have a
-//! parameter, a time, in parentheses. A new policy is a new entry here; what it switches on lives where the mechanism
-//! lives.
+//! A name is a path of parts, `base/t-es(16ms)`, at most one for each axis, or an alias for such a path. A part may
+//! have a parameter, a time, in parentheses. A new policy is a new entry here; what it switches on lives where the
+//! mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
@@ -137,8 +137,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "es",
         axis: Axis::Erase,
-        summary: "an erase stops for a read at any point and keeps what is left of its pulse (erase.suspend, erase.resume)",
-        source: "Wu & He, Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12; ES of ATC '19, section 3",
+        summary: "an erase stops for a read at any point and keeps what is left of its pulse",
+        source: "Wu & He, FAST '12 (program and erase suspension); ES of Kim et al., ATC '19, section 3",
         overlay: "[erase]\nmode = \"es\"\n",
         parameter: None,
     },

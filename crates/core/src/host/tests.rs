@@ -225,55 +225,75 @@ fn littles_law_holds() {
     assert!(driver.now() > Instant::START);
 }
 
+fn one_of<T: Copy>(rng: &mut crate::sim::Rng, of: &[T]) -> T {
+    of[rng.below(of.len() as u64) as usize]
+}
+
+/// How the drive's erases give way: from a stream of its own, so that the drives stay those that were drawn before.
+fn draw_erase(setup: &mut Setup) {
+    let mut rng = crate::sim::Rng::stream(setup.seed, "drawn erase");
+    let modes = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
+    let mode = one_of(&mut rng, &modes);
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.erase.mode = mode;
+        setup.erase.timeout = one_of(&mut rng, &[0, 1, 5].map(Duration::from_ms));
+        setup.erase.gc_reads = rng.below(3) == 0;
+        setup.erase.safe_points = one_of(&mut rng, &[1, 1, 2, 7]);
+        setup.gc.reads_first = setup.gc.mode == GcMode::Preemptive && rng.below(2) == 0;
+    }
+    if setup.erase.mode != EraseMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
+}
+
 /// A drive drawn at random from everything that can be combined.
 fn drawn(seed: u64) -> Setup {
     use crate::sim::Rng;
     let mut rng = Rng::stream(seed, "drawn");
     let mut setup = Setup { seed, ..small() };
-    fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
-        of[rng.below(of.len() as u64) as usize]
-    }
     let g = &mut setup.device.geometry;
-    (g.channels, g.ways, g.dies) = (one(&mut rng, &[1, 2, 3]), one(&mut rng, &[1, 2]), one(&mut rng, &[1, 2]));
+    (g.channels, g.ways, g.dies) = (one_of(&mut rng, &[1, 2, 3]), one_of(&mut rng, &[1, 2]), one_of(&mut rng, &[1, 2]));
     (g.planes, g.blocks, g.pages) =
-        (one(&mut rng, &[1, 2, 4]), one(&mut rng, &[20, 24, 33]), one(&mut rng, &[6, 12, 16]));
+        (one_of(&mut rng, &[1, 2, 4]), one_of(&mut rng, &[20, 24, 33]), one_of(&mut rng, &[6, 12, 16]));
     (g.page, g.map_unit) =
-        one(&mut rng, &[(4, 4), (16, 4), (8, 8), (2, 2)].map(|(p, m)| (Bytes::kib(p), Bytes::kib(m))));
+        one_of(&mut rng, &[(4, 4), (16, 4), (8, 8), (2, 2)].map(|(p, m)| (Bytes::kib(p), Bytes::kib(m))));
     let f = &mut setup.device.feature;
     f.program_planes = if rng.below(2) == 0 { 1 } else { g.planes };
-    f.program_pages = one(&mut rng, &[1, 1, 2, 3]);
+    f.program_pages = one_of(&mut rng, &[1, 1, 2, 3]);
     (f.cache_program, f.cache_read) = (rng.below(3) == 0, rng.below(3) == 0);
     f.independent_planes = rng.below(3) == 0;
     let us = |us: &[u64]| us.iter().map(|us| Duration::from_us(*us)).collect::<Vec<_>>();
     setup.device.timing.read =
-        one(&mut rng, &[&[40][..], &[3], &[50, 70, 100]]).iter().flat_map(|t| us(&[*t])).collect();
+        one_of(&mut rng, &[&[40][..], &[3], &[50, 70, 100]]).iter().flat_map(|t| us(&[*t])).collect();
     if f.program_pages == 1 {
-        setup.device.timing.program = us(one(&mut rng, &[&[800][..], &[100], &[500, 2000]]));
+        setup.device.timing.program = us(one_of(&mut rng, &[&[800][..], &[100], &[500, 2000]]));
     }
-    setup.device.channel.rate = one(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
-    setup.ftl.allocation = one(&mut rng, &[Allocation::Static, Allocation::Dynamic]);
-    setup.ftl.stripe = one(&mut rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
-    setup.ftl.static_wear_gap = one(&mut rng, &[0, 0, 3]);
+    setup.device.channel.rate = one_of(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
+    setup.ftl.allocation = one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic]);
+    setup.ftl.stripe = one_of(&mut rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
+    setup.ftl.static_wear_gap = one_of(&mut rng, &[0, 0, 3]);
     let gc = &mut setup.gc;
-    gc.mode = one(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
-    gc.when = one(&mut rng, &[GcWhen::Background, GcWhen::Foreground]);
-    gc.victim =
-        one(&mut rng, &[Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices]);
+    gc.mode = one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
+    gc.when = one_of(&mut rng, &[GcWhen::Background, GcWhen::Foreground]);
+    gc.victim = one_of(
+        &mut rng,
+        &[Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices],
+    );
     if setup.ftl.allocation == Allocation::Dynamic {
-        gc.unit = one(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
+        gc.unit = one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
     }
     gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
-    (gc.soft, gc.hard) = one(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
-    setup.drive.scheduler = one(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
+    (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
+    setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
     setup.drive.power_loss_protection = rng.below(2) == 0;
     setup.drive.write_through = rng.below(4) == 0;
-    setup.drive.flush_above = one(&mut rng, &[0.0, 0.5, 0.8, 1.0]);
-    setup.drive.queue_depth = one(&mut rng, &[0, 0, 1, 7]);
-    setup.drive.controller = one(&mut rng, &[Duration::ZERO, Duration::from_us(3)]);
-    setup.drive.link = one(&mut rng, &[0, 3_200_000_000].map(Bandwidth::bytes_per_second));
+    setup.drive.flush_above = one_of(&mut rng, &[0.0, 0.5, 0.8, 1.0]);
+    setup.drive.queue_depth = one_of(&mut rng, &[0, 0, 1, 7]);
+    setup.drive.controller = one_of(&mut rng, &[Duration::ZERO, Duration::from_us(3)]);
+    setup.drive.link = one_of(&mut rng, &[0, 3_200_000_000].map(Bandwidth::bytes_per_second));
     let row = g.page.get() * u64::from(f.program_planes * f.program_pages);
     let lanes = u64::from(g.channels * g.ways * g.dies * g.planes / f.program_planes);
-    setup.drive.buffer = Bytes::new(2 * row * lanes * one(&mut rng, &[1, 1, 3]));
+    setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(&mut rng, &[1, 1, 3]));
     // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate, space).
     setup.device.op = match g.pages / f.program_pages {
         0..4 => 0.65,
@@ -281,34 +301,21 @@ fn drawn(seed: u64) -> Setup {
         _ => 0.4,
     };
     setup.precondition.state =
-        one(&mut rng, &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady]);
+        one_of(&mut rng, &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady]);
     let sizes = [(512, 3.0), (1536, 2.0), (4096, 3.0), (24_576, 1.0), (65_536, 0.2)];
     let job = &mut setup.jobs[0];
     job.requests = 1_500;
-    job.read_percent = one(&mut rng, &[0.0, 30.0, 70.0]);
+    job.read_percent = one_of(&mut rng, &[0.0, 30.0, 70.0]);
     if rng.below(2) == 0 {
         job.block_sizes = sizes.map(|(bytes, weight)| (Bytes::new(bytes), weight)).to_vec();
         job.align = Bytes::new(512);
     }
-    job.pattern = one(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
-    job.queue_depth = one(&mut rng, &[1, 16, 64]);
-    job.flush_every = one(&mut rng, &[0, 20]);
-    job.fua_percent = one(&mut rng, &[0.0, 10.0]);
-    job.trim_percent = one(&mut rng, &[0.0, 5.0]);
-    // A stream of its own: the drives themselves stay those that were drawn before erases could be suspended.
-    let mut rng = Rng::stream(seed, "drawn erase");
-    let modes = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
-    let mode = one(&mut rng, &modes);
-    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
-        setup.erase.mode = mode;
-        setup.erase.timeout = one(&mut rng, &[0, 1, 5].map(Duration::from_ms));
-        setup.erase.gc_reads = rng.below(3) == 0;
-        setup.erase.safe_points = one(&mut rng, &[1, 1, 2, 7]);
-        setup.gc.reads_first = setup.gc.mode == GcMode::Preemptive && rng.below(2) == 0;
-    }
-    if setup.erase.mode != EraseMode::None {
-        setup.drive.scheduler = Scheduler::ReadFirst;
-    }
+    job.pattern = one_of(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
+    job.queue_depth = one_of(&mut rng, &[1, 16, 64]);
+    job.flush_every = one_of(&mut rng, &[0, 20]);
+    job.fua_percent = one_of(&mut rng, &[0.0, 10.0]);
+    job.trim_percent = one_of(&mut rng, &[0.0, 5.0]);
+    draw_erase(&mut setup);
     setup
 }
 

@@ -141,7 +141,7 @@ impl Run<'_> {
         let runs = now.collections - before.collections;
         let forced = now.forced_collections - before.forced_collections;
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
-        (gc.mode == GcMode::Preemptive && forced * 2 > runs).then(|| {
+        (gc.mode == GcMode::Preemptive && !gc.reads_first && forced * 2 > runs).then(|| {
             format!(
                 "{forced} of {runs} collections ran at or below gc.hard, where they go before the host as under base: \
                  gc.soft and gc.hard are {:.1} and {:.1} of a plane's {} blocks; raise gc.soft",
