@@ -12,12 +12,13 @@ const OPTIONS: [&str; 4] = ["--json", "--no-cache", "--check", "--fresh"];
 
 /// Writes the page into the folder.
 pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
-    save_with_claims(folder, set, runs, &[])
+    save_page(folder, "", set, runs, &[])
 }
 
-/// The same of an experiment, with its claims.
-pub fn save_with_claims(
+/// The same of an experiment, with its name and its claims.
+pub fn save_page(
     folder: &Path,
+    title: &str,
     set: &RunSet,
     runs: &[(String, Scenario)],
     claims: &[Claim],
@@ -25,7 +26,7 @@ pub fn save_with_claims(
     let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
     let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let page = Page { set, command: &command, scenarios: &scenarios, claims };
+    let page = Page { title, set, command: &command, scenarios: &scenarios, claims };
     save::write(&folder.join("report.html"), page.html())
 }
 

@@ -18,6 +18,8 @@ use std::fmt::Write;
 /// What a page is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
+    /// What it is called; the names of the scenarios where that is nothing.
+    pub title: &'a str,
     /// The results.
     pub set: &'a RunSet,
     /// The command that made them.
@@ -90,6 +92,9 @@ impl Page<'_> {
     }
 
     fn title(&self) -> String {
+        if !self.title.is_empty() {
+            return escape(self.title);
+        }
         let mut names: Vec<&str> = Vec::new();
         for run in &self.set.runs {
             if !names.contains(&run.scenario.as_str()) {
