@@ -2,7 +2,7 @@
 //!
 //! The footprint is a set of grains, in the manner of Roaring bitmaps (Chambi et al., Better bitmap performance with
 //! Roaring bitmaps, 2016): space is cut into [`CHUNK`]s, and each that is touched holds its grains as runs or as bits,
-//! whichever takes less. Random writes to 1 TiB take at most 34 MB, however many there are, and a sequential trace next
+//! whichever takes less. Random writes to 1 TiB take some 36 MB, however many there are, and a sequential trace next
 //! to nothing. The packed place of a grain is its rank, the touched grains below it: chunks, runs and lines of
 //! bits each know how many are before them, so it is found by bisection and a few counts of bits.
 
