@@ -114,6 +114,8 @@ fn results_of_other_hands_are_explained_in_whole_lines() {
 fn a_plot_is_refused_by_what_is_wrong_with_it() {
     let (one, svg) = (file("p-one.json", result().to_string().as_bytes()), path("p.svg"));
     let twice = format!("x={one}");
+    // It may be there from the last time.
+    let _ = std::fs::remove_file(&svg);
     let table: &[(&[&str], &[&str])] = &[
         (&[&one, &one], &["two runs are called `nogc`", "NAME=RESULT"]),
         (&[&one, "--kind", "bas"], &["--kind bas", "cdf, time, attribution, bars", "did you mean bars?"]),
