@@ -177,7 +177,8 @@ pub struct TimelineArgs {
         value_parser = window)]
     pub window: Option<(Instant, Instant)>,
     /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle drive]
-    #[arg(long = "timeline-slow", value_name = "TIME", requires = "file", allow_hyphen_values = true, value_parser = time)]
+    #[arg(long = "timeline-slow", value_name = "TIME",
+        requires = "file", allow_hyphen_values = true, value_parser = time)]
     pub slow: Option<Duration>,
     /// Stop recording at so many slices, collections and requests
     #[arg(long = "timeline-limit", value_name = "N", requires = "file", allow_negative_numbers = true,
