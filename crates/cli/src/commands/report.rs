@@ -7,7 +7,16 @@ use manx_report::page::{Claim, Page};
 use std::path::Path;
 
 /// Options that change no result: what is written must not depend on them, so they are left out of the command.
-const OPTIONS_WITH_VALUE: [&str; 5] = ["--out", "--jobs", "--act-log", "--requests", "--timeline"];
+const OPTIONS_WITH_VALUE: [&str; 8] = [
+    "--out",
+    "--jobs",
+    "--act-log",
+    "--requests",
+    "--timeline",
+    "--timeline-window",
+    "--timeline-slow",
+    "--timeline-limit",
+];
 const OPTIONS: [&str; 4] = ["--json", "--no-cache", "--check", "--fresh"];
 
 /// Writes the page into the folder.
@@ -66,7 +75,8 @@ mod tests {
 
     #[test]
     fn a_command_is_for_a_shell_and_without_what_changes_no_result() {
-        let said = "compare oltp --out results --seed 7 --jobs=2 --json --set name='x --workload act(4) it's";
+        let said = "compare oltp --out results --seed 7 --jobs=2 --json --timeline t --timeline-slow=1ms --set name='x \
+                    --workload act(4) it's";
         let command = command(said.split(' ').map(str::to_string));
         assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
     }

@@ -52,7 +52,7 @@ pub struct MeasureSpec {
     pub warmup: Duration,
     /// So many first requests are played but not counted.
     pub warmup_requests: u64,
-    /// Split every latency into what it was spent on, at up to a quarter of the speed.
+    /// Split every latency into what it was spent on; takes up to a quarter longer.
     pub attribution: bool,
 }
 

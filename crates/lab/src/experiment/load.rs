@@ -3,13 +3,14 @@
 use super::expression::{Expression, Reference};
 use super::file::{ClaimEntry, File, RunEntry};
 use super::{grid, library};
-use crate::load::Request;
+use crate::load::{Request, read_bounded};
 use crate::quantity::{Missing, Quantities};
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use toml::Table;
 
@@ -106,7 +107,10 @@ impl Experiment {
     pub fn read(name: &str, asked: Asked) -> Result<Self, ConfigError> {
         let source = if name.contains(['/', '\\']) || name.ends_with(".toml") {
             let refused = |error| ConfigError::file(name, format!("cannot read an experiment here: {error}"));
-            Source { file: name.to_string(), text: std::fs::read_to_string(name).map_err(refused)? }
+            let text = read_bounded(Path::new(name)).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text: an experiment is a TOML file"))
+            });
+            Source { file: name.to_string(), text: text.map_err(refused)? }
         } else {
             library::builtin_experiment(name)?
         };
@@ -253,7 +257,10 @@ impl Reader<'_> {
             let seed = seed.map(|seed| Override::new("seed", seed.to_string(), said("seeds")));
             let request = self.request([overrides.clone(), seed.into_iter().collect()].concat())?;
             match policy {
-                Some(policy) => request.under(policy).map_err(|error| ConfigError::new(said(&error.to_string()))),
+                Some(policy) => request.under(policy).map_err(|error| match error.to_string() {
+                    placed if placed.starts_with(self.place) => ConfigError::new(placed),
+                    unplaced => ConfigError::new(said(&unplaced)),
+                }),
                 None => request.plain(),
             }
         };
@@ -389,8 +396,9 @@ fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     let hint = match nearest(name, names.clone()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => {
-            let some: Vec<&str> = names.take(12).collect();
-            if some.is_empty() { String::new() } else { format!("; there are {}, ..", some.join(", ")) }
+            let some: Vec<&str> = names.clone().take(12).collect();
+            let more = if names.count() > some.len() { ", .." } else { "" };
+            if some.is_empty() { String::new() } else { format!("; there are {}{more}", some.join(", ")) }
         }
     };
     format!("no {kind} is called `{name}`{hint}")

@@ -60,6 +60,15 @@
     return 10 ** (Math.log10(before) * (1 - part) + Math.log10(after) * part);
   };
 
+  // A point without a neighbour is no line: it is drawn as a dot.
+  const alone = (ys, spansGaps) => {
+    const there = [];
+    ys.forEach((us, i) => { if (us != null) there.push(i); });
+    if (spansGaps) return there.length === 1 ? there : null;
+    const lone = there.filter((i) => ys[i - 1] == null && ys[i + 1] == null);
+    return lone.length ? lone : null;
+  };
+
   const bounds = (series) => {
     const all = series.flatMap(({ y }) => y).filter((us) => us != null);
     if (!all.length) return [1, 10];
@@ -124,7 +133,7 @@
       axes: [
         kind === "cdf"
           ? axis({ size: 32, label: "percentile (%)", splits: nineSplits, values: (_, splits) => splits.map(percentile) })
-          : axis({ size: 32, label: "time (s)" }),
+          : axis({ size: 32, label: "time (s)", values: (_, splits) => splits.map((s) => Number(s.toPrecision(6)) + "") }),
         axis({ size: 62, splits: latencySplits, values: (_, splits) => splits.map(tick), filter: (_, splits) => splits }),
       ],
       series: [
@@ -132,8 +141,12 @@
         ...data.policies.map((policy) => ({
           label: policy.name, scale: "y", width: 2,
           // uPlot takes dashes in dots of the canvas.
-          dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf", points: { show: false },
+          dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf",
           stroke: () => colour("--p" + policy.colour),
+          points: {
+            show: () => false, filter: (u, line) => alone(u.data[line], kind === "cdf"), size: 5, width: 0,
+            fill: () => colour("--p" + policy.colour), stroke: () => colour("--p" + policy.colour),
+          },
         })),
       ],
       hooks: { setCursor: [say] },
