@@ -120,6 +120,10 @@ impl Experiment {
         let name = file.name.clone().or(stem).unwrap_or_default();
         let reader = Reader { file: &file, place: &source.file, name: &name, asked: &asked };
         reader.check_name("name", &name)?;
+        if name.contains('/') || name.starts_with('.') {
+            // Its results lie in a folder of that name.
+            return Err(reader.wrong("name", format!("`{name}` is no name of an experiment: no / and no . at first")));
+        }
         let runs = reader.runs()?;
         let definitions = reader.definitions(&runs)?;
         let claims = reader.claims(&runs, &definitions)?;

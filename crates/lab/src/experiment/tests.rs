@@ -37,6 +37,16 @@ fn every_built_in_experiment_is_sound_in_full_and_in_small() {
     }
 }
 
+/// The results of `name = "../x"` lay beside the folder that `--out` named, and those of `/x` anywhere.
+#[test]
+fn regression_the_name_of_an_experiment_leads_out_of_no_folder() {
+    for name in ["../x", "/tmp/x", "..", "a/../../x", ".x"] {
+        let error = load(&format!("name = \"{name}\"\n{HEAD}{TWO}")).unwrap_err();
+        assert!(error.contains(&format!("name: `{name}` is no name of an experiment")), "{error}");
+    }
+    assert_eq!(load(&format!("name = \"gc-2.1\"\n{HEAD}{TWO}")).unwrap().name, "gc-2.1");
+}
+
 /// alpha / (alpha + W(-alpha exp(-alpha))), by the fixed point it comes from.
 fn fifo(alpha: f64) -> f64 {
     1.0 / (1.0 - (0..10_000).fold(0.5, |a: f64, _| (-alpha * (1.0 - a)).exp()))
