@@ -7,7 +7,16 @@ use manx_report::page::Page;
 use std::path::Path;
 
 /// Options that change no result: what is written must not depend on them, so they are left out of the command.
-const OPTIONS_WITH_VALUE: [&str; 3] = ["--out", "--jobs", "--act-log"];
+const OPTIONS_WITH_VALUE: [&str; 8] = [
+    "--out",
+    "--jobs",
+    "--act-log",
+    "--requests",
+    "--timeline",
+    "--timeline-window",
+    "--timeline-slow",
+    "--timeline-limit",
+];
 const OPTIONS: [&str; 2] = ["--json", "--no-cache"];
 
 /// Writes the page into the folder.
@@ -58,5 +67,13 @@ mod tests {
         let said = "compare oltp --out results --seed 7 --jobs=2 --json --set name='x --workload act(4) it's";
         let command = command(said.split(' ').map(str::to_string));
         assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
+    }
+
+    /// The page of a run with `--requests FILE` told of the file, and was another than without.
+    #[test]
+    fn regression_files_beside_the_result_are_no_part_of_the_command() {
+        let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s --timeline-slow 1ms \
+                    --timeline-limit 9 --attribution";
+        assert_eq!(command(said.split_whitespace().map(str::to_string)), "manx run oltp --attribution");
     }
 }
