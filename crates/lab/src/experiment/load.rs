@@ -5,6 +5,7 @@ use super::file::{ClaimEntry, File, RunEntry};
 use super::{grid, library};
 use crate::load::Request;
 use crate::quantity::{Missing, Quantities};
+use crate::save::file_name;
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
@@ -202,10 +203,15 @@ impl Reader<'_> {
         if entries.is_empty() {
             return Err(self.wrong("runs", "there is none: an experiment has [[runs]] or [[grid]]"));
         }
+        let mut files = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             self.check_name("runs.name", &entry.name)?;
             if entries[..at].iter().any(|earlier| earlier.name == entry.name) {
                 return Err(self.wrong("runs.name", format!("two runs are called `{}`", entry.name)));
+            }
+            if let Some(earlier) = files.insert(file_name(&entry.name), &entry.name) {
+                let why = format!("the scenarios of `{earlier}` and `{}` would be the same file", entry.name);
+                return Err(self.wrong("runs.name", why));
             }
         }
         let sets = self.what_if(&entries)?;

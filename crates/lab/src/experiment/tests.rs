@@ -47,6 +47,13 @@ fn regression_the_name_of_an_experiment_leads_out_of_no_folder() {
     assert_eq!(load(&format!("name = \"gc-2.1\"\n{HEAD}{TWO}")).unwrap().name, "gc-2.1");
 }
 
+/// Of the runs `a/b` and `a-b` only one had its scenario in the folder.
+#[test]
+fn regression_no_two_runs_write_the_same_file() {
+    let error = load(&format!("{HEAD}[[runs]]\nname = \"a/b\"\n[[runs]]\nname = \"a-b\"\n")).unwrap_err();
+    assert!(error.contains("the scenarios of `a/b` and `a-b` would be the same file"), "{error}");
+}
+
 /// alpha / (alpha + W(-alpha exp(-alpha))), by the fixed point it comes from.
 fn fifo(alpha: f64) -> f64 {
     1.0 / (1.0 - (0..10_000).fold(0.5, |a: f64, _| (-alpha * (1.0 - a)).exp()))
