@@ -3,9 +3,9 @@
 //! A read's time is that of its last flash operation: what came before the others' ends did not delay it. That
 //! operation's wait for its die is the difference of the die's books ([`crate::flash::Kept`]); inside the die the flash
 //! keeps the waits for the channel; the rest of it is its own service. A write that completes in the buffer waits for
-//! room there; one that completes on flash adds the read of its page's other sectors, if it had to be filled up, and its
-//! row's program. Kept only where asked for: what is done then stands in functions of its own, so that runs without it
-//! are as fast as if it were not there.
+//! room there; one that completes on flash adds the read that filled up its page, if one had to, and its row's program.
+//! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as
+//! if it were not there.
 
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};
@@ -123,8 +123,8 @@ impl Attribution {
         self.leaving.back().copied()
     }
 
-    /// Adds what a write that began at `begun` spent on filling up its page, and says up to when; a row took the page at
-    /// `enqueued`.
+    /// Adds what a write that began at `begun` spent on filling up its page, and says up to when; a row took the page
+    /// at `enqueued`.
     fn add_fill(&self, split: &mut Split, begun: Instant, enqueued: Instant) -> Instant {
         let fill = self.landing.and_then(|slot| *self.fills.get(slot as usize)?);
         match fill.filter(|fill| fill.books.enqueued >= begun && fill.ended <= enqueued) {
