@@ -214,7 +214,7 @@ mod tests {
         let band = |name: &str, erase| AttributionBand {
             band: name.to_string(),
             from_us: 1000.0,
-            count: 50,
+            count: if name == "all" { 5000 } else { 50 },
             mean_us: CauseTimes { service: 100.0, erase, link: 0.5, ..Default::default() },
         };
         let attribution = AttributionReport {
@@ -230,7 +230,7 @@ mod tests {
              work\n"
         );
         let text = explain(&set, 1).unwrap();
-        assert!(text.contains("all 50 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
+        assert!(text.contains("all 5000 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
         assert_eq!(text.matches("read of LPN 1234").count(), 1);
         set.runs[0].attribution = None;
         assert!(explain(&set, 1).unwrap_err().contains("--attribution"));

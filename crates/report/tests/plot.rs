@@ -73,6 +73,20 @@ fn a_curve_goes_through_the_percentiles() {
     assert!((first.1 - p90.1 - high * 900f64.log10() / 3.0).abs() < 0.02, "{p90:?}");
 }
 
+/// A slice of time with nothing on either side makes no line, and was not to be seen at all.
+#[test]
+fn regression_a_slice_alone_between_gaps_is_drawn() {
+    let (mut read, mut over_time) = (OpStats::default(), OverTime::default());
+    for ms in [5, 100, 200] {
+        read.record(Duration::from_us(ms), 512);
+        over_time.record(Of::Read, Duration::from_ms(ms), Duration::from_us(ms));
+    }
+    let runs = [RunTotals { policy: "nogc".into(), read, over_time, ..Default::default() }.into_result()];
+    let svg = plot(&runs, Kind::Time, Op::Read).svg().unwrap();
+    // One more is the sample in the legend.
+    assert_eq!(svg.matches("<polyline").count(), 3 + 1, "{svg}");
+}
+
 #[test]
 fn what_cannot_be_drawn_is_refused_with_its_reason() {
     let runs = [run("nogc"), RunTotals::default().into_result()];

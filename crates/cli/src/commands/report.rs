@@ -80,4 +80,12 @@ mod tests {
         let command = command(said.split(' ').map(str::to_string));
         assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
     }
+
+    /// The page of a run with `--requests FILE` told of the file, and was another than without.
+    #[test]
+    fn regression_files_beside_the_result_are_no_part_of_the_command() {
+        let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s --timeline-slow 1ms \
+                    --timeline-limit 9 --attribution";
+        assert_eq!(command(said.split_whitespace().map(str::to_string)), "manx run oltp --attribution");
+    }
 }

@@ -5,6 +5,7 @@ use super::file::{ClaimEntry, File, RunEntry};
 use super::{grid, library};
 use crate::load::{Request, read_bounded};
 use crate::quantity::{Missing, Quantities};
+use crate::save::file_name;
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
@@ -124,6 +125,10 @@ impl Experiment {
         let name = file.name.clone().or(stem).unwrap_or_default();
         let reader = Reader { file: &file, place: &source.file, name: &name, asked: &asked };
         reader.check_name("name", &name)?;
+        if name.contains('/') || name.starts_with('.') {
+            // Its results lie in a folder of that name.
+            return Err(reader.wrong("name", format!("`{name}` is no name of an experiment: no / and no . at first")));
+        }
         let runs = reader.runs()?;
         let definitions = reader.definitions(&runs)?;
         let claims = reader.claims(&runs, &definitions)?;
@@ -202,10 +207,15 @@ impl Reader<'_> {
         if entries.is_empty() {
             return Err(self.wrong("runs", "there is none: an experiment has [[runs]] or [[grid]]"));
         }
+        let mut files = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             self.check_name("runs.name", &entry.name)?;
             if entries[..at].iter().any(|earlier| earlier.name == entry.name) {
                 return Err(self.wrong("runs.name", format!("two runs are called `{}`", entry.name)));
+            }
+            if let Some(earlier) = files.insert(file_name(&entry.name), &entry.name) {
+                let why = format!("the scenarios of `{earlier}` and `{}` would be the same file", entry.name);
+                return Err(self.wrong("runs.name", why));
             }
         }
         let sets = self.what_if(&entries)?;

@@ -48,6 +48,12 @@
     const tables = series.map(({ x, y }) => [x, y]);
     return tables.length === 1 ? tables[0] : uPlot.join(tables, tables.map((table) => table.map(() => 1)));
   };
+  // Where a line's points have a gap on either side: no line leads there, so they are dots.
+  const alone = (u, line) => {
+    const ys = u.data[line];
+    const near = (at, step) => { do at += step; while (at >= 0 && at < ys.length && ys[at] === undefined); return ys[at]; };
+    return ys.flatMap((y, at) => (y != null && near(at, -1) == null && near(at, 1) == null ? [at] : []));
+  };
   // The height of a line at x, as it is drawn: straight between its points on the logarithmic axis.
   const valueAt = ({ x, y }, at) => {
     if (!x.length || at < x[0] - 1e-9 || at > x[x.length - 1] + 1e-9) return null;
@@ -60,14 +66,6 @@
     return 10 ** (Math.log10(before) * (1 - part) + Math.log10(after) * part);
   };
 
-  // A point without a neighbour is no line: it is drawn as a dot.
-  const alone = (ys, spansGaps) => {
-    const there = [];
-    ys.forEach((us, i) => { if (us != null) there.push(i); });
-    if (spansGaps) return there.length === 1 ? there : null;
-    const lone = there.filter((i) => ys[i - 1] == null && ys[i + 1] == null);
-    return lone.length ? lone : null;
-  };
 
   const bounds = (series) => {
     const all = series.flatMap(({ y }) => y).filter((us) => us != null);
@@ -142,11 +140,8 @@
           label: policy.name, scale: "y", width: 2,
           // uPlot takes dashes in dots of the canvas.
           dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf",
+          points: { show: false, size: 4, filter: alone, fill: () => colour("--p" + policy.colour) },
           stroke: () => colour("--p" + policy.colour),
-          points: {
-            show: () => false, filter: (u, line) => alone(u.data[line], kind === "cdf"), size: 5, width: 0,
-            fill: () => colour("--p" + policy.colour), stroke: () => colour("--p" + policy.colour),
-          },
         })),
       ],
       hooks: { setCursor: [say] },

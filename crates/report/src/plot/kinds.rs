@@ -67,15 +67,23 @@ pub(super) fn time(plot: &Plot<'_>) -> Result<String, String> {
     chart.bottom_axis(&time_ticks(from, to), true, "time (s)");
     for (number, run) in plot.runs.iter().enumerate() {
         let Some(over) = &run.over_time else { continue };
-        let mut piece = Vec::new();
+        let mut piece: Vec<(f64, f64)> = Vec::new();
         // A slice in which nothing completed is a gap.
         for (slice, us) in of(run).into_iter().chain([None]).enumerate() {
+            let at = |place: f64| chart.x((over.start_s + (slice as f64 + place) * over.slice_s - from) / span);
             match us {
-                Some(us) => {
-                    let at = over.start_s + (slice as f64 + 0.5) * over.slice_s;
-                    piece.push((chart.x((at - from) / span), chart.y(us, bounds)));
+                Some(us) => piece.push((at(0.5), chart.y(us, bounds))),
+                None => {
+                    // A slice alone between gaps makes no line: as long as it lasts, or as a dash that can be seen.
+                    if let [(x, y)] = piece[..] {
+                        let half = ((at(1.0) - at(0.0)) / 2.0).max(0.6);
+                        piece = vec![(x - half, y), (x + half, y)];
+                        chart.line(&piece, policy_colour(number), &[]);
+                    } else {
+                        chart.line(&piece, policy_colour(number), policy_dash(number));
+                    }
+                    piece.clear();
                 }
-                None => chart.line(&std::mem::take(&mut piece), policy_colour(number), policy_dash(number)),
             }
         }
     }
