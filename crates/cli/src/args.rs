@@ -42,7 +42,8 @@ pub enum Command {
     Plot(PlotArgs),
     /// Say in words where the time of the tail went, and tell the stories of the slowest requests
     Explain(ExplainArgs),
-    /// Run a scenario at many points of its keys: a row each, and the front of those that none beats
+    /// Run a scenario at many points of its keys into the folder of --out: a row each, and the front of those that
+    /// none beats
     Sweep(Box<SweepArgs>),
     /// Experiments: the papers' claims, and the runs that check them
     #[command(subcommand)]
@@ -90,9 +91,10 @@ pub struct ExplainArgs {
     /// Only this policy's run
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// So many of the slowest requests, at most 20
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub top: usize,
+    /// So many of the slowest requests of each run, from 0 to 20
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true,
+        value_parser = value_parser!(u8).range(0..=20))]
+    pub top: u8,
 }
 
 /// `manx compare`.
@@ -114,7 +116,7 @@ pub struct SharedArgs {
     /// Override a key of the scenario: gc.soft=0.1, workload.jobs.0.rate=500 (repeatable)
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
-    /// The root seed of every random stream
+    /// The root seed of every random stream [default: the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seed: Option<u64>,
     /// Another device: a name of `manx device list` or the path of a table
@@ -126,11 +128,7 @@ pub struct SharedArgs {
     /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    #[command(flatten)]
-    pub reading: TraceReadingArgs,
-    #[command(flatten)]
-    pub replay: TraceReplayArgs,
-    /// Write the results into this folder
+    /// Write the results into this folder: result.json, report.html, the scenario of each run
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// One JSON document on stdout; tables and progress go to stderr
@@ -140,10 +138,8 @@ pub struct SharedArgs {
     /// policies, each into FILE with its name before the ending, or into this folder
     #[arg(long, value_name = "FILE")]
     pub act_log: Option<PathBuf>,
-    #[command(flatten)]
-    pub timeline: TimelineArgs,
-    /// Split every latency into what it was spent on, at up to a quarter of the speed (measure.attribution = true);
-    /// `manx explain` tells it in words
+    /// Split every latency into what it was spent on (measure.attribution = true), which takes up to a quarter
+    /// longer; `manx explain` tells it in words
     #[arg(long)]
     pub attribution: bool,
     /// Write every request with its latency, and with --attribution its parts, into FILE as Parquet; of several
@@ -159,6 +155,13 @@ pub struct SharedArgs {
     /// Runs side by side [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
+    // Groups with a heading come last: whatever follows one is shown under it.
+    #[command(flatten)]
+    pub timeline: TimelineArgs,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    #[command(flatten)]
+    pub replay: TraceReplayArgs,
 }
 
 /// What dies, channels, collections and slow requests did, for https://ui.perfetto.dev.
@@ -170,13 +173,16 @@ pub struct TimelineArgs {
     #[arg(long = "timeline", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Keep only what lies in this part of the run: 1s..1.2s, 1s.., ..200ms [default: all of it]
-    #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file", value_parser = window)]
+    #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file", allow_hyphen_values = true,
+        value_parser = window)]
     pub window: Option<(Instant, Instant)>,
     /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle drive]
-    #[arg(long = "timeline-slow", value_name = "TIME", requires = "file", value_parser = time)]
+    #[arg(long = "timeline-slow", value_name = "TIME",
+        requires = "file", allow_hyphen_values = true, value_parser = time)]
     pub slow: Option<Duration>,
     /// Stop recording at so many slices, collections and requests
-    #[arg(long = "timeline-limit", value_name = "N", requires = "file", default_value_t = TIMELINE_LIMIT)]
+    #[arg(long = "timeline-limit", value_name = "N", requires = "file", allow_negative_numbers = true,
+        value_parser = whole, default_value_t = TIMELINE_LIMIT)]
     pub limit: u64,
 }
 
@@ -399,7 +405,7 @@ fn list(items: &[String]) -> Option<String> {
 #[cfg(feature = "plot")]
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
-    /// A result.json or a folder that --out wrote; NAME=PATH calls its policy NAME
+    /// A result.json, or a folder of --out; NAME=RESULT gives its run another name
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<String>,
     /// The file to write; its ending says what: .svg, .pdf or .png
@@ -408,17 +414,17 @@ pub struct PlotArgs {
     /// What to draw: cdf, time, attribution or bars
     #[arg(long, value_name = "KIND", default_value = "cdf")]
     pub kind: String,
-    /// Of reads or of writes
+    /// Of which requests: read or write
     #[arg(long, value_name = "OP", default_value = "read")]
     pub op: String,
     /// A title above it [default: none, as a paper has its caption]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Width: 88mm, 3.5in or 252pt; the default is a column of a paper
-    #[arg(long, value_name = "LENGTH", default_value = "88mm")]
+    /// Width, from 20mm to 500mm: 88mm, 3.5in or 252pt; the default is a column of a paper
+    #[arg(long, value_name = "LENGTH", default_value = "88mm", allow_hyphen_values = true)]
     pub width: String,
-    /// Height
-    #[arg(long, value_name = "LENGTH", default_value = "58mm")]
+    /// Height, likewise; many runs need more
+    #[arg(long, value_name = "LENGTH", default_value = "58mm", allow_hyphen_values = true)]
     pub height: String,
 }
 

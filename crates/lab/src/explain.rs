@@ -14,8 +14,8 @@ pub fn summary(set: &RunSet) -> String {
     let width = set.runs.iter().map(|run| run.policy.len()).max().unwrap_or(0);
     let lines = set.runs.iter().filter_map(|run| {
         let attribution = run.attribution.as_ref()?;
-        let reads = attribution.read.last().map(|band| ("reads", band));
-        let (kind, band) = reads.or_else(|| attribution.write.last().map(|band| ("writes", band)))?;
+        let reads = told(&attribution.read).last().map(|band| ("reads", band));
+        let (kind, band) = reads.or_else(|| told(&attribution.write).last().map(|band| ("writes", band)))?;
         Some(format!("{:<width$}  {}\n", run.policy, band_line(kind, band)))
     });
     lines.collect()
@@ -33,9 +33,9 @@ pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
                 run.policy
             ));
         };
-        let _ = writeln!(text, "{} under {}, seed {}", run.scenario, run.policy, run.seed);
+        let _ = writeln!(text, "{} under {}, seed {}", plain(&run.scenario), plain(&run.policy), run.seed);
         for (kind, bands) in [("reads", &attribution.read), ("writes", &attribution.write)] {
-            bands.iter().for_each(|band| text += &format!("  {}\n", band_line(kind, band)));
+            told(bands).for_each(|band| text += &format!("  {}\n", band_line(kind, band)));
         }
         for (number, request) in attribution.slowest.iter().take(slowest).enumerate() {
             let _ = writeln!(text, "  {:>2}. {}", number + 1, story(request));
@@ -45,12 +45,25 @@ pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
     Ok(text)
 }
 
+/// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
+fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
+    let before = std::iter::once(None).chain(bands.iter().map(|band| Some(band.count)));
+    bands.iter().zip(before).filter(|(band, before)| *before != Some(band.count)).map(|(band, _)| band)
+}
+
+/// A text that another wrote, in one line.
+fn plain(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
 /// "1023 reads beyond p99.9 (from 12.3ms): 14.2ms on average = 61 % GC copies + 30 % erase + .."
 fn band_line(kind: &str, band: &AttributionBand) -> String {
     let AttributionBand { band: name, from_us, count, mean_us } = band;
     let which = match name.as_str() {
         "all" => format!("all {count} {kind}"),
-        name => format!("{count} {kind} beyond {} ({} or more)", name.replace('_', "."), cell::latency(*from_us)),
+        name => {
+            format!("{count} {kind} beyond {} ({} or more)", plain(name).replace('_', "."), cell::latency(*from_us))
+        }
     };
     let mut parts = mean_us.all();
     parts.sort_by(|one, two| two.1.total_cmp(&one.1));
@@ -58,7 +71,8 @@ fn band_line(kind: &str, band: &AttributionBand) -> String {
     let shares = parts.iter().filter(|(_, us)| *us >= SMALL * total && *us > 0.0);
     let shares: Vec<String> =
         shares.map(|(cause, us)| format!("{} % {}", cell::three_digits(100.0 * us / total), noun(*cause))).collect();
-    format!("{which}: {} on average = {}", cell::latency(total), shares.join(" + "))
+    let shares = if shares.is_empty() { String::new() } else { format!(" = {}", shares.join(" + ")) };
+    format!("{which}: {} on average{shares}", cell::latency(total))
 }
 
 /// A cause where it is one of a sum.
@@ -96,8 +110,8 @@ pub fn story(request: &SlowRequest) -> String {
     }
     let what = match op.as_str() {
         "flush" => "flush".to_string(),
-        op if *sectors == 8 => format!("{op} of LPN {lpn}"),
-        op => format!("{op} of {sectors} sectors from LPN {lpn}"),
+        op if *sectors == 8 => format!("{} of LPN {lpn}", plain(op)),
+        op => format!("{} of {sectors} sectors from LPN {lpn}", plain(op)),
     };
     format!("{what} at {at_s:.6} s: {}", said.join(", "))
 }
@@ -200,7 +214,7 @@ mod tests {
         let band = |name: &str, erase| AttributionBand {
             band: name.to_string(),
             from_us: 1000.0,
-            count: 50,
+            count: if name == "all" { 5000 } else { 50 },
             mean_us: CauseTimes { service: 100.0, erase, link: 0.5, ..Default::default() },
         };
         let attribution = AttributionReport {
@@ -216,7 +230,7 @@ mod tests {
              work\n"
         );
         let text = explain(&set, 1).unwrap();
-        assert!(text.contains("all 50 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
+        assert!(text.contains("all 5000 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
         assert_eq!(text.matches("read of LPN 1234").count(), 1);
         set.runs[0].attribution = None;
         assert!(explain(&set, 1).unwrap_err().contains("--attribution"));

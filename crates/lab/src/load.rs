@@ -5,8 +5,12 @@ use manx_core::config::{
     resolve_policy,
 };
 use manx_core::flash::Device;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+
+/// No file that is read as a whole is longer: a run is some 40 KB of a result.
+const BYTES_MAX: u64 = 512 << 20;
 
 /// A scenario as it was asked for: its text, its device's text where that is a file, and what overrides both.
 #[derive(Clone, Debug)]
@@ -131,6 +135,16 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
+/// The bytes of a file that is held as a whole; one without an end (/dev/zero) is refused.
+pub fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    match read as u64 > BYTES_MAX {
+        true => Err(io::Error::other(format!("it is longer than {} MiB", BYTES_MAX >> 20))),
+        false => Ok(bytes),
+    }
+}
+
 /// Reads a text file; `what` says what was expected there.
 fn read_text(path: &Path, what: &str) -> Result<Source, ConfigError> {
     let file = path.display().to_string();
@@ -138,7 +152,7 @@ fn read_text(path: &Path, what: &str) -> Result<Source, ConfigError> {
     if path.is_dir() {
         return Err(error(format!("this is a directory, not {what}; name a .toml file in it")));
     }
-    let bytes = std::fs::read(path).map_err(|cause| match cause.kind() {
+    let bytes = read_bounded(path).map_err(|cause| match cause.kind() {
         ErrorKind::NotFound => error(format!("no such file: {what} was expected here")),
         ErrorKind::PermissionDenied => error(format!("no permission to read it: {what} was expected here")),
         _ => error(format!("cannot read {what}: {cause}")),

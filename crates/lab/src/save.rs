@@ -35,15 +35,21 @@ pub fn make_folder(folder: &Path) -> Result<MadeFolders, String> {
     }
 }
 
+/// The names of the files of these runs: what [`save`] writes, and the report.
+pub fn result_files(runs: &[(String, Scenario)]) -> Vec<String> {
+    let scenarios = runs.iter().map(|(policy, _)| scenario_file(policy, runs.len()));
+    ["result.json", "report.html"].map(str::to_string).into_iter().chain(scenarios).collect()
+}
+
+fn scenario_file(policy: &str, runs: usize) -> String {
+    if runs == 1 { "scenario.toml".to_string() } else { format!("scenario.{}.toml", file_name(policy)) }
+}
+
 /// Writes `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each.
 pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
     write(&folder.join("result.json"), to_json(set))?;
     for (policy, scenario) in runs {
-        let name = match runs.len() {
-            1 => "scenario.toml".to_string(),
-            _ => format!("scenario.{}.toml", file_name(policy)),
-        };
-        write(&folder.join(name), as_run(scenario)?)?;
+        write(&folder.join(scenario_file(policy, runs.len())), as_run(scenario)?)?;
     }
     Ok(())
 }
@@ -71,7 +77,8 @@ pub(crate) fn file_name(policy: &str) -> String {
 
 /// Writes the whole file or none: under another name first.
 pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
-    let beside = path.with_added_extension("part");
+    // Two processes may write the same file: the last one's is there, and no mixture.
+    let beside = path.with_added_extension(format!("{}.part", std::process::id()));
     let written: io::Result<()> = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
     if written.is_err() {
         // Half a file helps nobody; that it cannot be removed either changes nothing.

@@ -9,6 +9,7 @@ mod chart;
 #[cfg(test)]
 pub(crate) mod example;
 
+pub use cell::three_digits;
 pub use chart::tail_chart;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};

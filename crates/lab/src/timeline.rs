@@ -48,6 +48,7 @@ impl fmt::Display for TimelineReport {
                 write!(f, "; warning: {left_out} more were left out, the first began at {at}: ")?;
                 write!(f, "choose a --timeline-window, or raise --timeline-limit")
             }
+            None if *kept == 0 => write!(f, "; nothing happened in --timeline-window, or in the run"),
             None => Ok(()),
         }
     }

@@ -28,16 +28,7 @@ pub fn tick(us: f64) -> String {
     format!("{}{SPACE}{unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// A ratio or a percentage with three digits: "0.0312", "1.00", "12.5", "104".
-pub fn three_digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_string();
-    }
-    let scientific = format!("{value:.2e}");
-    let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
-    let decimals = (2 - exponent).clamp(0, 8) as usize;
-    format!("{value:.decimals$}")
-}
+pub use manx_lab::table::three_digits;
 
 /// A rate: "812 k", "4.12 M".
 pub fn rate(per_second: f64) -> String {

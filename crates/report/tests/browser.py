@@ -108,6 +108,25 @@ def toggles(browser):
     page.context.close()
 
 
+# What is drawn of the only point of a line over time that has a gap on either side.
+LONE = """() => {
+  const chart = manx.charts.find((c) => c.kind === "time"), u = chart.plot, [low] = chart.bounds;
+  const of = (line) => (line === 1 ? [low * 1.01, null, low * 1.4, null, low * 1.01] : [null, null, null, null, null]);
+  u.setData([[0, 1, 2, 3, 4], ...u.series.slice(1).map((_, line) => of(line + 1))]);
+  return new Promise((done) => requestAnimationFrame(() => {
+    const [x, y] = [u.valToPos(2, "x", true), u.valToPos(low * 1.4, "y", true)].map(Math.round);
+    const [r, g, b, alpha] = u.ctx.getImageData(x, y, 1, 1).data;
+    done(alpha > 200 && Math.max(r, g, b) - Math.min(r, g, b) > 60);
+  }));
+}"""
+
+
+def gaps(browser):
+    page = open_page(browser, viewport={"width": 1100, "height": 900})
+    assert page.evaluate(LONE), "a slice of time alone between gaps is not drawn"
+    page.context.close()
+
+
 def looks(browser):
     background = "getComputedStyle(document.body).backgroundColor"
     seen = {}
@@ -143,6 +162,7 @@ with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
     checked = curves(browser)
     toggles(browser)
+    gaps(browser)
     looks(browser)
-    print(f"Chromium {browser.version}: {checked} curves read back, toggles, light, dark, phone, print")
+    print(f"Chromium {browser.version}: {checked} curves read back, toggles, gaps, light, dark, phone, print")
     browser.close()

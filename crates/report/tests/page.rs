@@ -38,7 +38,7 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
 
 fn page(set: &RunSet) -> String {
     let scenarios: Vec<_> = set.runs.iter().map(|run| (run.policy.clone(), format!("name = '{EVIL}'"))).collect();
-    Page { set, command: &format!("manx compare '{EVIL}'"), scenarios: &scenarios, claims: &[] }.html()
+    Page { title: "", set, command: &format!("manx compare '{EVIL}'"), scenarios: &scenarios, claims: &[] }.html()
 }
 
 fn four() -> RunSet {

@@ -23,7 +23,7 @@ fn run(policy: &str) -> RunResult {
 }
 
 fn plot<'a>(runs: &'a [RunResult], kind: Kind, op: Op) -> Plot<'a> {
-    let (width, height) = (Length::parse("72pt").unwrap(), Length::parse("1in").unwrap());
+    let (width, height) = (Length::parse("72pt").unwrap(), Length::parse("2in").unwrap());
     Plot { runs, kind, op, title: Some("<Title> & more"), width, height }
 }
 
@@ -48,7 +48,7 @@ fn a_png_has_600_dots_an_inch_and_an_svg_no_text_that_needs_a_font() {
     let plot = plot(&runs, Kind::Cdf, Op::Read);
     let png = plot.draw(Format::Png).unwrap();
     let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
-    assert_eq!((size(16), size(20)), (600, 600));
+    assert_eq!((size(16), size(20)), (600, 1200));
     let svg = String::from_utf8(plot.draw(Format::Svg).unwrap()).unwrap();
     assert!(!svg.contains("<text") && svg.contains("<path"));
 }
@@ -73,18 +73,71 @@ fn a_curve_goes_through_the_percentiles() {
     assert!((first.1 - p90.1 - high * 900f64.log10() / 3.0).abs() < 0.02, "{p90:?}");
 }
 
+/// A slice of time with nothing on either side makes no line, and was not to be seen at all.
+#[test]
+fn regression_a_slice_alone_between_gaps_is_drawn() {
+    let (mut read, mut over_time) = (OpStats::default(), OverTime::default());
+    for ms in [5, 100, 200] {
+        read.record(Duration::from_us(ms), 512);
+        over_time.record(Of::Read, Duration::from_ms(ms), Duration::from_us(ms));
+    }
+    let runs = [RunTotals { policy: "nogc".into(), read, over_time, ..Default::default() }.into_result()];
+    let svg = plot(&runs, Kind::Time, Op::Read).svg().unwrap();
+    // One more is the sample in the legend.
+    assert_eq!(svg.matches("<polyline").count(), 3 + 1, "{svg}");
+}
+
 #[test]
 fn what_cannot_be_drawn_is_refused_with_its_reason() {
     let runs = [run("nogc"), RunTotals::default().into_result()];
     for kind in KINDS {
         let why = plot(&runs[..1], kind, Op::Write).draw(Format::Svg).unwrap_err();
-        assert!(why.starts_with("nothing to plot: no run has") && why.ends_with("of writes"), "{why}");
+        assert!(
+            why.starts_with("nothing to plot: no run has") && why.ends_with("of writes; --op read draws the others"),
+            "{why}"
+        );
         assert!(plot(&runs, kind, Op::Read).draw(Format::Svg).is_ok(), "one of two runs has something");
     }
     assert!(Format::of(Path::new("f.gif")).unwrap_err().contains("one of .svg, .pdf, .png"));
     assert!(Format::of(Path::new("f")).is_err());
+    assert!(Kind::named("bas").unwrap_err().ends_with("; did you mean bars?"));
+    assert!(Op::named("writes").unwrap_err().ends_with("; did you mean write?"));
     assert!(Kind::named("pie").unwrap_err().contains("cdf, time, attribution, bars"));
     for wrong in ["", "88", "mm", "88cm", "-3in", "1mm", "9e9mm", "nanmm"] {
         assert!(Length::parse(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn what_does_not_fit_is_cut_or_refused_with_the_height_that_it_needs() {
+    let text = |svg: &str| {
+        svg.split("<text").skip(1).map(|part| part.split(['>', '<']).nth(1).unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let long = [run(&format!("first{}", "x".repeat(300))), run(&format!("first{}last", "x".repeat(300)))];
+    for kind in KINDS {
+        let names = text(&Plot { width: Length::parse("88mm").unwrap(), ..plot(&long, kind, Op::Read) }.svg().unwrap());
+        let cut = names.iter().filter(|name| name.contains('…')).collect::<Vec<_>>();
+        assert!(
+            cut.len() >= 2 && cut.iter().all(|name| name.starts_with('f') && name.chars().count() < 60),
+            "{kind:?}: {names:?}"
+        );
+        assert_ne!(cut[0], cut[1], "{kind:?}");
+    }
+    let many: Vec<RunResult> = (0..20).map(|number| run(&format!("policy-{number}"))).collect();
+    for kind in KINDS {
+        let plot = plot(&many, kind, Op::Read);
+        let why = plot.draw(Format::Svg).unwrap_err();
+        let height = why.rsplit_once("--height ").unwrap().1.split(' ').next().unwrap();
+        assert!(why.starts_with("20 runs leave no room"), "{why}");
+        assert!(Plot { height: Length::parse(height).unwrap(), ..plot }.draw(Format::Svg).is_ok(), "{kind:?}: {why}");
+    }
+}
+
+#[test]
+fn a_slice_alone_is_a_dot() {
+    let mut over = OverTime::default();
+    over.record(Of::Read, Duration::from_ms(1), Duration::from_us(5));
+    let runs = [RunTotals { policy: "one".into(), over_time: over, ..Default::default() }.into_result()];
+    let svg = plot(&runs, Kind::Time, Op::Read).svg().unwrap();
+    assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
 }

@@ -1,6 +1,6 @@
 //! What `manx sweep` can be told.
 
-use super::SharedArgs;
+use super::{SharedArgs, whole};
 use clap::Args as ClapArgs;
 
 const EXAMPLES: &str = "Examples:
@@ -24,10 +24,10 @@ pub struct SweepArgs {
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub random: Vec<String>,
     /// Draw so many points for --random; more points begin with the same ones
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub points: Option<u64>,
-    /// Repeat each point with so many seeds, from --seed on
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    /// Repeat each point with so many seeds, from --seed on [default: 1]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seeds: Option<u64>,
     /// The numbers of each row: short names (p99_99, waf) and paths in result.json (write.p99_us) [default: every
     /// short name]

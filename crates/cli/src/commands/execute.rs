@@ -39,10 +39,18 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
         timeline.iter().for_each(|timeline| eprintln!("{}: {timeline}", run.0));
     }
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
-    if let Some(folder) = &request.out {
-        save(folder, &set, &request.runs).map_err(Failure::Work)?;
-        super::report::save(folder, &set, &request.runs).map_err(Failure::Work)?;
-    }
+    // Ctrl-C while the drives were prepared: nothing was measured that should take the place of an older result.
+    let nothing_measured = set.runs.iter().all(|run| run.outcome == Outcome::Partial && run.requests == 0);
+    let saved = match &request.out {
+        Some(_) if nothing_measured => {
+            made.remove();
+            Ok(())
+        }
+        Some(folder) => save(folder, &set, &request.runs)
+            .and_then(|()| super::report::save(folder, &set, &request.runs))
+            .map_err(Failure::Work),
+        None => Ok(()),
+    };
     let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
     let text = report(&set, &request.runs, width);
     if request.json {
@@ -51,7 +59,12 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     } else {
         print(&text)?;
     }
-    verdict(&set)
+    // After the results are printed: a full disk should not take them too.
+    saved?;
+    match nothing_measured && request.out.is_some() {
+        true => Err(Failure::Interrupted("no request was completed, and nothing was written into the folder of --out")),
+        false => verdict(&set),
+    }
 }
 
 /// The first Ctrl-C ends the runs, the second one the program.

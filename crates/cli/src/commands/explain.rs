@@ -3,7 +3,7 @@
 use super::read_result::read_result;
 use super::{Failure, print};
 use crate::args::ExplainArgs;
-use manx_core::config::ConfigError;
+use manx_core::config::{ConfigError, nearest};
 use manx_core::stats::RunSet;
 use manx_lab::explain::explain;
 
@@ -15,11 +15,14 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
             let names: Vec<String> = runs.iter().map(|run| run.policy.clone()).collect();
             runs.retain(|run| run.policy == *policy);
             if runs.is_empty() {
-                let message = format!("--policy {policy}: {said} holds {}", names.join(", "));
+                let near = nearest(policy, names.iter().map(String::as_str));
+                let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let message = format!("--policy {policy}: {said} holds {}{hint}", names.join(", "));
                 return Err(ConfigError::new(message).into());
             }
         }
-        let text = explain(&RunSet { runs }, args.top).map_err(|why| ConfigError::new(format!("{said}: {why}")))?;
+        let text =
+            explain(&RunSet { runs }, args.top.into()).map_err(|why| ConfigError::new(format!("{said}: {why}")))?;
         print(&text)?;
     }
     Ok(())

@@ -151,7 +151,8 @@ fn save_page(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
             conditions: claim.conditions.clone(),
         })
         .collect();
-    report::save_with_claims(folder, &outcome.run_set(), &outcome.experiment.points(), &claims)
+    let title = format!("{}: {}", outcome.experiment.name, outcome.experiment.summary.trim());
+    report::save_page(folder, &title, &outcome.run_set(), &outcome.experiment.points(), &claims)
 }
 
 /// Where it is remembered what was run.

@@ -5,6 +5,7 @@ mod device;
 mod execute;
 mod explain;
 mod lab;
+mod outputs;
 #[cfg(feature = "plot")]
 mod plot;
 mod policy;

@@ -19,6 +19,13 @@ pub fn run(args: &PlotArgs) -> Result<(), Failure> {
     for said in &args.results {
         runs.extend(read_result(said)?);
     }
+    let twice = runs.iter().enumerate().find(|(at, run)| runs[..*at].iter().any(|other| other.policy == run.policy));
+    if let Some((_, run)) = twice {
+        let (all, name) = (args.results.join(", "), &run.policy);
+        return Err(input(format!(
+            "{all}: two runs are called `{name}`; NAME=RESULT gives those of a file another name"
+        )));
+    }
     let plot = Plot { runs: &runs, kind, op, title: args.title.as_deref(), width, height };
     let bytes = plot.draw(format).map_err(|why| input(format!("{}: {why}", args.results.join(", "))))?;
     save::write(&args.output, bytes).map_err(Failure::Work)

@@ -4,6 +4,7 @@ use super::Failure;
 use manx_core::config::ConfigError;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::json;
+use manx_lab::load::read_bounded;
 use std::path::{Path, PathBuf};
 
 fn input(message: String) -> Failure {
@@ -16,11 +17,20 @@ pub fn read_result(said: &str) -> Result<Vec<RunResult>, Failure> {
         Some((name, path)) if !name.is_empty() && !Path::new(said).exists() => (Some(name), path),
         _ => (None, said),
     };
+    if path.is_empty() {
+        return Err(input(format!("{said}: no path behind the name: expected NAME=RESULT")));
+    }
     let path = if Path::new(path).is_dir() { Path::new(path).join("result.json") } else { PathBuf::from(path) };
     let shown = path.display();
-    let text = std::fs::read_to_string(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
-    let RunSet { mut runs } =
-        json::from_json(&text).map_err(|error| input(format!("{shown}: not a result: {error}")))?;
+    let bytes = read_bounded(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
+    let not_one = |why: &dyn std::fmt::Display| {
+        input(format!("{shown}: not a result that `manx run` or `manx compare` wrote with --out or --json: {why}"))
+    };
+    let text = String::from_utf8(bytes).map_err(|_| not_one(&"no UTF-8 text"))?;
+    if text.trim().is_empty() {
+        return Err(not_one(&"it is empty"));
+    }
+    let RunSet { mut runs } = json::from_json(&text).map_err(|error| not_one(&error))?;
     if runs.is_empty() {
         return Err(input(format!("{shown}: it holds no run")));
     }

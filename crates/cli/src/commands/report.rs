@@ -7,17 +7,27 @@ use manx_report::page::{Claim, Page};
 use std::path::Path;
 
 /// Options that change no result: what is written must not depend on them, so they are left out of the command.
-const OPTIONS_WITH_VALUE: [&str; 5] = ["--out", "--jobs", "--act-log", "--requests", "--timeline"];
+const OPTIONS_WITH_VALUE: [&str; 8] = [
+    "--out",
+    "--jobs",
+    "--act-log",
+    "--requests",
+    "--timeline",
+    "--timeline-window",
+    "--timeline-slow",
+    "--timeline-limit",
+];
 const OPTIONS: [&str; 4] = ["--json", "--no-cache", "--check", "--fresh"];
 
 /// Writes the page into the folder.
 pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
-    save_with_claims(folder, set, runs, &[])
+    save_page(folder, "", set, runs, &[])
 }
 
-/// The same of an experiment, with its claims.
-pub fn save_with_claims(
+/// The same of an experiment, with its name and its claims.
+pub fn save_page(
     folder: &Path,
+    title: &str,
     set: &RunSet,
     runs: &[(String, Scenario)],
     claims: &[Claim],
@@ -25,7 +35,7 @@ pub fn save_with_claims(
     let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
     let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let page = Page { set, command: &command, scenarios: &scenarios, claims };
+    let page = Page { title, set, command: &command, scenarios: &scenarios, claims };
     save::write(&folder.join("report.html"), page.html())
 }
 
@@ -65,8 +75,17 @@ mod tests {
 
     #[test]
     fn a_command_is_for_a_shell_and_without_what_changes_no_result() {
-        let said = "compare oltp --out results --seed 7 --jobs=2 --json --set name='x --workload act(4) it's";
+        let said = "compare oltp --out results --seed 7 --jobs=2 --json --timeline t --timeline-slow=1ms --set name='x \
+                    --workload act(4) it's";
         let command = command(said.split(' ').map(str::to_string));
         assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
+    }
+
+    /// The page of a run with `--requests FILE` told of the file, and was another than without.
+    #[test]
+    fn regression_files_beside_the_result_are_no_part_of_the_command() {
+        let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s --timeline-slow 1ms \
+                    --timeline-limit 9 --attribution";
+        assert_eq!(command(said.split_whitespace().map(str::to_string)), "manx run oltp --attribution");
     }
 }

@@ -8,7 +8,7 @@ pub fn check(file: &Path) -> Result<(), String> {
     if cfg!(not(feature = "parquet")) {
         return Err("this manx was built without the cargo feature `parquet`, which writes it".to_string());
     }
-    if !file.is_dir() && file.extension().is_none_or(|ending| ending != "parquet") {
+    if !file.is_dir() && file.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
         return Err("the file is Parquet: name one that ends in .parquet, or a folder".to_string());
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `manx run` and `manx compare`: from arguments to a list of runs; the lab runs them.
 
 use super::execute::execute;
-use super::{Failure, requests_file};
+use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::drive::TimelineSpec;
@@ -51,6 +51,10 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
             ConfigError::new("no policy to run: name some with --policies, or in the scenario's `policies`").into()
         );
     }
+    // An empty name (`--policies base,,nogc`) is told as one, however often it is there.
+    if let Some(nameless) = policies.iter().find(|policy| policy.trim().is_empty()) {
+        request.under(nameless)?;
+    }
     let twice =
         policies.iter().enumerate().find(|(at, policy)| policies[..*at].iter().any(|p| p.trim() == policy.trim()));
     if let Some((_, policy)) = twice {
@@ -76,20 +80,10 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
         let message = format!("--act-log {file}: only a workload with [workload.act] has such a log");
         return Err(ConfigError::new(message).into());
     }
-    if let Some(file) = act_log {
-        let read = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
-        let itself = std::fs::canonicalize(file).ok();
-        // A name of a library is seldom a file; if it is one, it was not read, but it is somebody's all the same.
-        if itself.is_some_and(|log| {
-            read.into_iter().flatten().any(|read| std::fs::canonicalize(read).ok() == Some(log.clone()))
-        }) {
-            let message = format!("--act-log {}: the run reads this file; the log needs another name", file.display());
-            return Err(ConfigError::new(message).into());
-        }
-    }
     if let Some(file) = requests {
         requests_file::check(file).map_err(|why| ConfigError::new(format!("--requests {}: {why}", file.display())))?;
     }
+    outputs::check(args, &runs)?;
     Ok(RunRequest {
         runs,
         out: out.clone(),

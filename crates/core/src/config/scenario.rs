@@ -55,7 +55,7 @@ pub struct MeasureSpec {
     pub warmup: Duration,
     /// So many first requests are played but not counted.
     pub warmup_requests: u64,
-    /// Split every latency into what it was spent on, at up to a quarter of the speed.
+    /// Split every latency into what it was spent on; takes up to a quarter longer.
     pub attribution: bool,
     /// A request that waits longer than this ends the run as starved (a host resets a drive then); 0s: never.
     pub timeout: Duration,

@@ -3,12 +3,13 @@
 //! A read's time is that of its last flash operation: what came before the others' ends did not delay it. That
 //! operation's wait for its die is the difference of the die's books ([`crate::flash::Kept`]); inside the die the flash
 //! keeps the waits for the channel; the rest of it is its own service. A write that completes in the buffer waits for
-//! room there; one that completes on flash adds its row's program. Kept only where asked for: what is done then stands
-//! in functions of its own, so that runs without it are as fast as if it were not there.
+//! room there; one that completes on flash adds the read that filled up its page, if one had to, and its row's program.
+//! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as
+//! if it were not there.
 
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};
-use crate::flash::{Doing, Kept, add_kept, kept_between};
+use crate::flash::{Doing, Kept, Waits, add_kept, kept_between};
 use crate::units::{Cause, Instant, Split};
 use std::collections::VecDeque;
 
@@ -40,6 +41,10 @@ pub(super) struct Attribution {
     ops: Vec<OpBooks>,
     /// The operation that is ending, while its owner is told.
     ending: Option<u32>,
+    /// By slot of the buffer: the read that filled up its page, until the page is on flash.
+    fills: Vec<Option<Fill>>,
+    /// The slot whose page is on flash, while those who waited for it are told.
+    landing: Option<u32>,
     /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
     /// `given`.
     leaving: VecDeque<Attributed>,
@@ -53,6 +58,33 @@ struct OpBooks {
     /// What the die had been kept by when the operation came; from its issue on, only while it waited.
     kept: Kept,
     met: Doing,
+}
+
+/// A read of a partial page's other sectors that is over.
+#[derive(Clone, Copy, Debug)]
+struct Fill {
+    books: OpBooks,
+    waits: Waits,
+    ended: Instant,
+    idle: Cause,
+}
+
+impl OpBooks {
+    /// Adds what the operation spent from its arrival to its end.
+    fn add_to(&self, split: &mut Split, waits: &Waits, ended: Instant, idle: Cause) {
+        if self.issued > self.enqueued {
+            add_kept(split, &self.kept, idle);
+        }
+        self.add_service_to(split, waits, ended);
+    }
+
+    /// Adds what it spent from its issue on.
+    fn add_service_to(&self, split: &mut Split, waits: &Waits, ended: Instant) {
+        split.add(Cause::Channel, waits.channel);
+        split.add(Cause::GcCopy, waits.gc);
+        split.add(Cause::Program, waits.program);
+        split.add(Cause::Service, ended.since(self.issued) - waits.total());
+    }
 }
 
 fn at<T: Copy>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
@@ -89,6 +121,20 @@ impl Attribution {
     /// Of the completion booked last.
     pub fn latest(&self) -> Option<Attributed> {
         self.leaving.back().copied()
+    }
+
+    /// Adds what a write that began at `begun` spent on filling up its page, and says up to when; a row took the page
+    /// at `enqueued`.
+    fn add_fill(&self, split: &mut Split, begun: Instant, enqueued: Instant) -> Instant {
+        let fill = self.landing.and_then(|slot| *self.fills.get(slot as usize)?);
+        match fill.filter(|fill| fill.books.enqueued >= begun && fill.ended <= enqueued) {
+            Some(Fill { books, waits, ended, idle }) => {
+                split.add(Cause::Buffer, books.enqueued.since(begun));
+                books.add_to(split, &waits, ended, idle);
+                ended
+            }
+            None => begun,
+        }
     }
 
     #[inline]
@@ -182,6 +228,24 @@ impl Drive {
         }
     }
 
+    /// A partial page's other sectors are read.
+    pub(super) fn book_fill(&mut self, now: Instant, op: u32, slot: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
+        *at(&mut attribution.fills, slot as usize, None) = Some(Fill { books, waits, ended: now, idle });
+    }
+
+    /// A slot's page is on flash, and those who wait for it are about to be told; or they were, and it is free.
+    #[inline]
+    pub(super) fn book_landing(&mut self, slot: u32, is_over: bool) {
+        let Some(attribution) = &mut self.attribution else { return };
+        attribution.landing = (!is_over).then_some(slot);
+        if is_over && let Some(fill) = attribution.fills.get_mut(slot as usize) {
+            *fill = None;
+        }
+    }
+
     /// A command is done at `now` and its completion reaches the host at `leaves`.
     #[inline]
     pub(super) fn book_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
@@ -209,16 +273,15 @@ impl Drive {
                 if books.issued < begun {
                     split.add(Cause::Buffer, now.since(begun));
                 } else {
-                    split.add(Cause::Buffer, books.enqueued.max(begun).since(begun));
                     if books.enqueued < begun {
                         split.add(Cause::Buffer, books.issued.since(begun));
-                    } else if books.issued > books.enqueued {
-                        add_kept(&mut split, &books.kept, operation.waits_on_an_idle_die_for(self.spec.scheduler));
+                        books.add_service_to(&mut split, &waits, now);
+                    } else {
+                        let from = attribution.add_fill(&mut split, begun, books.enqueued);
+                        split.add(Cause::Buffer, books.enqueued.since(from));
+                        let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
+                        books.add_to(&mut split, &waits, now, idle);
                     }
-                    split.add(Cause::Channel, waits.channel);
-                    split.add(Cause::GcCopy, waits.gc);
-                    split.add(Cause::Program, waits.program);
-                    split.add(Cause::Service, now.since(books.issued) - waits.total());
                     let times = [books.enqueued, books.issued, now];
                     story = Some(Story { die: self.flash.layout.die_of(operation.lane), met: books.met, times });
                 }

@@ -176,6 +176,8 @@ impl Drive {
                 State::Dirty => {
                     self.buffer.leave_dirty(slot, State::Staged);
                     self.buffer.forget(slot);
+                    // Whoever waited for it owes its end to this, and not to a row that ended just now.
+                    self.book_told();
                     self.slot_done(now, slot);
                 }
                 State::Behind => {
@@ -259,6 +261,7 @@ impl Drive {
         let page = self.ops[op].ppn;
         self.counters.units_read += 1;
         self.writes.leaving -= 1;
+        self.book_fill(now, op, slot);
         let beneath = self.flash.load(page);
         self.end_of_read(now, page);
         if self.buffer.slot(slot).dropped {
@@ -357,12 +360,14 @@ impl Drive {
 
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
     fn slot_done(&mut self, now: Instant, slot: u32) {
+        self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
             if self.requests[request].remaining == 0 {
                 self.finish_with(now, request, Status::Success);
             }
         }
+        self.book_landing(slot, true);
         let successor = self.buffer.slot(slot).successor;
         self.buffer.release(slot);
         self.finish_flushes(now);

@@ -4,6 +4,7 @@
 //! every request from the lower edge of the bucket in which that percentile lies, so it may hold a few more than the
 //! share that gives it its name, and its count says how many.
 
+use super::buckets::{bounds_of, index_of};
 use super::ratio;
 use crate::units::{CAUSES, Cause, Duration, Split};
 use schemars::JsonSchema;
@@ -27,29 +28,11 @@ struct Bucket {
     split: Split,
 }
 
-#[inline]
-fn bucket_of(ns: u64) -> usize {
-    const SUB: u64 = 1 << SUB_BITS;
-    let octave = u64::BITS - 1 - SUB_BITS - (ns | SUB).leading_zeros();
-    ((u64::from(octave) << SUB_BITS) + (ns >> octave)) as usize
-}
-
-/// The smallest value of a bucket.
-fn low_of(bucket: usize) -> u64 {
-    const SUB: u64 = 1 << SUB_BITS;
-    let bucket = bucket as u64;
-    if bucket < 2 * SUB {
-        return bucket;
-    }
-    let octave = (bucket >> SUB_BITS) - 1;
-    (bucket - (octave << SUB_BITS)) << octave
-}
-
 impl SplitStats {
     /// Counts a request of `latency`, split.
     #[inline]
     pub fn record(&mut self, latency: Duration, split: &Split) {
-        let bucket = bucket_of(latency.as_ns());
+        let bucket = index_of::<SUB_BITS>(latency.as_ns());
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, Bucket::default());
         }
@@ -92,7 +75,7 @@ impl SplitStats {
             for (bucket, held) in self.buckets.iter().enumerate().rev().filter(|(_, held)| held.count > 0) {
                 count += held.count;
                 split += held.split;
-                from = low_of(bucket);
+                from = bounds_of::<SUB_BITS>(bucket).0;
                 if count >= wanted {
                     break;
                 }
@@ -307,14 +290,5 @@ mod tests {
         }
         one.merge(&two);
         assert_eq!(one.bands(), both.bands());
-    }
-
-    #[test]
-    fn an_edge_is_the_smallest_value_of_its_bucket() {
-        for ns in (1..20_000).chain((14..60).map(|bit| 1u64 << bit)) {
-            let low = low_of(bucket_of(ns));
-            assert!(low <= ns && bucket_of(low) == bucket_of(ns), "{ns}");
-            assert!(low == 0 || bucket_of(low - 1) + 1 == bucket_of(ns), "{ns}");
-        }
     }
 }

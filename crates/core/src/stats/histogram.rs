@@ -9,6 +9,7 @@
 //! What it does not know: how values lie between the extremes of a bucket. It is our own because the HdrHistogram crate
 //! is not exact where a latency repeats, and no faster (reference/engine-performance.md, section 5).
 
+use super::buckets::index_of;
 use crate::units::Duration;
 
 /// Buckets per octave.
@@ -64,7 +65,7 @@ impl Histogram {
         if count == 0 {
             return;
         }
-        let (index, one) = (index_of(ns), Bucket { count, min: ns, max: ns });
+        let (index, one) = (index_of::<SUB_BITS>(ns), Bucket { count, min: ns, max: ns });
         match self.buckets.get_mut(index) {
             Some(bucket) => bucket.add(one),
             None => self.add_beyond_buckets(index, one),
@@ -166,13 +167,6 @@ impl Histogram {
     }
 }
 
-/// The bucket of a value: the octave above the exact range, then the top eleven bits, of which the first is always set.
-#[inline]
-fn index_of(ns: u64) -> usize {
-    let octave = u64::BITS - 1 - SUB_BITS - (ns | SUB).leading_zeros();
-    ((u64::from(octave) << SUB_BITS) + (ns >> octave)) as usize
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,25 +182,6 @@ mod tests {
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
         let spread = (any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift);
         prop::collection::vec(prop_oneof![spread, 1_048_576u64..1_054_000], 1..300)
-    }
-
-    /// The smallest and the largest value that fall into a bucket.
-    fn bounds_of(index: usize) -> (u64, u64) {
-        let octave = (index as u64 >> SUB_BITS).saturating_sub(1);
-        let low = (index as u64 - (octave << SUB_BITS)) << octave;
-        (low, low + ((1 << octave) - 1))
-    }
-
-    #[test]
-    fn buckets_tile_the_integers_without_gap_or_overlap() {
-        let last = index_of(u64::MAX);
-        assert_eq!(bounds_of(0), (0, 0));
-        assert_eq!(bounds_of(last).1, u64::MAX);
-        for index in 0..last {
-            let ((low, high), (next, _)) = (bounds_of(index), bounds_of(index + 1));
-            assert_eq!(high + 1, next);
-            assert_eq!((index_of(low), index_of(high)), (index, index));
-        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 
 mod act;
 mod attribution;
+mod buckets;
 mod counters;
 mod curve;
 mod histogram;

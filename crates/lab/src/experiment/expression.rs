@@ -155,6 +155,8 @@ impl Function {
     fn of(self, values: &[f64]) -> f64 {
         let first = values.first().copied().unwrap_or(f64::NAN);
         match self {
+            // Rust's own pass over what is no number: a claim would be held against the rest.
+            Function::Min | Function::Max if values.iter().any(|value| value.is_nan()) => f64::NAN,
             Function::Min => values.iter().copied().fold(first, f64::min),
             Function::Max => values.iter().copied().fold(first, f64::max),
             Function::Abs => first.abs(),
@@ -380,6 +382,14 @@ mod tests {
         }
         assert!((value("1 - (1 - 0.1)^2.5") - 0.231_566_5).abs() < 1e-6);
         assert!((value("4^0.5") - 2.0).abs() < 1e-14);
+    }
+
+    /// `max((a - b) / (a - b), 0.01)` of equal a and b was 0.01, and a claim held that had measured nothing.
+    #[test]
+    fn regression_what_is_no_number_stays_none_in_min_and_max() {
+        for text in ["max(0 / 0, 0.01)", "max(0.01, 0 / 0)", "min(0 / 0, 0.01)", "min(1, ln(-1), 2)", "max(sqrt(-1))"] {
+            assert!(value(text).is_nan(), "{text}");
+        }
     }
 
     #[test]

@@ -13,14 +13,15 @@ pub(super) fn runs(grid: &Grid) -> Result<Vec<RunEntry>, (String, String)> {
     let start = RunEntry { name, policy, workload, set: set.clone(), quick: quick.clone() };
     let mut runs = vec![start];
     for axis in &grid.axes {
+        // Before they are made: a few long axes are more than fits in memory.
+        if runs.len() * axis.values.len() > super::load::RUNS_MAX {
+            return Err(("axes".to_string(), format!("more than {} runs", super::load::RUNS_MAX)));
+        }
         let mut next = Vec::with_capacity(runs.len() * axis.values.len());
         for run in &runs {
             for (at, value) in axis.values.iter().enumerate() {
                 next.push(with(run, axis, at, value)?);
             }
-        }
-        if next.len() > super::load::RUNS_MAX {
-            return Err(("axes".to_string(), format!("more than {} runs", super::load::RUNS_MAX)));
         }
         runs = next;
     }

@@ -3,13 +3,15 @@
 use super::expression::{Expression, Reference};
 use super::file::{ClaimEntry, File, RunEntry};
 use super::{grid, library};
-use crate::load::Request;
+use crate::load::{Request, read_bounded};
 use crate::quantity::{Missing, Quantities};
+use crate::save::file_name;
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use toml::Table;
 
@@ -106,7 +108,10 @@ impl Experiment {
     pub fn read(name: &str, asked: Asked) -> Result<Self, ConfigError> {
         let source = if name.contains(['/', '\\']) || name.ends_with(".toml") {
             let refused = |error| ConfigError::file(name, format!("cannot read an experiment here: {error}"));
-            Source { file: name.to_string(), text: std::fs::read_to_string(name).map_err(refused)? }
+            let text = read_bounded(Path::new(name)).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text: an experiment is a TOML file"))
+            });
+            Source { file: name.to_string(), text: text.map_err(refused)? }
         } else {
             library::builtin_experiment(name)?
         };
@@ -120,6 +125,10 @@ impl Experiment {
         let name = file.name.clone().or(stem).unwrap_or_default();
         let reader = Reader { file: &file, place: &source.file, name: &name, asked: &asked };
         reader.check_name("name", &name)?;
+        if name.contains('/') || name.starts_with('.') {
+            // Its results lie in a folder of that name.
+            return Err(reader.wrong("name", format!("`{name}` is no name of an experiment: no / and no . at first")));
+        }
         let runs = reader.runs()?;
         let definitions = reader.definitions(&runs)?;
         let claims = reader.claims(&runs, &definitions)?;
@@ -198,10 +207,15 @@ impl Reader<'_> {
         if entries.is_empty() {
             return Err(self.wrong("runs", "there is none: an experiment has [[runs]] or [[grid]]"));
         }
+        let mut files = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             self.check_name("runs.name", &entry.name)?;
             if entries[..at].iter().any(|earlier| earlier.name == entry.name) {
                 return Err(self.wrong("runs.name", format!("two runs are called `{}`", entry.name)));
+            }
+            if let Some(earlier) = files.insert(file_name(&entry.name), &entry.name) {
+                let why = format!("the scenarios of `{earlier}` and `{}` would be the same file", entry.name);
+                return Err(self.wrong("runs.name", why));
             }
         }
         let sets = self.what_if(&entries)?;
@@ -253,7 +267,10 @@ impl Reader<'_> {
             let seed = seed.map(|seed| Override::new("seed", seed.to_string(), said("seeds")));
             let request = self.request([overrides.clone(), seed.into_iter().collect()].concat())?;
             match policy {
-                Some(policy) => request.under(policy).map_err(|error| ConfigError::new(said(&error.to_string()))),
+                Some(policy) => request.under(policy).map_err(|error| match error.to_string() {
+                    placed if placed.starts_with(self.place) => ConfigError::new(placed),
+                    unplaced => ConfigError::new(said(&unplaced)),
+                }),
                 None => request.plain(),
             }
         };
@@ -389,8 +406,9 @@ fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
     let hint = match nearest(name, names.clone()) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => {
-            let some: Vec<&str> = names.take(12).collect();
-            if some.is_empty() { String::new() } else { format!("; there are {}, ..", some.join(", ")) }
+            let some: Vec<&str> = names.clone().take(12).collect();
+            let more = if names.count() > some.len() { ", .." } else { "" };
+            if some.is_empty() { String::new() } else { format!("; there are {}{more}", some.join(", ")) }
         }
     };
     format!("no {kind} is called `{name}`{hint}")

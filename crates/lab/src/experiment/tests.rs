@@ -37,6 +37,23 @@ fn every_built_in_experiment_is_sound_in_full_and_in_small() {
     }
 }
 
+/// The results of `name = "../x"` lay beside the folder that `--out` named, and those of `/x` anywhere.
+#[test]
+fn regression_the_name_of_an_experiment_leads_out_of_no_folder() {
+    for name in ["../x", "/tmp/x", "..", "a/../../x", ".x"] {
+        let error = load(&format!("name = \"{name}\"\n{HEAD}{TWO}")).unwrap_err();
+        assert!(error.contains(&format!("name: `{name}` is no name of an experiment")), "{error}");
+    }
+    assert_eq!(load(&format!("name = \"gc-2.1\"\n{HEAD}{TWO}")).unwrap().name, "gc-2.1");
+}
+
+/// Of the runs `a/b` and `a-b` only one had its scenario in the folder.
+#[test]
+fn regression_no_two_runs_write_the_same_file() {
+    let error = load(&format!("{HEAD}[[runs]]\nname = \"a/b\"\n[[runs]]\nname = \"a-b\"\n")).unwrap_err();
+    assert!(error.contains("the scenarios of `a/b` and `a-b` would be the same file"), "{error}");
+}
+
 /// alpha / (alpha + W(-alpha exp(-alpha))), by the fixed point it comes from.
 fn fifo(alpha: f64) -> f64 {
     1.0 / (1.0 - (0..10_000).fold(0.5, |a: f64, _| (-alpha * (1.0 - a)).exp()))

@@ -15,8 +15,8 @@ const NAMED_PERCENT: f64 = 14.0;
 pub(super) fn bars(runs: &[RunResult]) -> String {
     let mut html = "<section aria-labelledby=\"h-why\">\n<h2 id=\"h-why\">What requests waited for</h2>\n".to_string();
     if runs.iter().all(|run| run.attribution.is_none()) {
-        html += "<p class=\"note\">Latencies were not split into their causes in this run: set \
-                 <code>measure.attribution=true</code>.</p>\n";
+        html += "<p class=\"note\">Latencies were not split into their causes in this run: \
+                 <code>--attribution</code> (or <code>measure.attribution=true</code>) does so.</p>\n";
         return html + "</section>\n";
     }
     html += "<p>The mean latency of the requests beyond each percentile, split into its causes. Each bar is the whole \
@@ -25,14 +25,14 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
     for (name, write) in [("Reads", false), ("Writes", true)] {
         let mut rows = String::new();
         let mut bands: Vec<&str> = Vec::new();
-        for band in runs.iter().flat_map(|run| bands_of(run, write)) {
+        for band in runs.iter().flat_map(|run| told(bands_of(run, write))) {
             if !bands.contains(&band.band.as_str()) {
                 bands.push(&band.band);
             }
         }
         for band in bands {
             for run in runs {
-                if let Some(own) = bands_of(run, write).iter().find(|own| own.band == band) {
+                if let Some(own) = told(bands_of(run, write)).find(|own| own.band == band) {
                     let _ = write!(
                         rows,
                         "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
@@ -64,6 +64,12 @@ fn bands_of(run: &RunResult, write: bool) -> &[AttributionBand] {
         Some(attribution) => &attribution.read,
         None => &[],
     }
+}
+
+/// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
+pub(crate) fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
+    let before = std::iter::once(None).chain(bands.iter().map(|band| Some(band.count)));
+    bands.iter().zip(before).filter(|(band, before)| *before != Some(band.count)).map(|(band, _)| band)
 }
 
 fn total(parts: &CauseTimes) -> f64 {

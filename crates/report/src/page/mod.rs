@@ -12,12 +12,15 @@ mod claims;
 mod data;
 mod tables;
 
+pub(crate) use attribution::told;
 use manx_core::stats::{RunResult, RunSet};
 use std::fmt::Write;
 
 /// What a page is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
+    /// What it is called; the names of the scenarios where that is nothing.
+    pub title: &'a str,
     /// The results.
     pub set: &'a RunSet,
     /// The command that made them.
@@ -90,6 +93,9 @@ impl Page<'_> {
     }
 
     fn title(&self) -> String {
+        if !self.title.is_empty() {
+            return escape(self.title);
+        }
         let mut names: Vec<&str> = Vec::new();
         for run in &self.set.runs {
             if !names.contains(&run.scenario.as_str()) {
@@ -116,15 +122,18 @@ impl Page<'_> {
             writeln!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>");
         if let Some(first) = runs.first() {
             let policies = if runs.len() == 1 { "1 policy".to_string() } else { format!("{} policies", runs.len()) };
-            let requests = crate::number::whole(runs.iter().map(|run| run.requests).max().unwrap_or(0));
-            let user = crate::number::bytes(first.capacity.user_bytes);
-            let op = first
-                .capacity
-                .op_percent
-                .map(|op| format!(", {}&nbsp;% over-provisioned", crate::number::three_digits(op)));
+            let requests = match runs.iter().map(|run| run.requests).max().unwrap_or(0) {
+                1 => "1 request".to_string(),
+                many => format!("{} requests", crate::number::whole(many)),
+            };
+            let (raw, user) = (first.capacity.raw_bytes, first.capacity.user_bytes);
+            // Of the raw capacity, as `device.op` and the tables on the terminal have it.
+            let op = (raw > 0).then(|| 100.0 * (raw - user.min(raw)) as f64 / raw as f64);
+            let op = op.map(|op| format!(", {}&nbsp;% over-provisioned", crate::number::three_digits(op)));
+            let user = crate::number::bytes(user);
             let _ = writeln!(
                 html,
-                "<p class=\"facts\">{policies} · {requests} requests each · {user} drive{} · seed {} · {}&nbsp;s of \
+                "<p class=\"facts\">{policies} · {requests} each · {user} drive{} · seed {} · {}&nbsp;s of \
                  virtual time</p>",
                 op.unwrap_or_default(),
                 first.seed,

@@ -48,6 +48,12 @@
     const tables = series.map(({ x, y }) => [x, y]);
     return tables.length === 1 ? tables[0] : uPlot.join(tables, tables.map((table) => table.map(() => 1)));
   };
+  // Where a line's points have a gap on either side: no line leads there, so they are dots.
+  const alone = (u, line) => {
+    const ys = u.data[line];
+    const near = (at, step) => { do at += step; while (at >= 0 && at < ys.length && ys[at] === undefined); return ys[at]; };
+    return ys.flatMap((y, at) => (y != null && near(at, -1) == null && near(at, 1) == null ? [at] : []));
+  };
   // The height of a line at x, as it is drawn: straight between its points on the logarithmic axis.
   const valueAt = ({ x, y }, at) => {
     if (!x.length || at < x[0] - 1e-9 || at > x[x.length - 1] + 1e-9) return null;
@@ -59,6 +65,7 @@
     const part = (at - x[right - 1]) / (x[right] - x[right - 1]);
     return 10 ** (Math.log10(before) * (1 - part) + Math.log10(after) * part);
   };
+
 
   const bounds = (series) => {
     const all = series.flatMap(({ y }) => y).filter((us) => us != null);
@@ -124,7 +131,7 @@
       axes: [
         kind === "cdf"
           ? axis({ size: 32, label: "percentile (%)", splits: nineSplits, values: (_, splits) => splits.map(percentile) })
-          : axis({ size: 32, label: "time (s)" }),
+          : axis({ size: 32, label: "time (s)", values: (_, splits) => splits.map((s) => Number(s.toPrecision(6)) + "") }),
         axis({ size: 62, splits: latencySplits, values: (_, splits) => splits.map(tick), filter: (_, splits) => splits }),
       ],
       series: [
@@ -132,7 +139,8 @@
         ...data.policies.map((policy) => ({
           label: policy.name, scale: "y", width: 2,
           // uPlot takes dashes in dots of the canvas.
-          dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf", points: { show: false },
+          dash: policy.dash.map((length) => length * devicePixelRatio), spanGaps: kind === "cdf",
+          points: { show: false, size: 4, filter: alone, fill: () => colour("--p" + policy.colour) },
           stroke: () => colour("--p" + policy.colour),
         })),
       ],

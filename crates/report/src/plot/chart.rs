@@ -21,6 +21,17 @@ pub(super) fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER * TEXT
 }
 
+/// A text cut in its middle to a width: names that differ do so at their ends.
+pub(super) fn fitted(text: &str, width: f64) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    let room = (width / (LETTER * TEXT)).max(3.0) as usize;
+    if letters.len() <= room {
+        return text.to_string();
+    }
+    let (front, back) = ((room - 1).div_ceil(2), (room - 1) / 2);
+    letters[..front].iter().chain(&['…']).chain(&letters[letters.len() - back..]).collect()
+}
+
 /// How an entry of the legend looks.
 pub(super) enum Sample {
     Line(&'static [u8]),
@@ -40,7 +51,14 @@ pub(super) struct Chart {
 
 impl Chart {
     /// A white page with title and legend; the axes get what is left inside of the margins.
-    pub fn new(plot: &Plot<'_>, left: f64, right: f64, bottom: f64, legend: &[(&str, &str, Sample)]) -> Self {
+    ///
+    /// The error says how high the page must be for a chart of `least` points.
+    pub fn new(
+        plot: &Plot<'_>,
+        (left, right, bottom): (f64, f64, f64),
+        legend: &[(&str, &str, Sample)],
+        least: f64,
+    ) -> Result<Self, String> {
         let (width, height) = (plot.width.0, plot.height.0);
         let mut chart =
             Self { svg: String::new(), width, height, left, right: width - right, top: 4.0, bottom: height - bottom };
@@ -61,14 +79,21 @@ impl Chart {
             chart.top += 4.0;
         }
         chart.legend(legend);
-        chart
+        let missing = least - (chart.bottom - chart.top);
+        if missing > 0.0 {
+            let millimetres = ((height + missing) * 25.4 / 72.0).ceil();
+            let runs = plot.runs.len();
+            return Err(format!("{runs} runs leave no room for the chart: it needs --height {millimetres}mm or more"));
+        }
+        Ok(chart)
     }
 
     fn legend(&mut self, entries: &[(&str, &str, Sample)]) {
         let (mut x, mut y) = (self.left, self.top + TEXT);
         for (name, colour, sample) in entries {
             let mark = if matches!(sample, Sample::Line(_)) { 17.0 } else { 7.0 };
-            let wide = mark + 3.0 + width_of(name) + 8.0;
+            let name = fitted(name, self.width - self.left - mark - 5.0);
+            let wide = mark + 3.0 + width_of(&name) + 8.0;
             if x > self.left && x + wide - 8.0 > self.width - 2.0 {
                 (x, y) = (self.left, y + TEXT * 1.25);
             }
@@ -76,14 +101,17 @@ impl Chart {
                 Sample::Line(dash) => self.line(&[(x, y - 2.5), (x + mark, y - 2.5)], colour, dash),
                 Sample::Box => self.rect(x, y - 6.0, mark, 6.5, colour),
             }
-            self.text(x + mark + 3.0, y, "start", name);
+            self.text(x + mark + 3.0, y, "start", &name);
             x += wide;
         }
         self.top = y + 6.0;
     }
 
-    /// A line through points.
+    /// A line through points; one alone is a dot.
     pub fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &[u8]) {
+        if let [(x, y)] = points {
+            let _ = writeln!(self.svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"1.1\" fill=\"{colour}\"/>");
+        }
         if points.len() < 2 {
             return;
         }

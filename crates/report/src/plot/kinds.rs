@@ -1,14 +1,19 @@
 //! The four charts.
 
-use super::chart::{Chart, Sample, bounds, log10, width_of};
+use super::chart::{Chart, Sample, bounds, fitted, log10, width_of};
 use super::{Op, Plot};
 use crate::number::latency;
+use crate::page::told;
 use crate::style::{band_words, cause_colour, cause_words, policy_colour, policy_dash};
 use manx_core::stats::{AttributionBand, RunResult};
 use manx_core::units::Cause;
 
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 24.0;
+/// The lowest chart that can be read.
+const LEAST: f64 = 40.0;
+/// The lowest bar whose name does not touch the next.
+const ROW: f64 = 6.0;
 
 fn lines<'a>(runs: &'a [RunResult]) -> Vec<(&'a str, &'a str, Sample)> {
     let entry = |(number, run): (usize, &'a RunResult)| {
@@ -32,7 +37,7 @@ pub(super) fn cdf(plot: &Plot<'_>) -> Result<String, String> {
     let bounds =
         bounds(curves().flat_map(|curve| curve.us.iter().copied())).ok_or_else(|| plot.nothing("a distribution"))?;
     let last = curves().filter_map(|curve| curve.beyond.last()).map(|beyond| -log10(*beyond)).fold(1.0, f64::max);
-    let mut chart = Chart::new(plot, LEFT, 10.0, BOTTOM, &lines(plot.runs));
+    let mut chart = Chart::new(plot, (LEFT, 10.0, BOTTOM), &lines(plot.runs), LEAST)?;
     let mut ticks = vec![(0.0, nines_name(0)), (std::f64::consts::LOG10_2 / last, "50".to_string())];
     ticks.extend((1..=last as i32).map(|nines| (f64::from(nines) / last, nines_name(nines))));
     chart.latency_axis(bounds, &format!("{} latency", plot.op.word()));
@@ -57,20 +62,28 @@ pub(super) fn time(plot: &Plot<'_>) -> Result<String, String> {
     });
     let (from, to) = ends.fold((f64::MAX, f64::MIN), |(from, to), (start, end)| (from.min(start), to.max(end)));
     let span = (to - from).max(1e-9);
-    let mut chart = Chart::new(plot, LEFT, 10.0, BOTTOM, &lines(plot.runs));
+    let mut chart = Chart::new(plot, (LEFT, 10.0, BOTTOM), &lines(plot.runs), LEAST)?;
     chart.latency_axis(bounds, &format!("p99 {} latency", plot.op.word()));
     chart.bottom_axis(&time_ticks(from, to), true, "time (s)");
     for (number, run) in plot.runs.iter().enumerate() {
         let Some(over) = &run.over_time else { continue };
-        let mut piece = Vec::new();
+        let mut piece: Vec<(f64, f64)> = Vec::new();
         // A slice in which nothing completed is a gap.
         for (slice, us) in of(run).into_iter().chain([None]).enumerate() {
+            let at = |place: f64| chart.x((over.start_s + (slice as f64 + place) * over.slice_s - from) / span);
             match us {
-                Some(us) => {
-                    let at = over.start_s + (slice as f64 + 0.5) * over.slice_s;
-                    piece.push((chart.x((at - from) / span), chart.y(us, bounds)));
+                Some(us) => piece.push((at(0.5), chart.y(us, bounds))),
+                None => {
+                    // A slice alone between gaps makes no line: as long as it lasts, or as a dash that can be seen.
+                    if let [(x, y)] = piece[..] {
+                        let half = ((at(1.0) - at(0.0)) / 2.0).max(0.6);
+                        piece = vec![(x - half, y), (x + half, y)];
+                        chart.line(&piece, policy_colour(number), &[]);
+                    } else {
+                        chart.line(&piece, policy_colour(number), policy_dash(number));
+                    }
+                    piece.clear();
                 }
-                None => chart.line(&std::mem::take(&mut piece), policy_colour(number), policy_dash(number)),
             }
         }
     }
@@ -106,7 +119,7 @@ pub(super) fn bars(plot: &Plot<'_>) -> Result<String, String> {
         .enumerate()
         .map(|(number, run)| (run.policy.as_str(), policy_colour(number), Sample::Box))
         .collect();
-    let mut chart = Chart::new(plot, LEFT, 6.0, BOTTOM - 8.0, &legend);
+    let mut chart = Chart::new(plot, (LEFT, 6.0, BOTTOM - 8.0), &legend, LEAST)?;
     let used: Vec<usize> = (0..5).filter(|level| all.iter().any(|run| run[*level].1.is_some())).collect();
     chart.latency_axis(bounds, &format!("{} latency", plot.op.word()));
     let groups = used.len() as f64;
@@ -129,7 +142,7 @@ pub(super) fn bars(plot: &Plot<'_>) -> Result<String, String> {
 pub(super) fn attribution(plot: &Plot<'_>) -> Result<String, String> {
     let bands = |run: &'_ RunResult| -> Vec<AttributionBand> {
         let of = run.attribution.as_ref().map(|all| if plot.op == Op::Read { &all.read } else { &all.write });
-        of.cloned().unwrap_or_default()
+        of.map(|bands| told(bands).cloned().collect()).unwrap_or_default()
     };
     let mut rows: Vec<(String, AttributionBand)> = Vec::new();
     for name in ["all", "p99", "p99_9", "p99_99"] {
@@ -148,13 +161,13 @@ pub(super) fn attribution(plot: &Plot<'_>) -> Result<String, String> {
         .map(|cause| (cause_words(cause), cause_colour(cause), Sample::Box))
         .collect();
     let left = rows.iter().map(|(name, _)| width_of(name)).fold(0.0, f64::max).min(plot.width.0 / 2.0) + 6.0;
-    let mut chart = Chart::new(plot, left, 36.0, BOTTOM, &legend);
+    let mut chart = Chart::new(plot, (left, 36.0, BOTTOM), &legend, ROW * rows.len() as f64)?;
     let high = (chart.bottom - chart.top) / rows.len() as f64;
     let ticks: Vec<_> = [0, 25, 50, 75, 100].map(|percent| (f64::from(percent) / 100.0, percent.to_string())).to_vec();
     chart.bottom_axis(&ticks, true, &format!("share of the mean {} latency (%)", plot.op.word()));
     for (number, (name, band)) in rows.iter().enumerate() {
         let (top, middle) = (chart.top + high * number as f64, chart.top + high * (number as f64 + 0.5) + 2.6);
-        chart.text(chart.left - 3.0, middle, "end", name);
+        chart.text(chart.left - 3.0, middle, "end", &fitted(name, chart.left - 5.0));
         let total: f64 = band.mean_us.all().iter().map(|(_, us)| us).sum();
         let mut before = 0.0;
         for (cause, us) in band.mean_us.all().into_iter().filter(|(_, us)| *us > 0.0) {

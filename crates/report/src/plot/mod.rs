@@ -7,6 +7,7 @@
 mod chart;
 mod kinds;
 
+use manx_core::config::nearest;
 use manx_core::stats::{LatencySummary, RunResult, SliceTimes};
 use resvg::{tiny_skia, usvg};
 use std::path::Path;
@@ -39,9 +40,17 @@ impl Kind {
             "time" => Ok(Kind::Time),
             "attribution" => Ok(Kind::Attribution),
             "bars" => Ok(Kind::Bars),
-            _ => Err("no such kind; one of cdf, time, attribution, bars".to_string()),
+            _ => {
+                let names = ["cdf", "time", "attribution", "bars"];
+                Err(format!("no such kind; one of {}{}", names.join(", "), meant(name, &names)))
+            }
         }
     }
+}
+
+/// The nearest name, as a question.
+fn meant(name: &str, names: &[&str]) -> String {
+    nearest(name, names.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"))
 }
 
 /// Of which requests.
@@ -59,7 +68,7 @@ impl Op {
         match name {
             "read" => Ok(Op::Read),
             "write" => Ok(Op::Write),
-            _ => Err("no such operation; read or write".to_string()),
+            _ => Err(format!("no such operation; read or write{}", meant(name, &["read", "write"]))),
         }
     }
 
@@ -185,6 +194,11 @@ impl Plot<'_> {
     }
 
     fn nothing(&self, what: &str) -> String {
-        format!("nothing to plot: no run has {what} of {}s", self.op.word())
+        let other = if self.op == Op::Read { Op::Write } else { Op::Read };
+        let hint = match self.runs.iter().any(|run| other.summary(run).count > 0) {
+            true => format!("; --op {} draws the others", other.word()),
+            false => String::new(),
+        };
+        format!("nothing to plot: no run has {what} of {}s{hint}", self.op.word())
     }
 }

@@ -1,7 +1,7 @@
 //! Attribution: the parts add up to each latency, a read's own part is what the device's table says, and a drive in
 //! which only one thing can be waited for puts the waiting there.
 
-use super::{Setup, small};
+use super::{Setup, drawn, small};
 use crate::drive::Op;
 use crate::flash::ChannelTiming;
 use crate::ftl::{GcMode, GcWhen};
@@ -140,6 +140,63 @@ fn only_copies_put_the_waiting_into_gc_copy() {
         let (excess, share) = excess(&causes.read, Cause::GcCopy);
         assert!(share > 0.99 && excess > Duration::from_ms(5), "{mode:?}: {excess} {share}");
     }
+}
+
+/// Drives drawn at random: a read of one page has a part behind garbage collection exactly where the drive, which keeps
+/// other books for that, says that it was blocked. (Not so with `controller`: what waits for its channels to drain is
+/// not blocked if the victim holds nothing, and a hold may begin and end while a program keeps the die.)
+#[test]
+fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
+    let (mut blocked, mut others) = (0, 0);
+    for seed in 0..60 {
+        let setup = drawn(seed);
+        if setup.gc.mode == GcMode::Controller {
+            continue;
+        }
+        let unit = setup.device.geometry.map_unit.get() / 512;
+        let mut driver = setup.driver().with_attribution().with_records();
+        driver.play_to_the_end();
+        let records = driver.take_records().unwrap();
+        let one_page = |lba: u64, sectors: u32| lba / unit == (lba + u64::from(sectors) - 1) / unit;
+        for (record, split) in records.requests.iter().zip(&records.splits) {
+            if record.op != Op::Read || !one_page(record.lba.0, record.sectors) {
+                continue;
+            }
+            let behind_gc = split.get(Cause::GcCopy) + split.get(Cause::Erase);
+            assert_eq!(record.gc_blocked, !behind_gc.is_zero(), "seed {seed}: {record:?} {split:?}");
+            assert!(split.get(Cause::Buffer).is_zero(), "no read waits for the buffer: {record:?} {split:?}");
+            (blocked, others) = if record.gc_blocked { (blocked + 1, others) } else { (blocked, others + 1) };
+        }
+    }
+    assert!(blocked > 500 && others > 5_000, "{blocked} {others}");
+}
+
+/// A write of part of a page that completes on flash reads the rest of the page first. What that read waited for was
+/// said to be the write buffer, in which there was room.
+#[test]
+fn regression_filling_up_a_page_waits_for_what_its_die_does() {
+    let mut setup = small();
+    setup.gc.mode = GcMode::Preemptive;
+    setup.drive.write_through = true;
+    setup.jobs[0] = JobSpec {
+        read_percent: 0.0,
+        queue_depth: 1,
+        requests: 20_000,
+        block_sizes: vec![(Bytes::new(512), 1.0)],
+        ..setup.jobs[0].clone()
+    };
+    let mut driver = setup.driver().with_attribution().with_records();
+    driver.play_to_the_end();
+    let counters = driver.drive().counters();
+    assert!(counters.fill_reads > 19_000 && counters.buffer_stalls == 0, "{counters:?}");
+    let all = driver.measured().causes.as_ref().unwrap().write.total().1;
+    assert_eq!(all.get(Cause::Buffer), Duration::ZERO, "{all:?}");
+    assert!(all.get(Cause::Erase) > Duration::from_ms(10), "{all:?}");
+    let (timing, channel) = (&setup.device.timing, &setup.device.channel);
+    let page = channel.command + channel.rate.time_for(4096);
+    let own = setup.drive.controller + page + timing.read[0] + page + timing.program[0];
+    let records = driver.take_records().unwrap();
+    assert!(records.splits.iter().all(|split| split.get(Cause::Service) == own), "a read, and a program");
 }
 
 /// What a result says of a request is what the driver knows.
