@@ -15,6 +15,23 @@ pub use chart::tail_chart;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use manx_core::stats::{BEYOND_MIN, LatencySummary, Outcome, RunResult, RunSet};
 
+/// The warnings, each once, headed by the policies that it is about where it is not about all.
+pub fn warnings(runs: &[RunResult]) -> Vec<String> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for run in runs {
+        for warning in &run.warnings {
+            match all.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, policies)) => policies.push(&run.policy),
+                None => all.push((warning, vec![&run.policy])),
+            }
+        }
+    }
+    let headed = |(warning, policies): (&str, Vec<&str>)| {
+        if policies.len() == runs.len() { warning.to_string() } else { format!("{}: {warning}", policies.join(", ")) }
+    };
+    all.into_iter().map(headed).collect()
+}
+
 /// Why a cell has no value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {

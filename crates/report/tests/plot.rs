@@ -132,12 +132,3 @@ fn what_does_not_fit_is_cut_or_refused_with_the_height_that_it_needs() {
         assert!(Plot { height: Length::parse(height).unwrap(), ..plot }.draw(Format::Svg).is_ok(), "{kind:?}: {why}");
     }
 }
-
-#[test]
-fn a_slice_alone_is_a_dot() {
-    let mut over = OverTime::default();
-    over.record(Of::Read, Duration::from_ms(1), Duration::from_us(5));
-    let runs = [RunTotals { policy: "one".into(), over_time: over, ..Default::default() }.into_result()];
-    let svg = plot(&runs, Kind::Time, Op::Read).svg().unwrap();
-    assert_eq!(svg.matches("<circle").count(), 1, "{svg}");
-}

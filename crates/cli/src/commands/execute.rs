@@ -18,7 +18,7 @@ use manx_lab::explain;
 use manx_lab::json::to_json;
 use manx_lab::run::{Beside, Finished, MakeSink, Moment, Preparation};
 use manx_lab::save::{MadeFolders, make_folder, save};
-use manx_lab::table::{render, tail_chart};
+use manx_lab::table::{render, tail_chart, warnings};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -145,9 +145,9 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> St
     }
     let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
     acts.for_each(|(run, act)| text += &act_lines(&run.policy, act));
-    let warnings = warnings(&set.runs);
-    if !warnings.is_empty() {
-        let _ = write!(text, "\n{warnings}");
+    for (number, warning) in warnings(&set.runs).iter().enumerate() {
+        let space = if number == 0 { "\n" } else { "" };
+        let _ = writeln!(text, "{space}warning: {warning}");
     }
     text
 }
@@ -162,24 +162,6 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
     let mut text = format!("act({multiplier}) {policy}: act6.6 {act} ({of}), paper {paper}, paper-stress {stress}\n");
     why.iter().for_each(|why| text += &format!("  {why}\n"));
     text
-}
-
-/// The warnings, each once, with the policies that it is about where it is not about all.
-fn warnings(runs: &[RunResult]) -> String {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
-    for run in runs {
-        for warning in &run.warnings {
-            match all.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, policies)) => policies.push(&run.policy),
-                None => all.push((warning, vec![&run.policy])),
-            }
-        }
-    }
-    all.iter().fold(String::new(), |mut text, (warning, policies)| {
-        let whom = if policies.len() == runs.len() { String::new() } else { format!("{}: ", policies.join(", ")) };
-        let _ = writeln!(text, "warning: {whom}{warning}");
-        text
-    })
 }
 
 /// What the exit code must tell.

@@ -112,26 +112,14 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
     html + "</section>\n"
 }
 
-/// The warnings, each once, with the policies that it is about where it is not about all.
+/// The warnings.
 pub(super) fn warnings(runs: &[RunResult]) -> String {
-    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
-    for run in runs {
-        for warning in &run.warnings {
-            match all.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, policies)) => policies.push(&run.policy),
-                None => all.push((warning, vec![&run.policy])),
-            }
-        }
+    let items: String =
+        manx_lab::table::warnings(runs).iter().map(|warning| format!("<li>{}</li>", escape(warning))).collect();
+    if items.is_empty() {
+        return items;
     }
-    if all.is_empty() {
-        return String::new();
-    }
-    let mut html = "<aside class=\"warnings\" aria-label=\"Warnings\"><ul>".to_string();
-    for (warning, policies) in all {
-        let whom = if policies.len() == runs.len() { String::new() } else { format!("{}: ", policies.join(", ")) };
-        let _ = write!(html, "<li>{}{}</li>", escape(&whom), escape(warning));
-    }
-    html + "</ul></aside>\n"
+    format!("<aside class=\"warnings\" aria-label=\"Warnings\"><ul>{items}</ul></aside>\n")
 }
 
 /// What was read from traces, each text once.

@@ -107,11 +107,8 @@ impl Chart {
         self.top = y + 6.0;
     }
 
-    /// A line through points; one alone is a dot.
+    /// A line through points.
     pub fn line(&mut self, points: &[(f64, f64)], colour: &str, dash: &[u8]) {
-        if let [(x, y)] = points {
-            let _ = writeln!(self.svg, "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"1.1\" fill=\"{colour}\"/>");
-        }
         if points.len() < 2 {
             return;
         }
