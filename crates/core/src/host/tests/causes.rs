@@ -162,7 +162,7 @@ fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
             if record.op != Op::Read || !one_page(record.lba.0, record.sectors) {
                 continue;
             }
-            let behind_gc = split.get(Cause::GcCopy) + split.get(Cause::Erase);
+            let behind_gc = split.get(Cause::GcCopy) + split.get(Cause::Erase) + split.get(Cause::Suspension);
             assert_eq!(record.gc_blocked, !behind_gc.is_zero(), "seed {seed}: {record:?} {split:?}");
             assert!(split.get(Cause::Buffer).is_zero(), "no read waits for the buffer: {record:?} {split:?}");
             (blocked, others) = if record.gc_blocked { (blocked + 1, others) } else { (blocked, others + 1) };
