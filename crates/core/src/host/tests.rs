@@ -269,7 +269,8 @@ fn drawn(seed: u64) -> Setup {
         setup.device.timing.program = us(one_of(&mut rng, &[&[800][..], &[100], &[500, 2000]]));
     }
     setup.device.channel.rate = one_of(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
-    setup.ftl.allocation = one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic]);
+    setup.ftl.allocation =
+        one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic, Allocation::Dynamic, Allocation::RoundRobin]);
     setup.ftl.stripe = one_of(&mut rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
     setup.ftl.static_wear_gap = one_of(&mut rng, &[0, 0, 3]);
     let gc = &mut setup.gc;
@@ -283,6 +284,7 @@ fn drawn(seed: u64) -> Setup {
         gc.unit = one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
     }
     gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
+    gc.last_block = if gc.unit == VictimUnit::Block { one_of(&mut rng, &[1.0, 1.0, 0.3, 0.0]) } else { 1.0 };
     (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
     setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
     setup.drive.power_loss_protection = rng.below(2) == 0;
