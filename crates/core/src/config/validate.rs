@@ -98,12 +98,17 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         gc.hard,
         format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
     )?;
-    require(
-        (0.0..=1.0).contains(&gc.last_block) && (gc.last_block == 1.0 || gc.unit == VictimUnit::Block),
-        "gc.last_block",
-        gc.last_block,
-        "a share of a block, from 0 to 1; below 1 it needs gc.unit = \"block\"",
-    )?;
+    for (key, share, most) in [
+        ("gc.last_block_soft", gc.last_block_soft, 1.0),
+        ("gc.last_block_hard", gc.last_block_hard, gc.last_block_soft),
+    ] {
+        require(
+            (0.0..=most).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
+            key,
+            share,
+            format!("a share of a block, from 0 to {most}; below 1 it needs gc.unit = \"block\""),
+        )?;
+    }
     require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
     require(gc.choices > 0, "gc.choices", gc.choices, "at least 1 candidate to draw")?;
     let wide = gc.unit != VictimUnit::Block;

@@ -284,7 +284,10 @@ fn drawn(seed: u64) -> Setup {
         gc.unit = one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
     }
     gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
-    gc.last_block = if gc.unit == VictimUnit::Block { one_of(&mut rng, &[1.0, 1.0, 0.3, 0.0]) } else { 1.0 };
+    if gc.unit == VictimUnit::Block {
+        let shares = [(1.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.3, 0.0), (0.0, 0.0)];
+        (gc.last_block_soft, gc.last_block_hard) = one_of(&mut rng, &shares);
+    }
     (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
     setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
     setup.drive.power_loss_protection = rng.below(2) == 0;

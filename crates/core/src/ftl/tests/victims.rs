@@ -86,15 +86,17 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
 
 #[test]
 fn a_collection_waits_for_its_share_of_the_last_block() {
-    for (last_block, rows_left) in [(1.0, 7), (0.5, 4), (0.25, 2), (0.0, 0)] {
-        let gc = GcSpec { soft: 0.001, hard: 0.0, last_block, ..GcSpec::default() };
+    for (soft, hard) in [((1.0, 7), (1.0, 7)), ((0.5, 4), (0.25, 2)), ((0.25, 2), (0.0, 0)), ((0.0, 0), (0.0, 0))] {
+        let (last_block_soft, last_block_hard) = (soft.0, hard.0);
+        let gc = GcSpec { soft: 0.001, hard: 0.0, last_block_soft, last_block_hard, ..GcSpec::default() };
         let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
         let host = 15 * 8;
         for programmed in 1..=host {
             let row = map.open_row(0, Stream::Host).unwrap();
             map.row_programmed(row);
-            let due = host - programmed <= rows_left;
-            assert_eq!((map.wants_collection(0), map.is_urgent(0)), (due, due), "{programmed} rows, {last_block}");
+            let left = host - programmed;
+            let due = (left <= soft.1, left <= hard.1);
+            assert_eq!((map.wants_collection(0), map.is_urgent(0)), due, "{programmed} rows, {soft:?} {hard:?}");
         }
         assert_eq!(map.open_row(0, Stream::Host), None, "what is left is the reserve");
     }
