@@ -2,13 +2,13 @@
 //!
 //! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es`, and all of
 //! programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection never do (its reads may, by
-//! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who may
-//! ask and nobody else, and what is suspended goes on when none waits; so a die has one operation suspended at most.
+//! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who
+//! may ask and nobody else, and what is suspended goes on when none waits; so a die has one operation suspended at most.
 //! While a collection keeps the host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
 //!
 //! A stop that the policy deferred to a safe point serves the reads that waited there and no later ones: each stop is
-//! followed by progress. The same once the time of `t-es` is over while reads keep an erase suspended. That is so of
-//! `ips` too, where the paper says only that reads go first: a program in its way is a phase late, never for ever.
+//! followed by progress (`d-es`; `ips`, by our choice). The same once the time of `t-es` is over while reads keep an
+//! erase suspended.
 
 use super::Drive;
 use super::queues::Owner;

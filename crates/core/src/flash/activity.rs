@@ -2,8 +2,9 @@
 //!
 //! A die's slices are its array operations (tR, tPROG, the whole erase) and its waits for the channel; what crosses the
 //! channel (commands, data) are the channel's slices. On each of them slices follow one another and never overlap.
-//! A slice is logged when its end is certain, which is at its start, except where an operation can be suspended:
-//! then each pulse of an erase, and what a program does without a stop, is logged when it ends or is stopped. [`Act::Suspended`] is the one slice that others lie within.
+//! A slice is logged when its end is certain, which is at its start, except where an operation can be suspended: then
+//! each pulse of an erase, and what a program does without a stop, is logged when it ends or is stopped.
+//! [`Act::Suspended`] is the one slice that others lie within.
 //!
 //! Kept only when asked for, inside a window of time, and up to a limit that all who log share.
 

@@ -302,7 +302,7 @@ impl Flash {
             }
             Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
                 self.suspendable_turn(now, slot)
-            },
+            }
             Phase::Idle | Phase::Suspended | Phase::WaitingForChannel | Phase::WaitingForRegister => {
                 unreachable!("die {slot} has a timer while it waits")
             }

@@ -14,8 +14,8 @@
 //!
 //! Traps: while an operation is suspended the die is neither idle nor busy ([`Flash::is_suspended`]): only what
 //! [`Flash::start`] is given then runs, and the caller resumes it. The commands of a suspension take no channel time.
-//! Without [`Flash::allow_suspension`] and [`Flash::allow_program_suspension`] none of this runs: an erase goes from step
-//! to step, a program has one end.
+//! Without [`Flash::allow_suspension`] and [`Flash::allow_program_suspension`] none of this runs: an erase goes from
+//! step to step, a program has one end.
 
 use super::activity::Act;
 use super::blame::Keeper;
@@ -159,7 +159,7 @@ impl Suspensions {
 }
 
 impl SuspensionTimes {
-    /// When the first `parts` parts of an erase are over: those of a step differ by a nanosecond at most and add up to it.
+    /// When the first `parts` parts of an erase are over. Those of a step differ by a nanosecond at most.
     fn end(&self, step: Duration, parts: u32) -> u64 {
         let (steps, within) = (parts / self.safe_points, parts % self.safe_points);
         step.as_ns() * u64::from(steps) + step.as_ns() * u64::from(within) / u64::from(self.safe_points)
@@ -225,7 +225,9 @@ impl Flash {
     pub(super) fn is_half_programmed(&self, die: u32, block: Block, row: u32) -> bool {
         let work = self.suspensions.as_ref().and_then(|suspensions| suspensions.dies[die as usize].as_ref());
         work.is_some_and(|work| match work.operation.what {
-            What::Program { row: first, .. } => (self.layout.block_of(first), self.layout.row_of(first)) == (block, row),
+            What::Program { row: first, .. } => {
+                (self.layout.block_of(first), self.layout.row_of(first)) == (block, row)
+            }
             _ => false,
         })
     }
