@@ -3,7 +3,7 @@
 //! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es`, and all of
 //! programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection never do (its reads may, by
 //! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who
-//! may ask and nobody else, and what is suspended goes on when none waits; so a die has one operation suspended at most.
+//! may ask and nobody else, and what is suspended goes on when none waits: a die has one suspended operation at most.
 //! While a collection keeps the host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
 //!
 //! A stop that the policy deferred to a safe point serves the reads that waited there and no later ones: each stop is
