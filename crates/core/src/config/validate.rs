@@ -5,7 +5,7 @@ pub(super) mod job;
 mod space;
 
 use super::Scenario;
-use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, Scheduler};
+use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, Scheduler};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
 use crate::units::{Bandwidth, Duration};
@@ -62,6 +62,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     ftl(&scenario.ftl)?;
     gc(&scenario.gc, &scenario.ftl)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
+    program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     space::enough(&scenario.device, &scenario.gc)?;
     precondition(&scenario.precondition)?;
@@ -162,6 +163,29 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
          behind a program, which an erase never lets pass",
     )
 }
+
+fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Check {
+    require_operation_time(program.suspend, "program.suspend")?;
+    require_operation_time(program.resume, "program.resume")?;
+    let (loops, percent) = (program.loops, program.verify_percent);
+    require((1..=LOOPS_MAX).contains(&loops), "program.loops", loops, format!("from 1 to {LOOPS_MAX} in a program"))?;
+    let both = "from 1 to 99: a loop has a pulse and a verify";
+    require((1..=99).contains(&percent), "program.verify_percent", percent, both)?;
+    let shortest = device.timing.program.iter().map(|time| time.as_ns()).min().unwrap_or_default();
+    let holds = shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
+    let message = format!("so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least");
+    require(holds, "program.loops", loops, message)?;
+    require(
+        program.mode == ProgramMode::None || scheduler == Scheduler::ReadFirst,
+        "program.mode",
+        format!("\"{}\"", program.mode.name()),
+        "suspending a program for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
+         behind another program, which a program never lets pass",
+    )
+}
+
+/// More loops than any program takes.
+const LOOPS_MAX: u32 = 1000;
 
 /// More parts of a step than any die has states to stop at.
 const SAFE_POINTS_MAX: u32 = 1000;

@@ -3,7 +3,7 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. An erase may give way to reads (`suspension`).
+//! says. Erases and programs may give way to reads (`suspension`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -29,7 +29,10 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
-pub use spec::{DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+pub use spec::{
+    DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
+    Scheduler,
+};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
@@ -58,7 +61,7 @@ pub struct Drive {
     buffer: WriteBuffer,
     writes: write::WritePath,
     collector: Collector,
-    /// Who may suspend an erase, if anybody may.
+    /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<suspension::Suspension>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start.
     hits: VecDeque<(Instant, u32)>,
@@ -116,7 +119,7 @@ pub struct Counters {
     pub unwritten_reads: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// What suspended erases cost.
+    /// What suspended erases and programs cost.
     pub suspended: SuspensionCounters,
 }
 

@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod program_suspension;
 mod requests;
 mod scheduling;
 mod suspension;

@@ -5,13 +5,16 @@ mod cuts;
 mod knobs;
 mod laws;
 mod oracle;
+mod program_suspension;
 mod suspension;
 mod timeline;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
-use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler};
+use crate::drive::{
+    Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, Scheduler,
+};
 use crate::flash::{Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
@@ -23,6 +26,7 @@ pub(crate) struct Setup {
     pub ftl: FtlSpec,
     pub gc: GcSpec,
     pub erase: EraseSpec,
+    pub program: ProgramSpec,
     pub drive: DriveSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
@@ -39,6 +43,7 @@ pub(crate) fn small() -> Setup {
         ftl: FtlSpec::default(),
         gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
         erase: EraseSpec::default(),
+        program: ProgramSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
@@ -56,6 +61,7 @@ impl Setup {
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.suspend_erases(&self.erase);
+        drive.suspend_programs(&self.program);
         drive.attribute();
         drive
     }
@@ -246,6 +252,25 @@ fn draw_erase(setup: &mut Setup) {
     }
 }
 
+/// How its programs do, from another stream.
+fn draw_program(setup: &mut Setup) {
+    let mut rng = crate::sim::Rng::stream(setup.seed, "drawn program");
+    let mode = one_of(&mut rng, &[ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc]);
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.program = ProgramSpec {
+            mode,
+            loops: one_of(&mut rng, &[1, 3, 8, 31]),
+            verify_percent: one_of(&mut rng, &[1, 40, 83]),
+            suspend: one_of(&mut rng, &[0, 1, 20].map(Duration::from_us)),
+            resume: one_of(&mut rng, &[0, 5, 60].map(Duration::from_us)),
+            gc_reads: rng.below(3) == 0,
+        };
+    }
+    if setup.program.mode != ProgramMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
+}
+
 /// A drive drawn at random from everything that can be combined.
 fn drawn(seed: u64) -> Setup {
     use crate::sim::Rng;
@@ -321,19 +346,23 @@ fn drawn(seed: u64) -> Setup {
     job.fua_percent = one_of(&mut rng, &[0.0, 10.0]);
     job.trim_percent = one_of(&mut rng, &[0.0, 5.0]);
     draw_erase(&mut setup);
+    draw_program(&mut setup);
     setup
 }
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
-    let mut suspended = [0; 6];
+    let (mut suspended, mut programs) = ([0; 6], [0; 4]);
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
         let counters = result.map(|driver| driver.drive().counters()).unwrap_or_default();
         suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
+        programs[setup.program.mode as usize] += counters.suspended.program_suspensions;
     }
+    assert_eq!(programs[ProgramMode::None as usize], 0);
+    assert!(programs[1..].iter().all(|suspensions| *suspensions > 5_000), "{programs:?}");
     assert_eq!(suspended[EraseMode::None as usize], 0);
     assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }

@@ -287,10 +287,11 @@ impl Run<'_> {
         mut map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, erase, drive, measure, seed, .. } = self.scenario;
+        let Scenario { device, ftl, gc, erase, program, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.suspend_erases(erase);
+        drive.suspend_programs(program);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
