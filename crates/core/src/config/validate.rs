@@ -7,7 +7,7 @@ mod space;
 use super::Scenario;
 use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, Scheduler};
 use crate::flash::{Device, lanes, program_unit};
-use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
+use crate::ftl::{Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
 use crate::units::{Bandwidth, Duration};
 use std::fmt::Display;
 
@@ -124,6 +124,12 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         unit,
         "it needs ftl.allocation = \"dynamic\": under static placement the blocks of a group fill unevenly, and \
          half-filled groups, which cannot be reclaimed, would pile up",
+    )?;
+    require(
+        !wide || ftl.frontiers == Frontiers::Separate,
+        "ftl.frontiers",
+        "\"shared\"",
+        "gc.unit = \"plane-group\" and \"superblock\" need \"separate\": their copies go round the lanes of a group",
     )?;
     require(
         !(gc.copyback && wide),

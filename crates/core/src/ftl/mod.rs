@@ -29,7 +29,9 @@ pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation, Wear};
 pub use pool::{Pool, RESERVE, Stream};
 pub use snapshot::SnapshotError;
-pub use spec::{Allocation, Dimension, FreeBlock, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, Victim, VictimUnit};
+pub use spec::{
+    Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, Victim, VictimUnit,
+};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::placement::Placement;
 use super::pool::{FreeBlocks, Pool, Stream};
 use super::victim::{Candidates, VictimPolicy};
-use super::{Blocks, FtlSpec, GcSpec, Mapping, VictimUnit};
+use super::{Blocks, Frontiers, FtlSpec, GcSpec, Mapping, VictimUnit};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -161,8 +161,12 @@ impl PageMap {
         }
         let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
         let rows_left = |lane: u32| {
+            let pool = by_pool.quotient(lane) as usize;
+            if pools[pool].shared {
+                return pools[pool].units_above_reserve(layout) / layout.units_per_row;
+            }
             let frontier = &frontiers[lane as usize][Stream::Host as usize];
-            let blocks = pools[by_pool.quotient(lane) as usize].host_blocks_left(frontier.opened);
+            let blocks = pools[pool].host_blocks_left(frontier.opened);
             layout.rows - frontier.row + blocks * layout.rows
         };
         placement.next(|lane| waiting(lane) < rows_left(lane))
@@ -187,6 +191,11 @@ impl PageMap {
     #[inline]
     pub fn open_row(&mut self, lane: u32, stream: Stream) -> Option<Ppn> {
         let pool = self.by_pool.quotient(lane) as usize;
+        if self.pools[pool].shared && stream == Stream::Host && self.pools[pool].units_above_reserve(&self.layout) == 0
+        {
+            return None;
+        }
+        let stream = self.pools[pool].frontier_of(stream);
         let frontier = &mut self.frontiers[lane as usize][stream as usize];
         if frontier.row == self.layout.rows {
             let index = self.pools[pool].open_next(stream, frontier.opened)?;
@@ -329,26 +338,29 @@ impl PageMap {
     /// levelled.
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
-        let pool = &self.pools[pool as usize];
-        pool.free_units < self.soft_units
+        let state = &self.pools[pool as usize];
+        state.free_units < self.soft_units
             || self.is_last_block_used(pool, self.last_rows_soft)
-            || pool.wear_victim.is_some()
+            || state.wear_victim.is_some()
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {
-        let pool = &self.pools[pool as usize];
-        pool.free_units <= self.hard_units || self.is_last_block_used(pool, self.last_rows_hard)
+        self.pools[pool as usize].free_units <= self.hard_units || self.is_last_block_used(pool, self.last_rows_hard)
     }
 
     /// True when only the reserve is left and the host's open block has at most `rows` left.
     #[inline]
-    fn is_last_block_used(&self, pool: &Pool, rows: u32) -> bool {
-        if pool.free.len() > super::RESERVE {
+    fn is_last_block_used(&self, pool: u32, rows: u32) -> bool {
+        let state = &self.pools[pool as usize];
+        if state.shared {
+            return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
+        }
+        if state.free.len() > super::RESERVE {
             return false;
         }
-        let rows_left = self.layout.rows - self.frontiers[pool.first_lane as usize][Stream::Host as usize].row;
+        let rows_left = self.layout.rows - self.frontiers[state.first_lane as usize][Stream::Host as usize].row;
         rows_left <= rows
     }
 
@@ -510,6 +522,7 @@ fn new_pool(first_lane: u32, lanes: u32, ftl: &FtlSpec, layout: &Layout) -> Pool
     Pool {
         first_lane,
         lanes,
+        shared: ftl.frontiers == Frontiers::Shared,
         free: FreeBlocks::new(ftl.free_block),
         open: [VecDeque::new(), VecDeque::new()],
         opened_before: [0; 2],

@@ -4,6 +4,7 @@
 //! A *group block* is block number `b` of every lane of the pool: what is opened, closed and reclaimed at once.
 
 use super::FreeBlock;
+use crate::flash::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -30,6 +31,8 @@ pub struct Pool {
     pub first_lane: u32,
     /// Number of lanes.
     pub lanes: u32,
+    /// Copies go to the host's open block.
+    pub shared: bool,
     /// Erased group blocks.
     pub free: FreeBlocks,
     /// Open group blocks of each stream, oldest first.
@@ -127,8 +130,22 @@ impl Pool {
         (open - ahead) as u32 + u32::from(self.may_open(Stream::Host))
     }
 
+    /// Whose open blocks `stream` writes to.
+    #[inline]
+    pub fn frontier_of(&self, stream: Stream) -> Stream {
+        if self.shared { Stream::Host } else { stream }
+    }
+
+    /// Shared frontier: what the host may take. It leaves a block's worth of space, so that a collection always ends.
+    #[inline]
+    pub fn units_above_reserve(&self, layout: &Layout) -> u32 {
+        self.free_units.saturating_sub(RESERVE as u32 * layout.units_per_block)
+    }
+
     fn may_open(&self, stream: Stream) -> bool {
         match stream {
+            // Whether the host leaves the reserve was asked before.
+            Stream::Host if self.shared => !self.free.is_empty(),
             Stream::Copy => !self.free.is_empty(),
             Stream::Host => {
                 let groups = self.lanes == 1 || self.open[Stream::Host as usize].len() < OPEN_GROUPS_MAX;

@@ -15,6 +15,8 @@ pub struct FtlSpec {
     pub stripe: Stripe,
     /// Which free block is opened next.
     pub free_block: FreeBlock,
+    /// Whether copies of garbage collection have open blocks of their own.
+    pub frontiers: Frontiers,
     /// Static wear levelling: when a block's erase count is this far below the largest, its data moves; 0 is off.
     pub static_wear_gap: u32,
 }
@@ -26,6 +28,7 @@ impl Default for FtlSpec {
             order: [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane],
             stripe: Stripe::MapUnit,
             free_block: FreeBlock::LeastWorn,
+            frontiers: Frontiers::Separate,
             static_wear_gap: 0,
         }
     }
@@ -75,6 +78,16 @@ pub enum FreeBlock {
     LeastWorn,
     /// The one freed first.
     Fifo,
+}
+
+/// Who shares an open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Frontiers {
+    /// The host's data and the copies of garbage collection each have their own: what is cold stays together.
+    Separate,
+    /// Both are written to the same one: each collection gives the host what its victim held of stale pages.
+    Shared,
 }
 
 /// How space is reclaimed.

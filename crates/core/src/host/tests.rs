@@ -16,7 +16,7 @@ use crate::drive::{
     Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, Scheduler,
 };
 use crate::flash::{Device, Features};
-use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
+use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 /// Everything that determines a small run.
@@ -312,6 +312,7 @@ fn drawn(seed: u64) -> Setup {
     if gc.unit == VictimUnit::Block {
         let shares = [(1.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.3, 0.0), (0.0, 0.0)];
         (gc.last_block_soft, gc.last_block_hard) = one_of(&mut rng, &shares);
+        setup.ftl.frontiers = one_of(&mut rng, &[Frontiers::Separate, Frontiers::Separate, Frontiers::Shared]);
     }
     (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
     setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);

@@ -1,7 +1,8 @@
 //! What a collection may and may not do, whichever policy chose its victim.
 
 use super::{device, fill_and_overwrite, map};
-use crate::ftl::{FtlSpec, GcSpec, Step, Stream, Translation};
+use crate::ftl::timeless::{NoMedium, Work};
+use crate::ftl::{Frontiers, FtlSpec, GcSpec, PageMap, Step, Stream, Translation};
 use crate::sim::Rng;
 use crate::units::Lpn;
 
@@ -100,4 +101,32 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
         }
         assert_eq!(map.open_row(0, Stream::Host), None, "what is left is the reserve");
     }
+}
+
+/// With shared frontiers the host leaves one block's worth of space; a collection gives it what the victim held of stale
+/// pages, and no whole block has to come together first.
+#[test]
+fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
+    let (blocks, rows) = (16, 8);
+    let gc = GcSpec { soft: 0.001, hard: 0.0, last_block_soft: 0.0, last_block_hard: 0.0, ..GcSpec::default() };
+    let mut map = map(&device(blocks, rows), &FtlSpec { frontiers: Frontiers::Shared, ..FtlSpec::default() }, &gc, 100);
+    let write = |map: &mut PageMap, lpn: u32| {
+        let row = map.open_row(0, Stream::Host)?;
+        map.commit(Lpn(lpn), row);
+        map.row_programmed(row);
+        Some(row)
+    };
+    (0..100).for_each(|lpn| assert!(write(&mut map, lpn).is_some()));
+    // Every third page is overwritten: the first blocks hold two or three stale ones.
+    let overwritten = (0..).map(|n| 3 * n).take_while(|lpn| write(&mut map, *lpn).is_some()).count();
+    assert_eq!(overwritten as u32, (blocks - 1) * rows - 100);
+    assert_eq!(map.free_units(0), rows, "the host leaves one block");
+    assert!(map.wants_collection(0));
+    assert_eq!(write(&mut map, 98), None, "nothing before the collection");
+    assert!(map.collect_now(0, &mut NoMedium, &mut Work::default()));
+    let mut taken = 0;
+    while write(&mut map, 98).is_some() {
+        taken += 1;
+    }
+    assert_eq!(taken, 3, "what the victim held of stale pages");
 }
