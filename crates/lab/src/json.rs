@@ -108,7 +108,7 @@ mod tests {
         let run = &value["runs"][0];
         assert_eq!(
             keys(run),
-            "scenario policy seed outcome requests read write trim flush gc flash buffer capacity trace verify \
+            "scenario policy seed outcome requests read write trim flush gc flash stress buffer capacity trace verify \
              act over_time attribution virtual_s warmup_excluded warnings machine"
         );
         assert_eq!(

@@ -143,6 +143,8 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     let holds = (1..=SAFE_POINTS_MAX).contains(&points) && u64::from(points) <= step;
     let message = format!("from 1 to {SAFE_POINTS_MAX} in a step of {step}ns, at most one a nanosecond");
     require(holds, "erase.safe_points", points, message)?;
+    let (key, growth) = ("erase.rber_per_1000", erase.rber_per_1000);
+    require((0.0..=1000.0).contains(&growth), key, growth, "a share of the error rate, from 0 to 1000")?;
     require(
         erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
         "erase.mode",

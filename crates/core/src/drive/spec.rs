@@ -57,7 +57,7 @@ pub enum Scheduler {
 }
 
 /// How an erase gives way to reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EraseSpec {
     /// The policy.
@@ -74,6 +74,8 @@ pub struct EraseSpec {
     pub gc_reads: bool,
     /// Safe points in a step, its end included: an erase that may stop inside a step at multiples of step / points.
     pub safe_points: u32,
+    /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that cost a ramp.
+    pub rber_per_1000: f64,
 }
 
 impl Default for EraseSpec {
@@ -86,6 +88,8 @@ impl Default for EraseSpec {
             verify: Duration::from_us(100),
             gc_reads: false,
             safe_points: 1,
+            // Kim et al., ATC '19, section 2.1, of sub-20nm TLC, citing a case study.
+            rber_per_1000: 0.144,
         }
     }
 }

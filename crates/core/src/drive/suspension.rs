@@ -53,7 +53,7 @@ impl Drive {
         if spec.mode == EraseMode::None {
             return;
         }
-        let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points } = *spec;
+        let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points, .. } = *spec;
         self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
         let last_served = vec![0; self.flash.layout.dies as usize];
         self.suspension = Some(Box::new(Suspension { mode, timeout, gc_reads, last_served }));

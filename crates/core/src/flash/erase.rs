@@ -15,6 +15,7 @@
 use super::Flash;
 use super::activity::Act;
 use super::die::{Fired, Operation, Phase};
+use super::stress::{BlockStress, Stress};
 use crate::units::{Duration, Instant};
 
 /// What suspending an erase takes.
@@ -98,6 +99,7 @@ pub(super) struct Erases {
     parts: u32,
     dies: Vec<Option<Erase>>,
     counters: SuspensionCounters,
+    stress: Stress,
 }
 
 impl Erases {
@@ -107,6 +109,12 @@ impl Erases {
         let within = u64::from(part) % points;
         Duration::from_ns(step * (within + 1) / points - step * within / points)
     }
+
+    /// The voltage ramps up once more than the steps of `erase` ask for.
+    fn ramps(&mut self, erase: &Erase) {
+        self.counters.extra_ramps += 1;
+        self.stress.of(&erase.operation).extra_ramps += 1;
+    }
 }
 
 impl Flash {
@@ -114,12 +122,18 @@ impl Flash {
     pub fn allow_suspension(&mut self, times: SuspensionTimes) {
         let (step, parts) = (self.timing.erase_step, self.timing.erase_steps * times.safe_points);
         let (dies, counters) = (vec![None; self.dies.len()], SuspensionCounters::default());
-        self.erases = Some(Box::new(Erases { times, step, parts, dies, counters }));
+        let stress = Stress::new(self.layout.total_blocks());
+        self.erases = Some(Box::new(Erases { times, step, parts, dies, counters, stress }));
     }
 
     /// What suspensions cost so far.
     pub fn suspensions(&self) -> SuspensionCounters {
         self.erases.as_ref().map_or(SuspensionCounters::default(), |erases| erases.counters)
+    }
+
+    /// What the erases of each block came to; empty where they cannot be suspended.
+    pub fn stress(&self) -> &[BlockStress] {
+        self.erases.as_ref().map_or(&[], |erases| erases.stress.blocks())
     }
 
     /// True when the die's erase is suspended and no read runs.
@@ -172,6 +186,7 @@ impl Flash {
             Phase::EraseCommand => self.safe_point(now, slot, 0),
             Phase::Pulse if erase.part + 1 == erases.parts => {
                 erases.dies[slot] = None;
+                erases.stress.of(&erase.operation).erases += 1;
                 self.log(slot, (erase.since, now), Act::Erase, &erase.operation);
                 self.finished(now, slot)
             }
@@ -205,7 +220,7 @@ impl Flash {
     fn pulse(&mut self, now: Instant, slot: usize, at_safe_point: bool) {
         let (erases, mut erase) = self.erase_of(slot);
         if erase.before == Before::Verify {
-            erases.counters.extra_ramps += 1;
+            erases.ramps(&erase);
         }
         (erase.since, erase.at_safe_point, erase.before) = (now, at_safe_point, Before::Nothing);
         erases.dies[slot] = Some(erase);
@@ -233,7 +248,9 @@ impl Flash {
             match stop {
                 Stop::Free | Stop::Keep => erase.left = erase.left - done,
                 Stop::Discard => {
-                    erases.counters.aborted += (erases.length(erase.part) - erase.left) + done;
+                    let aborted = (erases.length(erase.part) - erase.left) + done;
+                    erases.counters.aborted += aborted;
+                    erases.stress.of(&erase.operation).aborted += aborted;
                     erase.left = erases.length(erase.part);
                 }
             }
@@ -264,6 +281,7 @@ impl Flash {
         erase.suspensions += 1;
         erases.dies[slot] = Some(erase);
         erases.counters.suspensions += 1;
+        erases.stress.of(&erase.operation).suspensions += 1;
         erases.counters.per_erase_max = erases.counters.per_erase_max.max(erase.suspensions);
     }
 
@@ -287,7 +305,9 @@ impl Flash {
             Before::Ramp => (erase.since, erases.times.resume),
             Before::Verify => (erase.since, erases.times.verify),
         };
-        erases.counters.extra_ramps += u64::from(erase.before == Before::Ramp);
+        if erase.before == Before::Ramp {
+            erases.ramps(&erase);
+        }
         (erase.since, erase.at_safe_point) = (now, false);
         erases.dies[slot] = Some(erase);
         self.log(slot, (from, now), Act::Suspended, &erase.operation);

@@ -9,8 +9,8 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `blame`,
-//! `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `stress`,
+//! `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -20,6 +20,7 @@ mod device;
 mod die;
 mod erase;
 mod layout;
+mod stress;
 mod timing;
 
 pub use activity::{Act, Room, Slice};
@@ -31,6 +32,7 @@ pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
 pub use erase::{ErasePoint, Stop, SuspensionCounters, SuspensionTimes};
 pub use layout::{Block, Layout};
+pub use stress::BlockStress;
 pub use timing::Timing;
 
 use crate::sim::Timers;

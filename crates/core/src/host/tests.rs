@@ -12,7 +12,7 @@ use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler};
-use crate::flash::{Device, Features};
+use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
@@ -84,8 +84,19 @@ impl Setup {
         assert_eq!(oracle.mismatches(), 0, "{:?} in {self:?}", oracle.first_mismatch());
         assert_eq!(driver.drive().outstanding(), 0);
         driver.drive().ftl().check_laws();
+        check_stress(driver.drive());
         driver
     }
+}
+
+/// What is kept for each block adds up to what the drive counted.
+fn check_stress(drive: &Drive) {
+    let (blocks, suspended) = (drive.flash().stress(), drive.counters().suspended);
+    let sum = |of: fn(&BlockStress) -> u64| blocks.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|block| block.suspensions.into()), suspended.suspensions);
+    assert_eq!(sum(|block| block.extra_ramps.into()), suspended.extra_ramps);
+    assert_eq!(sum(|block| block.aborted.as_ns()), suspended.aborted.as_ns());
+    assert!(blocks.is_empty() || sum(|block| block.erases.into()) == drive.counters().erases);
 }
 
 fn digest(driver: &Driver) -> String {

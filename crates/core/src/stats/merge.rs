@@ -21,6 +21,9 @@ impl RunTotals {
         self.gc.add(&other.gc);
         self.flash.add(&other.flash);
         self.wear.add(&other.wear);
+        if let (Some(stress), Some(other)) = (&mut self.stress, &other.stress) {
+            stress.add(other);
+        }
         self.buffer.add(&other.buffer);
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.user = Bytes::new(self.user.get() + other.user.get());

@@ -6,7 +6,7 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, SlowRequest, SplitStats, WearCounters, percentile, ratio,
+    OverTime, OverTimeReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -49,6 +49,9 @@ pub struct RunResult {
     pub gc: GcReport,
     /// The flash.
     pub flash: FlashReport,
+    /// What erase suspension did to the blocks; null where no erase can be suspended.
+    #[serde(default)]
+    pub stress: Option<StressReport>,
     /// The write buffer.
     pub buffer: BufferCounters,
     /// Capacity and over-provisioning.
@@ -238,6 +241,8 @@ pub struct RunTotals {
     pub flash: FlashCounters,
     /// Wear at the end.
     pub wear: WearCounters,
+    /// What erase suspension did to the blocks, where it is on.
+    pub stress: Option<StressCounters>,
     /// The write buffer in `span`.
     pub buffer: BufferCounters,
     /// What the flash holds.
@@ -299,6 +304,7 @@ impl RunTotals {
             trim: self.trim.count_summary(),
             flush: self.flush.count_summary(),
             flash: FlashReport::new(&self.flash, &self.wear),
+            stress: self.stress.map(|stress| stress.report()),
             buffer: self.buffer,
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,

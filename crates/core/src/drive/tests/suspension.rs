@@ -4,7 +4,7 @@
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, start};
 use crate::drive::{Counters, EraseMode, EraseSpec};
-use crate::flash::SuspensionCounters;
+use crate::flash::{BlockStress, SuspensionCounters};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant};
 use proptest::prelude::*;
@@ -66,6 +66,13 @@ impl Erasing {
             ids.push(bench.read(*at, SAME_CHIP));
         }
         look(&mut bench, Instant::NEVER);
+        // One block was erased: it has what was counted, and no other has anything.
+        let stressed = bench.drive.flash().stress().iter().filter(|block| **block != BlockStress::default());
+        let SuspensionCounters { suspensions, aborted, extra_ramps, .. } = bench.drive.counters().suspended;
+        let (suspensions, extra_ramps) = (suspensions as u32, extra_ramps as u32);
+        let expected = BlockStress { erases: 1, suspensions, extra_ramps, aborted };
+        let is_on = self.spec.mode != EraseMode::None;
+        assert_eq!(stressed.copied().collect::<Vec<_>>(), if is_on { vec![expected] } else { vec![] });
         let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
         (ends, erased.expect("it ends"), bench.drive.counters())
     }

@@ -183,6 +183,30 @@ fn suspension_is_a_cause_where_it_takes_time_and_none_where_it_takes_none() {
     }
 }
 
+/// A stop inside a pulse costs the block a ramp, one between two pulses nothing; what `i-es` repeats is stress as well.
+#[test]
+fn policies_differ_in_what_they_do_to_the_blocks() {
+    let total = |mode| {
+        let mut setup = dense(mode, FOREVER);
+        setup.jobs[0].think = Duration::from_ms(1);
+        let driver = played(&setup);
+        let blocks = driver.drive().flash().stress();
+        let ramps: u64 = blocks.iter().map(|block| u64::from(block.extra_ramps)).sum();
+        let suspensions: u64 = blocks.iter().map(|block| u64::from(block.suspensions)).sum();
+        (ramps, suspensions, blocks.iter().any(|block| block.aborted > Duration::ZERO))
+    };
+    for mode in [EraseMode::Ideal, EraseMode::DEs] {
+        let (ramps, suspensions, aborted) = total(mode);
+        assert!(ramps == 0 && suspensions > 100 && !aborted, "{mode:?}: {ramps} of {suspensions}");
+    }
+    for mode in [EraseMode::Es, EraseMode::IEs] {
+        let (ramps, suspensions, aborted) = total(mode);
+        assert!(ramps > 100 && ramps <= suspensions, "{mode:?}: {ramps} of {suspensions}");
+        assert_eq!(aborted, mode == EraseMode::IEs);
+    }
+    assert_eq!(total(EraseMode::None), (0, 0, false));
+}
+
 #[test]
 fn each_setting_of_a_suspension_moves_what_it_should() {
     let sparse = |change: fn(&mut EraseSpec)| {
