@@ -145,6 +145,10 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     require(holds, "erase.safe_points", points, message)?;
     let (key, growth) = ("erase.rber_per_1000", erase.rber_per_1000);
     require((0.0..=1000.0).contains(&growth), key, growth, "a share of the error rate, from 0 to 1000")?;
+    require_operation_time(erase.hold, "erase.hold")?;
+    require_operation_time(erase.hold_max, "erase.hold_max")?;
+    let (key, victims) = ("erase.hold_victims", erase.hold_victims);
+    require((1..=1000).contains(&victims), key, victims, "from 1 to 1000 victims of a pool")?;
     require(
         erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
         "erase.mode",

@@ -76,6 +76,12 @@ pub struct EraseSpec {
     pub safe_points: u32,
     /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that cost a ramp.
     pub rber_per_1000: f64,
+    /// An erase starts only when its die has had no host read for this long, unless space is urgent; 0 is off.
+    pub hold: Duration,
+    /// An erase held back for so long starts whatever the reads do.
+    pub hold_max: Duration,
+    /// Victims of a pool that may be copied before the first of them is erased, while erases are held back.
+    pub hold_victims: u32,
 }
 
 impl Default for EraseSpec {
@@ -90,6 +96,9 @@ impl Default for EraseSpec {
             safe_points: 1,
             // Kim et al., ATC '19, section 2.1, of sub-20nm TLC, citing a case study.
             rber_per_1000: 0.144,
+            hold: Duration::ZERO,
+            hold_max: Duration::from_ms(100),
+            hold_victims: 4,
         }
     }
 }

@@ -56,6 +56,7 @@ impl Setup {
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.suspend_erases(&self.erase);
+        drive.hold_erases(&self.erase);
         drive.attribute();
         drive
     }
@@ -255,6 +256,11 @@ fn draw_erase(setup: &mut Setup) {
     if setup.erase.mode != EraseMode::None {
         setup.drive.scheduler = Scheduler::ReadFirst;
     }
+    if rng.below(2) == 0 {
+        setup.erase.hold = one_of(&mut rng, &[1, 200, 3_000].map(Duration::from_us));
+        setup.erase.hold_max = one_of(&mut rng, &[0, 2, 100, 10_000].map(Duration::from_ms));
+        setup.erase.hold_victims = one_of(&mut rng, &[1, 2, 4, 50]);
+    }
 }
 
 /// A drive drawn at random from everything that can be combined.
@@ -332,14 +338,19 @@ fn drawn(seed: u64) -> Setup {
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
-    let mut suspended = [0; 6];
+    let (mut suspended, mut held) = ([0; 6], [0; 4]);
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
         let counters = result.map(|driver| driver.drive().counters()).unwrap_or_default();
         suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
+        held[setup.gc.mode as usize] += counters.erases_held;
+        assert!(counters.erases_held == 0 || !setup.erase.hold.is_zero());
+        assert!(counters.erases_held_max <= setup.erase.hold_max);
     }
+    assert_eq!(held[GcMode::Nogc as usize], 0);
+    assert!(held[1..].iter().all(|erases| *erases > 100), "{held:?}");
     assert_eq!(suspended[EraseMode::None as usize], 0);
     assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }
