@@ -30,7 +30,9 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
-pub use spec::{DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+pub use spec::{
+    DriveSpec, EraseLength, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler,
+};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};

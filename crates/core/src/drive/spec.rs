@@ -82,6 +82,18 @@ pub struct EraseSpec {
     pub hold_max: Duration,
     /// Victims of a pool that may be copied before the first of them is erased, while erases are held back.
     pub hold_victims: u32,
+    /// How long an erase takes: the worst case of the device table, or what its block needs.
+    pub length: EraseLength,
+    /// `adaptive`: the least that a new block needs, as a share of the worst case.
+    pub need_least: f64,
+    /// `adaptive`: by how much new blocks differ, as such a share.
+    pub need_spread: f64,
+    /// `adaptive`: erases after which a block needs the worst case, growing linearly; 0 is never.
+    pub need_all_at: u32,
+    /// `adaptive`: parts of a step that a pulse can be told apart in.
+    pub fractions: u32,
+    /// `adaptive`: fractions of the first, shallow pulse, which is followed by `verify`; 0 is none.
+    pub shallow: u32,
 }
 
 impl Default for EraseSpec {
@@ -99,8 +111,26 @@ impl Default for EraseSpec {
             hold: Duration::ZERO,
             hold_max: Duration::from_ms(100),
             hold_victims: 4,
+            length: EraseLength::Fixed,
+            // Assumed: AERO says that most blocks need less than the worst case, and more when worn.
+            need_least: 0.4,
+            need_spread: 0.4,
+            need_all_at: 5000,
+            // AERO: a shallow pulse of 1 ms where a step is 3.5 ms.
+            fractions: 7,
+            shallow: 2,
         }
     }
+}
+
+/// How long an erase takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EraseLength {
+    /// All steps, always.
+    Fixed,
+    /// What the block needs, as a shallow first pulse tells (Cho et al., AERO, ASPLOS '24).
+    Adaptive,
 }
 
 /// Which erases are suspended where (Kim et al., ATC '19, section 2).

@@ -11,8 +11,9 @@
 
 use super::Drive;
 use super::queues::Owner;
-use super::spec::{EraseMode, EraseSpec};
-use crate::flash::{ErasePoint, Stop, SuspensionTimes};
+use super::spec::{EraseLength, EraseMode, EraseSpec};
+use crate::flash::{EraseLengths, ErasePoint, Stop, SuspensionTimes};
+use crate::sim::Rng;
 use crate::units::{Duration, Instant};
 
 /// What a read may do to an erase.
@@ -57,6 +58,18 @@ impl Drive {
         self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
         let last_served = vec![0; self.flash.layout.dies as usize];
         self.suspension = Some(Box::new(Suspension { mode, timeout, gc_reads, last_served }));
+    }
+
+    /// Erases take what their blocks need, if `spec` says so: the same under every policy of a seed. Call it after
+    /// [`Drive::suspend_erases`] and before the first command.
+    pub fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
+        if spec.length == EraseLength::Fixed {
+            return;
+        }
+        let EraseSpec { need_least: least, need_spread: spread, need_all_at: full_at, fractions, shallow, .. } = *spec;
+        let lengths = EraseLengths { least, spread, full_at, fractions, shallow, count: spec.verify };
+        let mut rng = Rng::stream(seed, "erase lengths");
+        self.flash.vary_erases(&lengths, self.ftl.block_erases(), || rng.unit());
     }
 
     /// The die is not idle: if it erases, a waiting read may stop it, start in its place, or let it go on.

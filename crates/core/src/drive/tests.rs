@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod hold;
 mod requests;
 mod scheduling;
 mod suspension;

@@ -4,7 +4,7 @@
 //! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; Wu & He,
 //! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (stops at any point).
 //!
-//! An erase is `erase_steps` steps, each cut into `safe_points` parts; between two parts it can stop and go on at no
+//! An erase is `erase_steps` steps (or those that its block needs, see `pulses`), each cut into `safe_points` parts; between two parts it can stop and go on at no
 //! cost. A stop inside a part costs `suspend` (the voltage recovers) and, before the pulse goes on, `resume` (a ramp)
 //! or `verify`. A pulse that ends at this very instant is whole: it stops at the safe point that follows.
 //!
@@ -12,10 +12,11 @@
 //! [`Flash::start`] is given then runs, and the caller resumes it. The command of a suspension takes no channel time.
 //! Without [`Flash::allow_suspension`] none of this runs: an erase goes from step to step.
 
-use super::Flash;
 use super::activity::Act;
 use super::die::{Fired, Operation, Phase};
+use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
+use super::{Block, Flash};
 use crate::units::{Duration, Instant};
 
 /// What suspending an erase takes.
@@ -79,6 +80,9 @@ enum Before {
 struct Erase {
     operation: Operation,
     issued: Instant,
+    /// What its pulses take (`Pulses::needed`), and their parts.
+    needed: u32,
+    parts: u32,
     /// The part under way, counted over all steps.
     part: u32,
     /// What was left of it at `since`.
@@ -95,19 +99,28 @@ struct Erase {
 #[derive(Clone, Debug)]
 pub(super) struct Erases {
     times: SuspensionTimes,
-    step: Duration,
-    parts: u32,
+    pulses: Pulses,
     dies: Vec<Option<Erase>>,
     counters: SuspensionCounters,
     stress: Stress,
 }
 
 impl Erases {
-    /// The time of part `part`: the parts of a step differ by a nanosecond at most and add up to it.
-    fn length(&self, part: u32) -> Duration {
-        let (step, points) = (self.step.as_ns(), u64::from(self.times.safe_points));
+    /// The time of part `part` of an erase: the parts of a step differ by a nanosecond at most and add up to it.
+    fn length(&self, needed: u32, part: u32) -> Duration {
+        let points = u64::from(self.times.safe_points);
+        let step = self.pulses.length(needed, part / self.times.safe_points).as_ns();
         let within = u64::from(part) % points;
         Duration::from_ns(step * (within + 1) / points - step * within / points)
+    }
+
+    fn ended(&mut self, erase: &Erase, block: Block) {
+        let steps = 0..self.pulses.steps(erase.needed);
+        let pulse = steps.fold(Duration::ZERO, |sum, step| sum + self.pulses.length(erase.needed, step));
+        let stress = self.stress.of(&erase.operation);
+        stress.erases += 1;
+        stress.pulse += pulse;
+        self.pulses.erased(block);
     }
 
     /// The voltage ramps up once more than the steps of `erase` ask for.
@@ -120,10 +133,23 @@ impl Erases {
 impl Flash {
     /// Lets erases be suspended from now on. Call it before the first operation.
     pub fn allow_suspension(&mut self, times: SuspensionTimes) {
-        let (step, parts) = (self.timing.erase_step, self.timing.erase_steps * times.safe_points);
+        let pulses = Pulses::fixed(self.timing.erase_step, self.timing.erase_steps);
         let (dies, counters) = (vec![None; self.dies.len()], SuspensionCounters::default());
         let stress = Stress::new(self.layout.total_blocks());
-        self.erases = Some(Box::new(Erases { times, step, parts, dies, counters, stress }));
+        self.erases = Some(Box::new(Erases { times, pulses, dies, counters, stress }));
+    }
+
+    /// Lets each erase take what its block needs; the blocks were erased so often each, and `draw` gives a number in
+    /// [0, 1) for each. Call it after [`Flash::allow_suspension`], if that is wanted, and before the first operation.
+    pub fn vary_erases(&mut self, of: &EraseLengths, erases: &[u32], draw: impl FnMut() -> f64) {
+        if self.erases.is_none() {
+            let (suspend, resume, verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            self.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points: 1 });
+        }
+        if let Some(all) = &mut self.erases {
+            let (step, steps) = (self.timing.erase_step, self.timing.erase_steps);
+            all.pulses = Pulses::varied(step, steps, of, erases.iter().copied(), draw);
+        }
     }
 
     /// What suspensions cost so far.
@@ -166,11 +192,14 @@ impl Flash {
     pub(super) fn erase_issued(&mut self, now: Instant, slot: usize, begins: Instant) {
         let operation = self.dies[slot].operation();
         let Some(erases) = &mut self.erases else { return };
+        let needed = erases.pulses.needed(operation.block(&self.layout));
         erases.dies[slot] = Some(Erase {
             operation,
             issued: now,
+            needed,
+            parts: erases.pulses.steps(needed) * erases.times.safe_points,
             part: 0,
-            left: erases.length(0),
+            left: erases.length(needed, 0),
             since: begins,
             at_safe_point: false,
             before: Before::Nothing,
@@ -181,12 +210,13 @@ impl Flash {
     /// A timer of an erase that can be suspended.
     pub(super) fn erase_turn(&mut self, now: Instant, slot: usize) -> Fired {
         let phase = self.dies[slot].phase;
+        let block = self.dies[slot].operation().block(&self.layout);
         let (erases, erase) = self.erase_of(slot);
         match phase {
             Phase::EraseCommand => self.safe_point(now, slot, 0),
-            Phase::Pulse if erase.part + 1 == erases.parts => {
+            Phase::Pulse if erase.part + 1 == erase.parts => {
                 erases.dies[slot] = None;
-                erases.stress.of(&erase.operation).erases += 1;
+                erases.ended(&erase, block);
                 self.log(slot, (erase.since, now), Act::Erase, &erase.operation);
                 self.finished(now, slot)
             }
@@ -210,7 +240,7 @@ impl Flash {
     /// The erase has reached a safe point: the caller may stop it now, or it goes on with part `part`.
     fn safe_point(&mut self, now: Instant, slot: usize, part: u32) -> Fired {
         let (erases, mut erase) = self.erase_of(slot);
-        (erase.part, erase.left) = (part, erases.length(part));
+        (erase.part, erase.left) = (part, erases.length(erase.needed, part));
         erases.dies[slot] = Some(erase);
         self.pulse(now, slot, true);
         Fired { free: Some(slot as u32), ..Fired::default() }
@@ -248,10 +278,11 @@ impl Flash {
             match stop {
                 Stop::Free | Stop::Keep => erase.left = erase.left - done,
                 Stop::Discard => {
-                    let aborted = (erases.length(erase.part) - erase.left) + done;
+                    let length = erases.length(erase.needed, erase.part);
+                    let aborted = (length - erase.left) + done;
                     erases.counters.aborted += aborted;
                     erases.stress.of(&erase.operation).aborted += aborted;
-                    erase.left = erases.length(erase.part);
+                    erase.left = length;
                 }
             }
         }

@@ -9,7 +9,7 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `stress`,
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `pulses`, `stress`,
 //! `blame`, `activity`.
 
 mod activity;
@@ -20,6 +20,7 @@ mod device;
 mod die;
 mod erase;
 mod layout;
+mod pulses;
 mod stress;
 mod timing;
 
@@ -32,6 +33,7 @@ pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
 pub use erase::{ErasePoint, Stop, SuspensionCounters, SuspensionTimes};
 pub use layout::{Block, Layout};
+pub use pulses::EraseLengths;
 pub use stress::BlockStress;
 pub use timing::Timing;
 

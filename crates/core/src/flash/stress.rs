@@ -17,6 +17,8 @@ pub struct BlockStress {
     pub suspensions: u32,
     /// Ramps beyond the one of each step.
     pub extra_ramps: u32,
+    /// Pulse time of the erases that ended, without what was given up.
+    pub pulse: Duration,
     /// Pulse time that was given up.
     pub aborted: Duration,
 }

@@ -406,6 +406,11 @@ impl PageMap {
         }
     }
 
+    /// Erases of every block since the device was new.
+    pub fn block_erases(&self) -> &[u32] {
+        self.blocks.all_erases()
+    }
+
     /// A pool's blocks and collection in words.
     pub fn describe_pool(&self, pool: u32) -> String {
         let p = &self.pools[pool as usize];

@@ -11,7 +11,9 @@ mod timeline;
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
-use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler};
+use crate::drive::{
+    Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler,
+};
 use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
@@ -56,6 +58,7 @@ impl Setup {
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.suspend_erases(&self.erase);
+        drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.attribute();
         drive
@@ -260,6 +263,12 @@ fn draw_erase(setup: &mut Setup) {
         setup.erase.hold = one_of(&mut rng, &[1, 200, 3_000].map(Duration::from_us));
         setup.erase.hold_max = one_of(&mut rng, &[0, 2, 100, 10_000].map(Duration::from_ms));
         setup.erase.hold_victims = one_of(&mut rng, &[1, 2, 4, 50]);
+    }
+    if rng.below(2) == 0 {
+        setup.erase.length = EraseLength::Adaptive;
+        (setup.erase.need_least, setup.erase.need_spread) = one_of(&mut rng, &[(0.01, 0.0), (0.4, 0.4), (0.0001, 0.9)]);
+        setup.erase.need_all_at = one_of(&mut rng, &[0, 3, 5000]);
+        (setup.erase.fractions, setup.erase.shallow) = one_of(&mut rng, &[(1, 0), (7, 2), (10, 9)]);
     }
 }
 

@@ -45,6 +45,12 @@ pub struct FlashCounters {
     pub aborted_pulse_ns: u64,
     /// Voltage ramps of erases beyond the one of each step.
     pub extra_ramps: u64,
+    /// Erases that were held back for reads.
+    pub erases_held: u64,
+    /// Nanoseconds for which they were.
+    pub erases_held_ns: u64,
+    /// The most of one erase.
+    pub erases_held_max_ns: u64,
 }
 
 /// What the write buffer did.
@@ -103,6 +109,9 @@ impl FlashCounters {
             suspensions_per_erase_max: self.suspensions_per_erase_max,
             aborted_pulse_ns: self.aborted_pulse_ns - earlier.aborted_pulse_ns,
             extra_ramps: self.extra_ramps - earlier.extra_ramps,
+            erases_held: self.erases_held - earlier.erases_held,
+            erases_held_ns: self.erases_held_ns - earlier.erases_held_ns,
+            erases_held_max_ns: self.erases_held_max_ns,
         }
     }
 }

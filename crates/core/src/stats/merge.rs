@@ -90,6 +90,9 @@ impl FlashCounters {
         self.suspensions += other.suspensions;
         self.aborted_pulse_ns += other.aborted_pulse_ns;
         self.extra_ramps += other.extra_ramps;
+        self.erases_held += other.erases_held;
+        self.erases_held_ns += other.erases_held_ns;
+        self.erases_held_max_ns = self.erases_held_max_ns.max(other.erases_held_max_ns);
         self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
     }
 }

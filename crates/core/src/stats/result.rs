@@ -49,7 +49,8 @@ pub struct RunResult {
     pub gc: GcReport,
     /// The flash.
     pub flash: FlashReport,
-    /// What erase suspension did to the blocks; null where no erase can be suspended.
+    /// What erase suspension did to the blocks; null where no erase can be suspended and all
+    /// take the same time.
     #[serde(default)]
     pub stress: Option<StressReport>,
     /// The write buffer.
@@ -138,6 +139,15 @@ pub struct FlashReport {
     /// Voltage ramps of erases beyond the one of each step, each after a suspension inside a pulse (ramps).
     #[serde(default)]
     pub extra_ramps: u64,
+    /// Erases that were held back while their die served reads (erases).
+    #[serde(default)]
+    pub erases_held: u64,
+    /// For how long on average (microseconds); null where none was.
+    #[serde(default)]
+    pub erase_hold_mean_us: Option<f64>,
+    /// For how long at most, warm-up included (microseconds).
+    #[serde(default)]
+    pub erase_hold_max_us: f64,
     /// Erases per block since the device was new.
     pub wear: WearReport,
 }
@@ -365,6 +375,9 @@ impl FlashReport {
             suspensions_per_erase_max: flash.suspensions_per_erase_max,
             aborted_pulse_us: flash.aborted_pulse_ns as f64 / 1e3,
             extra_ramps: flash.extra_ramps,
+            erases_held: flash.erases_held,
+            erase_hold_mean_us: ratio::rounded(flash.erases_held_ns.into(), u128::from(flash.erases_held) * 1000, 3),
+            erase_hold_max_us: flash.erases_held_max_ns as f64 / 1e3,
             wear: WearReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),

@@ -26,6 +26,8 @@ pub struct StressCounters {
     pub extra_ramps: u64,
     /// The most of one block.
     pub extra_ramps_per_block_max: u64,
+    /// Nanoseconds of the pulses of erases that ended, without what was given up.
+    pub pulse_ns: u64,
     /// Nanoseconds of pulses that were given up.
     pub aborted_pulse_ns: u64,
     /// The most of one block.
@@ -53,6 +55,8 @@ pub struct StressReport {
     pub extra_ramps_per_block_mean: f64,
     /// Extra ramps of the block that had the most (ramps).
     pub extra_ramps_per_block_max: u64,
+    /// Pulse time of an erase on average, what was given up included (microseconds per erase); null without erases.
+    pub pulse_per_erase_us: Option<f64>,
     /// Erase pulses given up and repeated (microseconds).
     pub aborted_pulse_us: f64,
     /// Pulse time given up, of an erase on average (microseconds per erase); null without erases.
@@ -78,6 +82,7 @@ impl StressCounters {
         self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
         self.extra_ramps += other.extra_ramps;
         self.extra_ramps_per_block_max = self.extra_ramps_per_block_max.max(other.extra_ramps_per_block_max);
+        self.pulse_ns += other.pulse_ns;
         self.aborted_pulse_ns += other.aborted_pulse_ns;
         self.aborted_pulse_per_block_max_ns =
             self.aborted_pulse_per_block_max_ns.max(other.aborted_pulse_per_block_max_ns);
@@ -85,6 +90,7 @@ impl StressCounters {
 
     pub(super) fn report(&self) -> StressReport {
         let per = |count: u64, of: u64| ratio::rounded(u128::from(count), u128::from(of), 6);
+        let us_per_erase = |ns: u64| ratio::rounded(u128::from(ns), u128::from(self.erases) * 1000, 3);
         // Nine decimals: a single ramp in a run of few erases is 0.000144.
         let factor = |ramps: f64| ((1.0 + self.rber_per_1000 * ramps / 1000.0) * 1e9).round() / 1e9;
         let per_block = self.extra_ramps as f64 / self.blocks.max(1) as f64;
@@ -98,12 +104,9 @@ impl StressCounters {
             extra_ramps_per_erase_mean: per(self.extra_ramps, self.erases),
             extra_ramps_per_block_mean: per(self.extra_ramps, self.blocks).unwrap_or(0.0),
             extra_ramps_per_block_max: self.extra_ramps_per_block_max,
+            pulse_per_erase_us: us_per_erase(self.pulse_ns + self.aborted_pulse_ns),
             aborted_pulse_us: self.aborted_pulse_ns as f64 / 1e3,
-            aborted_pulse_per_erase_us: ratio::rounded(
-                u128::from(self.aborted_pulse_ns),
-                u128::from(self.erases) * 1000,
-                3,
-            ),
+            aborted_pulse_per_erase_us: us_per_erase(self.aborted_pulse_ns),
             aborted_pulse_per_block_max_us: self.aborted_pulse_per_block_max_ns as f64 / 1e3,
             rber_factor_mean: factor(per_block),
             rber_factor_max: factor(self.extra_ramps_per_block_max as f64),
@@ -125,6 +128,7 @@ mod tests {
             suspensions_per_erase_max: 900,
             extra_ramps: 2000,
             extra_ramps_per_block_max: 1000,
+            pulse_ns: 16_000_000,
             aborted_pulse_ns: 1_000_000,
             aborted_pulse_per_block_max_ns: 600_000,
             rber_per_1000: 0.144,
@@ -134,6 +138,7 @@ mod tests {
         // 250 ramps an erase: 250,000 in 1000 erases.
         assert_eq!(report.rber_factor_per_1000_erases, Some(37.0));
         assert_eq!((report.suspensions_per_erase_mean, report.extra_ramps_per_erase_mean), (Some(375.0), Some(250.0)));
+        assert_eq!(report.pulse_per_erase_us, Some(2125.0));
         assert_eq!((report.aborted_pulse_us, report.aborted_pulse_per_erase_us), (1000.0, Some(125.0)));
         let mut two = one;
         two.add(&StressCounters { blocks: 4, extra_ramps_per_block_max: 1500, ..one });

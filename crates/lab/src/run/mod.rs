@@ -291,6 +291,7 @@ impl Run<'_> {
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.suspend_erases(erase);
+        drive.vary_erases(erase, *seed);
         drive.hold_erases(erase);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);

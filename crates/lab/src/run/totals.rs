@@ -168,6 +168,7 @@ fn stress(driver: &Driver, rber_per_1000: f64) -> Option<StressCounters> {
         suspensions: sum.suspensions + u64::from(block.suspensions),
         extra_ramps: sum.extra_ramps + u64::from(block.extra_ramps),
         extra_ramps_per_block_max: sum.extra_ramps_per_block_max.max(block.extra_ramps.into()),
+        pulse_ns: sum.pulse_ns + block.pulse.as_ns(),
         aborted_pulse_ns: sum.aborted_pulse_ns + block.aborted.as_ns(),
         aborted_pulse_per_block_max_ns: sum.aborted_pulse_per_block_max_ns.max(block.aborted.as_ns()),
         ..sum
@@ -273,6 +274,9 @@ impl Counted {
             suspensions_per_erase_max: self.now.suspended.per_erase_max,
             aborted_pulse_ns: self.since(|c| c.suspended.aborted.as_ns()),
             extra_ramps: self.since(|c| c.suspended.extra_ramps),
+            erases_held: self.since(|c| c.erases_held),
+            erases_held_ns: self.since(|c| c.erases_held_time.as_ns()),
+            erases_held_max_ns: self.now.erases_held_max.as_ns(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Timelines of drives drawn at random: what is on them is what the drive did, and nothing twice.
 
 use super::{Setup, drawn};
-use crate::drive::{Drive, EraseMode, Recorded, TimelineSpec};
-use crate::flash::{Act, Slice, SuspensionCounters};
+use crate::drive::{Drive, EraseLength, EraseMode, Recorded, TimelineSpec};
+use crate::flash::{Act, BlockStress, Slice, SuspensionCounters};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::units::{Duration, Instant};
@@ -59,7 +59,9 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, suspends: bool, seed: u64) {
     assert_eq!((count(Act::Read), count(Act::Program)), (done.reads, done.programs));
     let SuspensionCounters { suspensions, aborted, .. } = drive.counters().suspended;
     let (timing, pulses) = (flash.timing(), recorded.slices.iter().filter(|slice| slice.act == Act::Erase));
-    let whole = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
+    let fixed = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
+    let sum = |blocks: &[BlockStress]| blocks.iter().fold(Duration::ZERO, |sum, block| sum + block.pulse);
+    let whole = if suspends { sum(flash.stress()) } else { fixed };
     let pulsed = pulses.fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
     assert_eq!(pulsed, whole + aborted, "seed {seed}");
     if suspends {
@@ -92,7 +94,8 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         setup.jobs[0].requests = 600;
         let (drive, driver) = played(&setup, Some(&EVERYTHING));
         let recorded = drive.recorded(Instant::from_ns(u64::MAX - 1)).expect("it was asked for");
-        check(&drive, &recorded, setup.erase.mode != EraseMode::None, seed);
+        let as_steps = setup.erase.mode != EraseMode::None || setup.erase.length != EraseLength::Fixed;
+        check(&drive, &recorded, as_steps, seed);
         let feature = &setup.device.feature;
         check_times(&drive, &recorded, feature.cache_read || feature.cache_program, seed);
         cached += u32::from(feature.cache_read && feature.cache_program);
