@@ -1,6 +1,6 @@
 //! Erases held back while their die serves a burst of reads, and done one after the other when it is over.
 //!
-//! Kim et al. (USENIX ATC '19, section 2.4) name the remedy for reads that meet erase after erase: batching backlogged
+//! Kim et al. (USENIX ATC '19, section 2.3) name the remedy for reads that meet erase after erase: batching backlogged
 //! erases after serving the bursty reads first. The paper gives no rule; this one is ours. An erase starts when no host
 //! read waits for or works on its die, none did for `erase.hold`, and no other erase is about to run there; or when it
 //! was held for `erase.hold_max`, or its pool is urgent, whatever the reads do. Meanwhile the pool may copy further
