@@ -4,9 +4,10 @@
 //! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; Wu & He,
 //! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (stops at any point).
 //!
-//! An erase is `erase_steps` steps (or those that its block needs, see `pulses`), each cut into `safe_points` parts; between two parts it can stop and go on at no
-//! cost. A stop inside a part costs `suspend` (the voltage recovers) and, before the pulse goes on, `resume` (a ramp)
-//! or `verify`. A pulse that ends at this very instant is whole: it stops at the safe point that follows.
+//! An erase is `erase_steps` steps (or those that its block needs, see `pulses`), each cut into `safe_points` parts;
+//! between two parts it can stop and go on at no cost. A stop inside a part costs `suspend` (the voltage recovers)
+//! and, before the pulse goes on, `resume` (a ramp) or `verify`. A pulse that ends at this very instant is whole: it
+//! stops at the safe point that follows.
 //!
 //! Traps: while an erase is suspended the die is neither idle nor busy ([`Flash::is_suspended`]): only what
 //! [`Flash::start`] is given then runs, and the caller resumes it. The command of a suspension takes no channel time.

@@ -9,8 +9,8 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `pulses`, `stress`,
-//! `blame`, `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `pulses`,
+//! `stress`, `blame`, `activity`.
 
 mod activity;
 mod blame;

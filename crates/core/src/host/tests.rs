@@ -2,6 +2,7 @@
 
 mod causes;
 mod cuts;
+mod hold;
 mod knobs;
 mod laws;
 mod oracle;
