@@ -108,7 +108,7 @@ mod tests {
         let run = &value["runs"][0];
         assert_eq!(
             keys(run),
-            "scenario policy seed outcome requests read write trim flush gc flash buffer capacity trace verify \
+            "scenario policy seed outcome requests read write trim flush gc flash stress buffer capacity trace verify \
              act over_time attribution virtual_s warmup_excluded warnings machine"
         );
         assert_eq!(
@@ -126,7 +126,7 @@ mod tests {
             keys(&run["flash"]),
             "host_pages_written pages_programmed pages_padded pages_read erases waf suspensions \
              suspensions_per_erase_max aborted_pulse_us extra_ramps program_suspensions \
-             suspensions_per_program_max aborted_phase_us wear"
+             suspensions_per_program_max aborted_phase_us erases_held erase_hold_mean_us erase_hold_max_us wear"
         );
         assert_eq!(
             keys(&run["machine"]),

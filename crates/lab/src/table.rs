@@ -54,7 +54,7 @@ struct Column {
     value: fn(&RunResult, &RunResult) -> Value,
 }
 
-const COLUMNS: [Column; 17] = [
+const COLUMNS: [Column; 18] = [
     Column { head: "\npolicy", expendable: 0, applies: |_| true, value: |run, _| Ok(run.policy.clone()) },
     Column { head: "\noutcome", expendable: 10, applies: |_| true, value: |run, _| Ok(outcome(run).to_string()) },
     Column { head: "read\nmean", expendable: 11, applies: any_read, value: |run, _| time(&run.read, run.read.mean_us) },
@@ -109,6 +109,12 @@ const COLUMNS: [Column; 17] = [
         applies: any_write,
         value: |run, _| run.flash.waf.map(cell::three_digits).ok_or(Missing::NoRequests),
     },
+    Column {
+        head: "ramps\n/erase",
+        expendable: 16,
+        applies: |set| set.runs.iter().any(|run| run.stress.is_some_and(|stress| stress.extra_ramps > 0)),
+        value: |run, _| extra_ramps(run),
+    },
     Column { head: "\nerases", expendable: 15, applies: |_| true, value: |run, _| Ok(run.flash.erases.to_string()) },
     Column {
         head: "blocked\nreads%",
@@ -143,6 +149,12 @@ fn outcome(run: &RunResult) -> &'static str {
         Outcome::Stuck => "stuck",
         Outcome::Partial => "partial",
     }
+}
+
+/// Voltage ramps that suspensions cost: none where no erase can be suspended.
+fn extra_ramps(run: &RunResult) -> Value {
+    let mean = run.stress.and_then(|stress| stress.extra_ramps_per_erase_mean);
+    Ok(cell::three_digits(mean.unwrap_or(0.0)))
 }
 
 fn known(of: &LatencySummary, us: Option<f64>) -> Result<f64, Missing> {

@@ -5,7 +5,9 @@ pub(super) mod job;
 mod space;
 
 use super::Scenario;
-use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, Scheduler};
+use crate::drive::{
+    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, Scheduler,
+};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
 use crate::units::{Bandwidth, Duration};
@@ -161,6 +163,13 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     let holds = (1..=SAFE_POINTS_MAX).contains(&points) && u64::from(points) <= step;
     let message = format!("from 1 to {SAFE_POINTS_MAX} in a step of {step}ns, at most one a nanosecond");
     require(holds, "erase.safe_points", points, message)?;
+    let (key, growth) = ("erase.rber_per_1000", erase.rber_per_1000);
+    require((0.0..=1000.0).contains(&growth), key, growth, "a share of the error rate, from 0 to 1000")?;
+    require_operation_time(erase.hold, "erase.hold")?;
+    require_operation_time(erase.hold_max, "erase.hold_max")?;
+    let (key, victims) = ("erase.hold_victims", erase.hold_victims);
+    require((1..=1000).contains(&victims), key, victims, "from 1 to 1000 victims of a pool")?;
+    erase_lengths(erase, device)?;
     require(
         erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
         "erase.mode",
@@ -192,6 +201,26 @@ fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Chec
 
 /// More loops than any program takes.
 const LOOPS_MAX: u32 = 1000;
+fn erase_lengths(erase: &EraseSpec, device: &Device) -> Check {
+    let (least, spread) = (erase.need_least, erase.need_spread);
+    let holds = least > 0.0 && least <= 1.0;
+    require(holds, "erase.need_least", least, "a share of all steps, above 0 and at most 1")?;
+    let message = format!("a share of all steps, from 0 to what erase.need_least = {least} leaves");
+    require(spread >= 0.0 && least + spread <= 1.0, "erase.need_spread", spread, message)?;
+    let (fractions, points, step) = (erase.fractions, erase.safe_points, device.timing.erase_step.as_ns());
+    let holds = (1..=FRACTIONS_MAX).contains(&fractions);
+    require(holds, "erase.fractions", fractions, format!("from 1 to {FRACTIONS_MAX} parts of a step"))?;
+    let holds = erase.length == EraseLength::Fixed || u64::from(fractions) * u64::from(points) <= step;
+    let message =
+        format!("with erase.safe_points = {points} it cuts a step of {step}ns into more parts than it has nanoseconds");
+    require(holds, "erase.fractions", fractions, message)?;
+    let (key, shallow) = ("erase.shallow", erase.shallow);
+    let message = format!("from 0 to below erase.fractions = {fractions}: it is shorter than a step");
+    require(shallow < fractions, key, shallow, message)
+}
+
+/// More parts of a step than any pulse is measured in.
+const FRACTIONS_MAX: u32 = 1000;
 
 /// More parts of a step than any die has states to stop at.
 const SAFE_POINTS_MAX: u32 = 1000;

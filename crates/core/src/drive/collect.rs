@@ -7,7 +7,7 @@
 
 use super::Drive;
 use super::queues::{Class, FlashOp, Owner};
-use crate::flash::Layout;
+use crate::flash::{Block, Layout};
 use crate::ftl::timeless::Work;
 use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
 use crate::units::{Instant, Ppn};
@@ -165,7 +165,10 @@ impl Drive {
     /// Space of the pool was used or regained: perhaps it should collect.
     #[inline]
     pub(super) fn space_used(&mut self, now: Instant, pool: u32) {
-        if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) {
+        if self.holds.is_some() {
+            self.hurry_erases(now, pool);
+        }
+        if self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) {
             self.want_collection(now, pool);
         }
     }
@@ -188,7 +191,9 @@ impl Drive {
     fn want_collection(&mut self, now: Instant, pool: u32) {
         match self.collector.mode {
             GcMode::Nogc => self.reclaim_in_no_time(pool),
-            GcMode::Preemptive => self.start_collection(now, pool),
+            GcMode::Preemptive => {
+                self.start_collection(now, pool);
+            }
             GcMode::Base | GcMode::Controller => {
                 self.collector.list(pool, self.ftl.is_urgent(pool));
                 self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
@@ -218,7 +223,7 @@ impl Drive {
     fn open_domain_looks(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            if self.ftl.wants_collection(pool) && !self.ftl.is_collecting(pool) && !self.ftl.is_hopeless(pool) {
+            if self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) && !self.ftl.is_hopeless(pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.close_dies(now, domain, true);
                 if let Some(timeline) = &mut self.timeline {
@@ -240,8 +245,7 @@ impl Drive {
         for channel in self.collector.domains[domain].channels.clone() {
             self.flash.hold_channel(now, channel);
         }
-        self.start_collection(now, pool);
-        if !self.ftl.is_collecting(pool) {
+        if !self.start_collection(now, pool) {
             self.release(now, domain);
             self.open_domain_looks(now, domain);
         }
@@ -258,13 +262,14 @@ impl Drive {
         }
     }
 
-    fn start_collection(&mut self, now: Instant, pool: u32) {
+    /// Chooses a victim and starts to copy it; false when nothing would be gained.
+    fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
         let urgent = self.ftl.is_urgent(pool);
         if !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
-            return;
+            return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
         self.counters.collections += 1;
@@ -272,6 +277,7 @@ impl Drive {
         for lane in self.ftl.lanes_of(pool) {
             self.advance_chain(now, lane);
         }
+        true
     }
 
     /// Does the next step of a lane's chain.
@@ -308,6 +314,9 @@ impl Drive {
         }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |page, version| flash.store(page, version));
+        if self.holds.is_some() {
+            self.hurry_erases(now, self.ftl.pool_of(lane));
+        }
         self.advance_chain(now, lane);
     }
 
@@ -320,14 +329,19 @@ impl Drive {
             timeline.erases(now, pool);
         }
         for lane in self.ftl.lanes_of(pool) {
-            if self.ftl.may_erase_now(lane) {
-                self.enqueue_erase(now, lane);
+            let block = self.ftl.victim_block(lane);
+            if self.ftl.may_erase_now(block) {
+                self.may_erase(now, block);
             }
         }
         let domain = self.collector.domain_of_pool[pool as usize] as usize;
         if self.collector.domains[domain].phase == (Phase::Holding { pool }) {
             self.release(now, domain);
             self.open_domain_looks(now, domain);
+        }
+        if self.holds.is_some() {
+            // The next victim need not wait for an erase that is held back.
+            self.space_used(now, pool);
         }
     }
 
@@ -344,20 +358,31 @@ impl Drive {
         }
     }
 
-    /// Queues the erase of a lane's victim block, which nothing reads any more.
-    pub(super) fn enqueue_erase(&mut self, now: Instant, lane: u32) {
-        let page = self.flash.layout.first_page(self.ftl.victim_block(lane));
+    /// Nothing reads a victim's block any more: it is erased, or held back.
+    pub(super) fn may_erase(&mut self, now: Instant, block: Block) {
+        if self.holds.is_some() && self.holds_back(now, block) {
+            return;
+        }
+        self.enqueue_erase(now, block);
+    }
+
+    /// Queues the erase of a victim's block.
+    pub(super) fn enqueue_erase(&mut self, now: Instant, block: Block) {
+        let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
         let op = self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
         self.enqueue(now, op);
     }
 
-    pub(super) fn chain_erase_done(&mut self, now: Instant, lane: u32) {
+    pub(super) fn chain_erase_done(&mut self, now: Instant, block: Block) {
         self.counters.erases += 1;
-        let pool = self.ftl.pool_of(lane);
-        if !self.ftl.erased(lane) {
+        let lane = self.flash.layout.lane_of(block);
+        let (die, pool) = (self.flash.layout.die_of(lane), self.ftl.pool_of(lane));
+        let is_whole = self.ftl.erased(block);
+        self.held_erase_done(now, die);
+        if !is_whole {
             return;
         }
-        self.timeline_reclaimed(now, pool);
+        self.timeline_reclaimed(now, pool, block);
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));
         }

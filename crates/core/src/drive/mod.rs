@@ -3,11 +3,11 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. Erases and programs may give way to reads (`suspension`).
+//! says. Erases and programs may give way to reads (`suspension`), and erases be held back while reads come (`hold`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
-//! and dies by number.
+//! erases held back, and dies by number.
 //!
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than
 //! DRAM.
@@ -17,6 +17,7 @@ mod buffer;
 mod collect;
 mod command;
 mod describe;
+mod hold;
 mod ports;
 pub mod precondition;
 mod queues;
@@ -30,15 +31,15 @@ mod write;
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use spec::{
-    DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    Scheduler,
+    DriveSpec, EraseLength, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
+    ProgramSpec, Scheduler,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::{GcSpec, PageMap};
 use crate::sim::Slab;
-use crate::units::{Instant, Lba, Lpn};
+use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::WriteBuffer;
 use collect::Collector;
 use ports::Ports;
@@ -63,6 +64,9 @@ pub struct Drive {
     collector: Collector,
     /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<suspension::Suspension>>,
+    /// Erases that wait for the end of a burst of reads, if they do, and when the next of them is looked at.
+    holds: Option<Box<hold::Holds>>,
+    holds_at: Instant,
     /// Completions of requests served from the buffer, `buffer_hit` after their start.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
@@ -107,6 +111,12 @@ pub struct Counters {
     pub free_copies: u64,
     /// Blocks erased by `nogc` in no time.
     pub free_erases: u64,
+    /// Erases that were held back for reads and let go.
+    pub erases_held: u64,
+    /// For how long, added up.
+    pub erases_held_time: Duration,
+    /// For how long at most.
+    pub erases_held_max: Duration,
     /// Pages of reads served from the buffer.
     pub buffer_read_hits: u64,
     /// Pages of writes that met their page in the buffer.
@@ -144,6 +154,8 @@ impl Drive {
             writes: write::WritePath::new(spec, layout, slots),
             collector: Collector::new(gc, layout, &ftl),
             suspension: None,
+            holds: None,
+            holds_at: Instant::NEVER,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -249,7 +261,7 @@ impl Drive {
     #[inline]
     pub fn next_event_at(&self) -> Instant {
         let hit = self.hits.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.ports.next_at().min(hit).min(self.flash.next_at())
+        self.ports.next_at().min(hit).min(self.flash.next_at()).min(self.holds_at)
     }
 
     /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
@@ -286,6 +298,8 @@ impl Drive {
             self.begin(now, command);
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
             self.finish_with(now, request, Status::Success);
+        } else if self.holds_at == now {
+            self.hold_turn(now);
         } else {
             self.fire(now);
         }

@@ -138,8 +138,7 @@ impl Drive {
     #[inline]
     pub(super) fn end_of_read(&mut self, now: Instant, page: Ppn) {
         if self.ftl.read_ended(page) {
-            let lane = self.flash.layout.lane_of(self.flash.layout.block_of(page));
-            self.enqueue_erase(now, lane);
+            self.may_erase(now, self.flash.layout.block_of(page));
         }
         // `nogc` passes over blocks being read: it may find one now, and waiting writes room.
         if self.revive_pools(now) {

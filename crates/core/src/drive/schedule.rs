@@ -27,6 +27,9 @@ impl Drive {
             if let Owner::Request { request, .. } = owner {
                 self.ops[op].gc_before = self.flash.gc_time(die, now);
                 self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
+                if self.holds.is_some() {
+                    self.read_arrived(die);
+                }
             }
             if self.spec.scheduler == Scheduler::Fifo {
                 self.in_order.push_back(op);
@@ -244,6 +247,9 @@ impl Drive {
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
                 self.read_done(now, op, request, first);
             }
             Owner::Fill { slot } => {
@@ -253,7 +259,10 @@ impl Drive {
             Owner::Row { first_slot } => self.row_done(now, op, first_slot),
             Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
             Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
-            Owner::ChainErase { lane } => self.chain_erase_done(now, lane),
+            Owner::ChainErase { .. } => {
+                let block = self.flash.layout.block_of(self.ops[op].ppn);
+                self.chain_erase_done(now, block);
+            }
         }
         self.book_told();
         debug_assert_ne!(op, NIL);

@@ -57,7 +57,7 @@ pub enum Scheduler {
 }
 
 /// How an erase gives way to reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EraseSpec {
     /// The policy.
@@ -74,6 +74,26 @@ pub struct EraseSpec {
     pub gc_reads: bool,
     /// Safe points in a step, its end included: an erase that may stop inside a step at multiples of step / points.
     pub safe_points: u32,
+    /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that cost a ramp.
+    pub rber_per_1000: f64,
+    /// An erase starts only when its die has had no host read for this long, unless space is urgent; 0 is off.
+    pub hold: Duration,
+    /// An erase held back for so long starts whatever the reads do.
+    pub hold_max: Duration,
+    /// Victims of a pool that may be copied before the first of them is erased, while erases are held back.
+    pub hold_victims: u32,
+    /// How long an erase takes: the worst case of the device table, or what its block needs.
+    pub length: EraseLength,
+    /// `adaptive`: the least that a new block needs, as a share of the worst case.
+    pub need_least: f64,
+    /// `adaptive`: by how much new blocks differ, as such a share.
+    pub need_spread: f64,
+    /// `adaptive`: erases after which a block needs the worst case, growing linearly; 0 is never.
+    pub need_all_at: u32,
+    /// `adaptive`: parts of a step that a pulse can be told apart in.
+    pub fractions: u32,
+    /// `adaptive`: fractions of the first, shallow pulse, which is followed by `verify`; 0 is none.
+    pub shallow: u32,
 }
 
 impl Default for EraseSpec {
@@ -86,8 +106,31 @@ impl Default for EraseSpec {
             verify: Duration::from_us(100),
             gc_reads: false,
             safe_points: 1,
+            // Kim et al., ATC '19, section 2.1, of sub-20nm TLC, citing a case study.
+            rber_per_1000: 0.144,
+            hold: Duration::ZERO,
+            hold_max: Duration::from_ms(100),
+            hold_victims: 4,
+            length: EraseLength::Fixed,
+            // Assumed: AERO says that most blocks need less than the worst case, and more when worn.
+            need_least: 0.4,
+            need_spread: 0.4,
+            need_all_at: 5000,
+            // AERO: a shallow pulse of 1 ms where a step is 3.5 ms.
+            fractions: 7,
+            shallow: 2,
         }
     }
+}
+
+/// How long an erase takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EraseLength {
+    /// All steps, always.
+    Fixed,
+    /// What the block needs, as a shallow first pulse tells (Cho et al., AERO, ASPLOS '24).
+    Adaptive,
 }
 
 /// Which erases are suspended where (Kim et al., ATC '19, section 2).

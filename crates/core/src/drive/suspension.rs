@@ -12,8 +12,9 @@
 
 use super::Drive;
 use super::queues::Owner;
-use super::spec::{EraseMode, EraseSpec, ProgramMode, ProgramSpec};
-use crate::flash::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use super::spec::{EraseLength, EraseMode, EraseSpec, ProgramMode, ProgramSpec};
+use crate::flash::{EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use crate::sim::Rng;
 use crate::units::{Duration, Instant};
 
 /// What a read may do to an erase or a program.
@@ -45,6 +46,14 @@ impl Suspension {
         Self { erases, timeout: Duration::ZERO, programs, gc_reads: [false; 2], last_served }
     }
 
+    /// True where the policy lets reads interrupt operations of this kind. Erases of different lengths go by steps too.
+    fn gives_way(&self, kind: Suspendable) -> bool {
+        match kind {
+            Suspendable::Erase => self.erases != EraseMode::None,
+            Suspendable::Program => self.programs != ProgramMode::None,
+        }
+    }
+
     /// What a read may do at `now` to what was issued at `issued`.
     fn choose(&self, now: Instant, kind: Suspendable, issued: Instant) -> Choice {
         if kind == Suspendable::Program {
@@ -70,7 +79,7 @@ impl Drive {
         if spec.mode == EraseMode::None {
             return;
         }
-        let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points } = *spec;
+        let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points, .. } = *spec;
         self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
         let suspension = self.suspension_mut();
         (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
@@ -94,11 +103,23 @@ impl Drive {
         self.suspension.get_or_insert_with(|| Box::new(Suspension::new(dies)))
     }
 
+    /// Erases take what their blocks need, if `spec` says so: the same under every policy of a seed. Call it after
+    /// [`Drive::suspend_erases`] and before the first command.
+    pub fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
+        if spec.length == EraseLength::Fixed {
+            return;
+        }
+        let EraseSpec { need_least: least, need_spread: spread, need_all_at: full_at, fractions, shallow, .. } = *spec;
+        let lengths = EraseLengths { least, spread, full_at, fractions, shallow, count: spec.verify };
+        let mut rng = Rng::stream(seed, "erase lengths");
+        self.flash.vary_erases(&lengths, self.ftl.block_erases(), || rng.unit());
+    }
+
     /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go on.
     #[inline(never)]
     pub(super) fn give_way(&mut self, now: Instant, die: u32) {
         let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
-        let Some(suspension) = &self.suspension else { return };
+        let Some(suspension) = self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind)) else { return };
         let (choice, here) = (suspension.choose(now, kind, issued), self.next_sequence);
         let last_served = if choice == Choice::Defer { here } else { u64::MAX };
         let served = match progress {

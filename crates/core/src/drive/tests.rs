@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod hold;
 mod program_suspension;
 mod requests;
 mod scheduling;

@@ -36,7 +36,7 @@ pub struct Collection {
     pub draining: Instant,
     /// The victim was chosen, its copying began.
     pub copying: Instant,
-    /// Everything was copied, its erases began; `end` if they never did.
+    /// Everything was copied, its erases began or were held back; `end` if they never did.
     pub erasing: Instant,
     /// The last of its blocks was erased.
     pub end: Instant,
@@ -90,9 +90,9 @@ pub(super) struct Timeline {
     slow: Duration,
     /// When each command was submitted, by its identifier.
     submitted: Vec<Instant>,
-    /// By pool: since when its domain drains, and its collection under way.
+    /// By pool: since when its domain drains, and its collections under way (several where erases are held back).
     draining: Vec<Option<Instant>>,
-    under_way: Vec<Option<Collection>>,
+    under_way: Vec<Vec<Collection>>,
     collections: Vec<Collection>,
     requests: Vec<SlowCommand>,
 }
@@ -118,13 +118,13 @@ impl Timeline {
     }
 
     pub fn copied(&mut self, pool: u32, pages: u32) {
-        if let Some(collection) = &mut self.under_way[pool as usize] {
+        if let Some(collection) = self.under_way[pool as usize].last_mut() {
             collection.copied += pages;
         }
     }
 
     pub fn erases(&mut self, now: Instant, pool: u32) {
-        if let Some(collection) = &mut self.under_way[pool as usize] {
+        if let Some(collection) = self.under_way[pool as usize].last_mut() {
             collection.erasing = now;
         }
     }
@@ -139,7 +139,7 @@ impl Drive {
             slow: spec.slow.unwrap_or_else(|| self.unloaded_read() * SLOW_FACTOR),
             submitted: Vec::new(),
             draining: vec![None; pools],
-            under_way: vec![None; pools],
+            under_way: vec![Vec::new(); pools],
             collections: Vec::new(),
             requests: Vec::new(),
         }));
@@ -173,14 +173,18 @@ impl Drive {
         let draining = timeline.draining[pool as usize].take().unwrap_or(now);
         let (copying, erasing, end) = (now, Instant::NEVER, Instant::NEVER);
         let (valid, copied, unfinished) = (self.ftl.valid_left(pool), 0, false);
-        timeline.under_way[pool as usize] =
-            Some(Collection { pool, block, draining, copying, erasing, end, valid, copied, forced, held, unfinished });
+        let collection =
+            Collection { pool, block, draining, copying, erasing, end, valid, copied, forced, held, unfinished };
+        timeline.under_way[pool as usize].push(collection);
     }
 
-    /// A victim is erased.
-    pub(super) fn timeline_reclaimed(&mut self, now: Instant, pool: u32) {
+    /// A victim is erased, `block` last.
+    pub(super) fn timeline_reclaimed(&mut self, now: Instant, pool: u32, block: Block) {
         let Some(timeline) = &mut self.timeline else { return };
-        let Some(collection) = timeline.under_way[pool as usize].take() else { return };
+        let (layout, under_way) = (&self.flash.layout, &mut timeline.under_way[pool as usize]);
+        let is_it = |of: &Collection| layout.index_of(of.block) == layout.index_of(block);
+        let Some(at) = under_way.iter().position(is_it) else { return };
+        let collection = under_way.remove(at);
         if self.flash.log_room().is_some_and(|room| room.take(collection.draining, now)) {
             timeline.collections.push(Collection { end: now, ..collection });
         }

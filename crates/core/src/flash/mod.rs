@@ -9,8 +9,8 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `suspend`, `blame`,
-//! `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `suspend`, `pulses`,
+//! `stress`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -19,6 +19,8 @@ mod channel;
 mod device;
 mod die;
 mod layout;
+mod pulses;
+mod stress;
 mod suspend;
 mod timing;
 
@@ -30,6 +32,8 @@ pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
 pub use layout::{Block, Layout};
+pub use pulses::EraseLengths;
+pub use stress::BlockStress;
 pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionCounters, SuspensionTimes};
 pub use timing::Timing;
 

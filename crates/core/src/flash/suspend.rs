@@ -5,8 +5,9 @@
 //! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (erases that stop at any point;
 //! programs that stop between two phases or give one up).
 //!
-//! An operation is a row of parts; what lies between two of them is a *safe point*. An erase is `erase_steps` steps,
-//! each cut into `safe_points` parts; at a safe point it stops and goes on at no cost. A stop inside a part costs
+//! An operation is a row of parts; what lies between two of them is a *safe point*. An erase is `erase_steps` steps (or
+//! those that its block needs, see `pulses`), each cut into `safe_points` parts; at a safe point it stops and goes on
+//! at no cost. A stop inside a part costs
 //! `suspend` (the voltage recovers) and, before the pulse goes on, `resume` (a ramp) or `verify`. A program is `loops`
 //! loops of ISPP, each of two phases, a pulse and a verify. It stops at a safe point at no cost, inside a phase for
 //! `suspend`; reads take the page register, so it goes on only after `resume`, which brings its data back. A part that
@@ -20,6 +21,8 @@
 use super::activity::Act;
 use super::blame::Keeper;
 use super::die::{Fired, Operation, Phase, What};
+use super::pulses::{EraseLengths, Pulses};
+use super::stress::{BlockStress, Stress};
 use super::{Block, Flash};
 use crate::units::{Duration, Instant};
 
@@ -117,8 +120,10 @@ struct Work {
     /// It waited on the channel for a garbage collection.
     behind_gc: bool,
     issued: Instant,
-    /// What its parts are cut from: a step of an erase, the whole of a program.
+    /// A program: what its parts are cut from.
     whole: Duration,
+    /// An erase: what its pulses take (`Pulses::needed`).
+    needed: u32,
     parts: u32,
     /// The part under way, counted over the whole operation.
     part: u32,
@@ -137,10 +142,37 @@ struct Work {
 /// The erases and programs of all dies.
 #[derive(Clone, Debug)]
 pub(super) struct Suspensions {
-    erases: Option<SuspensionTimes>,
+    erases: Option<Erases>,
     programs: Option<ProgramSuspensionTimes>,
     dies: Vec<Option<Work>>,
     counters: SuspensionCounters,
+}
+
+/// What erases take, and what they do to their blocks.
+#[derive(Clone, Debug)]
+struct Erases {
+    times: SuspensionTimes,
+    pulses: Pulses,
+    stress: Stress,
+}
+
+impl Erases {
+    /// The time of part `part` of an erase: the parts of a step differ by a nanosecond at most and add up to it.
+    fn length(&self, needed: u32, part: u32) -> Duration {
+        let points = u64::from(self.times.safe_points);
+        let step = self.pulses.length(needed, part / self.times.safe_points).as_ns();
+        let within = u64::from(part) % points;
+        Duration::from_ns(step * (within + 1) / points - step * within / points)
+    }
+
+    fn ended(&mut self, work: &Work, block: Block) {
+        let steps = 0..self.pulses.steps(work.needed);
+        let pulse = steps.fold(Duration::ZERO, |sum, step| sum + self.pulses.length(work.needed, step));
+        let stress = self.stress.of(&work.operation);
+        stress.erases += 1;
+        stress.pulse += pulse;
+        self.pulses.erased(block);
+    }
 }
 
 impl Suspensions {
@@ -150,19 +182,26 @@ impl Suspensions {
 
     /// The time of part `part`.
     fn length(&self, work: &Work, part: u32) -> Duration {
-        let end = |parts: u32| match work.kind {
-            Suspendable::Erase => self.erases.map_or(0, |times| times.end(work.whole, parts)),
-            Suspendable::Program => self.programs.map_or(0, |times| times.end(work.whole, parts)),
-        };
-        Duration::from_ns(end(part + 1) - end(part))
+        match (work.kind, &self.erases, &self.programs) {
+            (Suspendable::Erase, Some(erases), _) => erases.length(work.needed, part),
+            (Suspendable::Program, _, Some(times)) => {
+                Duration::from_ns(times.end(work.whole, part + 1) - times.end(work.whole, part))
+            }
+            _ => Duration::ZERO,
+        }
     }
-}
 
-impl SuspensionTimes {
-    /// When the first `parts` parts of an erase are over. Those of a step differ by a nanosecond at most.
-    fn end(&self, step: Duration, parts: u32) -> u64 {
-        let (steps, within) = (parts / self.safe_points, parts % self.safe_points);
-        step.as_ns() * u64::from(steps) + step.as_ns() * u64::from(within) / u64::from(self.safe_points)
+    /// The voltage of an erase ramps up once more than its steps ask for.
+    fn ramps(&mut self, work: &Work) {
+        self.counters.extra_ramps += 1;
+        self.stressed(work, |stress| stress.extra_ramps += 1);
+    }
+
+    /// Books what an erase does to its block.
+    fn stressed(&mut self, work: &Work, book: impl FnOnce(&mut BlockStress)) {
+        if let (Suspendable::Erase, Some(erases)) = (work.kind, &mut self.erases) {
+            book(erases.stress.of(&work.operation));
+        }
     }
 }
 
@@ -183,8 +222,29 @@ impl Flash {
 
     /// Lets erases be suspended from now on. Call it before the first operation.
     pub fn allow_suspension(&mut self, times: SuspensionTimes) {
-        self.suspensions_mut().erases = Some(times);
+        let pulses = Pulses::fixed(self.timing.erase_step, self.timing.erase_steps);
+        let stress = Stress::new(self.layout.total_blocks());
+        self.suspensions_mut().erases = Some(Erases { times, pulses, stress });
         self.suspends_erases = true;
+    }
+
+    /// Lets each erase take what its block needs; the blocks were erased so often each, and `draw` gives a number in
+    /// [0, 1) for each. Call it after [`Flash::allow_suspension`], if that is wanted, and before the first operation.
+    pub fn vary_erases(&mut self, of: &EraseLengths, erases: &[u32], draw: impl FnMut() -> f64) {
+        if !self.suspends_erases {
+            let (suspend, resume, verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+            self.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points: 1 });
+        }
+        let (step, steps) = (self.timing.erase_step, self.timing.erase_steps);
+        if let Some(all) = &mut self.suspensions_mut().erases {
+            all.pulses = Pulses::varied(step, steps, of, erases.iter().copied(), draw);
+        }
+    }
+
+    /// What the erases of each block came to; empty where they cannot be suspended.
+    pub fn stress(&self) -> &[BlockStress] {
+        let erases = self.suspensions.as_ref().and_then(|suspensions| suspensions.erases.as_ref());
+        erases.map_or(&[], |erases| erases.stress.blocks())
     }
 
     /// Lets programs be suspended from now on. Call it before the first operation. The cache register must be free for
@@ -241,9 +301,12 @@ impl Flash {
     fn work_begins(&mut self, slot: usize, kind: Suspendable, begins: Instant, whole: Duration) {
         let Some(suspensions) = &mut self.suspensions else { return };
         let (operation, issued, behind_gc) = self.dies[slot].issued();
-        let parts = match (kind, suspensions.erases, suspensions.programs) {
-            (Suspendable::Erase, Some(times), _) => self.timing.erase_steps * times.safe_points,
-            (Suspendable::Program, _, Some(times)) => times.loops * 2,
+        let (needed, parts) = match (kind, &suspensions.erases, &suspensions.programs) {
+            (Suspendable::Erase, Some(erases), _) => {
+                let needed = erases.pulses.needed(operation.block(&self.layout));
+                (needed, erases.pulses.steps(needed) * erases.times.safe_points)
+            }
+            (Suspendable::Program, _, Some(times)) => (0, times.loops * 2),
             _ => return,
         };
         suspensions.dies[slot] = Some(Work {
@@ -252,9 +315,10 @@ impl Flash {
             behind_gc,
             issued,
             whole,
+            needed,
             parts,
             part: 0,
-            left: whole,
+            left: Duration::ZERO,
             since: begins,
             works_since: begins,
             at_safe_point: false,
@@ -265,7 +329,7 @@ impl Flash {
 
     /// An erase is issued; its command is through at `begins`.
     pub(super) fn erase_issued(&mut self, slot: usize, begins: Instant) {
-        self.work_begins(slot, Suspendable::Erase, begins, self.timing.erase_step);
+        self.work_begins(slot, Suspendable::Erase, begins, Duration::ZERO);
     }
 
     /// A program's data is in the page register: its first phase begins, unless a read goes first.
@@ -280,11 +344,15 @@ impl Flash {
     /// A timer of an operation that can be suspended.
     pub(super) fn suspendable_turn(&mut self, now: Instant, slot: usize) -> Fired {
         let phase = self.dies[slot].phase;
+        let block = self.dies[slot].operation().block(&self.layout);
         let (suspensions, work) = self.work_of(slot);
         match phase {
             Phase::EraseCommand => self.safe_point(now, slot, 0),
             Phase::Pulse if work.part + 1 == work.parts => {
                 suspensions.dies[slot] = None;
+                if let (Suspendable::Erase, Some(erases)) = (work.kind, &mut suspensions.erases) {
+                    erases.ended(&work, block);
+                }
                 self.log_work(now, slot, &work);
                 if let Some(blame) = &mut self.blame
                     && work.kind == Suspendable::Program
@@ -336,7 +404,7 @@ impl Flash {
     fn goes_on(&mut self, now: Instant, slot: usize, at_safe_point: bool) {
         let (suspensions, mut work) = self.work_of(slot);
         if work.before == Before::Verify {
-            suspensions.counters.extra_ramps += 1;
+            suspensions.ramps(&work);
         }
         if !at_safe_point {
             work.works_since = now;
@@ -378,7 +446,10 @@ impl Flash {
                     stopped.left = suspensions.length(&work, work.part);
                     let aborted = stopped.left - work.left + done;
                     match work.kind {
-                        Suspendable::Erase => suspensions.counters.aborted += aborted,
+                        Suspendable::Erase => {
+                            suspensions.counters.aborted += aborted;
+                            suspensions.stressed(&work, |stress| stress.aborted += aborted);
+                        }
                         Suspendable::Program => suspensions.counters.aborted_phases += aborted,
                     }
                 }
@@ -394,8 +465,10 @@ impl Flash {
         suspensions.dies[slot] = Some(stopped);
         let time = match (stop, work.kind) {
             (Stop::Free, _) => Duration::ZERO,
-            (_, Suspendable::Erase) => suspensions.erases.map_or(Duration::ZERO, |times| times.suspend),
-            (_, Suspendable::Program) => suspensions.programs.map_or(Duration::ZERO, |times| times.suspend),
+            (_, Suspendable::Erase) => {
+                suspensions.erases.as_ref().map_or(Duration::ZERO, |erases| erases.times.suspend)
+            }
+            (_, Suspendable::Program) => suspensions.programs.as_ref().map_or(Duration::ZERO, |times| times.suspend),
         };
         match works {
             true => self.log_work(now, slot, &work),
@@ -416,6 +489,7 @@ impl Flash {
         let (suspensions, mut work) = self.work_of(slot);
         work.suspensions += 1;
         suspensions.dies[slot] = Some(work);
+        suspensions.stressed(&work, |stress| stress.suspensions += 1);
         let counters = &mut suspensions.counters;
         let (count, most) = match work.kind {
             Suspendable::Erase => (&mut counters.suspensions, &mut counters.per_erase_max),
@@ -443,13 +517,15 @@ impl Flash {
         let slot = die as usize;
         debug_assert!(self.is_suspended(die), "die {die} holds nothing suspended");
         let (suspensions, mut work) = self.work_of(slot);
-        let time = match (work.before, suspensions.erases, suspensions.programs) {
-            (Before::Ramp, Some(times), _) => times.resume,
-            (Before::Verify, Some(times), _) => times.verify,
+        let time = match (work.before, &suspensions.erases, &suspensions.programs) {
+            (Before::Ramp, Some(erases), _) => erases.times.resume,
+            (Before::Verify, Some(erases), _) => erases.times.verify,
             (Before::Reload, _, Some(times)) => times.resume,
             _ => Duration::ZERO,
         };
-        suspensions.counters.extra_ramps += u64::from(work.before == Before::Ramp);
+        if work.before == Before::Ramp {
+            suspensions.ramps(&work);
+        }
         let from = work.since;
         (work.since, work.at_safe_point) = (now, false);
         suspensions.dies[slot] = Some(work);

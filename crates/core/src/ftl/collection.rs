@@ -33,20 +33,39 @@ pub enum Step {
     Copied,
 }
 
-/// The collection of a pool: one victim at a time.
-#[derive(Clone, Copy, Debug, Default)]
+/// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the next victim may be
+/// copied before ([`PageMap::may_collect`]).
+#[derive(Clone, Debug)]
 pub(super) struct Collection {
-    active: bool,
-    /// Lanes whose copying goes on.
+    /// Lanes whose copying goes on; none: no victim is being copied.
     copying: u32,
+    /// Victims that are copied and not yet wholly erased, in the order of their copying.
+    copied: Vec<Copied>,
+}
+
+/// A victim that is copied out.
+#[derive(Clone, Copy, Debug)]
+struct Copied {
+    /// Its group block.
+    index: u32,
     /// Lanes whose block is not yet erased.
     erasing: u32,
 }
 
 impl Collection {
-    /// Lanes of the victim that are erased while others are not yet.
-    pub fn lanes_erased(&self, lanes: u32) -> u32 {
-        if self.active { lanes - self.erasing } else { 0 }
+    /// Nothing under way; room for `victims` that wait for their erase.
+    pub fn none(victims: u32) -> Self {
+        Self { copying: 0, copied: Vec::with_capacity(victims as usize) }
+    }
+
+    /// Blocks of copied victims that are not yet erased.
+    pub fn blocks_to_erase(&self) -> u32 {
+        self.copied.iter().map(|copied| copied.erasing).sum()
+    }
+
+    /// Blocks that are erased while others of their victim are not yet.
+    pub fn blocks_erased(&self, lanes: u32) -> u32 {
+        self.copied.len() as u32 * lanes - self.blocks_to_erase()
     }
 }
 
@@ -73,7 +92,7 @@ pub(super) struct Relocation {
     staged: Vec<Moving>,
     /// In the row being programmed.
     writing: Vec<Moving>,
-    /// Everything is copied; the erase waits for the other lanes or for reads under way.
+    /// Everything is copied; the erase waits for the other lanes.
     copied: bool,
 }
 
@@ -100,16 +119,41 @@ impl Relocation {
 }
 
 impl PageMap {
-    /// True while a collection of the pool is under way.
+    /// True while a collection of the pool is under way, its erases included.
     #[inline]
     pub fn is_collecting(&self, pool: u32) -> bool {
-        self.collections[pool as usize].active
+        let Collection { copying, copied } = &self.collections[pool as usize];
+        *copying > 0 || !copied.is_empty()
+    }
+
+    /// Lets `victims` of a pool be copied before the first of them is erased; one unless said otherwise. Call it before
+    /// the first collection.
+    pub fn let_victims_wait(&mut self, victims: u32) {
+        self.victims_max = victims;
+        self.collections.fill(Collection::none(victims));
+    }
+
+    /// True when the pool may choose a victim. While others of it wait for their erases the reserve must be whole, so
+    /// that this one's copies fit: no collection begins at or below the hard mark before those erases are done.
+    #[inline]
+    pub fn may_collect(&self, pool: u32) -> bool {
+        let Collection { copying, copied } = &self.collections[pool as usize];
+        let room = || {
+            let whole = self.pools[pool as usize].is_reserve_whole(&self.layout);
+            copied.len() < self.victims_max as usize && whole && !self.is_urgent(pool)
+        };
+        *copying == 0 && (copied.is_empty() || room())
+    }
+
+    /// Map units of copied victims that are not yet erased: they are as good as free.
+    pub(super) fn units_to_erase(&self, pool: u32) -> u32 {
+        self.collections[pool as usize].blocks_to_erase() * self.layout.units_per_block
     }
 
     /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being read are passed over
     /// when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
-        debug_assert!(!self.is_collecting(pool));
+        debug_assert!(!self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout));
         let choice = self.choose_victim(pool, avoid_reads);
         self.set_hopeless(pool, choice.is_none());
         let Some(index) = choice else { return false };
@@ -121,7 +165,7 @@ impl PageMap {
         if let Some(at) = state.closed.iter().position(|closed| *closed == index) {
             state.closed.remove(at);
         }
-        self.collections[pool as usize] = Collection { active: true, copying: state.lanes, erasing: state.lanes };
+        self.collections[pool as usize].copying = state.lanes;
         true
     }
 
@@ -254,11 +298,16 @@ impl PageMap {
     pub fn lane_copied(&mut self, lane: u32) -> bool {
         self.relocations[lane as usize].copied = true;
         let pool = self.pool_of(lane);
-        self.collections[pool as usize].copying -= 1;
-        self.collections[pool as usize].copying == 0
+        let index = self.layout.index_of(self.victim_block(lane));
+        let collection = &mut self.collections[pool as usize];
+        collection.copying -= 1;
+        if collection.copying == 0 {
+            collection.copied.push(Copied { index, erasing: self.pools[pool as usize].lanes });
+        }
+        collection.copying == 0
     }
 
-    /// The victim block of `lane`.
+    /// The victim block of `lane`: the one being copied, or copied last.
     pub fn victim_block(&self, lane: u32) -> Block {
         self.relocations[lane as usize].block
     }
@@ -266,27 +315,25 @@ impl PageMap {
     /// True when `block` is copied out and only a read under way may keep it from being erased.
     #[inline]
     pub(super) fn erase_waits(&self, block: Block) -> bool {
-        let lane = self.layout.lane_of(block);
-        let pool = self.pool_of(lane);
-        let chain = &self.relocations[lane as usize];
-        let collection = &self.collections[pool as usize];
-        collection.active && collection.copying == 0 && chain.copied && chain.block == block
+        let pool = self.pool_of(self.layout.lane_of(block));
+        let index = self.layout.index_of(block);
+        self.collections[pool as usize].copied.iter().any(|copied| copied.index == index)
     }
 
-    /// The victim block of `lane` is erased; true when the whole victim is, and the collection is over.
-    pub fn erased(&mut self, lane: u32) -> bool {
-        let block = self.relocations[lane as usize].block;
-        self.relocations[lane as usize].copied = false;
+    /// A copied victim's block is erased; true when the whole victim is.
+    pub fn erased(&mut self, block: Block) -> bool {
         self.blocks.erased(block);
-        let pool = self.pool_of(lane);
+        let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.pools[pool as usize].free_units += self.layout.units_per_block;
-        self.collections[pool as usize].erasing -= 1;
-        if self.collections[pool as usize].erasing > 0 {
+        let copied = &mut self.collections[pool as usize].copied;
+        let at = copied.iter().position(|copied| copied.index == index).expect("a copied victim is erased");
+        copied[at].erasing -= 1;
+        if copied[at].erasing > 0 {
             return false;
         }
+        copied.remove(at);
         let erases = self.blocks.erases(block);
-        self.collections[pool as usize].active = false;
-        self.pools[pool as usize].free.push(self.layout.index_of(block), erases);
+        self.pools[pool as usize].free.push(index, erases);
         self.level_wear(pool, erases);
         true
     }

@@ -51,6 +51,8 @@ pub struct PageMap {
     pub(super) placement: Placement,
     pub(super) collections: Vec<Collection>,
     pub(super) relocations: Vec<Relocation>,
+    /// Victims of a pool that may be copied before the first of them is erased.
+    pub(super) victims_max: u32,
     victim: VictimPolicy,
     keeps_order: bool,
     pub(super) by_pool: Divisor,
@@ -88,7 +90,8 @@ impl PageMap {
                 .collect(),
             frontiers: vec![[closed; 2]; layout.lanes as usize],
             placement: Placement::new(ftl, device, &layout),
-            collections: vec![Collection::default(); (layout.lanes / lanes_per_pool) as usize],
+            collections: vec![Collection::none(1); (layout.lanes / lanes_per_pool) as usize],
+            victims_max: 1,
             relocations: vec![Relocation::new(&layout); layout.lanes as usize],
             victim: VictimPolicy::new(gc, seed),
             keeps_order: VictimPolicy::needs_order(gc.victim),
@@ -303,10 +306,10 @@ impl PageMap {
         waited
     }
 
-    /// The victim block of `lane` is copied out: true when it may be erased now, false when that waits for the last
-    /// read under way ([`PageMap::read_ended`]).
-    pub fn may_erase_now(&mut self, lane: u32) -> bool {
-        let waits = self.blocks.is_being_read(self.victim_block(lane));
+    /// `block` of a victim is copied out: true when it may be erased now, false when that waits for the last read under
+    /// way ([`PageMap::read_ended`]).
+    pub fn may_erase_now(&mut self, block: Block) -> bool {
+        let waits = self.blocks.is_being_read(block);
         self.erases_waiting += u32::from(waits);
         !waits
     }
@@ -334,14 +337,14 @@ impl PageMap {
         (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
     }
 
-    /// True when the pool should reclaim: free space below the soft mark, only the reserve left, or wear to be
-    /// levelled.
+    /// True when the pool should reclaim: free space (with what only waits for its erase) below the soft mark, only the
+    /// reserve left, or wear to be levelled.
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
         let state = &self.pools[pool as usize];
-        state.free_units < self.soft_units
-            || self.is_last_block_used(pool, self.last_rows_soft)
-            || state.wear_victim.is_some()
+        let low =
+            || state.free_units < self.soft_units && state.free_units + self.units_to_erase(pool) < self.soft_units;
+        low() || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
@@ -431,6 +434,11 @@ impl PageMap {
         }
     }
 
+    /// Erases of every block since the device was new.
+    pub fn block_erases(&self) -> &[u32] {
+        self.blocks.all_erases()
+    }
+
     /// A pool's blocks and collection in words.
     pub fn describe_pool(&self, pool: u32) -> String {
         let p = &self.pools[pool as usize];
@@ -504,7 +512,7 @@ impl PageMap {
             };
             let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, s)).sum();
             let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            let erased = self.collections[number].lanes_erased(pool.lanes) * layout.units_per_block;
+            let erased = self.collections[number].blocks_erased(pool.lanes) * layout.units_per_block;
             assert_eq!(pool.free_units, free + open + ahead + erased, "free units of pool {number}");
         }
     }

@@ -142,6 +142,14 @@ impl Pool {
         self.free_units.saturating_sub(RESERVE as u32 * layout.units_per_block)
     }
 
+    /// True when the copies of another victim fit while earlier ones are not yet erased.
+    pub fn is_reserve_whole(&self, layout: &Layout) -> bool {
+        match self.shared {
+            true => self.free_units >= RESERVE as u32 * layout.units_per_block,
+            false => self.free.len() > RESERVE,
+        }
+    }
+
     fn may_open(&self, stream: Stream) -> bool {
         match stream {
             // Whether the host leaves the reserve was asked before.

@@ -218,8 +218,9 @@ impl PageMap {
         }
         for lane in self.lanes_of(pool) {
             work.erased += 1;
-            medium.set_rows(self.victim_block(lane), 0);
-            self.erased(lane);
+            let block = self.victim_block(lane);
+            medium.set_rows(block, 0);
+            self.erased(block);
         }
         true
     }

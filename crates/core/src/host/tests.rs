@@ -2,6 +2,7 @@
 
 mod causes;
 mod cuts;
+mod hold;
 mod knobs;
 mod laws;
 mod oracle;
@@ -13,9 +14,10 @@ use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
-    Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, Scheduler,
+    Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
+    Scheduler,
 };
-use crate::flash::{Device, Features};
+use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
@@ -62,6 +64,8 @@ impl Setup {
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);
+        drive.vary_erases(&self.erase, self.seed);
+        drive.hold_erases(&self.erase);
         drive.attribute();
         drive
     }
@@ -90,8 +94,19 @@ impl Setup {
         assert_eq!(oracle.mismatches(), 0, "{:?} in {self:?}", oracle.first_mismatch());
         assert_eq!(driver.drive().outstanding(), 0);
         driver.drive().ftl().check_laws();
+        check_stress(driver.drive());
         driver
     }
+}
+
+/// What is kept for each block adds up to what the drive counted.
+fn check_stress(drive: &Drive) {
+    let (blocks, suspended) = (drive.flash().stress(), drive.counters().suspended);
+    let sum = |of: fn(&BlockStress) -> u64| blocks.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|block| block.suspensions.into()), suspended.suspensions);
+    assert_eq!(sum(|block| block.extra_ramps.into()), suspended.extra_ramps);
+    assert_eq!(sum(|block| block.aborted.as_ns()), suspended.aborted.as_ns());
+    assert!(blocks.is_empty() || sum(|block| block.erases.into()) == drive.counters().erases);
 }
 
 fn digest(driver: &Driver) -> String {
@@ -250,6 +265,17 @@ fn draw_erase(setup: &mut Setup) {
     if setup.erase.mode != EraseMode::None {
         setup.drive.scheduler = Scheduler::ReadFirst;
     }
+    if rng.below(2) == 0 {
+        setup.erase.hold = one_of(&mut rng, &[1, 200, 3_000].map(Duration::from_us));
+        setup.erase.hold_max = one_of(&mut rng, &[0, 2, 100, 10_000].map(Duration::from_ms));
+        setup.erase.hold_victims = one_of(&mut rng, &[1, 2, 4, 50]);
+    }
+    if rng.below(2) == 0 {
+        setup.erase.length = EraseLength::Adaptive;
+        (setup.erase.need_least, setup.erase.need_spread) = one_of(&mut rng, &[(0.01, 0.0), (0.4, 0.4), (0.0001, 0.9)]);
+        setup.erase.need_all_at = one_of(&mut rng, &[0, 3, 5000]);
+        (setup.erase.fractions, setup.erase.shallow) = one_of(&mut rng, &[(1, 0), (7, 2), (10, 9)]);
+    }
 }
 
 /// How its programs do, from another stream.
@@ -353,7 +379,7 @@ fn drawn(seed: u64) -> Setup {
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
-    let (mut suspended, mut programs) = ([0; 6], [0; 4]);
+    let (mut suspended, mut programs, mut held) = ([0; 6], [0; 4], [0; 4]);
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
@@ -361,9 +387,14 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         let counters = result.map(|driver| driver.drive().counters()).unwrap_or_default();
         suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
         programs[setup.program.mode as usize] += counters.suspended.program_suspensions;
+        held[setup.gc.mode as usize] += counters.erases_held;
+        assert!(counters.erases_held == 0 || !setup.erase.hold.is_zero());
+        assert!(counters.erases_held_max <= setup.erase.hold_max);
     }
     assert_eq!(programs[ProgramMode::None as usize], 0);
     assert!(programs[1..].iter().all(|suspensions| *suspensions > 5_000), "{programs:?}");
+    assert_eq!(held[GcMode::Nogc as usize], 0);
+    assert!(held[1..].iter().all(|erases| *erases > 100), "{held:?}");
     assert_eq!(suspended[EraseMode::None as usize], 0);
     assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }

@@ -51,6 +51,12 @@ pub struct FlashCounters {
     pub suspensions_per_program_max: u64,
     /// Nanoseconds of programs' phases that were given up and had to be repeated.
     pub aborted_phase_ns: u64,
+    /// Erases that were held back for reads.
+    pub erases_held: u64,
+    /// Nanoseconds for which they were.
+    pub erases_held_ns: u64,
+    /// The most of one erase.
+    pub erases_held_max_ns: u64,
 }
 
 /// What the write buffer did.
@@ -112,6 +118,9 @@ impl FlashCounters {
             program_suspensions: self.program_suspensions - earlier.program_suspensions,
             suspensions_per_program_max: self.suspensions_per_program_max,
             aborted_phase_ns: self.aborted_phase_ns - earlier.aborted_phase_ns,
+            erases_held: self.erases_held - earlier.erases_held,
+            erases_held_ns: self.erases_held_ns - earlier.erases_held_ns,
+            erases_held_max_ns: self.erases_held_max_ns,
         }
     }
 }

@@ -21,6 +21,9 @@ impl RunTotals {
         self.gc.add(&other.gc);
         self.flash.add(&other.flash);
         self.wear.add(&other.wear);
+        if let (Some(stress), Some(other)) = (&mut self.stress, &other.stress) {
+            stress.add(other);
+        }
         self.buffer.add(&other.buffer);
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.user = Bytes::new(self.user.get() + other.user.get());
@@ -87,6 +90,9 @@ impl FlashCounters {
         self.suspensions += other.suspensions;
         self.aborted_pulse_ns += other.aborted_pulse_ns;
         self.extra_ramps += other.extra_ramps;
+        self.erases_held += other.erases_held;
+        self.erases_held_ns += other.erases_held_ns;
+        self.erases_held_max_ns = self.erases_held_max_ns.max(other.erases_held_max_ns);
         self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
         self.program_suspensions += other.program_suspensions;
         self.aborted_phase_ns += other.aborted_phase_ns;

@@ -21,6 +21,7 @@ mod over_time;
 mod percentile;
 mod ratio;
 mod result;
+mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SplitStats};
@@ -34,3 +35,4 @@ pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
     TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
+pub use stress::{StressCounters, StressReport};

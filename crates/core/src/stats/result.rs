@@ -6,7 +6,7 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, SlowRequest, SplitStats, WearCounters, percentile, ratio,
+    OverTime, OverTimeReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -49,6 +49,10 @@ pub struct RunResult {
     pub gc: GcReport,
     /// The flash.
     pub flash: FlashReport,
+    /// What erase suspension did to the blocks; null where no erase can be suspended and all
+    /// take the same time.
+    #[serde(default)]
+    pub stress: Option<StressReport>,
     /// The write buffer.
     pub buffer: BufferCounters,
     /// Capacity and over-provisioning.
@@ -144,6 +148,15 @@ pub struct FlashReport {
     /// Pulses and verifies of programs that were given up for reads and had to be repeated (microseconds).
     #[serde(default)]
     pub aborted_phase_us: f64,
+    /// Erases that were held back while their die served reads (erases).
+    #[serde(default)]
+    pub erases_held: u64,
+    /// For how long on average (microseconds); null where none was.
+    #[serde(default)]
+    pub erase_hold_mean_us: Option<f64>,
+    /// For how long at most, warm-up included (microseconds).
+    #[serde(default)]
+    pub erase_hold_max_us: f64,
     /// Erases per block since the device was new.
     pub wear: WearReport,
 }
@@ -247,6 +260,8 @@ pub struct RunTotals {
     pub flash: FlashCounters,
     /// Wear at the end.
     pub wear: WearCounters,
+    /// What erase suspension did to the blocks, where it is on.
+    pub stress: Option<StressCounters>,
     /// The write buffer in `span`.
     pub buffer: BufferCounters,
     /// What the flash holds.
@@ -308,6 +323,7 @@ impl RunTotals {
             trim: self.trim.count_summary(),
             flush: self.flush.count_summary(),
             flash: FlashReport::new(&self.flash, &self.wear),
+            stress: self.stress.map(|stress| stress.report()),
             buffer: self.buffer,
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
@@ -371,6 +387,9 @@ impl FlashReport {
             program_suspensions: flash.program_suspensions,
             suspensions_per_program_max: flash.suspensions_per_program_max,
             aborted_phase_us: flash.aborted_phase_ns as f64 / 1e3,
+            erases_held: flash.erases_held,
+            erase_hold_mean_us: ratio::rounded(flash.erases_held_ns.into(), u128::from(flash.erases_held) * 1000, 3),
+            erase_hold_max_us: flash.erases_held_max_ns as f64 / 1e3,
             wear: WearReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),

@@ -292,6 +292,8 @@ impl Run<'_> {
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.suspend_erases(erase);
         drive.suspend_programs(program);
+        drive.vary_erases(erase, *seed);
+        drive.hold_erases(erase);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }

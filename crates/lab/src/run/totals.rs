@@ -10,7 +10,7 @@ use manx_core::ftl::GcMode;
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
     Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, SlowFlash,
-    SlowRequest, VerifyReport, WarmupExcluded, WearCounters,
+    SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -47,6 +47,7 @@ impl Run<'_> {
                 erases_min: wear.min.into(),
                 erases_max: wear.max.into(),
             },
+            stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
             raw: capacity.raw,
             user: capacity.user,
@@ -153,6 +154,28 @@ impl Run<'_> {
     }
 }
 
+/// What erase suspension did to the blocks, where it is on.
+fn stress(driver: &Driver, rber_per_1000: f64) -> Option<StressCounters> {
+    let flash = driver.drive().flash();
+    let start = StressCounters {
+        blocks: flash.stress().len() as u64,
+        suspensions_per_erase_max: flash.suspensions().per_erase_max,
+        rber_per_1000,
+        ..StressCounters::default()
+    };
+    let stress = flash.stress().iter().fold(start, |sum, block| StressCounters {
+        erases: sum.erases + u64::from(block.erases),
+        suspensions: sum.suspensions + u64::from(block.suspensions),
+        extra_ramps: sum.extra_ramps + u64::from(block.extra_ramps),
+        extra_ramps_per_block_max: sum.extra_ramps_per_block_max.max(block.extra_ramps.into()),
+        pulse_ns: sum.pulse_ns + block.pulse.as_ns(),
+        aborted_pulse_ns: sum.aborted_pulse_ns + block.aborted.as_ns(),
+        aborted_pulse_per_block_max_ns: sum.aborted_pulse_per_block_max_ns.max(block.aborted.as_ns()),
+        ..sum
+    });
+    (stress.blocks > 0).then_some(stress)
+}
+
 /// The parts of latencies as a result tells them.
 fn attribution(causes: &Causes, device: &Device) -> Attribution {
     let sectors_per_page = device.geometry.map_unit.get() / 512;
@@ -254,6 +277,9 @@ impl Counted {
             program_suspensions: self.since(|c| c.suspended.program_suspensions),
             suspensions_per_program_max: self.now.suspended.per_program_max,
             aborted_phase_ns: self.since(|c| c.suspended.aborted_phases.as_ns()),
+            erases_held: self.since(|c| c.erases_held),
+            erases_held_ns: self.since(|c| c.erases_held_time.as_ns()),
+            erases_held_max_ns: self.now.erases_held_max.as_ns(),
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
 pub(super) fn collecting(valid: u32, gc: GcSpec, erase: &EraseSpec) -> (Bench, Instant) {
     let mut bench = about_to_collect(valid, gc);
     bench.drive.suspend_erases(erase);
+    bench.drive.vary_erases(erase, 1);
+    bench.drive.hold_erases(erase);
     let begins = start() + bench.times().page_program();
     let write = bench.write(start(), 600 * LANES);
     bench.advance_to(begins + NS);

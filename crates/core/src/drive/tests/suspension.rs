@@ -3,8 +3,8 @@
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, start};
-use crate::drive::{Counters, EraseMode, EraseSpec};
-use crate::flash::SuspensionCounters;
+use crate::drive::{Counters, EraseLength, EraseMode, EraseSpec};
+use crate::flash::{BlockStress, SuspensionCounters};
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant};
 use proptest::prelude::*;
@@ -48,6 +48,25 @@ impl Erasing {
         self.bench.times().page_read()
     }
 
+    /// Its pulses, cut at the safe points, by counting every fraction of a step. The need is the same for all blocks.
+    fn parts(&self) -> Vec<Duration> {
+        let EraseSpec { length, need_least, fractions, shallow, safe_points, verify, .. } = self.spec;
+        let (of, shallow, need) = match length {
+            EraseLength::Fixed => (1, 0, 1.0),
+            EraseLength::Adaptive => (u64::from(fractions), u64::from(shallow), need_least),
+        };
+        let needed = ((need * (STEPS * of) as f64).ceil() as u64).max(shallow).max(1);
+        let (mut pulses, mut from) = (Vec::new(), 0);
+        for end in (1..=needed).filter(|end| end % of == 0 || *end == shallow || *end == needed) {
+            let at = self.step().as_ns() * end / of;
+            pulses.push(at - from + if end == shallow { verify.as_ns() } else { 0 });
+            from = at;
+        }
+        let points = u64::from(safe_points);
+        let cut = |pulse: u64| (0..points).map(move |k| pulse * (k + 1) / points - pulse * k / points);
+        pulses.into_iter().flat_map(cut).map(Duration::from_ns).collect()
+    }
+
     /// Reads at these times, in their order: when each ends, when the erase does, and what the drive counted.
     fn play(&self, arrivals: &[Instant]) -> (Vec<Instant>, Instant, Counters) {
         let mut bench = self.bench.clone();
@@ -66,6 +85,14 @@ impl Erasing {
             ids.push(bench.read(*at, SAME_CHIP));
         }
         look(&mut bench, Instant::NEVER);
+        // One block was erased: it has what was counted, and no other has anything.
+        let stressed = bench.drive.flash().stress().iter().filter(|block| **block != BlockStress::default());
+        let SuspensionCounters { suspensions, aborted, extra_ramps, .. } = bench.drive.counters().suspended;
+        let (suspensions, extra_ramps) = (suspensions as u32, extra_ramps as u32);
+        let pulse = self.parts().into_iter().fold(Duration::ZERO, |sum, part| sum + part);
+        let expected = BlockStress { erases: 1, suspensions, extra_ramps, pulse, aborted };
+        let is_on = self.spec.mode != EraseMode::None || self.spec.length != EraseLength::Fixed;
+        assert_eq!(stressed.copied().collect::<Vec<_>>(), if is_on { vec![expected] } else { vec![] });
         let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
         (ends, erased.expect("it ends"), bench.drive.counters())
     }
@@ -252,6 +279,35 @@ fn safe_points_inside_a_step_shorten_the_wait_and_what_is_given_up() {
     assert_eq!(cost(&counters), (1, NS, 1));
 }
 
+fn adaptive(need_least: f64, spec: EraseSpec) -> EraseSpec {
+    EraseSpec { length: EraseLength::Adaptive, need_least, need_spread: 0.0, ..spec }
+}
+
+#[test]
+fn an_adaptive_erase_takes_what_its_block_needs_and_gives_up_what_is_left_of_a_short_step() {
+    // Half of 5 steps of 400 us, told apart in quarters: 100 us and a count of 130, 300, 400 and 200 us.
+    let us = Duration::from_us;
+    let of = |mode| Erasing::new(EraseSpec { fractions: 4, shallow: 1, ..adaptive(0.5, erase(mode)) });
+    let whole = us(230 + 300 + 400 + 200);
+    let e = of(EraseMode::None);
+    let (ends, end, counters) = e.play(&[e.pulse() + us(1)]);
+    assert_eq!((ends, end), (vec![e.pulse() + whole + e.read()], e.pulse() + whole));
+    assert_eq!(cost(&counters), (0, Duration::ZERO, 0));
+    let e = of(EraseMode::DEs);
+    for (at, boundary) in [(1, 230), (230, 230), (231, 530), (900, 930)] {
+        let (ends, end, _) = e.play(&[e.pulse() + us(at)]);
+        assert_eq!((ends, end), (vec![e.pulse() + us(boundary) + e.read()], e.pulse() + whole + e.read()));
+    }
+    let e = of(EraseMode::IEs);
+    let EraseSpec { suspend, verify, .. } = e.spec;
+    for (at, step_began) in [(1, 0), (229, 0), (231, 230), (931, 930), (1129, 930)] {
+        let (ends, end, counters) = e.play(&[e.pulse() + us(at)]);
+        assert_eq!(ends, [e.pulse() + us(at) + suspend + e.read()]);
+        assert_eq!(end, ends[0] + verify + (whole - us(step_began)));
+        assert_eq!(cost(&counters), (1, us(at - step_began), 1));
+    }
+}
+
 /// What a read of the one die and its erase come to, by following the arrivals: no timers, no states of a die.
 struct Model<'a> {
     spec: &'a EraseSpec,
@@ -365,11 +421,16 @@ proptest! {
         points in prop::sample::select(vec![1u32, 1, 3, 7]),
         timeout in prop::sample::select(vec![0u64, 1, 500_000, 2_000_000, 40_000_000]),
         zero in prop::sample::select(vec![false, false, false, true]),
+        need in prop::sample::select(vec![0.0, 0.0, 0.01, 0.33, 0.5, 0.77, 1.0]),
+        (fractions, shallow) in prop::sample::select(vec![(1, 0), (4, 1), (7, 2), (10, 9)]),
     ) {
         let timeout = Duration::from_ns(timeout);
         let mut spec = EraseSpec { safe_points: points, timeout, ..erase(mode) };
         if zero {
             (spec.suspend, spec.resume, spec.verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        }
+        if need > 0.0 {
+            spec = EraseSpec { fractions, shallow, ..adaptive(need, spec) };
         }
         let erasing = Erasing::new(spec.clone());
         // The bench has advanced by a nanosecond.
@@ -377,10 +438,7 @@ proptest! {
             *at += Duration::from_ns(*gap);
             Some(*at)
         }).collect();
-        let cuts = |k: u64| erasing.step().as_ns() * k / u64::from(points);
-        let pulses: Vec<Duration> = (0..STEPS * u64::from(points))
-            .map(|k| Duration::from_ns(cuts(k + 1) - cuts(k)))
-            .collect();
+        let pulses = erasing.parts();
         let mut model = Model {
             spec: &spec,
             issued: erasing.issued,

@@ -274,7 +274,7 @@ impl Pair {
         }
         for lane in &lanes {
             let block = self.map.victim_block(*lane);
-            assert_eq!(self.map.erased(*lane), lane == lanes.last().unwrap());
+            assert_eq!(self.map.erased(block), lane == lanes.last().unwrap());
             self.naive.erased(block);
         }
         self.naive.reclaiming.remove(&victim);

@@ -45,10 +45,10 @@ fn an_erase_waits_for_the_last_read_of_its_block() {
     assert!(map.start_collection(0, false));
     assert_eq!(map.step(0), Step::Copied);
     assert!(map.lane_copied(0));
-    assert!(!map.may_erase_now(0), "reads are under way");
+    assert!(!map.may_erase_now(map.victim_block(0)), "reads are under way");
     assert!(!map.read_ended(page), "another read is under way");
     assert!(map.read_ended(page), "the last one lets the erase go");
-    assert!(map.erased(0));
+    assert!(map.erased(map.victim_block(0)));
 }
 
 /// A host write between the read and the program of a copy wins, whichever of them the flash finishes first.
@@ -103,8 +103,8 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
     }
 }
 
-/// With shared frontiers the host leaves one block's worth of space; a collection gives it what the victim held of stale
-/// pages, and no whole block has to come together first.
+/// With shared frontiers the host leaves one block's worth of space; a collection gives it what the victim held of
+/// stale pages, and no whole block has to come together first.
 #[test]
 fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
     let (blocks, rows) = (16, 8);

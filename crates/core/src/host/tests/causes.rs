@@ -144,13 +144,15 @@ fn only_copies_put_the_waiting_into_gc_copy() {
 
 /// Drives drawn at random: a read of one page has a part behind garbage collection exactly where the drive, which keeps
 /// other books for that, says that it was blocked. (Not so with `controller`: what waits for its channels to drain is
-/// not blocked if the victim holds nothing, and a hold may begin and end while a program keeps the die.)
+/// not blocked if the victim holds nothing, and a hold may begin and end while a program keeps the die. The same with
+/// `base` where the erase of such a victim does not follow at once.)
 #[test]
 fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
     let (mut blocked, mut others) = (0, 0);
     for seed in 0..60 {
         let setup = drawn(seed);
-        if setup.gc.mode == GcMode::Controller {
+        let held_back = setup.gc.mode == GcMode::Base && !setup.erase.hold.is_zero();
+        if setup.gc.mode == GcMode::Controller || held_back {
             continue;
         }
         let unit = setup.device.geometry.map_unit.get() / 512;

@@ -1,7 +1,7 @@
 //! Erases that give way, on whole drives: the two ends of `t-es`, what its time moves, and who starves.
 
 use super::{Setup, drawn, small};
-use crate::drive::{EraseMode, EraseSpec, Op, Scheduler};
+use crate::drive::{EraseLength, EraseMode, EraseSpec, Op, Scheduler};
 use crate::flash::ChannelTiming;
 use crate::ftl::GcMode;
 use crate::host::{Arrival, Driver, JobSpec};
@@ -181,6 +181,59 @@ fn suspension_is_a_cause_where_it_takes_time_and_none_where_it_takes_none() {
         let waits_for_pulses = matches!(mode, EraseMode::None | EraseMode::DEs);
         assert_eq!(causes.get(Cause::Erase) > Duration::ZERO, waits_for_pulses, "{mode:?}: {causes:?}");
     }
+}
+
+/// A stop inside a pulse costs the block a ramp, one between two pulses nothing; what `i-es` repeats is stress as well.
+#[test]
+fn policies_differ_in_what_they_do_to_the_blocks() {
+    let total = |mode| {
+        let mut setup = dense(mode, FOREVER);
+        setup.jobs[0].think = Duration::from_ms(1);
+        let driver = played(&setup);
+        let blocks = driver.drive().flash().stress();
+        let ramps: u64 = blocks.iter().map(|block| u64::from(block.extra_ramps)).sum();
+        let suspensions: u64 = blocks.iter().map(|block| u64::from(block.suspensions)).sum();
+        (ramps, suspensions, blocks.iter().any(|block| block.aborted > Duration::ZERO))
+    };
+    for mode in [EraseMode::Ideal, EraseMode::DEs] {
+        let (ramps, suspensions, aborted) = total(mode);
+        assert!(ramps == 0 && suspensions > 100 && !aborted, "{mode:?}: {ramps} of {suspensions}");
+    }
+    for mode in [EraseMode::Es, EraseMode::IEs] {
+        let (ramps, suspensions, aborted) = total(mode);
+        assert!(ramps > 100 && ramps <= suspensions, "{mode:?}: {ramps} of {suspensions}");
+        assert_eq!(aborted, mode == EraseMode::IEs);
+    }
+    assert_eq!(total(EraseMode::None), (0, 0, false));
+}
+
+/// What a block's erases took, by block: the same draw under every policy; less than the worst case, more when worn.
+#[test]
+fn adaptive_erases_take_what_each_block_needs_whatever_the_policy() {
+    let mean = |mode, need_all_at, length| {
+        let mut setup = dense(mode, FOREVER);
+        setup.jobs[0].think = Duration::from_ms(1);
+        setup.erase = EraseSpec { length, need_all_at, need_least: 0.2, need_spread: 0.6, ..setup.erase };
+        let driver = played(&setup);
+        let blocks = driver.drive().flash().stress().to_vec();
+        assert_eq!(blocks.len(), 4 * 24);
+        blocks.into_iter().map(|b| (b.erases > 0).then(|| b.pulse.as_ns() / u64::from(b.erases))).collect::<Vec<_>>()
+    };
+    let device = small().device;
+    let whole = device.timing.erase_step.as_ns() * u64::from(device.timing.erase_steps);
+    let fixed = mean(EraseMode::DEs, 0, EraseLength::Fixed);
+    assert!(fixed.iter().flatten().all(|each| *each == whole));
+    let new = mean(EraseMode::DEs, 0, EraseLength::Adaptive);
+    let least = *new.iter().flatten().min().unwrap();
+    let most = *new.iter().flatten().max().unwrap();
+    // Every 35th of the worst case from 0.2 to 0.8 of it, and 100 us for the count of fail bits.
+    assert!(least > whole / 5 && least < whole * 3 / 10, "{least}");
+    assert!(most > whole * 7 / 10 && most <= whole * 4 / 5 + whole / 35 + 100_000, "{most}");
+    for (one, other) in new.iter().zip(mean(EraseMode::IEs, 0, EraseLength::Adaptive)) {
+        assert!(one.is_none() || other.is_none() || *one == other, "{one:?} and {other:?}");
+    }
+    let worn = mean(EraseMode::DEs, 50, EraseLength::Adaptive);
+    assert!(new.iter().zip(worn).all(|(new, worn)| new.is_none() || worn.is_none() || worn > *new));
 }
 
 #[test]

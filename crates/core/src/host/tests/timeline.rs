@@ -1,8 +1,8 @@
 //! Timelines of drives drawn at random: what is on them is what the drive did, and nothing twice.
 
 use super::{Setup, drawn};
-use crate::drive::{Drive, EraseMode, ProgramMode, Recorded, TimelineSpec};
-use crate::flash::{Act, Slice, SuspensionCounters};
+use crate::drive::{Drive, EraseLength, EraseMode, ProgramMode, Recorded, TimelineSpec};
+use crate::flash::{Act, BlockStress, Slice, SuspensionCounters};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::units::{Duration, Instant};
@@ -31,7 +31,7 @@ fn assert_apart<'a>(slices: impl Iterator<Item = &'a Slice>, what: &str) {
     }
 }
 
-fn check(drive: &Drive, recorded: &Recorded<'_>, (suspends, programs_too): (bool, bool), seed: u64) {
+fn check(drive: &Drive, recorded: &Recorded<'_>, (as_steps, programs_too): (bool, bool), seed: u64) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
     for die in 0..layout.dies {
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
@@ -48,7 +48,7 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, (suspends, programs_too): (bool
         match slice.act {
             Act::Read => assert_eq!(time, timing.read(layout, slice.page), "seed {seed}"),
             Act::Program if !programs_too => assert_eq!(time, timing.program(layout, slice.page), "seed {seed}"),
-            Act::Erase if !suspends => {
+            Act::Erase if !as_steps => {
                 assert_eq!(time, timing.erase_step * u64::from(timing.erase_steps), "seed {seed}")
             }
             _ => {}
@@ -62,14 +62,16 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, (suspends, programs_too): (bool
     let timing = flash.timing();
     let of = |act| recorded.slices.iter().filter(move |slice| slice.act == act);
     let spent = |act| of(act).fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
-    let whole = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
+    let fixed = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
+    let sum = |blocks: &[BlockStress]| blocks.iter().fold(Duration::ZERO, |sum, block| sum + block.pulse);
+    let whole = if as_steps { sum(flash.stress()) } else { fixed };
     assert_eq!(spent(Act::Erase), whole + aborted, "seed {seed}");
     let whole = of(Act::DataIn).fold(Duration::ZERO, |sum, slice| sum + timing.program(layout, slice.page));
     assert_eq!(spent(Act::Program), whole + aborted_phases, "seed {seed}");
     let suspensions = suspensions + program_suspensions;
     assert!(count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions, "seed {seed}");
     assert!(suspensions == 0 || count(Act::Suspended) > 0, "seed {seed}");
-    assert!(suspends || count(Act::Erase) == done.erases, "seed {seed}");
+    assert!(as_steps || count(Act::Erase) == done.erases, "seed {seed}");
     assert!(count(Act::Program) <= done.programs + program_suspensions, "seed {seed}");
 }
 
@@ -95,7 +97,8 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         setup.jobs[0].requests = 600;
         let (drive, driver) = played(&setup, Some(&EVERYTHING));
         let recorded = drive.recorded(Instant::from_ns(u64::MAX - 1)).expect("it was asked for");
-        let suspends = (setup.erase.mode != EraseMode::None, setup.program.mode != ProgramMode::None);
+        let as_steps = setup.erase.mode != EraseMode::None || setup.erase.length != EraseLength::Fixed;
+        let suspends = (as_steps, setup.program.mode != ProgramMode::None);
         check(&drive, &recorded, suspends, seed);
         let feature = &setup.device.feature;
         check_times(&drive, &recorded, feature.cache_read || feature.cache_program, seed);
