@@ -3,7 +3,8 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. An erase may give way to reads (`suspension`).
+//! says. An erase may give way to reads (`suspension`). Parity goes with the pages (`rain`), and may stand in for one that
+//! is read (`reconstruct`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -20,7 +21,9 @@ mod describe;
 mod ports;
 pub mod precondition;
 mod queues;
+mod rain;
 mod read;
+mod reconstruct;
 mod schedule;
 mod spec;
 mod suspension;
@@ -29,7 +32,11 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
-pub use spec::{DriveSpec, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, Scheduler};
+pub use rain::RainCounters;
+pub use spec::{
+    DriveSpec, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, RainSpec, Reconstruct,
+    Scheduler,
+};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
@@ -60,7 +67,10 @@ pub struct Drive {
     collector: Collector,
     /// Who may suspend an erase, if anybody may.
     suspension: Option<Box<suspension::Suspension>>,
-    /// Completions of requests served from the buffer, `buffer_hit` after their start.
+    /// Parity, if there is any.
+    rain: Option<Box<rain::Rain>>,
+    /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
+    /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
     /// Where each command's time went, if that is wanted.
@@ -118,6 +128,8 @@ pub struct Counters {
     pub erases: u64,
     /// What suspended erases cost.
     pub suspended: SuspensionCounters,
+    /// What parity cost.
+    pub rain: RainCounters,
 }
 
 impl Drive {
@@ -141,6 +153,7 @@ impl Drive {
             writes: write::WritePath::new(spec, layout, slots),
             collector: Collector::new(gc, layout, &ftl),
             suspension: None,
+            rain: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -282,9 +295,24 @@ impl Drive {
             }
             self.begin(now, command);
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
-            self.finish_with(now, request, Status::Success);
+            if request & reconstruct::REBUILT == 0 {
+                self.finish_with(now, request, Status::Success);
+            } else {
+                self.rebuilt(now, request & !reconstruct::REBUILT);
+            }
         } else {
             self.fire(now);
+        }
+    }
+
+    /// Something completes at `at` that nothing else will announce.
+    #[inline]
+    fn complete_later(&mut self, at: Instant, what: u32) {
+        if self.hits.back().is_none_or(|(last, _)| *last <= at) {
+            self.hits.push_back((at, what));
+        } else {
+            let place = self.hits.partition_point(|(other, _)| *other <= at);
+            self.hits.insert(place, (at, what));
         }
     }
 

@@ -5,13 +5,14 @@ mod cuts;
 mod knobs;
 mod laws;
 mod oracle;
+mod rain;
 mod suspension;
 mod timeline;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
-use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, Scheduler};
+use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, RainSpec, Scheduler};
 use crate::flash::{Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
@@ -24,6 +25,7 @@ pub(crate) struct Setup {
     pub gc: GcSpec,
     pub erase: EraseSpec,
     pub drive: DriveSpec,
+    pub rain: RainSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -40,6 +42,7 @@ pub(crate) fn small() -> Setup {
         gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
         erase: EraseSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
+        rain: RainSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -50,11 +53,17 @@ impl Setup {
     pub fn drive(&self) -> Drive {
         let raw = crate::flash::Layout::new(&self.device).total_units();
         let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
+        let layout = crate::flash::Layout::new(&self.device);
+        let round = if self.rain.width == 0 { 1 } else { layout.lanes * layout.units_per_row };
+        let logical = logical / round * round;
         let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
+        map = map.with_parity(&self.ftl, &self.device, self.rain.width);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
+        drive.keep_parity(&self.rain);
+        drive.check_parity();
         drive.suspend_erases(&self.erase);
         drive.attribute();
         drive
@@ -84,6 +93,7 @@ impl Setup {
         assert_eq!(oracle.mismatches(), 0, "{:?} in {self:?}", oracle.first_mismatch());
         assert_eq!(driver.drive().outstanding(), 0);
         driver.drive().ftl().check_laws();
+        driver.drive().check_parity();
         driver
     }
 }
