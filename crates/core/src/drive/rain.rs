@@ -444,4 +444,17 @@ impl Drive {
             self.ftl.release_empty(stripe);
         }
     }
+
+    /// At most so many updates at once, of what there is room for.
+    #[cfg(test)]
+    pub(crate) fn limit_updates(&mut self, updates: usize) {
+        self.rain.as_mut().expect("there is parity").free.truncate(updates);
+    }
+
+    /// Spoils a page's content.
+    #[cfg(test)]
+    pub(crate) fn spoil(&mut self, page: Ppn) {
+        let held = self.flash.load(page);
+        self.flash.store(page, held ^ 1);
+    }
 }

@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod rain;
 mod requests;
 mod scheduling;
 mod suspension;
