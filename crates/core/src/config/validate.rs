@@ -143,7 +143,8 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "rain.width",
         width,
         format!(
-            "0 for no parity, or from 2 to {WIDTH_MAX} and a divisor of device.geometry.channels = {channels}: the              members of a stripe are on different channels, and stripes lie side by side on all of them"
+            "0 for no parity, or from 2 to {WIDTH_MAX} and a divisor of device.geometry.channels = {channels}: the \
+             members of a stripe are on different channels, and stripes lie side by side on all of them"
         ),
     )?;
     require(

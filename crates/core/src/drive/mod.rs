@@ -3,8 +3,8 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. An erase may give way to reads (`suspension`). Parity goes with the pages (`rain`), and may stand in for one that
-//! is read (`reconstruct`).
+//! says. An erase may give way to reads (`suspension`). Parity goes with the pages (`rain`), and may stand in for one
+//! that is read (`reconstruct`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,

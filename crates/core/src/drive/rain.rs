@@ -1,7 +1,7 @@
 //! Parity inside the drive: stripes are updated in place when their pages leave the write buffer.
 //!
-//! ttFlash (Yan et al., FAST '17), sections 4.2 and 4.4, and the authors' code (tinyTailFlash, creat_parity_read). Where
-//! members live is in `ftl/rain.rs`, how a read uses parity in `reconstruct`.
+//! ttFlash (Yan et al., FAST '17), sections 4.2 and 4.4, and the authors' code (tinyTailFlash, creat_parity_read).
+//! Where members live is in `ftl/rain.rs`, how a read uses parity in `reconstruct`.
 //!
 //! **An update.** Dirty pages of one stripe leave the buffer together (`rain.evict`) and are frozen: a later write of
 //! one of them takes a slot behind it. The parity is made from what leaves and either the old copies of just these

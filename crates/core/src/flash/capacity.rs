@@ -29,8 +29,8 @@ impl Capacity {
         Self { raw: bytes(raw), user: bytes(user), op }
     }
 
-    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on `width` channels, so whole
-    /// stripe rounds are whole stripes.
+    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on `width` channels, so
+    /// whole stripe rounds are whole stripes.
     pub fn behind_parity(self, width: u32) -> Self {
         if width < 2 {
             return self;

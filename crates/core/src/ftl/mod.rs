@@ -9,8 +9,8 @@
 //! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
 //!
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
-//! stripes with parity live), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `timeless`,
-//! `snapshot`.
+//! stripes with parity live), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
+//! (a file a policy), `timeless`, `snapshot`.
 
 mod blocks;
 mod collection;

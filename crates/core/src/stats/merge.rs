@@ -4,7 +4,8 @@
 //! The span is the longest: the drives ran side by side. A rate is all requests over that span.
 
 use super::{
-    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RunTotals, SLOWEST, VerifyReport, WearCounters,
+    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RunTotals, SLOWEST, VerifyReport,
+    WearCounters,
 };
 use crate::units::Bytes;
 

@@ -31,6 +31,6 @@ pub use latency::{CountSummary, LatencySummary, OpStats};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RunResult, RunSet, RunTotals, SLOWEST,
-    TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RunResult, RunSet,
+    RunTotals, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };

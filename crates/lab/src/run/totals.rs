@@ -9,8 +9,8 @@ use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::GcMode;
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters, RunTotals,
-    SlowFlash, SlowRequest, VerifyReport, WarmupExcluded, WearCounters,
+    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters,
+    RunTotals, SlowFlash, SlowRequest, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
