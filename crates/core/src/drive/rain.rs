@@ -33,7 +33,7 @@ use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
 use super::reconstruct::Rebuild;
 use super::{Drive, Evict, RainSpec};
-use crate::ftl::Stripes;
+use crate::ftl::{Stripes, Translation};
 use crate::sim::{NIL, Slab};
 use crate::units::{Instant, Lpn, Ppn};
 
@@ -178,8 +178,8 @@ impl Drive {
         for stripe in (0..stripes.count()).filter(|stripe| !rain.is_updating(*stripe)) {
             let parity = self.ftl.member_at(stripes.parity(stripe));
             let members = (0..stripes.data()).map(|member| stripes.member(stripe, member));
-            let written = members.filter(|lpn| self.ftl.member_at(*lpn).is_some()).count();
-            assert_eq!(parity.is_some(), written > 0, "stripe {stripe}: {written} members on flash");
+            let seen = members.filter(|lpn| self.ftl.translate(*lpn) != Translation::Unwritten).count();
+            assert_eq!(parity.is_some(), seen > 0, "stripe {stripe}: the host has {seen} of its pages");
             if let Some(ppn) = parity.filter(|_| self.flash.has_content()) {
                 assert_eq!(self.flash.load(ppn), self.parity_of_members(stripes, stripe), "parity of stripe {stripe}");
             }

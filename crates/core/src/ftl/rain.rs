@@ -118,15 +118,14 @@ impl Stripes {
 impl PageMap {
     /// The same empty map with parity: of its logical pages one in `width` becomes parity; 0 is none.
     pub fn with_parity(mut self, ftl: &FtlSpec, device: &Device, width: u32) -> Self {
-        if width > 0 {
-            let unit = match ftl.stripe {
-                Stripe::MapUnit => 1,
-                Stripe::ProgramUnit => self.layout.units_per_row,
-            };
-            self.user = self.mapping.logical() / width * (width - 1);
-            self.trimmed = vec![0; (self.user as usize).div_ceil(64)];
-            self.placement.set_stripes(Some(Box::new(Stripes::new(ftl, device, width, self.user, unit))));
-        }
+        let Some(stripes) = self.mapping.logical().checked_div(width) else { return self };
+        let unit = match ftl.stripe {
+            Stripe::MapUnit => 1,
+            Stripe::ProgramUnit => self.layout.units_per_row,
+        };
+        self.user = stripes * (width - 1);
+        self.trimmed = vec![0; (self.user as usize).div_ceil(64)];
+        self.placement.set_stripes(Some(Box::new(Stripes::new(ftl, device, width, self.user, unit))));
         self
     }
 
