@@ -415,7 +415,9 @@ fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() 
     assert_says(&refuse("[rain]\nwidth = 1\n"), &["rain.width = 1", "from 2 to 64"]);
     assert_says(&refuse("[rain]\nwidth = 16\n"), &["rain.width = 16", "channels = 8"]);
     assert_says(&refuse("[rain]\nxor = \"2min\"\n"), &["rain.xor", "at most 60s"]);
-    assert_says(&refuse("[rain]\nreconstruct = \"always\"\n"), &["rain.reconstruct", "rain.width above 0"]);
+    assert_says(&refuse("[rain]\nreconstruct = \"perhaps\"\n"), &["rain.reconstruct", "`never`"]);
+    // A comparison sets it over policies with parity and without.
+    assert!(load_with(GOOD, &["rain.reconstruct=always"]).is_ok());
     assert_says(&refuse("[rain]\nevict = \"chip\"\n"), &["rain.evict", "`stripe`"]);
     let dynamic = load_with(GOOD, &["rain.width=4", "ftl.allocation=dynamic"]).unwrap_err().to_string();
     assert_says(&dynamic, &["rain.width", "ftl.allocation = \"static\""]);

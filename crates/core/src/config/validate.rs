@@ -5,7 +5,7 @@ pub(super) mod job;
 mod space;
 
 use super::Scenario;
-use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, RainSpec, Reconstruct, Scheduler};
+use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, RainSpec, Scheduler};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit, WIDTH_MAX};
 use crate::units::{Bandwidth, Duration};
@@ -152,12 +152,6 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "rain.width",
         width,
         "it needs ftl.allocation = \"static\": the address of a page decides its stripe and its channel",
-    )?;
-    require(
-        width > 0 || rain.reconstruct == Reconstruct::Never,
-        "rain.reconstruct",
-        "\"always\"",
-        "it needs parity: rain.width above 0",
     )?;
     require_operation_time(rain.xor, "rain.xor")
 }

@@ -140,7 +140,7 @@ impl PageMap {
 
     /// Bytes of the maps and the counters of blocks: what a simulated page costs.
     pub fn bytes(&self) -> usize {
-        self.mapping.bytes() + self.blocks.bytes()
+        self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
     }
 
     /// Logical pages that the host sees.
