@@ -4,7 +4,7 @@ use manx_core::config::{
     self, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
     load_device, resolve_policy, scenario_names,
 };
-use manx_core::drive::EraseMode;
+use manx_core::drive::{EraseMode, ProgramMode};
 use manx_core::flash::{Capacity, Device, Features};
 use manx_core::ftl::{GcMode, GcWhen};
 use manx_core::host::Arrival;
@@ -428,4 +428,49 @@ fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() 
     assert!(load_with(GOOD, &[&offset]).is_ok());
     let offset = load_with(GOOD, &["rain.width=8", &offset]).unwrap_err().to_string();
     assert_says(&offset, &["workload.offset", "that the host sees"]);
+}
+
+#[test]
+fn pes_suspends_programs_and_erases_over_any_collection() {
+    let under = |policy: &str| {
+        load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] }).unwrap()
+    };
+    let modes = |policy: &str| {
+        let loaded = under(policy);
+        (loaded.gc.mode, loaded.gc.reads_first, loaded.erase.mode, loaded.program.mode)
+    };
+    assert_eq!(modes("pes"), (GcMode::Preemptive, true, EraseMode::Es, ProgramMode::Ips));
+    assert_eq!(modes("pes(ips)"), modes("pes"));
+    assert_eq!(modes("pes(ipc)"), (GcMode::Preemptive, true, EraseMode::Es, ProgramMode::Ipc));
+    assert_eq!(modes("preemptive/pes"), (GcMode::Preemptive, false, EraseMode::Es, ProgramMode::Ips));
+    assert_eq!(modes("base/pes( ipc )"), (GcMode::Base, false, EraseMode::Es, ProgramMode::Ipc));
+    assert_eq!(modes("es").3, ProgramMode::None);
+    let mixed = load_with(GOOD, &["program.mode=ipc", "erase.mode=d-es"]).unwrap();
+    assert_eq!((mixed.erase.mode, mixed.program.mode), (EraseMode::DEs, ProgramMode::Ipc));
+    let said = |name: &str| resolve_policy(name).unwrap_err().to_string();
+    assert_says(&said("pes(1ms)"), &["pes(1ms)", "`1ms`", "mode", "ips, ipc"]);
+    assert_says(&said("pes(none)"), &["`none`", "ips, ipc"]);
+    assert_says(&said("pes()"), &["``", "ips, ipc"]);
+    assert_says(&said("es/pes"), &["es and pes both decide erase"]);
+}
+
+#[test]
+fn a_program_is_cut_into_phases_that_a_chip_could_have() {
+    let refuse = |lines: &str| refusal(&format!("{GOOD}[program]\n{lines}\n"));
+    assert_says(&refuse("mode = \"ipz\""), &["program.mode", "ipz", "ips"]);
+    assert_says(&refuse("loops = 0"), &["program.loops = 0", "from 1 to 1000"]);
+    assert_says(&refuse("loops = 1001"), &["program.loops = 1001", "from 1 to 1000"]);
+    assert_says(&refuse("verify_percent = 0"), &["program.verify_percent = 0", "from 1 to 99"]);
+    assert_says(&refuse("verify_percent = 100"), &["program.verify_percent = 100", "from 1 to 99"]);
+    assert_says(&refuse("suspend = \"2min\""), &["program.suspend", "at most 60s"]);
+    assert_says(&refuse("resume = \"2min\""), &["program.resume", "at most 60s"]);
+    // 2 % of a loop of a thousandth of 49999 ns are less than a nanosecond.
+    let short = |ns: u32| {
+        let time = format!("device.timing.program=[\"{ns}ns\"]");
+        load_with(GOOD, &[&time, "program.loops=1000", "program.verify_percent=98"])
+    };
+    assert_says(&short(49_999).unwrap_err().to_string(), &["program.loops", "a nanosecond"]);
+    short(50_000).unwrap();
+    let fifo = load_with(GOOD, &["program.mode=ips", "drive.scheduler=fifo"]).unwrap_err().to_string();
+    assert_says(&fifo, &["program.mode", "\"ips\"", "read-first"]);
 }

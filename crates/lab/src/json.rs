@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(
             keys(&run["flash"]),
             "host_pages_written pages_programmed pages_padded pages_read erases waf suspensions \
-             suspensions_per_erase_max aborted_pulse_us extra_ramps wear"
+             suspensions_per_erase_max aborted_pulse_us extra_ramps program_suspensions \
+             suspensions_per_program_max aborted_phase_us wear"
         );
         assert_eq!(
             keys(&run["machine"]),

@@ -1,12 +1,15 @@
 //! The numbers of a result by name: what a claim compares, a sweep tabulates, a plot draws.
 //!
-//! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name for one.
+//! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name for one. Two things
+//! are no fields: a field that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
+//! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
-use manx_core::stats::RunResult;
+use manx_core::stats::{Curve, RunResult};
+use manx_core::units::Duration;
 use serde_json::Value;
 
 /// Short names: what they stand for, and the unit.
-pub const SHORT: [(&str, &str, &str); 20] = [
+pub const SHORT: [(&str, &str, &str); 21] = [
     ("mean", "read.mean_us", "us"),
     ("p50", "read.p50_us", "us"),
     ("p90", "read.p90_us", "us"),
@@ -21,6 +24,7 @@ pub const SHORT: [(&str, &str, &str); 20] = [
     ("write_p99", "write.p99_us", "us"),
     ("write_p99_9", "write.p99_9_us", "us"),
     ("write_p99_99", "write.p99_99_us", "us"),
+    ("write_max", "write.max_us", "us"),
     ("write_iops", "write.iops", "1/s"),
     ("waf", "flash.waf", "ratio"),
     ("erases", "flash.erases", "blocks"),
@@ -28,6 +32,12 @@ pub const SHORT: [(&str, &str, &str); 20] = [
     ("gc_runs", "gc.runs", "victims"),
     ("mismatches", "verify.mismatches", "reads"),
 ];
+
+/// The words that a field may be asked for.
+const WORDS: [&str; 7] = ["completed", "starved", "stuck", "partial", "pass", "fail", "undecided"];
+
+/// What stands before the latency in the name of a share of slower requests.
+const SLOWER: &str = ".slower_than_";
 
 /// A result whose numbers can be asked for by name.
 #[derive(Clone, Debug)]
@@ -58,6 +68,19 @@ impl Quantities {
 
     /// The number called `name`.
     pub fn get(&self, name: &str) -> Result<f64, Missing> {
+        let path = path_of(name);
+        if let Some((field, word)) = path.rsplit_once('.')
+            && WORDS.contains(&word)
+            && let Value::String(says) = self.value(field)?
+        {
+            return Ok(f64::from(u8::from(says == word)));
+        }
+        if let Some((field, time)) = path.split_once(SLOWER) {
+            let Ok(time) = time.parse::<Duration>() else { return Err(self.unknown(name)) };
+            let curve = self.value(&format!("{field}.curve"))?;
+            let Ok(curve) = serde_json::from_value::<Curve>(curve.clone()) else { return Err(self.unknown(name)) };
+            return curve.beyond_us(time.as_us_f64()).ok_or(Missing::Null);
+        }
         match self.value(name)? {
             Value::Null => Err(Missing::Null),
             Value::Bool(is) => Ok(f64::from(u8::from(*is))),
@@ -72,7 +95,8 @@ impl Quantities {
             value = match value {
                 Value::Null => return Err(Missing::Null),
                 Value::Array(items) => field.parse().ok().and_then(|at: usize| items.get(at)),
-                other => other.get(field),
+                // In an expression a hyphen is a minus: `paper_stress` names `paper-stress`.
+                other => other.get(field).or_else(|| other.get(field.replace('_', "-"))),
             }
             .ok_or_else(|| self.unknown(name))?;
         }
@@ -130,6 +154,7 @@ impl std::error::Error for Missing {}
 mod tests {
     use super::*;
     use crate::table::example;
+    use manx_core::stats::Outcome;
 
     fn example() -> Quantities {
         Quantities::of(&example::three_policies().runs[1])
@@ -158,6 +183,11 @@ mod tests {
         assert_eq!(text("p999_9"), "no quantity is called `p999_9`; did you mean `p99_9`?");
         assert_eq!(text("flash.wav"), "no quantity is called `flash.wav`; did you mean `flash.waf`?");
         assert!(text("nothing_like_it_at_all").contains("one of mean, p50"));
+        let starved = Quantities::of(&RunResult { outcome: Outcome::Starved, ..RunResult::default() });
+        assert_eq!((starved.get("outcome.starved"), starved.get("outcome.completed")), (Ok(1.0), Ok(0.0)));
+        assert_eq!((result.get("outcome.starved"), result.get("outcome.completed")), (Ok(0.0), Ok(1.0)));
+        assert!(matches!(result.get("outcome.starvd"), Err(Missing::Unknown { .. })));
+        assert!(matches!(result.get("read.slower_than_soon"), Err(Missing::Unknown { .. })));
         assert!(text("attribution.read.0.mean_us.erase").starts_with("it is null"));
     }
 }

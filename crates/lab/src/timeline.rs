@@ -143,7 +143,7 @@ fn write_drive(
             write_slices(trace, track, &mut on_die[die as usize], layout);
             let suspended = &mut suspended[die as usize];
             if !suspended.is_empty() {
-                let track = trace.track(group, &format!("die {die} suspended erase"), 1 + die);
+                let track = trace.track(group, &format!("die {die} suspended"), 1 + die);
                 write_slices(trace, track, suspended, layout);
             }
         }
@@ -164,12 +164,17 @@ fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: 
 }
 
 fn name_of(slice: &Slice) -> &'static str {
+    // An erase is about a block, a program about a page.
+    let is_program = slice.page.is_some();
     match (slice.act, slice.gc) {
         (Act::Read, false) => "read",
         (Act::Read, true) => "GC read",
         (Act::Program, false) => "program",
         (Act::Program, true) => "GC program",
         (Act::Erase, _) => "erase",
+        (Act::Suspending, _) if is_program => "program suspending",
+        (Act::Suspended, _) if is_program => "program suspended",
+        (Act::Resuming, _) if is_program => "program resuming",
         (Act::Suspending, _) => "erase suspending",
         (Act::Suspended, _) => "erase suspended",
         (Act::Resuming, _) => "erase resuming",

@@ -16,6 +16,7 @@ const DEVICES: &[(&str, &str)] = &[
 const SCENARIOS: &[(&str, &str)] = &[
     ("oltp", include_str!("../../../../scenarios/oltp.toml")),
     ("quick", include_str!("../../../../scenarios/quick.toml")),
+    ("znand", include_str!("../../../../scenarios/znand.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

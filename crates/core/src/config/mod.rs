@@ -24,7 +24,7 @@ pub use library::{
     builtin_device, builtin_scenario, builtin_workload, device_names, devices, scenario_names, workload_names,
 };
 pub use load::{Input, Override, Source, device_name, load, load_device};
-pub use policy::{ALIASES, Alias, Axis, Chosen, ERASE_GC, POLICIES, Policy, resolve_policy};
+pub use policy::{ALIASES, Alias, Axis, Chosen, ERASE_GC, POLICIES, Parameter, Policy, resolve_policy};
 pub use scenario::{MeasureSpec, Scenario};
 pub use validate::{Invalid, validate, validate_device};
 pub use workload::{Profile, load_profile, split_parameter};

@@ -1,8 +1,8 @@
 //! Policies as data: each is an overlay over the scenario, on one of five axes.
 //!
 //! A name is a path of parts, `base/t-es(16ms)`, at most one for each axis, or an alias for such a path. A part may
-//! have a parameter, a time, in parentheses. A new policy is a new entry here; what it switches on lives where the
-//! mechanism lives.
+//! have a parameter, a time or a name, in parentheses. A new policy is a new entry here; what it switches on lives
+//! where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
@@ -21,7 +21,7 @@ pub enum Axis {
     Gc,
     /// Parity inside the drive.
     Rain,
-    /// How an erase gives way.
+    /// How an erase, and a program, gives way.
     Erase,
     /// The host's array.
     Array,
@@ -52,8 +52,17 @@ pub struct Policy {
     pub source: &'static str,
     /// The overlay, as TOML.
     pub overlay: &'static str,
-    /// The key in the overlay's last table that a parameter sets; it is a time.
-    pub parameter: Option<&'static str>,
+    /// What a parameter sets in the overlay's last table.
+    pub parameter: Option<Parameter>,
+}
+
+/// What the parameter of a policy sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// A key whose value is a time; the scenario's own where none is said.
+    Time(&'static str),
+    /// A key whose value is one of these names; the first where none is said.
+    OneOf(&'static str, &'static [&'static str]),
 }
 
 /// A policy as a path names it.
@@ -172,7 +181,15 @@ pub const POLICIES: &[Policy] = &[
         summary: "i-es until an erase is so old, t-es(64ms) unless said, then d-es",
         source: "Kim et al., USENIX ATC '19, section 2.4 (Timeout-based Erase Suspension)",
         overlay: "[erase]\nmode = \"t-es\"\n",
-        parameter: Some("timeout"),
+        parameter: Some(Parameter::Time("timeout")),
+    },
+    Policy {
+        name: "pes",
+        axis: Axis::Erase,
+        summary: "es, and a program stops for a read at the end of its phase; with pes(ipc) at once, and gives it up",
+        source: "Wu & He, FAST '12, section 3 (program and erase suspension: IPS, IPC)",
+        overlay: "[erase]\nmode = \"es\"\n[program]\n",
+        parameter: Some(Parameter::OneOf("mode", &["ips", "ipc"])),
     },
 ];
 
@@ -214,9 +231,18 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
         return Err(ConfigError::new(format!("there is no policy `{name}`: there are {}{hint}", names.join(", "))));
     };
     let overlay = match (parameter, policy.parameter) {
+        (None, Some(Parameter::OneOf(key, values))) => format!("{}{key} = \"{}\"\n", policy.overlay, values[0]),
         (None, _) => policy.overlay.to_string(),
         (Some(_), None) => return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter"))),
-        (Some(value), Some(key)) => match value.parse::<Duration>() {
+        (Some(value), Some(Parameter::OneOf(key, values))) => {
+            if !values.contains(&value) {
+                let all = values.join(", ");
+                let why = format!("policy `{name}`: `{value}` is not allowed for {key}: it is one of {all}");
+                return Err(ConfigError::new(why));
+            }
+            format!("{}{key} = \"{value}\"\n", policy.overlay)
+        }
+        (Some(value), Some(Parameter::Time(key))) => match value.parse::<Duration>() {
             Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
             Err(why) => {
                 return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));

@@ -1,6 +1,6 @@
 //! A scenario: everything that determines a run.
 
-use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, RainSpec};
+use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec};
 use crate::flash::{Capacity, Device};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
@@ -37,6 +37,9 @@ pub struct Scenario {
     /// How an erase gives way to reads.
     #[serde(default)]
     pub erase: EraseSpec,
+    /// How a program gives way to reads.
+    #[serde(default)]
+    pub program: ProgramSpec,
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,

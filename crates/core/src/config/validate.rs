@@ -5,7 +5,7 @@ pub(super) mod job;
 mod space;
 
 use super::Scenario;
-use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, RainSpec, Scheduler};
+use crate::drive::{DriveSpec, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, RainSpec, Scheduler};
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{Allocation, Dimension, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit, WIDTH_MAX};
 use crate::units::{Bandwidth, Duration};
@@ -63,6 +63,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     gc(&scenario.gc, &scenario.ftl)?;
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
+    program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
     precondition(&scenario.precondition)?;
@@ -99,6 +100,17 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         gc.hard,
         format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
     )?;
+    for (key, share, most) in [
+        ("gc.last_block_soft", gc.last_block_soft, 1.0),
+        ("gc.last_block_hard", gc.last_block_hard, gc.last_block_soft),
+    ] {
+        require(
+            (0.0..=most).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
+            key,
+            share,
+            format!("a share of a block, from 0 to {most}; below 1 it needs gc.unit = \"block\""),
+        )?;
+    }
     require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
     require(gc.choices > 0, "gc.choices", gc.choices, "at least 1 candidate to draw")?;
     let wide = gc.unit != VictimUnit::Block;
@@ -173,6 +185,29 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
          behind a program, which an erase never lets pass",
     )
 }
+
+fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Check {
+    require_operation_time(program.suspend, "program.suspend")?;
+    require_operation_time(program.resume, "program.resume")?;
+    let (loops, percent) = (program.loops, program.verify_percent);
+    require((1..=LOOPS_MAX).contains(&loops), "program.loops", loops, format!("from 1 to {LOOPS_MAX} in a program"))?;
+    let both = "from 1 to 99: a loop has a pulse and a verify";
+    require((1..=99).contains(&percent), "program.verify_percent", percent, both)?;
+    let shortest = device.timing.program.iter().map(|time| time.as_ns()).min().unwrap_or_default();
+    let holds = shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
+    let message = format!("so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least");
+    require(holds, "program.loops", loops, message)?;
+    require(
+        program.mode == ProgramMode::None || scheduler == Scheduler::ReadFirst,
+        "program.mode",
+        format!("\"{}\"", program.mode.name()),
+        "suspending a program for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
+         behind another program, which a program never lets pass",
+    )
+}
+
+/// More loops than any program takes.
+const LOOPS_MAX: u32 = 1000;
 
 /// More parts of a step than any die has states to stop at.
 const SAFE_POINTS_MAX: u32 = 1000;

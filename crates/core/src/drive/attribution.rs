@@ -115,6 +115,8 @@ impl OpBooks {
         split.add(Cause::Channel, waits.channel);
         split.add(Cause::GcCopy, waits.gc);
         split.add(Cause::Program, waits.program);
+        split.add(Cause::Reads, waits.reads);
+        split.add(Cause::Suspension, waits.suspension);
         split.add(Cause::Service, ended.since(self.issued) - waits.total());
     }
 }

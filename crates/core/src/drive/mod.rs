@@ -3,8 +3,8 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. An erase may give way to reads (`suspension`). Parity goes with the pages (`rain`), and may stand in for one
-//! that is read (`reconstruct`).
+//! says. Erases and programs may give way to reads (`suspension`). Parity goes with the pages (`rain`), and may stand
+//! in for one that is read (`reconstruct`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -34,8 +34,8 @@ pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use rain::RainCounters;
 pub use spec::{
-    DriveSpec, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, RainSpec, Reconstruct,
-    Scheduler,
+    DriveSpec, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
+    RainSpec, Reconstruct, Scheduler,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
@@ -65,7 +65,7 @@ pub struct Drive {
     buffer: WriteBuffer,
     writes: write::WritePath,
     collector: Collector,
-    /// Who may suspend an erase, if anybody may.
+    /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<suspension::Suspension>>,
     /// Parity, if there is any.
     rain: Option<Box<rain::Rain>>,
@@ -126,7 +126,7 @@ pub struct Counters {
     pub unwritten_reads: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// What suspended erases cost.
+    /// What suspended erases and programs cost.
     pub suspended: SuspensionCounters,
     /// What parity cost.
     pub rain: RainCounters,

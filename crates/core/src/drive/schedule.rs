@@ -67,7 +67,7 @@ impl Drive {
                 self.issue(now, die, op);
             }
         } else if self.suspension.is_some() {
-            self.erase_gives_way(now, die);
+            self.give_way(now, die);
         }
     }
 

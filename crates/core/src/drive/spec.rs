@@ -165,6 +165,63 @@ pub enum Reconstruct {
     Always,
 }
 
+/// How a program gives way to reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProgramSpec {
+    /// The policy.
+    pub mode: ProgramMode,
+    /// Loops of ISPP in a program, each a pulse and a verify.
+    pub loops: u32,
+    /// Percent of a loop that its verify takes.
+    pub verify_percent: u32,
+    /// `ipc`: from the stop of a phase to the first read (voltage recovery).
+    pub suspend: Duration,
+    /// Before the next phase (the page register gets the program's data back).
+    pub resume: Duration,
+    /// Reads of garbage collection suspend a program too.
+    pub gc_reads: bool,
+}
+
+impl Default for ProgramSpec {
+    fn default() -> Self {
+        Self {
+            mode: ProgramMode::None,
+            loops: 8,
+            verify_percent: 40,
+            suspend: Duration::from_us(20),
+            resume: Duration::from_us(5),
+            gc_reads: false,
+        }
+    }
+}
+
+/// Which programs are suspended where (Wu & He, FAST '12, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramMode {
+    /// None: a read waits for the end of the program.
+    None,
+    /// Any point, and it costs nothing: a baseline that no drive can have.
+    Ideal,
+    /// Inter phase suspension: the end of the phase in progress.
+    Ips,
+    /// Intra phase cancelation: any point; the phase in progress is given up and begins anew later.
+    Ipc,
+}
+
+impl ProgramMode {
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProgramMode::None => "none",
+            ProgramMode::Ideal => "ideal",
+            ProgramMode::Ips => "ips",
+            ProgramMode::Ipc => "ipc",
+        }
+    }
+}
+
 /// What the drive holds when the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -1,24 +1,25 @@
-//! How an erase gives way to reads: the policy that chooses, and the die that is asked.
+//! How an erase or a program gives way to reads: the policy that chooses, and the die that is asked.
 //!
-//! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es` is Wu & He, FAST
-//! '12. Host reads ask; programs and garbage collection never do (its reads may, by `gc_reads`), nor the reads that
-//! fill a partly written page, which serve a write. A suspended die serves those who may ask and nobody else, and the
-//! erase goes on when none waits. While a collection keeps the host from the die's channel (`base`, `controller`)
-//! nobody could read, so nobody asks.
+//! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es`, and all of
+//! programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection never do (its reads may, by
+//! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who
+//! may ask and nobody else, and what is suspended goes on when none waits: a die has one suspended operation at most.
+//! While a collection keeps the host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
 //!
 //! A stop that the policy deferred to a safe point serves the reads that waited there and no later ones: each stop is
-//! followed by progress. The same once the time of `t-es` is over while reads keep an erase suspended.
+//! followed by progress (`d-es`; `ips`, by our choice). The same once the time of `t-es` is over while reads keep an
+//! erase suspended.
 
 use super::Drive;
 use super::queues::Owner;
-use super::spec::{EraseMode, EraseSpec};
-use crate::flash::{ErasePoint, Stop, SuspensionTimes};
+use super::spec::{EraseMode, EraseSpec, ProgramMode, ProgramSpec};
+use crate::flash::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 use crate::units::{Duration, Instant};
 
-/// What a read may do to an erase.
+/// What a read may do to an erase or a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// Stop its pulse.
+    /// Stop the part under way.
     Stop(Stop),
     /// Wait for its next safe point.
     Defer,
@@ -27,17 +28,33 @@ enum Choice {
 /// The policy, and what the dies serve.
 #[derive(Clone, Debug)]
 pub(super) struct Suspension {
-    mode: EraseMode,
+    erases: EraseMode,
+    /// Of `t-es`.
     timeout: Duration,
-    gc_reads: bool,
-    /// By die: the last operation, in order of arrival, that its suspended erase lets pass.
+    programs: ProgramMode,
+    /// Reads of garbage collection suspend erases, and programs.
+    gc_reads: [bool; 2],
+    /// By die: the last operation, in order of arrival, that what it has suspended lets pass.
     last_served: Vec<u64>,
 }
 
 impl Suspension {
-    /// What a read may do at `now` to an erase issued at `issued`.
-    fn choose(&self, now: Instant, issued: Instant) -> Choice {
-        match self.mode {
+    fn new(dies: u32) -> Self {
+        let (erases, programs) = (EraseMode::None, ProgramMode::None);
+        let last_served = vec![0; dies as usize];
+        Self { erases, timeout: Duration::ZERO, programs, gc_reads: [false; 2], last_served }
+    }
+
+    /// What a read may do at `now` to what was issued at `issued`.
+    fn choose(&self, now: Instant, kind: Suspendable, issued: Instant) -> Choice {
+        if kind == Suspendable::Program {
+            return match self.programs {
+                ProgramMode::Ideal => Choice::Stop(Stop::Free),
+                ProgramMode::Ipc => Choice::Stop(Stop::Discard),
+                ProgramMode::Ips | ProgramMode::None => Choice::Defer,
+            };
+        }
+        match self.erases {
             EraseMode::Ideal => Choice::Stop(Stop::Free),
             EraseMode::Es => Choice::Stop(Stop::Keep),
             EraseMode::IEs => Choice::Stop(Stop::Discard),
@@ -55,28 +72,46 @@ impl Drive {
         }
         let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points } = *spec;
         self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
-        let last_served = vec![0; self.flash.layout.dies as usize];
-        self.suspension = Some(Box::new(Suspension { mode, timeout, gc_reads, last_served }));
+        let suspension = self.suspension_mut();
+        (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
     }
 
-    /// The die is not idle: if it erases, a waiting read may stop it, start in its place, or let it go on.
+    /// Programs give way as `spec` says. Call it before the first command.
+    pub fn suspend_programs(&mut self, spec: &ProgramSpec) {
+        let ProgramSpec { mode, loops, verify_percent, suspend, resume, gc_reads } = *spec;
+        let (suspend, resume) = match mode {
+            ProgramMode::None => return,
+            ProgramMode::Ideal => (Duration::ZERO, Duration::ZERO),
+            ProgramMode::Ips | ProgramMode::Ipc => (suspend, resume),
+        };
+        self.flash.allow_program_suspension(ProgramSuspensionTimes { loops, verify_percent, suspend, resume });
+        let suspension = self.suspension_mut();
+        (suspension.programs, suspension.gc_reads[1]) = (mode, gc_reads);
+    }
+
+    fn suspension_mut(&mut self) -> &mut Suspension {
+        let dies = self.flash.layout.dies;
+        self.suspension.get_or_insert_with(|| Box::new(Suspension::new(dies)))
+    }
+
+    /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go on.
     #[inline(never)]
-    pub(super) fn erase_gives_way(&mut self, now: Instant, die: u32) {
-        let Some((point, issued)) = self.flash.erase_at(now, die) else { return };
+    pub(super) fn give_way(&mut self, now: Instant, die: u32) {
+        let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
         let Some(suspension) = &self.suspension else { return };
-        let (choice, here) = (suspension.choose(now, issued), self.next_sequence);
+        let (choice, here) = (suspension.choose(now, kind, issued), self.next_sequence);
         let last_served = if choice == Choice::Defer { here } else { u64::MAX };
-        let served = match point {
+        let served = match progress {
             // Reads may keep it for as long as the policy still would have stopped it.
-            ErasePoint::Suspended => suspension.last_served[die as usize].min(last_served),
-            _ if self.next_reader(die, u64::MAX).is_none() => return,
-            ErasePoint::SafePoint => {
+            Progress::Suspended => suspension.last_served[die as usize].min(last_served),
+            _ if self.next_reader(die, kind, u64::MAX).is_none() => return,
+            Progress::SafePoint => {
                 self.flash.stop_at_safe_point(now, die);
                 last_served
             }
-            ErasePoint::UnderWay => {
+            Progress::UnderWay => {
                 let Choice::Stop(stop) = choice else { return };
-                self.flash.stop_pulse(now, die, stop);
+                self.flash.stop_part(now, die, stop);
                 u64::MAX
             }
         };
@@ -84,12 +119,12 @@ impl Drive {
             suspension.last_served[die as usize] = served;
         }
         if self.flash.is_suspended(die) {
-            self.serve_suspended(now, die, served);
+            self.serve_suspended(now, die, kind, served);
         }
     }
 
-    fn serve_suspended(&mut self, now: Instant, die: u32, last_served: u64) {
-        match self.next_reader(die, last_served) {
+    fn serve_suspended(&mut self, now: Instant, die: u32, kind: Suspendable, last_served: u64) {
+        match self.next_reader(die, kind, last_served) {
             Some(op) => {
                 let queues = &mut self.queues[die as usize];
                 if queues.read.front() == Some(op) {
@@ -99,17 +134,17 @@ impl Drive {
                 }
                 self.issue(now, die, op);
             }
-            None => self.flash.resume_erase(now, die),
+            None => self.flash.resume(now, die),
         }
     }
 
-    /// The next read that may take an erase's place, if it came no later than `last`.
-    fn next_reader(&self, die: u32, last: u64) -> Option<u32> {
+    /// The next read that may take the place of what the die does, if it came no later than `last`.
+    fn next_reader(&self, die: u32, kind: Suspendable, last: u64) -> Option<u32> {
         let queues = &self.queues[die as usize];
         let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
         let user = queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);
         user.or_else(|| {
-            let gc = self.suspension.as_ref().is_some_and(|suspension| suspension.gc_reads);
+            let gc = self.suspension.as_ref().is_some_and(|suspension| suspension.gc_reads[kind as usize]);
             let is_read = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainRead { .. });
             queues.gc.front().filter(|_| gc).filter(is_read).filter(came_in_time)
         })

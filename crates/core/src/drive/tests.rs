@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod program_suspension;
 mod rain;
 mod requests;
 mod scheduling;

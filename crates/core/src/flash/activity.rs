@@ -2,8 +2,9 @@
 //!
 //! A die's slices are its array operations (tR, tPROG, the whole erase) and its waits for the channel; what crosses the
 //! channel (commands, data) are the channel's slices. On each of them slices follow one another and never overlap.
-//! A slice is logged when its end is certain, which is at its start, except where erases can be suspended: then each of
-//! their pulses is logged when it ends or is stopped. [`Act::Suspended`] is the one slice that others lie within.
+//! A slice is logged when its end is certain, which is at its start, except where an operation can be suspended: then
+//! each pulse of an erase, and what a program does without a stop, is logged when it ends or is stopped.
+//! [`Act::Suspended`] is the one slice that others lie within.
 //!
 //! Kept only when asked for, inside a window of time, and up to a limit that all who log share.
 
@@ -16,15 +17,15 @@ use crate::units::{Instant, Ppn};
 pub enum Act {
     /// tR, on a die.
     Read,
-    /// tPROG, on a die.
+    /// tPROG, on a die; where programs can be suspended, what of it runs without a stop.
     Program,
     /// An erase, on a die; where erases can be suspended, one pulse of it.
     Erase,
-    /// An erase's voltage recovers before a suspension, on a die.
+    /// The voltage recovers before a suspension, on a die.
     Suspending,
-    /// An erase waits while reads run, over their slices on a die.
+    /// An erase or a program waits while reads run, over their slices on a die.
     Suspended,
-    /// An erase's voltage ramps up, or a verify runs, after a suspension, on a die.
+    /// After a suspension an erase's voltage ramps up, or a verify runs, or a program's data comes back, on a die.
     Resuming,
     /// A command or data waits for the channel and keeps the die, on a die.
     Wait,
@@ -163,7 +164,7 @@ impl Flash {
         };
         self.log(slot, (now, command.0), Act::Wait, &operation);
         self.log(slot, command, on_channel, &operation);
-        if array == Act::Erase && self.erases.is_some() {
+        if array == Act::Erase && self.suspends_erases {
             return;
         }
         let more_steps = if array == Act::Erase { u64::from(self.timing.erase_steps - 1) } else { 0 };

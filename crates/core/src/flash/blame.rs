@@ -26,7 +26,7 @@ pub enum Keeper {
     GcCopy,
     /// A read for the host.
     Read,
-    /// An erase that is being suspended or resumed.
+    /// An erase or a program that is being suspended or resumed.
     Suspension,
 }
 
@@ -50,7 +50,7 @@ impl Keeper {
         }
     }
 
-    fn of(operation: &Operation) -> Self {
+    pub(super) fn of(operation: &Operation) -> Self {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,
             (_, true) => Keeper::GcCopy,
@@ -91,13 +91,17 @@ pub struct Waits {
     pub gc: Duration,
     /// A preloaded program: for the program before it.
     pub program: Duration,
+    /// A suspended program: while reads of others ran in its place.
+    pub reads: Duration,
+    /// A suspended program: to stop and to go on, and for what it had to do again.
+    pub suspension: Duration,
 }
 
 impl Waits {
     /// All of it.
     #[inline]
     pub fn total(&self) -> Duration {
-        self.channel + self.gc + self.program
+        self.channel + self.gc + self.program + self.reads + self.suspension
     }
 }
 
@@ -127,6 +131,10 @@ struct DieBooks {
     block: Option<Block>,
     /// Waits of the operations inside the die, after they were given to it.
     current: Waits,
+    /// Those of the operation that reads have replaced.
+    aside: Waits,
+    /// The totals when the array began the program under way, where it can be suspended.
+    array_began: Kept,
     leaving: Waits,
     preloaded: Waits,
     /// Since when data waits inside the die for a held channel or a full register.
@@ -157,6 +165,8 @@ impl Blame {
             closed: false,
             block: None,
             current: Waits::default(),
+            aside: Waits::default(),
+            array_began: [0; KEEPERS],
             leaving: Waits::default(),
             preloaded: Waits::default(),
             waiting_since: Instant::START,
@@ -182,12 +192,37 @@ impl Blame {
         books.block = None;
     }
 
-    /// The die's erase is being suspended or resumed (`true`), or its pulse runs.
-    pub fn suspends(&mut self, now: Instant, die: usize, changes: bool) {
-        let keeper = if changes { Keeper::Suspension } else { Keeper::Erase };
+    /// What can be suspended is so, or comes back, or its part runs.
+    pub fn turns(&mut self, now: Instant, die: usize, keeper: Keeper) {
         if self.dies[die].keeper != keeper {
             self.dies[die].turn(now, keeper);
         }
+    }
+
+    /// The array begins a program that can be suspended.
+    pub fn array_begins(&mut self, now: Instant, die: usize) {
+        self.dies[die].array_began = self.totals(now, die);
+    }
+
+    /// Reads take the place of the operation under way.
+    pub fn steps_aside(&mut self, die: usize) {
+        self.dies[die].aside = self.dies[die].current;
+    }
+
+    /// The operation that had stepped aside goes on.
+    pub fn comes_back(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
+        self.started(now, die, operation, block);
+        self.dies[die].current = self.dies[die].aside;
+    }
+
+    /// A program of host data that could be suspended ends; alone it would have taken `time`.
+    pub fn suspendable_ends(&mut self, now: Instant, die: usize, time: Duration) {
+        let spent = kept_between(&self.dies[die].array_began, &self.totals(now, die));
+        let [reads, gc] = [Keeper::Read, Keeper::GcCopy].map(|keeper| Duration::from_ns(spent[keeper as usize]));
+        let waits = &mut self.dies[die].current;
+        waits.reads += reads;
+        waits.gc += gc;
+        waits.suspension += Duration::from_ns(spent.iter().sum()) - reads - gc - time;
     }
 
     /// Garbage collection closes the die to others, or opens it.

@@ -65,7 +65,8 @@ pub(super) enum Phase {
     WaitingForRegister,
     /// The data crosses the channel.
     TransferringOut,
-    /// A program's data crosses the channel; watched only where the next one may be preloaded behind it.
+    /// A program's data crosses the channel; watched only where the next one may be preloaded behind it or it may be
+    /// suspended.
     TransferringIn,
     /// tPROG runs.
     Programming,
@@ -73,15 +74,15 @@ pub(super) enum Phase {
     Erasing {
         steps_left: u32,
     },
-    /// An erase that can be suspended (`erase`): its command is on the channel,
+    /// An erase that can be suspended (`suspend`): its command is on the channel,
     EraseCommand,
-    /// its pulse runs,
+    /// or such a program: a part of it runs,
     Pulse,
     /// the voltage recovers,
     Suspending,
     /// it is suspended and nothing else runs,
     Suspended,
-    /// the voltage ramps up, or a verify runs.
+    /// the voltage ramps up, a verify runs, or a program's data comes back.
     Resuming,
 }
 
@@ -90,8 +91,8 @@ pub(super) enum Phase {
 pub(super) struct Die {
     channel: u32,
     pub(super) phase: Phase,
-    /// A suspended erase waits until nobody reads.
-    pub(super) holds_erase: bool,
+    /// A suspended operation waits until nobody reads.
+    pub(super) holds_suspended: bool,
     operation: Operation,
     behind_gc: bool,
     started: Instant,
@@ -111,7 +112,7 @@ impl Die {
         Self {
             channel,
             phase: Phase::Idle,
-            holds_erase: false,
+            holds_suspended: false,
             operation: nothing,
             behind_gc: false,
             started: Instant::START,
@@ -127,15 +128,20 @@ impl Die {
         self.operation
     }
 
+    /// The operation under way, when it was given to the die, and whether it waited behind garbage collection.
+    pub(super) fn issued(&self) -> (Operation, Instant, bool) {
+        (self.operation, self.started, self.behind_gc)
+    }
+
     /// What the die did was counted up to `now`.
     pub(super) fn restart(&mut self, now: Instant) {
         self.started = now;
     }
 
-    /// A suspended erase goes on.
-    pub(super) fn take_back(&mut self, now: Instant, operation: Operation) {
-        (self.holds_erase, self.operation, self.started) = (false, operation, now);
-        self.behind_gc = false;
+    /// A suspended operation goes on.
+    pub(super) fn take_back(&mut self, now: Instant, operation: Operation, behind_gc: bool) {
+        (self.holds_suspended, self.operation, self.started) = (false, operation, now);
+        self.behind_gc = behind_gc;
     }
 }
 
@@ -192,7 +198,7 @@ impl Flash {
             blame.started(now, slot, &operation, operation.block(&self.layout));
         }
         let d = &mut self.dies[slot];
-        debug_assert!(d.phase == Phase::Idle || d.holds_erase, "die {die} is busy");
+        debug_assert!(d.phase == Phase::Idle || d.holds_suspended, "die {die} is busy");
         d.operation = operation;
         d.started = now;
         let (command, at) = match operation.what {
@@ -202,6 +208,7 @@ impl Flash {
                     self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
                     "page {page:?} is erased"
                 );
+                debug_assert!(!self.is_half_programmed(die, block, self.layout.row_of(page)), "{page:?} is half there");
                 let command = self.reserve(now, slot, Whose::Current, self.timing.command, operation.gc);
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
@@ -214,7 +221,7 @@ impl Flash {
                 let load = self.reserve(now, slot, Whose::Current, time, operation.gc);
                 let d = &mut self.dies[slot];
                 d.behind_gc = load.behind_gc;
-                if self.cache_program {
+                if self.watches_loads {
                     d.phase = Phase::TransferringIn;
                     (load, load.end)
                 } else {
@@ -226,9 +233,9 @@ impl Flash {
                 let command = self.reserve(now, slot, Whose::Current, self.timing.erase_command, operation.gc);
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
-                if self.erases.is_some() {
+                if self.suspends_erases {
                     d.phase = Phase::EraseCommand;
-                    self.erase_issued(now, slot, command.end);
+                    self.erase_issued(slot, command.end);
                     (command, command.end)
                 } else {
                     d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
@@ -293,7 +300,9 @@ impl Flash {
                 self.timers.set(slot, now + self.timing.erase_step);
                 Fired::default()
             }
-            Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => self.erase_turn(now, slot),
+            Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
+                self.suspendable_turn(now, slot)
+            }
             Phase::Idle | Phase::Suspended | Phase::WaitingForChannel | Phase::WaitingForRegister => {
                 unreachable!("die {slot} has a timer while it waits")
             }
@@ -396,13 +405,16 @@ impl Flash {
         fired
     }
 
-    /// Cache program: the data is in the page register and the array starts; the cache register is free for the next.
+    /// The data is in the page register and the array starts; the cache register is free for the next program.
     fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &mut self.dies[slot];
+        let die = &self.dies[slot];
         let What::Program { row, .. } = die.operation.what else { unreachable!("only a program loads") };
-        die.phase = Phase::Programming;
-        let operation = die.operation;
-        let done = now + self.timing.program(&self.layout, row);
+        let (operation, time) = (die.operation, self.timing.program(&self.layout, row));
+        if self.suspends_programs {
+            return self.program_begins(now, slot, time);
+        }
+        self.dies[slot].phase = Phase::Programming;
+        let done = now + time;
         self.timers.set(slot, done);
         self.log(slot, (now, done), Act::Program, &operation);
         Fired { preload: Some(slot as u32), ..Fired::default() }
@@ -419,7 +431,7 @@ impl Flash {
             blame.freed(now, slot);
         }
         // Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one update instead of two.
-        die.phase = if die.holds_erase { Phase::Suspended } else { Phase::Idle };
+        die.phase = if die.holds_suspended { Phase::Suspended } else { Phase::Idle };
     }
 
     /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next

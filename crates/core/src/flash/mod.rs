@@ -3,13 +3,13 @@
 //! A die does one array operation at a time; a channel carries one transfer at a time, first come first served, so its
 //! state is the time at which it is next free (no event is needed for a FIFO resource). A read is command, array,
 //! transfer; a program is command and transfer, array; an erase is a command and steps. The drive says what starts; the
-//! flash says when it is done ([`Flash::fire`]).
+//! flash says when it is done ([`Flash::fire`]). Where the drive lets them, erases and programs give way to reads.
 //!
 //! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages are read.
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `erase`, `blame`,
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `suspend`, `blame`,
 //! `activity`.
 
 mod activity;
@@ -18,8 +18,8 @@ mod capacity;
 mod channel;
 mod device;
 mod die;
-mod erase;
 mod layout;
+mod suspend;
 mod timing;
 
 pub use activity::{Act, Room, Slice};
@@ -29,8 +29,8 @@ pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
-pub use erase::{ErasePoint, Stop, SuspensionCounters, SuspensionTimes};
 pub use layout::{Block, Layout};
+pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionCounters, SuspensionTimes};
 pub use timing::Timing;
 
 use crate::sim::Timers;
@@ -57,8 +57,12 @@ pub struct Flash {
     cache_read: bool,
     cache_program: bool,
     counters: FlashOperations,
-    /// The states of erases, where they can be suspended.
-    erases: Option<Box<erase::Erases>>,
+    /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may be suspended.
+    watches_loads: bool,
+    suspends_erases: bool,
+    suspends_programs: bool,
+    /// The states of erases and programs that can be suspended.
+    suspensions: Option<Box<suspend::Suspensions>>,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -92,7 +96,10 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             counters: FlashOperations::default(),
-            erases: None,
+            watches_loads: device.feature.cache_program,
+            suspends_erases: false,
+            suspends_programs: false,
+            suspensions: None,
             blame: None,
             activity: None,
             layout,

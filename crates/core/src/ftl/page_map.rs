@@ -56,6 +56,8 @@ pub struct PageMap {
     pub(super) by_pool: Divisor,
     soft_units: u32,
     hard_units: u32,
+    last_rows_soft: u32,
+    last_rows_hard: u32,
     static_wear_gap: u32,
     /// Copied blocks whose erase waits for reads: none at nearly every read's end.
     erases_waiting: u32,
@@ -98,6 +100,8 @@ impl PageMap {
             by_pool: Divisor::new(lanes_per_pool),
             soft_units: (gc.soft * f64::from(pool_units)) as u32,
             hard_units: (gc.hard * f64::from(pool_units)) as u32,
+            last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
+            last_rows_hard: (gc.last_block_hard * f64::from(layout.rows)) as u32,
             static_wear_gap: ftl.static_wear_gap,
             erases_waiting: 0,
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
@@ -160,6 +164,7 @@ impl PageMap {
 
     /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no rows now
     /// ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`; `None` when no lane is left.
+    /// Strict round robin passes over none.
     #[inline]
     pub fn place(&mut self, lpn: Lpn, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
@@ -336,14 +341,26 @@ impl PageMap {
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
         let pool = &self.pools[pool as usize];
-        pool.free_units < self.soft_units || pool.free.len() <= super::RESERVE || pool.wear_victim.is_some()
+        pool.free_units < self.soft_units
+            || self.is_last_block_used(pool, self.last_rows_soft)
+            || pool.wear_victim.is_some()
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {
         let pool = &self.pools[pool as usize];
-        pool.free_units <= self.hard_units || pool.free.len() <= super::RESERVE
+        pool.free_units <= self.hard_units || self.is_last_block_used(pool, self.last_rows_hard)
+    }
+
+    /// True when only the reserve is left and the host's open block has at most `rows` left.
+    #[inline]
+    fn is_last_block_used(&self, pool: &Pool, rows: u32) -> bool {
+        if pool.free.len() > super::RESERVE {
+            return false;
+        }
+        let rows_left = self.layout.rows - self.frontiers[pool.first_lane as usize][Stream::Host as usize].row;
+        rows_left <= rows
     }
 
     /// Map units that can be programmed in the pool before anything is reclaimed.

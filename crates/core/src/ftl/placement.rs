@@ -5,7 +5,7 @@ use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
 use crate::units::Lpn;
 
-/// The order of the lanes and the cursor of dynamic allocation.
+/// The order of the lanes and the cursor of an allocation that the drive chooses.
 #[derive(Clone, Debug)]
 pub struct Placement {
     allocation: Allocation,
@@ -74,7 +74,20 @@ impl Placement {
     pub fn fixed(&self, lpn: Lpn) -> Option<u32> {
         match self.allocation {
             Allocation::Static => Some(self.striped(lpn)),
-            Allocation::Dynamic => None,
+            Allocation::Dynamic | Allocation::RoundRobin => None,
+        }
+    }
+
+    /// The lane of a write that `fixed` leaves open; `None` when none `has_room` now (never under strict round robin).
+    #[inline]
+    pub fn next(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        match self.allocation {
+            Allocation::RoundRobin => {
+                let lane = u32::from(self.order[self.cursor as usize]);
+                self.taken();
+                Some(lane)
+            }
+            Allocation::Static | Allocation::Dynamic => self.next_with_room(has_room),
         }
     }
 
@@ -90,7 +103,7 @@ impl Placement {
 
     /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there is none.
     #[inline]
-    pub fn next(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+    fn next_with_room(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
         let first = self.next_taking(self.cursor)?;
         let mut at = first;
         loop {
@@ -99,10 +112,7 @@ impl Placement {
                 if at != self.cursor {
                     (self.cursor, self.left) = (at, self.by_stripe.get());
                 }
-                self.left -= 1;
-                if self.left == 0 {
-                    self.advance();
-                }
+                self.taken();
                 return Some(lane);
             }
             at = self.next_taking((at + 1) % self.order.len() as u32)?;
@@ -134,6 +144,15 @@ impl Placement {
     /// Dynamic allocation: nothing more goes to `lane` in this turn.
     pub fn leave(&mut self, lane: u32) {
         if u32::from(self.order[self.cursor as usize]) == lane && self.left < self.by_stripe.get() {
+            self.advance();
+        }
+    }
+
+    /// One more map unit went to the place of the cursor.
+    #[inline]
+    fn taken(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
             self.advance();
         }
     }

@@ -39,6 +39,8 @@ pub enum Allocation {
     Static,
     /// The drive does: round robin over the lanes, passing over those that cannot take a write now.
     Dynamic,
+    /// The drive does: strictly one stripe unit to each lane in turn, whatever the lane is doing.
+    RoundRobin,
 }
 
 /// A dimension of the lanes.
@@ -91,6 +93,10 @@ pub struct GcSpec {
     pub soft: f64,
     /// At or below this free share collection goes before the host's requests, whatever `when` says.
     pub hard: f64,
+    /// With only the reserve left: collect when at most this share of the host's last block is left.
+    pub last_block_soft: f64,
+    /// Likewise: collection goes before the host's requests.
+    pub last_block_hard: f64,
     /// `preemptive` only: waiting reads go before a collection even at or below `hard` (Kim et al., ATC '19).
     pub reads_first: bool,
     /// Copies stay inside the plane: read and program without crossing the channel.
@@ -110,6 +116,8 @@ impl Default for GcSpec {
             unit: VictimUnit::Block,
             soft: 0.05,
             hard: 0.02,
+            last_block_soft: 1.0,
+            last_block_hard: 1.0,
             reads_first: false,
             copyback: false,
             window: 32,

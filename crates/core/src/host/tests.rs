@@ -5,6 +5,7 @@ mod cuts;
 mod knobs;
 mod laws;
 mod oracle;
+mod program_suspension;
 mod rain;
 mod suspension;
 mod timeline;
@@ -12,7 +13,10 @@ mod timeline;
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
-use crate::drive::{Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, RainSpec, Scheduler};
+use crate::drive::{
+    Drive, DriveSpec, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec,
+    Scheduler,
+};
 use crate::flash::{Device, Features};
 use crate::ftl::{Allocation, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
@@ -24,6 +28,7 @@ pub(crate) struct Setup {
     pub ftl: FtlSpec,
     pub gc: GcSpec,
     pub erase: EraseSpec,
+    pub program: ProgramSpec,
     pub drive: DriveSpec,
     pub rain: RainSpec,
     pub precondition: PreconditionSpec,
@@ -41,6 +46,7 @@ pub(crate) fn small() -> Setup {
         ftl: FtlSpec::default(),
         gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
         erase: EraseSpec::default(),
+        program: ProgramSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
@@ -65,6 +71,7 @@ impl Setup {
         drive.keep_parity(&self.rain);
         drive.check_parity();
         drive.suspend_erases(&self.erase);
+        drive.suspend_programs(&self.program);
         drive.attribute();
         drive
     }
@@ -256,6 +263,25 @@ fn draw_erase(setup: &mut Setup) {
     }
 }
 
+/// How its programs do, from another stream.
+fn draw_program(setup: &mut Setup) {
+    let mut rng = crate::sim::Rng::stream(setup.seed, "drawn program");
+    let mode = one_of(&mut rng, &[ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc]);
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.program = ProgramSpec {
+            mode,
+            loops: one_of(&mut rng, &[1, 3, 8, 31]),
+            verify_percent: one_of(&mut rng, &[1, 40, 83]),
+            suspend: one_of(&mut rng, &[0, 1, 20].map(Duration::from_us)),
+            resume: one_of(&mut rng, &[0, 5, 60].map(Duration::from_us)),
+            gc_reads: rng.below(3) == 0,
+        };
+    }
+    if setup.program.mode != ProgramMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
+}
+
 /// A drive drawn at random from everything that can be combined.
 fn drawn(seed: u64) -> Setup {
     use crate::sim::Rng;
@@ -279,7 +305,8 @@ fn drawn(seed: u64) -> Setup {
         setup.device.timing.program = us(one_of(&mut rng, &[&[800][..], &[100], &[500, 2000]]));
     }
     setup.device.channel.rate = one_of(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
-    setup.ftl.allocation = one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic]);
+    setup.ftl.allocation =
+        one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic, Allocation::Dynamic, Allocation::RoundRobin]);
     setup.ftl.stripe = one_of(&mut rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
     setup.ftl.static_wear_gap = one_of(&mut rng, &[0, 0, 3]);
     let gc = &mut setup.gc;
@@ -293,6 +320,10 @@ fn drawn(seed: u64) -> Setup {
         gc.unit = one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
     }
     gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
+    if gc.unit == VictimUnit::Block {
+        let shares = [(1.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.3, 0.0), (0.0, 0.0)];
+        (gc.last_block_soft, gc.last_block_hard) = one_of(&mut rng, &shares);
+    }
     (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
     setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
     setup.drive.power_loss_protection = rng.below(2) == 0;
@@ -326,19 +357,23 @@ fn drawn(seed: u64) -> Setup {
     job.fua_percent = one_of(&mut rng, &[0.0, 10.0]);
     job.trim_percent = one_of(&mut rng, &[0.0, 5.0]);
     draw_erase(&mut setup);
+    draw_program(&mut setup);
     setup
 }
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
-    let mut suspended = [0; 6];
+    let (mut suspended, mut programs) = ([0; 6], [0; 4]);
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
         assert!(result.is_ok(), "seed {seed}: {setup:?}");
         let counters = result.map(|driver| driver.drive().counters()).unwrap_or_default();
         suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
+        programs[setup.program.mode as usize] += counters.suspended.program_suspensions;
     }
+    assert_eq!(programs[ProgramMode::None as usize], 0);
+    assert!(programs[1..].iter().all(|suspensions| *suspensions > 5_000), "{programs:?}");
     assert_eq!(suspended[EraseMode::None as usize], 0);
     assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }

@@ -45,6 +45,12 @@ pub struct FlashCounters {
     pub aborted_pulse_ns: u64,
     /// Voltage ramps of erases beyond the one of each step.
     pub extra_ramps: u64,
+    /// Of the suspensions, those of programs.
+    pub program_suspensions: u64,
+    /// The most suspensions that one program suffered.
+    pub suspensions_per_program_max: u64,
+    /// Nanoseconds of programs' phases that were given up and had to be repeated.
+    pub aborted_phase_ns: u64,
 }
 
 /// What the write buffer did.
@@ -127,6 +133,9 @@ impl FlashCounters {
             suspensions_per_erase_max: self.suspensions_per_erase_max,
             aborted_pulse_ns: self.aborted_pulse_ns - earlier.aborted_pulse_ns,
             extra_ramps: self.extra_ramps - earlier.extra_ramps,
+            program_suspensions: self.program_suspensions - earlier.program_suspensions,
+            suspensions_per_program_max: self.suspensions_per_program_max,
+            aborted_phase_ns: self.aborted_phase_ns - earlier.aborted_phase_ns,
         }
     }
 }

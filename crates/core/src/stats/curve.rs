@@ -64,6 +64,21 @@ impl Curve {
         curve
     }
 
+    /// The share that took longer than `us` (ratio), on a straight line between the two points around it; `None` of an
+    /// empty curve.
+    pub fn beyond_us(&self, us: f64) -> Option<f64> {
+        let at = self.us.partition_point(|point| *point <= us);
+        match (at.checked_sub(1), self.us.get(at)) {
+            (None, None) => None,
+            (None, Some(_)) => Some(1.0),
+            (Some(_), None) => Some(0.0),
+            (Some(before), Some(next)) => {
+                let along = (us - self.us[before]) / (next - self.us[before]);
+                Some(self.beyond[before] + along * (self.beyond[at] - self.beyond[before]))
+            }
+        }
+    }
+
     fn push(&mut self, beyond: f64, histogram: &Histogram, rank: u64) {
         if let Some(value) = histogram.value_at_rank(rank) {
             self.beyond.push(beyond);
@@ -89,6 +104,18 @@ mod tests {
         assert_eq!((curve.beyond[49], curve.us[49]), (0.001, 1000.0));
         assert!(curve.us.is_sorted());
         assert!(curve.beyond.iter().rev().is_sorted());
+    }
+
+    #[test]
+    fn the_share_beyond_a_latency_lies_between_its_neighbours() {
+        let mut histogram = Histogram::new();
+        (1..=1000u64).for_each(|us| histogram.record(us * 1000));
+        let curve = Curve::of(&histogram);
+        for (us, share) in [(0.5, 1.0), (900.0, 0.1), (950.0, 0.05), (990.0, 0.01), (1000.0, 0.0), (2000.0, 0.0)] {
+            let got = curve.beyond_us(us).unwrap();
+            assert!((got - share).abs() < 2e-3, "{us}: {got}");
+        }
+        assert_eq!(Curve::default().beyond_us(1.0), None);
     }
 
     #[test]

@@ -93,6 +93,9 @@ impl FlashCounters {
         self.aborted_pulse_ns += other.aborted_pulse_ns;
         self.extra_ramps += other.extra_ramps;
         self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
+        self.program_suspensions += other.program_suspensions;
+        self.aborted_phase_ns += other.aborted_phase_ns;
+        self.suspensions_per_program_max = self.suspensions_per_program_max.max(other.suspensions_per_program_max);
     }
 }
 

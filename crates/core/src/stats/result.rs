@@ -138,6 +138,15 @@ pub struct FlashReport {
     /// Voltage ramps of erases beyond the one of each step, each after a suspension inside a pulse (ramps).
     #[serde(default)]
     pub extra_ramps: u64,
+    /// Of the suspensions, those of programs (suspensions).
+    #[serde(default)]
+    pub program_suspensions: u64,
+    /// The most suspensions that one program suffered, warm-up included (suspensions).
+    #[serde(default)]
+    pub suspensions_per_program_max: u64,
+    /// Pulses and verifies of programs that were given up for reads and had to be repeated (microseconds).
+    #[serde(default)]
+    pub aborted_phase_us: f64,
     /// Erases per block since the device was new.
     pub wear: WearReport,
 }
@@ -389,6 +398,9 @@ impl FlashReport {
             suspensions_per_erase_max: flash.suspensions_per_erase_max,
             aborted_pulse_us: flash.aborted_pulse_ns as f64 / 1e3,
             extra_ramps: flash.extra_ramps,
+            program_suspensions: flash.program_suspensions,
+            suspensions_per_program_max: flash.suspensions_per_program_max,
+            aborted_phase_us: flash.aborted_phase_ns as f64 / 1e3,
             wear: WearReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),

@@ -6,6 +6,11 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("engine-laws", include_str!("../../../../experiments/engine-laws.toml")),
     ("waf-analytic", include_str!("../../../../experiments/waf-analytic.toml")),
     ("gc-modes", include_str!("../../../../experiments/gc-modes.toml")),
+    ("erase-70-30", include_str!("../../../../experiments/erase-70-30.toml")),
+    ("erase-starvation", include_str!("../../../../experiments/erase-starvation.toml")),
+    ("erase-act", include_str!("../../../../experiments/erase-act.toml")),
+    ("erase-tpcc", include_str!("../../../../experiments/erase-tpcc.toml")),
+    ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

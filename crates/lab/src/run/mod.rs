@@ -286,11 +286,12 @@ impl Run<'_> {
         mut map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, rain, erase, drive, measure, seed, .. } = self.scenario;
+        let Scenario { device, ftl, gc, rain, erase, program, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.keep_parity(rain);
         drive.suspend_erases(erase);
+        drive.suspend_programs(program);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }

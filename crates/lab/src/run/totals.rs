@@ -248,10 +248,13 @@ impl Counted {
             pages_padded: self.since(|c| c.padded_units),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
-            suspensions: self.since(|c| c.suspended.suspensions),
+            suspensions: self.since(|c| c.suspended.suspensions + c.suspended.program_suspensions),
             suspensions_per_erase_max: self.now.suspended.per_erase_max,
             aborted_pulse_ns: self.since(|c| c.suspended.aborted.as_ns()),
             extra_ramps: self.since(|c| c.suspended.extra_ramps),
+            program_suspensions: self.since(|c| c.suspended.program_suspensions),
+            suspensions_per_program_max: self.now.suspended.per_program_max,
+            aborted_phase_ns: self.since(|c| c.suspended.aborted_phases.as_ns()),
         }
     }
 

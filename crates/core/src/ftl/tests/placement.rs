@@ -145,3 +145,22 @@ fn least_worn_first_wears_more_evenly_than_first_freed_first() {
     let (least_worn, fifo) = (spread(FreeBlock::LeastWorn), spread(FreeBlock::Fifo));
     assert!(least_worn < fifo, "variance of wear: {least_worn} and {fifo}");
 }
+
+/// Strict round robin visits the lanes in order, also those that take no rows; dynamic allocation passes over them.
+#[test]
+fn strict_round_robin_passes_over_no_lane() {
+    let device = wide();
+    for (allocation, visits_busy) in [(Allocation::RoundRobin, true), (Allocation::Dynamic, false)] {
+        let spec = FtlSpec { allocation, stripe: Stripe::MapUnit, ..FtlSpec::default() };
+        let mut map = map(&device, &spec, &GcSpec::default(), 1_000);
+        let lanes = map.layout().lanes;
+        let order: Vec<u32> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
+        map.set_taking(order[1], false);
+        let placed: Vec<u32> = (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), |_| 0).unwrap()).collect();
+        let expected: Vec<u32> = (0..4 * lanes as usize)
+            .map(|n| order[n % lanes as usize])
+            .filter(|l| visits_busy || *l != order[1])
+            .collect();
+        assert_eq!(placed, expected[..2 * lanes as usize], "{allocation:?}");
+    }
+}

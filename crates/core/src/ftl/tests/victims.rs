@@ -83,3 +83,21 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
         assert_eq!(map.is_urgent(0), free <= raw / 4, "{free} free of {raw}");
     }
 }
+
+#[test]
+fn a_collection_waits_for_its_share_of_the_last_block() {
+    for (soft, hard) in [((1.0, 7), (1.0, 7)), ((0.5, 4), (0.25, 2)), ((0.25, 2), (0.0, 0)), ((0.0, 0), (0.0, 0))] {
+        let (last_block_soft, last_block_hard) = (soft.0, hard.0);
+        let gc = GcSpec { soft: 0.001, hard: 0.0, last_block_soft, last_block_hard, ..GcSpec::default() };
+        let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
+        let host = 15 * 8;
+        for programmed in 1..=host {
+            let row = map.open_row(0, Stream::Host).unwrap();
+            map.row_programmed(row);
+            let left = host - programmed;
+            let due = (left <= soft.1, left <= hard.1);
+            assert_eq!((map.wants_collection(0), map.is_urgent(0)), due, "{programmed} rows, {soft:?} {hard:?}");
+        }
+        assert_eq!(map.open_row(0, Stream::Host), None, "what is left is the reserve");
+    }
+}

@@ -1,7 +1,7 @@
 //! Timelines of drives drawn at random: what is on them is what the drive did, and nothing twice.
 
 use super::{Setup, drawn};
-use crate::drive::{Drive, EraseMode, Recorded, TimelineSpec};
+use crate::drive::{Drive, EraseMode, ProgramMode, Recorded, TimelineSpec};
 use crate::flash::{Act, Slice, SuspensionCounters};
 use crate::ftl::GcMode;
 use crate::host::Driver;
@@ -31,7 +31,7 @@ fn assert_apart<'a>(slices: impl Iterator<Item = &'a Slice>, what: &str) {
     }
 }
 
-fn check(drive: &Drive, recorded: &Recorded<'_>, suspends: bool, seed: u64) {
+fn check(drive: &Drive, recorded: &Recorded<'_>, (suspends, programs_too): (bool, bool), seed: u64) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
     for die in 0..layout.dies {
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
@@ -47,7 +47,7 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, suspends: bool, seed: u64) {
         let (timing, time) = (flash.timing(), slice.end.since(slice.start));
         match slice.act {
             Act::Read => assert_eq!(time, timing.read(layout, slice.page), "seed {seed}"),
-            Act::Program => assert_eq!(time, timing.program(layout, slice.page), "seed {seed}"),
+            Act::Program if !programs_too => assert_eq!(time, timing.program(layout, slice.page), "seed {seed}"),
             Act::Erase if !suspends => {
                 assert_eq!(time, timing.erase_step * u64::from(timing.erase_steps), "seed {seed}")
             }
@@ -56,18 +56,21 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, suspends: bool, seed: u64) {
     }
     let count = |act| recorded.slices.iter().filter(|slice| slice.act == act).count() as u64;
     let done = flash.operations();
-    assert_eq!((count(Act::Read), count(Act::Program)), (done.reads, done.programs));
-    let SuspensionCounters { suspensions, aborted, .. } = drive.counters().suspended;
-    let (timing, pulses) = (flash.timing(), recorded.slices.iter().filter(|slice| slice.act == Act::Erase));
+    assert_eq!((count(Act::Read), count(Act::DataIn)), (done.reads, done.programs));
+    let SuspensionCounters { suspensions, aborted, program_suspensions, aborted_phases, .. } =
+        drive.counters().suspended;
+    let timing = flash.timing();
+    let of = |act| recorded.slices.iter().filter(move |slice| slice.act == act);
+    let spent = |act| of(act).fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
     let whole = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
-    let pulsed = pulses.fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
-    assert_eq!(pulsed, whole + aborted, "seed {seed}");
-    if suspends {
-        assert!(count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions, "seed {seed}");
-        assert!(suspensions == 0 || count(Act::Suspended) > 0, "seed {seed}");
-    } else {
-        assert_eq!(count(Act::Erase), done.erases);
-    }
+    assert_eq!(spent(Act::Erase), whole + aborted, "seed {seed}");
+    let whole = of(Act::DataIn).fold(Duration::ZERO, |sum, slice| sum + timing.program(layout, slice.page));
+    assert_eq!(spent(Act::Program), whole + aborted_phases, "seed {seed}");
+    let suspensions = suspensions + program_suspensions;
+    assert!(count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions, "seed {seed}");
+    assert!(suspensions == 0 || count(Act::Suspended) > 0, "seed {seed}");
+    assert!(suspends || count(Act::Erase) == done.erases, "seed {seed}");
+    assert!(count(Act::Program) <= done.programs + program_suspensions, "seed {seed}");
 }
 
 fn check_times(drive: &Drive, recorded: &Recorded<'_>, cached: bool, seed: u64) {
@@ -92,7 +95,8 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         setup.jobs[0].requests = 600;
         let (drive, driver) = played(&setup, Some(&EVERYTHING));
         let recorded = drive.recorded(Instant::from_ns(u64::MAX - 1)).expect("it was asked for");
-        check(&drive, &recorded, setup.erase.mode != EraseMode::None, seed);
+        let suspends = (setup.erase.mode != EraseMode::None, setup.program.mode != ProgramMode::None);
+        check(&drive, &recorded, suspends, seed);
         let feature = &setup.device.feature;
         check_times(&drive, &recorded, feature.cache_read || feature.cache_program, seed);
         cached += u32::from(feature.cache_read && feature.cache_program);

@@ -1,0 +1,470 @@
+//! An erase or a program that gives way: the die's states between its first part and its last, as mechanism. Who asks
+//! for a stop, and which stop, is the drive's choice (`drive/suspension.rs`).
+//!
+//! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; Wu & He,
+//! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (erases that stop at any point;
+//! programs that stop between two phases or give one up).
+//!
+//! An operation is a row of parts; what lies between two of them is a *safe point*. An erase is `erase_steps` steps,
+//! each cut into `safe_points` parts; at a safe point it stops and goes on at no cost. A stop inside a part costs
+//! `suspend` (the voltage recovers) and, before the pulse goes on, `resume` (a ramp) or `verify`. A program is `loops`
+//! loops of ISPP, each of two phases, a pulse and a verify. It stops at a safe point at no cost, inside a phase for
+//! `suspend`; reads take the page register, so it goes on only after `resume`, which brings its data back. A part that
+//! ends at this very instant is whole: the operation stops at the safe point that follows.
+//!
+//! Traps: while an operation is suspended the die is neither idle nor busy ([`Flash::is_suspended`]): only what
+//! [`Flash::start`] is given then runs, and the caller resumes it. The commands of a suspension take no channel time.
+//! Without [`Flash::allow_suspension`] and [`Flash::allow_program_suspension`] none of this runs: an erase goes from
+//! step to step, a program has one end.
+
+use super::activity::Act;
+use super::blame::Keeper;
+use super::die::{Fired, Operation, Phase, What};
+use super::{Block, Flash};
+use crate::units::{Duration, Instant};
+
+/// What suspending an erase takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspensionTimes {
+    /// From the stop of a pulse to the first read: the voltage recovers.
+    pub suspend: Duration,
+    /// Before the rest of a pulse: the voltage ramps up.
+    pub resume: Duration,
+    /// Before a pulse that was given up begins anew: what is erased already is found and spared.
+    pub verify: Duration,
+    /// Parts of a step, at whose ends it can stop at no cost.
+    pub safe_points: u32,
+}
+
+/// What suspending a program takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramSuspensionTimes {
+    /// Loops of pulse and verify in a program.
+    pub loops: u32,
+    /// Percent of a loop that its verify takes.
+    pub verify_percent: u32,
+    /// From the stop of a phase to the first read: the voltage recovers.
+    pub suspend: Duration,
+    /// Before the next phase: the page register gets the program's data back.
+    pub resume: Duration,
+}
+
+/// How a part stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At once, and it goes on at once with what is left of it: no die can.
+    Free,
+    /// What is left of it goes on later.
+    Keep,
+    /// It begins anew later, from the last safe point.
+    Discard,
+}
+
+/// What can be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspendable {
+    /// An erase.
+    Erase,
+    /// A program.
+    Program,
+}
+
+/// Where an operation is, for who wants to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Between two parts: it can stop here at no cost.
+    SafePoint,
+    /// In a part, or on its way back to one.
+    UnderWay,
+    /// Suspended: reads may start.
+    Suspended,
+}
+
+/// What suspensions cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SuspensionCounters {
+    /// Times an erase was suspended, at whatever point.
+    pub suspensions: u64,
+    /// The most that one erase suffered.
+    pub per_erase_max: u64,
+    /// Pulse time that was given up and had to be repeated.
+    pub aborted: Duration,
+    /// Ramps beyond the one of each step.
+    pub extra_ramps: u64,
+    /// Times a program was suspended, at whatever point.
+    pub program_suspensions: u64,
+    /// The most that one program suffered.
+    pub per_program_max: u64,
+    /// Time of programs' phases that was given up and had to be repeated.
+    pub aborted_phases: Duration,
+}
+
+/// What comes before the part goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Ramp,
+    Verify,
+    /// A program's data comes back to the page register.
+    Reload,
+}
+
+/// The erase or program of one die.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    operation: Operation,
+    kind: Suspendable,
+    /// It waited on the channel for a garbage collection.
+    behind_gc: bool,
+    issued: Instant,
+    /// What its parts are cut from: a step of an erase, the whole of a program.
+    whole: Duration,
+    parts: u32,
+    /// The part under way, counted over the whole operation.
+    part: u32,
+    /// What was left of it at `since`.
+    left: Duration,
+    /// Since when the state lasts.
+    since: Instant,
+    /// Since when it works, for the timeline.
+    works_since: Instant,
+    /// It reached a safe point, at `since`, by itself.
+    at_safe_point: bool,
+    before: Before,
+    suspensions: u64,
+}
+
+/// The erases and programs of all dies.
+#[derive(Clone, Debug)]
+pub(super) struct Suspensions {
+    erases: Option<SuspensionTimes>,
+    programs: Option<ProgramSuspensionTimes>,
+    dies: Vec<Option<Work>>,
+    counters: SuspensionCounters,
+}
+
+impl Suspensions {
+    fn new(dies: usize) -> Self {
+        Self { erases: None, programs: None, dies: vec![None; dies], counters: SuspensionCounters::default() }
+    }
+
+    /// The time of part `part`.
+    fn length(&self, work: &Work, part: u32) -> Duration {
+        let end = |parts: u32| match work.kind {
+            Suspendable::Erase => self.erases.map_or(0, |times| times.end(work.whole, parts)),
+            Suspendable::Program => self.programs.map_or(0, |times| times.end(work.whole, parts)),
+        };
+        Duration::from_ns(end(part + 1) - end(part))
+    }
+}
+
+impl SuspensionTimes {
+    /// When the first `parts` parts of an erase are over. Those of a step differ by a nanosecond at most.
+    fn end(&self, step: Duration, parts: u32) -> u64 {
+        let (steps, within) = (parts / self.safe_points, parts % self.safe_points);
+        step.as_ns() * u64::from(steps) + step.as_ns() * u64::from(within) / u64::from(self.safe_points)
+    }
+}
+
+impl ProgramSuspensionTimes {
+    /// When the first `parts` phases of a program are over: together they are the whole of it.
+    fn end(&self, whole: Duration, parts: u32) -> u64 {
+        let verified = u64::from(parts / 2) * 100;
+        let pulsed = u64::from(parts % 2) * u64::from(100 - self.verify_percent);
+        whole.as_ns() * (verified + pulsed) / (100 * u64::from(self.loops))
+    }
+}
+
+impl Flash {
+    fn suspensions_mut(&mut self) -> &mut Suspensions {
+        let dies = self.dies.len();
+        self.suspensions.get_or_insert_with(|| Box::new(Suspensions::new(dies)))
+    }
+
+    /// Lets erases be suspended from now on. Call it before the first operation.
+    pub fn allow_suspension(&mut self, times: SuspensionTimes) {
+        self.suspensions_mut().erases = Some(times);
+        self.suspends_erases = true;
+    }
+
+    /// Lets programs be suspended from now on. Call it before the first operation. The cache register must be free for
+    /// the data of reads, so no program is preloaded any more.
+    pub fn allow_program_suspension(&mut self, times: ProgramSuspensionTimes) {
+        self.suspensions_mut().programs = Some(times);
+        (self.suspends_programs, self.watches_loads) = (true, true);
+    }
+
+    /// What suspensions cost so far.
+    pub fn suspensions(&self) -> SuspensionCounters {
+        self.suspensions.as_ref().map_or(SuspensionCounters::default(), |suspensions| suspensions.counters)
+    }
+
+    /// True when the die's operation is suspended and no read runs.
+    #[inline]
+    pub fn is_suspended(&self, die: u32) -> bool {
+        self.dies[die as usize].phase == Phase::Suspended
+    }
+
+    /// What the die has under way, how far, and when it was issued; `None` when it can be asked nothing: there is no
+    /// such operation, its command or data is on the way, its part ends now, it is being suspended, or a read runs in
+    /// its place.
+    pub fn suspendable_at(&self, now: Instant, die: u32) -> Option<(Suspendable, Progress, Instant)> {
+        let work = self.suspensions.as_ref()?.dies[die as usize].as_ref()?;
+        let progress = match self.dies[die as usize].phase {
+            Phase::Suspended => Progress::Suspended,
+            Phase::Pulse if work.at_safe_point && work.since == now => Progress::SafePoint,
+            Phase::Pulse if work.since + work.left > now => Progress::UnderWay,
+            Phase::Resuming => Progress::UnderWay,
+            _ => return None,
+        };
+        Some((work.kind, progress, work.issued))
+    }
+
+    /// The row that a suspended program of the die is about: it is neither old nor new.
+    #[inline]
+    pub(super) fn is_half_programmed(&self, die: u32, block: Block, row: u32) -> bool {
+        let work = self.suspensions.as_ref().and_then(|suspensions| suspensions.dies[die as usize].as_ref());
+        work.is_some_and(|work| match work.operation.what {
+            What::Program { row: first, .. } => {
+                (self.layout.block_of(first), self.layout.row_of(first)) == (block, row)
+            }
+            _ => false,
+        })
+    }
+
+    fn work_of(&mut self, slot: usize) -> (&mut Suspensions, Work) {
+        let suspensions = self.suspensions.as_mut().expect("suspension is allowed");
+        let work = suspensions.dies[slot].expect("the die works on something that can be suspended");
+        (suspensions, work)
+    }
+
+    fn work_begins(&mut self, slot: usize, kind: Suspendable, begins: Instant, whole: Duration) {
+        let Some(suspensions) = &mut self.suspensions else { return };
+        let (operation, issued, behind_gc) = self.dies[slot].issued();
+        let parts = match (kind, suspensions.erases, suspensions.programs) {
+            (Suspendable::Erase, Some(times), _) => self.timing.erase_steps * times.safe_points,
+            (Suspendable::Program, _, Some(times)) => times.loops * 2,
+            _ => return,
+        };
+        suspensions.dies[slot] = Some(Work {
+            operation,
+            kind,
+            behind_gc,
+            issued,
+            whole,
+            parts,
+            part: 0,
+            left: whole,
+            since: begins,
+            works_since: begins,
+            at_safe_point: false,
+            before: Before::Nothing,
+            suspensions: 0,
+        });
+    }
+
+    /// An erase is issued; its command is through at `begins`.
+    pub(super) fn erase_issued(&mut self, slot: usize, begins: Instant) {
+        self.work_begins(slot, Suspendable::Erase, begins, self.timing.erase_step);
+    }
+
+    /// A program's data is in the page register: its first phase begins, unless a read goes first.
+    pub(super) fn program_begins(&mut self, now: Instant, slot: usize, time: Duration) -> Fired {
+        self.work_begins(slot, Suspendable::Program, now, time);
+        if let Some(blame) = &mut self.blame {
+            blame.array_begins(now, slot);
+        }
+        self.safe_point(now, slot, 0)
+    }
+
+    /// A timer of an operation that can be suspended.
+    pub(super) fn suspendable_turn(&mut self, now: Instant, slot: usize) -> Fired {
+        let phase = self.dies[slot].phase;
+        let (suspensions, work) = self.work_of(slot);
+        match phase {
+            Phase::EraseCommand => self.safe_point(now, slot, 0),
+            Phase::Pulse if work.part + 1 == work.parts => {
+                suspensions.dies[slot] = None;
+                self.log_work(now, slot, &work);
+                if let Some(blame) = &mut self.blame
+                    && work.kind == Suspendable::Program
+                    && !work.operation.gc
+                {
+                    blame.suspendable_ends(now, slot, work.whole);
+                }
+                self.finished(now, slot)
+            }
+            Phase::Pulse => {
+                // A pulse of an erase is a slice; a program has too many phases for that.
+                if work.kind == Suspendable::Erase {
+                    self.log_work(now, slot, &work);
+                }
+                self.safe_point(now, slot, work.part + 1)
+            }
+            Phase::Suspending => {
+                self.suspended(now, slot);
+                Fired { free: Some(slot as u32), ..Fired::default() }
+            }
+            Phase::Resuming => {
+                self.log(slot, (work.since, now), Act::Resuming, &work.operation);
+                self.goes_on(now, slot, false);
+                Fired::default()
+            }
+            phase => unreachable!("die {slot} has a timer of an erase or a program in {phase:?}"),
+        }
+    }
+
+    /// What it did since it began, or went on, last.
+    fn log_work(&mut self, now: Instant, slot: usize, work: &Work) {
+        let (act, from) = match work.kind {
+            Suspendable::Erase => (Act::Erase, work.since),
+            Suspendable::Program => (Act::Program, work.works_since),
+        };
+        self.log(slot, (from, now), act, &work.operation);
+    }
+
+    /// The operation has reached a safe point: the caller may stop it now, or it goes on with part `part`.
+    fn safe_point(&mut self, now: Instant, slot: usize, part: u32) -> Fired {
+        let (suspensions, mut work) = self.work_of(slot);
+        (work.part, work.left) = (part, suspensions.length(&work, part));
+        suspensions.dies[slot] = Some(work);
+        self.goes_on(now, slot, true);
+        Fired { free: Some(slot as u32), ..Fired::default() }
+    }
+
+    /// Its part goes on.
+    fn goes_on(&mut self, now: Instant, slot: usize, at_safe_point: bool) {
+        let (suspensions, mut work) = self.work_of(slot);
+        if work.before == Before::Verify {
+            suspensions.counters.extra_ramps += 1;
+        }
+        if !at_safe_point {
+            work.works_since = now;
+        }
+        (work.since, work.at_safe_point, work.before) = (now, at_safe_point, Before::Nothing);
+        suspensions.dies[slot] = Some(work);
+        self.dies[slot].phase = Phase::Pulse;
+        self.timers.set(slot, now + work.left);
+        if let Some(blame) = &mut self.blame {
+            blame.turns(now, slot, Keeper::of(&work.operation));
+        }
+    }
+
+    /// Stops an operation that is at a safe point.
+    pub fn stop_at_safe_point(&mut self, now: Instant, die: u32) {
+        let slot = die as usize;
+        self.count_suspension(slot);
+        let (suspensions, mut work) = self.work_of(slot);
+        if work.kind == Suspendable::Program {
+            work.before = Before::Reload;
+            suspensions.dies[slot] = Some(work);
+            self.log_work(now, slot, &work);
+        }
+        self.suspended(now, slot);
+    }
+
+    /// Stops an operation that is under way; it is suspended when the die becomes free.
+    pub fn stop_part(&mut self, now: Instant, die: u32, stop: Stop) {
+        let slot = die as usize;
+        let works = self.dies[slot].phase == Phase::Pulse;
+        self.count_suspension(slot);
+        let (suspensions, work) = self.work_of(slot);
+        let mut stopped = work;
+        if works {
+            let done = now.since(work.since);
+            match stop {
+                Stop::Free | Stop::Keep => stopped.left = work.left - done,
+                Stop::Discard => {
+                    stopped.left = suspensions.length(&work, work.part);
+                    let aborted = stopped.left - work.left + done;
+                    match work.kind {
+                        Suspendable::Erase => suspensions.counters.aborted += aborted,
+                        Suspendable::Program => suspensions.counters.aborted_phases += aborted,
+                    }
+                }
+            }
+        }
+        (stopped.since, stopped.at_safe_point) = (now, false);
+        stopped.before = match (work.kind, stop) {
+            (_, Stop::Free) => Before::Nothing,
+            (Suspendable::Erase, Stop::Keep) => Before::Ramp,
+            (Suspendable::Erase, Stop::Discard) => Before::Verify,
+            (Suspendable::Program, _) => Before::Reload,
+        };
+        suspensions.dies[slot] = Some(stopped);
+        let time = match (stop, work.kind) {
+            (Stop::Free, _) => Duration::ZERO,
+            (_, Suspendable::Erase) => suspensions.erases.map_or(Duration::ZERO, |times| times.suspend),
+            (_, Suspendable::Program) => suspensions.programs.map_or(Duration::ZERO, |times| times.suspend),
+        };
+        match works {
+            true => self.log_work(now, slot, &work),
+            false => self.log(slot, (work.since, now), Act::Resuming, &work.operation),
+        }
+        if time.is_zero() {
+            return self.suspended(now, slot);
+        }
+        self.dies[slot].phase = Phase::Suspending;
+        self.timers.set(slot, now + time);
+        self.log(slot, (now, now + time), Act::Suspending, &work.operation);
+        if let Some(blame) = &mut self.blame {
+            blame.turns(now, slot, Keeper::Suspension);
+        }
+    }
+
+    fn count_suspension(&mut self, slot: usize) {
+        let (suspensions, mut work) = self.work_of(slot);
+        work.suspensions += 1;
+        suspensions.dies[slot] = Some(work);
+        let counters = &mut suspensions.counters;
+        let (count, most) = match work.kind {
+            Suspendable::Erase => (&mut counters.suspensions, &mut counters.per_erase_max),
+            Suspendable::Program => (&mut counters.program_suspensions, &mut counters.per_program_max),
+        };
+        *count += 1;
+        *most = work.suspensions.max(*most);
+    }
+
+    /// Reads may start now.
+    fn suspended(&mut self, now: Instant, slot: usize) {
+        let (suspensions, mut work) = self.work_of(slot);
+        work.since = now;
+        suspensions.dies[slot] = Some(work);
+        self.dies[slot].holds_suspended = true;
+        if let Some(blame) = &mut self.blame {
+            blame.steps_aside(slot);
+        }
+        self.free_array(now, slot);
+        self.dies[slot].restart(now);
+    }
+
+    /// A suspended operation goes on.
+    pub fn resume(&mut self, now: Instant, die: u32) {
+        let slot = die as usize;
+        debug_assert!(self.is_suspended(die), "die {die} holds nothing suspended");
+        let (suspensions, mut work) = self.work_of(slot);
+        let time = match (work.before, suspensions.erases, suspensions.programs) {
+            (Before::Ramp, Some(times), _) => times.resume,
+            (Before::Verify, Some(times), _) => times.verify,
+            (Before::Reload, _, Some(times)) => times.resume,
+            _ => Duration::ZERO,
+        };
+        suspensions.counters.extra_ramps += u64::from(work.before == Before::Ramp);
+        let from = work.since;
+        (work.since, work.at_safe_point) = (now, false);
+        suspensions.dies[slot] = Some(work);
+        self.log(slot, (from, now), Act::Suspended, &work.operation);
+        self.dies[slot].take_back(now, work.operation, work.behind_gc);
+        if let Some(blame) = &mut self.blame {
+            blame.comes_back(now, slot, &work.operation, work.operation.block(&self.layout));
+        }
+        if time.is_zero() {
+            return self.goes_on(now, slot, false);
+        }
+        self.dies[slot].phase = Phase::Resuming;
+        self.timers.set(slot, now + time);
+        if let Some(blame) = &mut self.blame {
+            blame.turns(now, slot, Keeper::Suspension);
+        }
+    }
+}
