@@ -1,8 +1,8 @@
 //! The numbers of a result by name: what a claim compares, a sweep tabulates, a plot draws.
 //!
 //! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name for one. Two things
-//! are no fields: a field that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
-//! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
+//! are no fields: a field that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1
+//! if it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{Curve, RunResult};
 use manx_core::units::Duration;
