@@ -402,6 +402,35 @@ fn erases_give_way_only_where_reads_go_first() {
 }
 
 #[test]
+fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() {
+    let scenario = source(GOOD);
+    let under = |policy| load(&Input { scenario: &scenario, device: None, policy, overrides: &[] }).unwrap();
+    let (plain, guarded) = (under(Some("base")), under(Some("base/rain")));
+    assert_eq!((plain.rain.width, guarded.rain.width), (0, 8));
+    assert_eq!(guarded.gc.mode, GcMode::Base);
+    assert_eq!(guarded.capacity().user.get() * 8, plain.capacity().user.get() * 7);
+    assert_eq!(plain.capacity(), Capacity::of(&plain.device));
+    let refuse = |lines: &str| refusal(&format!("{GOOD}{lines}"));
+    assert_says(&refuse("[rain]\nwidth = 3\n"), &["rain.width = 3", "channels = 8", "divisor"]);
+    assert_says(&refuse("[rain]\nwidth = 1\n"), &["rain.width = 1", "from 2 to 64"]);
+    assert_says(&refuse("[rain]\nwidth = 16\n"), &["rain.width = 16", "channels = 8"]);
+    assert_says(&refuse("[rain]\nxor = \"2min\"\n"), &["rain.xor", "at most 60s"]);
+    assert_says(&refuse("[rain]\nreconstruct = \"perhaps\"\n"), &["rain.reconstruct", "`never`"]);
+    // A comparison sets it over policies with parity and without.
+    assert!(load_with(GOOD, &["rain.reconstruct=always"]).is_ok());
+    assert_says(&refuse("[rain]\nevict = \"chip\"\n"), &["rain.evict", "`stripe`"]);
+    let dynamic = load_with(GOOD, &["rain.width=4", "ftl.allocation=dynamic"]).unwrap_err().to_string();
+    assert_says(&dynamic, &["rain.width", "ftl.allocation = \"static\""]);
+    // Data and parity need the same room as data alone did.
+    let full = load_with(GOOD, &["rain.width=8", "gc.soft=0.245"]).unwrap_err().to_string();
+    assert_says(&full, &["gc.soft = 0.245", "65536", "data and parity take"]);
+    let offset = format!("workload.offset={}B", guarded.capacity().user.get());
+    assert!(load_with(GOOD, &[&offset]).is_ok());
+    let offset = load_with(GOOD, &["rain.width=8", &offset]).unwrap_err().to_string();
+    assert_says(&offset, &["workload.offset", "that the host sees"]);
+}
+
+#[test]
 fn pes_suspends_programs_and_erases_over_any_collection() {
     let under = |policy: &str| {
         load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] }).unwrap()

@@ -126,7 +126,7 @@ impl States {
         let mut state = make(scenario, progress)?;
         if let Some(cache) = cache
             && state.whole
-            && cache.is_worth(state.cpu_s, 4 * u64::from(logical_pages(scenario)))
+            && cache.is_worth(state.cpu_s, 4 * u64::from(mapped_pages(scenario)))
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
             let folder = cache.folder().display();
@@ -136,14 +136,19 @@ impl States {
     }
 }
 
-/// Logical pages of the scenario's device.
+/// Logical pages of the scenario's drive.
 pub(crate) fn logical_pages(scenario: &Scenario) -> u32 {
+    (scenario.capacity().user.get() / scenario.device.geometry.map_unit.get()) as u32
+}
+
+/// Those and the pages of parity.
+fn mapped_pages(scenario: &Scenario) -> u32 {
     (Capacity::of(&scenario.device).user.get() / scenario.device.geometry.map_unit.get()) as u32
 }
 
 fn fresh(scenario: &Scenario) -> PageMap {
-    let Scenario { device, ftl, gc, seed, .. } = scenario;
-    PageMap::new(device, ftl, gc, logical_pages(scenario), *seed)
+    let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
+    PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_parity(ftl, device, rain.width)
 }
 
 fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
@@ -213,6 +218,9 @@ impl Keys {
             "precondition": scenario.precondition,
             "seed": scenario.seed,
         });
+        if scenario.rain.width > 0 {
+            all["rain"] = json!(scenario.rain.width);
+        }
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);
             let traces = scenario.workload.jobs.iter().filter_map(|job| job.trace.as_ref());

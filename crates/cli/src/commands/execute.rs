@@ -10,7 +10,6 @@ use super::{Failure, print};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::drive::PreconditionState;
-use manx_core::flash::Capacity;
 use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
@@ -126,7 +125,7 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> St
     let mut text = String::new();
     let mut said: Vec<String> = Vec::new();
     for (_, scenario) in runs {
-        let line = format!("{}: {}", scenario.device.name, Capacity::of(&scenario.device));
+        let line = format!("{}: {}", scenario.device.name, scenario.capacity());
         if !said.contains(&line) {
             let _ = writeln!(text, "{line}");
             said.push(line);

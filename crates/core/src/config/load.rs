@@ -11,7 +11,7 @@ use super::tree::{self, Path, dotted, shown};
 use super::validate::{Invalid, validate, validate_device};
 use super::workload;
 use super::{Scenario, builtin_device, resolve_policy};
-use crate::flash::{Capacity, Device};
+use crate::flash::Device;
 use crate::host::WorkloadSpec;
 use crate::units::Bytes;
 use serde::de::DeserializeOwned;
@@ -156,7 +156,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     if scenario.workload.act.is_some() {
         // The load depends on the capacity, which only a valid device has.
         validate_device(&scenario.device).map_err(|invalid| layers.complain(invalid))?;
-        let user = Capacity::of(&scenario.device).user;
+        let user = scenario.capacity().user;
         expand(&mut scenario.workload, user).map_err(|invalid| layers.complain(invalid))?;
     }
     validate(&scenario).map_err(|invalid| layers.complain(invalid))?;

@@ -128,6 +128,14 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "rain",
+        axis: Axis::Rain,
+        summary: "seven pages in eight are data, one is the parity of their stripe, each on a channel of its own",
+        source: "ttFlash, FAST '17, section 4.2 (RAIN, as GC-tolerant reads presume it)",
+        overlay: "[ftl]\nallocation = \"static\"\n\n[rain]\nwidth = 8\n",
+        parameter: None,
+    },
+    Policy {
         name: "baseline",
         axis: Axis::Erase,
         summary: "a read waits for the end of an erase",

@@ -1,7 +1,7 @@
 //! A scenario: everything that determines a run.
 
-use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec};
-use crate::flash::Device;
+use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec};
+use crate::flash::{Capacity, Device};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
 use crate::units::Duration;
@@ -31,6 +31,9 @@ pub struct Scenario {
     /// Reclaiming.
     #[serde(default)]
     pub gc: GcSpec,
+    /// Parity inside the drive.
+    #[serde(default)]
+    pub rain: RainSpec,
     /// How an erase gives way to reads.
     #[serde(default)]
     pub erase: EraseSpec,
@@ -48,6 +51,13 @@ pub struct Scenario {
     /// What is measured.
     #[serde(default)]
     pub measure: MeasureSpec,
+}
+
+impl Scenario {
+    /// The capacities of the drive: those of its device, less what parity takes.
+    pub fn capacity(&self) -> Capacity {
+        Capacity::of(&self.device).behind_parity(self.rain.width)
+    }
 }
 
 /// What is measured.

@@ -6,10 +6,10 @@ mod space;
 
 use super::Scenario;
 use crate::drive::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, Scheduler,
+    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, RainSpec, Scheduler,
 };
 use crate::flash::{Device, lanes, program_unit};
-use crate::ftl::{Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit};
+use crate::ftl::{Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit, WIDTH_MAX};
 use crate::units::{Bandwidth, Duration};
 use std::fmt::Display;
 
@@ -63,10 +63,11 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     validate_device(&scenario.device)?;
     ftl(&scenario.ftl)?;
     gc(&scenario.gc, &scenario.ftl)?;
+    rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
-    space::enough(&scenario.device, &scenario.gc)?;
+    space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device)?;
     job::all(scenario)
@@ -152,6 +153,27 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         "gc.mode = \"preemptive\" needs \"background\": a collection that goes before the host's requests cannot also \
          give way to them",
     )
+}
+
+fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
+    let (width, channels) = (rain.width, device.geometry.channels);
+    let divides = (2..=WIDTH_MAX).contains(&width) && channels.is_multiple_of(width);
+    require(
+        width == 0 || divides,
+        "rain.width",
+        width,
+        format!(
+            "0 for no parity, or from 2 to {WIDTH_MAX} and a divisor of device.geometry.channels = {channels}: the \
+             members of a stripe are on different channels, and stripes lie side by side on all of them"
+        ),
+    )?;
+    require(
+        width == 0 || ftl.allocation == Allocation::Static,
+        "rain.width",
+        width,
+        "it needs ftl.allocation = \"static\": the address of a page decides its stripe and its channel",
+    )?;
+    require_operation_time(rain.xor, "rain.xor")
 }
 
 fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {

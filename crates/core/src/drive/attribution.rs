@@ -10,6 +10,7 @@
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};
 use crate::flash::{Doing, Kept, Waits, add_kept, kept_between};
+use crate::sim::NIL;
 use crate::units::{Cause, Instant, Split};
 use std::collections::VecDeque;
 
@@ -45,6 +46,10 @@ pub(super) struct Attribution {
     fills: Vec<Option<Fill>>,
     /// The slot whose page is on flash, while those who waited for it are told.
     landing: Option<u32>,
+    /// By computed page: its last member's read, until the page is there.
+    rebuilds: Vec<Option<Rebuilt>>,
+    /// The computed page that ends its request, while that is told.
+    rebuilt: Option<u32>,
     /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
     /// `given`.
     leaving: VecDeque<Attributed>,
@@ -67,6 +72,33 @@ struct Fill {
     waits: Waits,
     ended: Instant,
     idle: Cause,
+}
+
+/// The read of the last member of a page that is computed.
+#[derive(Clone, Copy, Debug)]
+struct Rebuilt {
+    books: OpBooks,
+    waits: Waits,
+    ended: Instant,
+    idle: Cause,
+    die: u32,
+    /// The request did not ask for it.
+    is_extra: bool,
+}
+
+impl Rebuilt {
+    /// Adds what the request waited for: the wait of an extra member is the stripe's, its own work takes the place of
+    /// the page's.
+    fn add_to(&self, split: &mut Split, now: Instant) {
+        let Rebuilt { books, waits, ended, idle, is_extra, .. } = self;
+        if *is_extra {
+            split.add(Cause::Reconstruct, books.issued.since(books.enqueued) + waits.total());
+            split.add(Cause::Service, ended.since(books.issued) - waits.total());
+        } else {
+            books.add_to(split, waits, *ended, *idle);
+        }
+        split.add(Cause::Reconstruct, now.since(*ended));
+    }
 }
 
 impl OpBooks {
@@ -238,6 +270,24 @@ impl Drive {
         *at(&mut attribution.fills, slot as usize, None) = Some(Fill { books, waits, ended: now, idle });
     }
 
+    /// The last member of a computed page is read.
+    pub(super) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let operation = &self.ops[op];
+        let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
+        let (die, is_extra) = (self.flash.layout.die_of(operation.lane), operation.feeds == NIL);
+        let rebuilt = Rebuilt { books, waits, ended: now, idle, die, is_extra };
+        *at(&mut attribution.rebuilds, rebuild as usize, None) = Some(rebuilt);
+    }
+
+    /// A computed page ends its request, which is about to be told; or it was.
+    pub(super) fn book_rebuilt(&mut self, rebuild: Option<u32>) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.rebuilt = rebuild;
+        }
+    }
+
     /// A slot's page is on flash, and those who wait for it are about to be told; or they were, and it is free.
     #[inline]
     pub(super) fn book_landing(&mut self, slot: u32, is_over: bool) {
@@ -267,7 +317,13 @@ impl Drive {
         split.add(Cause::Service, controller);
         split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
         let mut story = None;
+        let rebuilt = attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
         match attribution.ending {
+            _ if let Some(rebuilt) = rebuilt => {
+                rebuilt.add_to(&mut split, now);
+                let Rebuilt { books, ended, die, .. } = rebuilt;
+                story = Some(Story { die, met: books.met, times: [books.enqueued, books.issued, ended] });
+            }
             Some(op) if self.ops[op].serves(request, command.op) => {
                 let (operation, books) = (&self.ops[op], &attribution.ops[op as usize]);
                 let waits = self.flash.finished_waits();

@@ -4,6 +4,9 @@
 //! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its other sectors),
 //! staged (its row gathers), flying (being programmed: frozen), free. A write to a flying page goes to a new slot
 //! *behind* it, which may leave only when the first is on flash: a page's versions reach the flash in their order.
+//!
+//! With parity (`rain`) a slot is frozen, `Flying`, from the start of its stripe's update, and a dirty page of a stripe
+//! under update is parked until that is over. Parity pages on their way have slots of their own behind the host's.
 
 use super::command::Stamp;
 use crate::sim::NIL;
@@ -18,6 +21,7 @@ pub(super) enum State {
     Staged,
     Flying,
     Behind,
+    Parked,
 }
 
 /// A page in the buffer.
@@ -94,29 +98,29 @@ impl WriteBuffer {
             free_waiter: NIL,
         };
         for number in 0..slots {
-            buffer.slots.push(Slot {
-                lpn: Lpn(0),
-                state: State::Free,
-                dropped: false,
-                mask: 0,
-                stamp: Stamp::default(),
-                born: 0,
-                successor: NIL,
-                waiters: NIL,
-                urgent: false,
-                next: if number + 1 == slots { NIL } else { number + 1 },
-                previous: NIL,
-                younger: NIL,
-                elder: NIL,
-            });
+            let next = if number + 1 == slots { NIL } else { number + 1 };
+            buffer.slots.push(Slot { next, ..empty_slot() });
         }
         buffer.free = if slots == 0 { NIL } else { 0 };
         buffer
     }
 
+    /// Adds so many slots for parity, behind the host's; they are in no list and no index. The number of the first.
+    pub fn add_parity_slots(&mut self, count: u32) -> u32 {
+        let first = self.slots.len() as u32;
+        let like = Slot { state: State::Flying, next: NIL, ..empty_slot() };
+        self.slots.resize((first + count) as usize, like);
+        first
+    }
+
     /// The slots in a state (slow; for descriptions).
     pub fn slots_in(&self, state: State) -> Vec<u32> {
         (0..self.slots.len() as u32).filter(|slot| self.slots[*slot as usize].state == state).collect()
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> u32 {
+        self.slots.len() as u32
     }
 
     pub fn is_full(&self) -> bool {
@@ -170,10 +174,10 @@ impl WriteBuffer {
         slot
     }
 
-    /// Takes a free slot for a newer version of flying `before`: the whole page, waiting behind it.
+    /// Takes a free slot for a newer version of flying `before`, with what that holds beneath, waiting behind it.
     pub fn insert_behind(&mut self, before: u32, mask: u64, stamp: Stamp) -> u32 {
-        let Slot { lpn, stamp: old, .. } = *self.slot(before);
-        let slot = self.take(lpn, self.full_mask, merge(old, mask == self.full_mask, stamp));
+        let Slot { lpn, stamp: old, mask: held, .. } = *self.slot(before);
+        let slot = self.take(lpn, held | mask, merge(old, mask == self.full_mask, stamp));
         self.slots[slot as usize].state = State::Behind;
         self.slots[slot as usize].previous = before;
         self.slots[before as usize].successor = slot;
@@ -219,6 +223,11 @@ impl WriteBuffer {
         if s.mask != full_mask {
             s.stamp.version = over(s.stamp, beneath);
             s.mask = full_mask;
+            // What was written behind it meanwhile lies over the same sectors.
+            let successor = s.successor;
+            if successor != NIL {
+                self.filled(successor, beneath);
+            }
         }
     }
 
@@ -266,7 +275,17 @@ impl WriteBuffer {
         self.urgent -= u32::from(std::mem::take(&mut s.urgent));
     }
 
-    /// The next slot of a row.
+    /// A parked slot may leave again, as the next to go; at once if somebody waits for it.
+    pub fn unpark(&mut self, slot: u32) {
+        debug_assert_eq!(self.slots[slot as usize].state, State::Parked);
+        self.make_dirty_first(slot);
+        if self.slots[slot as usize].waiters != NIL {
+            self.slots[slot as usize].urgent = true;
+            self.urgent += 1;
+        }
+    }
+
+    /// The next slot of a row, or of a list of parked ones.
     pub fn row_next(&self, slot: u32) -> u32 {
         self.slots[slot as usize].next
     }
@@ -277,6 +296,11 @@ impl WriteBuffer {
         if last != NIL {
             self.slots[last as usize].next = slot;
         }
+    }
+
+    /// Puts a parked slot before `first` in a list of such.
+    pub fn link_parked(&mut self, slot: u32, first: u32) {
+        self.slots[slot as usize].next = first;
     }
 
     /// The flying slot that a slot waits behind.
@@ -397,6 +421,24 @@ impl WriteBuffer {
             at = (at + 1) & mask;
         }
         self.index[gap] = NIL;
+    }
+}
+
+fn empty_slot() -> Slot {
+    Slot {
+        lpn: Lpn(0),
+        state: State::Free,
+        dropped: false,
+        mask: 0,
+        stamp: Stamp::default(),
+        born: 0,
+        successor: NIL,
+        waiters: NIL,
+        urgent: false,
+        next: NIL,
+        previous: NIL,
+        younger: NIL,
+        elder: NIL,
     }
 }
 

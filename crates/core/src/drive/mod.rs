@@ -4,6 +4,7 @@
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
 //! says. Erases and programs may give way to reads (`suspension`), and erases be held back while reads come (`hold`).
+//! Parity goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -21,7 +22,9 @@ mod hold;
 mod ports;
 pub mod precondition;
 mod queues;
+mod rain;
 mod read;
+mod reconstruct;
 mod schedule;
 mod spec;
 mod suspension;
@@ -30,9 +33,10 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use rain::RainCounters;
 pub use spec::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
-    ProgramSpec, Scheduler,
+    DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
+    ProgramSpec, RainSpec, Reconstruct, Scheduler,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
@@ -67,7 +71,10 @@ pub struct Drive {
     /// Erases that wait for the end of a burst of reads, if they do, and when the next of them is looked at.
     holds: Option<Box<hold::Holds>>,
     holds_at: Instant,
-    /// Completions of requests served from the buffer, `buffer_hit` after their start.
+    /// Parity, if there is any.
+    rain: Option<Box<rain::Rain>>,
+    /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
+    /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
     /// Where each command's time went, if that is wanted.
@@ -131,6 +138,8 @@ pub struct Counters {
     pub erases: u64,
     /// What suspended erases and programs cost.
     pub suspended: SuspensionCounters,
+    /// What parity cost.
+    pub rain: RainCounters,
 }
 
 impl Drive {
@@ -156,6 +165,7 @@ impl Drive {
             suspension: None,
             holds: None,
             holds_at: Instant::NEVER,
+            rain: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -297,11 +307,26 @@ impl Drive {
             }
             self.begin(now, command);
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
-            self.finish_with(now, request, Status::Success);
+            if request & reconstruct::REBUILT == 0 {
+                self.finish_with(now, request, Status::Success);
+            } else {
+                self.rebuilt(now, request & !reconstruct::REBUILT);
+            }
         } else if self.holds_at == now {
             self.hold_turn(now);
         } else {
             self.fire(now);
+        }
+    }
+
+    /// Something completes at `at` that nothing else will announce.
+    #[inline]
+    fn complete_later(&mut self, at: Instant, what: u32) {
+        if self.hits.back().is_none_or(|(last, _)| *last <= at) {
+            self.hits.push_back((at, what));
+        } else {
+            let place = self.hits.partition_point(|(other, _)| *other <= at);
+            self.hits.insert(place, (at, what));
         }
     }
 

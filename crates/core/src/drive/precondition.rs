@@ -50,6 +50,7 @@ pub fn precondition(
             };
             let mut steady = settle(map, spec, &mut next, progress)?;
             steady.work.written += filled.work.written;
+            steady.work.parity += filled.work.parity;
             steady.work.padded += filled.work.padded;
             Ok(steady)
         }
@@ -110,23 +111,23 @@ fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
     let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
     let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
     let mut lanes = vec![Ageing::default(); layout.lanes as usize];
-    let (mut work, mut lpn) = (Work::default(), 0);
-    while lpn < map.logical() && lanes.iter().any(|lane| lane.valid < half) {
-        let lane = map.striped_lane(Lpn(lpn));
-        let ageing = &mut lanes[lane as usize];
-        if ageing.valid < half {
-            if ageing.slot == 0 {
-                ageing.open_row(map, lane, half, stale_rows, &mut work)?;
-            }
-            map.commit(Lpn(lpn), crate::units::Ppn(ageing.row.0 + ageing.slot));
-            ageing.slot = (ageing.slot + 1) % layout.units_per_row;
-            ageing.valid += 1;
-            work.written += 1;
-            if ageing.slot == 0 {
-                map.row_programmed(ageing.row);
-            }
+    let mut work = Work::default();
+    // With parity, that of a row of stripes follows its last data page.
+    let stripes = map.stripes().cloned();
+    let round = stripes.as_ref().map_or(u32::MAX, |stripes| stripes.data() * stripes.unit());
+    for lpn in 0..map.logical() {
+        if lanes.iter().all(|lane| lane.valid >= half) {
+            break;
         }
-        lpn += 1;
+        let mut place = |map: &mut PageMap, lpn| {
+            let lane = map.striped_lane(lpn);
+            lanes[lane as usize].place(map, lpn, lane, half, stale_rows, &mut work)
+        };
+        place(map, Lpn(lpn))?;
+        if let Some(stripes) = stripes.as_ref().filter(|_| lpn % round == round - 1) {
+            let first = lpn / round * stripes.unit();
+            (first..first + stripes.unit()).try_for_each(|stripe| place(map, stripes.parity(stripe)))?;
+        }
     }
     for ageing in lanes.iter().filter(|ageing| ageing.slot > 0) {
         work.padded += u64::from(layout.units_per_row - ageing.slot);
@@ -144,6 +145,34 @@ struct Ageing {
 }
 
 impl Ageing {
+    /// Puts a page on the lane, unless that holds enough.
+    fn place(
+        &mut self,
+        map: &mut PageMap,
+        lpn: Lpn,
+        lane: u32,
+        half: u32,
+        stale_rows: u32,
+        work: &mut Work,
+    ) -> Result<(), Full> {
+        if self.valid >= half {
+            return Ok(());
+        }
+        if self.slot == 0 {
+            self.open_row(map, lane, half, stale_rows, work)?;
+        }
+        map.commit(lpn, crate::units::Ppn(self.row.0 + self.slot));
+        self.slot = (self.slot + 1) % map.layout().units_per_row;
+        self.valid += 1;
+        let is_parity = lpn.0 >= map.logical();
+        work.parity += u64::from(is_parity);
+        work.written += u64::from(!is_parity);
+        if self.slot == 0 {
+            map.row_programmed(self.row);
+        }
+        Ok(())
+    }
+
     /// Opens the row for the next valid pages; a block begins with stale rows while there are not enough of them.
     fn open_row(
         &mut self,

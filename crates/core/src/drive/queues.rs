@@ -22,6 +22,10 @@ pub(super) enum Owner {
     Request { request: u32, first: u32 },
     /// A partial page of the buffer gets its other sectors.
     Fill { slot: u32 },
+    /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member, or the parity).
+    Update { update: u32, slot: u32 },
+    /// A host read that is computed has another member of its stripe.
+    Rebuild { request: u32, rebuild: u32 },
     /// A row of buffered pages is on flash.
     Row { first_slot: u32 },
     /// The collection chain of a lane goes on.
@@ -53,13 +57,16 @@ pub(super) struct FlashOp {
     pub gc_blocked: bool,
     /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
     pub over: Option<super::command::Stamp>,
+    /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
+    pub feeds: u32,
     next: u32,
 }
 
 impl FlashOp {
     pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
-        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked: false, over: None, next: NIL }
+        let (gc_blocked, over, feeds, next) = (false, None, NIL, NIL);
+        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, over, feeds, next }
     }
 }
 

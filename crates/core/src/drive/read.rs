@@ -3,6 +3,7 @@
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Stamp, Status, buffer};
 use crate::ftl::Translation;
+use crate::sim::NIL;
 use crate::units::{Instant, Lpn, Ppn};
 
 /// A map unit's share of a request.
@@ -46,33 +47,52 @@ impl Drive {
         if self.flash.has_content() {
             self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
         }
-        // The operation that the next unit may join, if the same array read brings it.
-        let mut open: Option<u32> = None;
-        for number in 0..units {
-            let unit = self.unit(request, number);
-            let slot = self.buffer.find(unit.lpn);
-            let over = match slot {
-                Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
-                    self.counters.buffer_read_hits += 1;
-                    self.note_version(request, number, self.buffer.slot(slot).stamp.version);
-                    continue;
+        if self.rain.is_none() || !self.begin_reconstruct(now, request) {
+            // The operation that the next unit may join, if the same array read brings it.
+            let mut open: Option<u32> = None;
+            for number in 0..units {
+                let unit = self.unit(request, number);
+                if let Some(op) = self.read_unit(now, request, number, unit, open) {
+                    open = Some(op);
                 }
-                Some(slot) => Some(self.buffer.slot(slot).stamp),
-                None => None,
-            };
-            match self.ftl.translate(unit.lpn) {
-                Translation::Unwritten => {
-                    self.counters.unwritten_reads += 1;
-                    self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
-                }
-                Translation::Ready(ppn) => open = Some(self.read_page(now, request, number, unit, ppn, over, open)),
+            }
+            if let Some(op) = open {
+                self.enqueue(now, op);
             }
         }
-        if let Some(op) = open {
-            self.enqueue(now, op);
-        }
         if self.requests[request].remaining == 0 {
-            self.hits.push_back((now + self.spec.buffer_hit, request));
+            self.complete_later(now + self.spec.buffer_hit, request);
+        }
+    }
+
+    /// Answers a unit from the buffer, or adds it to an operation, which it returns: `open` or a new one. A new one
+    /// sends the open one on its way.
+    #[inline]
+    pub(super) fn read_unit(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        open: Option<u32>,
+    ) -> Option<u32> {
+        let slot = self.buffer.find(unit.lpn);
+        let over = match slot {
+            Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
+                self.counters.buffer_read_hits += 1;
+                self.note_version(request, number, self.buffer.slot(slot).stamp.version);
+                return None;
+            }
+            Some(slot) => Some(self.buffer.slot(slot).stamp),
+            None => None,
+        };
+        match self.ftl.translate(unit.lpn) {
+            Translation::Unwritten => {
+                self.counters.unwritten_reads += 1;
+                self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
+                None
+            }
+            Translation::Ready(ppn) => Some(self.read_page(now, request, number, unit, ppn, over, open)),
         }
     }
 
@@ -116,8 +136,11 @@ impl Drive {
 
     /// A host read's flash operation is done.
     pub(super) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
-        let FlashOp { ppn, units, over, gc_blocked, .. } = self.ops[op];
+        let FlashOp { ppn, units, over, gc_blocked, feeds, .. } = self.ops[op];
         self.counters.units_read += u64::from(units);
+        if feeds != NIL {
+            self.rebuild_gains(now, op, feeds, ppn);
+        }
         for at in 0..units {
             let page = Ppn(ppn.0 + at);
             if self.flash.has_content() {
@@ -147,7 +170,7 @@ impl Drive {
     }
 
     #[inline]
-    fn note_version(&mut self, request: u32, number: u32, version: u32) {
+    pub(super) fn note_version(&mut self, request: u32, number: u32, version: u32) {
         if let Some(versions) = &mut self.requests[request].versions {
             versions[number as usize] = version;
         }

@@ -24,7 +24,7 @@ impl Drive {
             let owner = operation.owner;
             self.book_arrival(now, op, die);
             self.collector.user_arrived(die);
-            if let Owner::Request { request, .. } = owner {
+            if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } = owner {
                 self.ops[op].gc_before = self.flash.gc_time(die, now);
                 self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
                 if self.holds.is_some() {
@@ -39,7 +39,7 @@ impl Drive {
         if class == Class::Gc && self.may_skip_the_queue(die, op) {
             return self.issue(now, die, op);
         }
-        let is_fill = matches!(self.ops[op].owner, Owner::Fill { .. });
+        let is_fill = matches!(self.ops[op].owner, Owner::Fill { .. } | Owner::Update { .. });
         let queues = &mut self.queues[die as usize];
         match class {
             Class::Read => queues.read.push(&mut self.ops, op),
@@ -190,7 +190,7 @@ impl Drive {
         }
         let operation = &mut self.ops[op];
         match operation.owner {
-            Owner::Request { .. } | Owner::Fill { .. } => {
+            Owner::Request { .. } | Owner::Rebuild { .. } | Owner::Fill { .. } | Owner::Update { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
@@ -255,6 +255,14 @@ impl Drive {
             Owner::Fill { slot } => {
                 self.collector.user_read_ended(die);
                 self.fill_done(now, op, slot);
+            }
+            Owner::Rebuild { request, rebuild } => {
+                self.collector.user_read_ended(die);
+                self.extra_read_done(now, op, request, rebuild);
+            }
+            Owner::Update { update, slot } => {
+                self.collector.user_read_ended(die);
+                self.update_read_done(now, op, update, slot);
             }
             Owner::Row { first_slot } => self.row_done(now, op, first_slot),
             Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),

@@ -168,6 +168,46 @@ impl EraseMode {
     }
 }
 
+/// Parity inside the drive (RAIN; ttFlash, FAST '17, section 4.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RainSpec {
+    /// Members of a stripe, one of which is parity; 0 is no parity.
+    pub width: u32,
+    /// What leaves the write buffer together.
+    pub evict: Evict,
+    /// Which pages of user reads are computed from the other members of their stripe.
+    pub reconstruct: Reconstruct,
+    /// From the last member's arrival to the page: the XOR.
+    pub xor: Duration,
+}
+
+impl Default for RainSpec {
+    fn default() -> Self {
+        Self { width: 0, evict: Evict::Stripe, reconstruct: Reconstruct::Never, xor: Duration::from_us(10) }
+    }
+}
+
+/// What leaves the write buffer together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evict {
+    /// All dirty pages of the oldest page's stripe.
+    Stripe,
+    /// The oldest page alone.
+    Page,
+}
+
+/// Which pages of user reads are computed from the other members of their stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reconstruct {
+    /// None.
+    Never,
+    /// Every one that can be, at most one of a stripe in a request: what parity is worth, tested at its hardest.
+    Always,
+}
+
 /// How a program gives way to reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -4,6 +4,7 @@
 mod collections;
 mod hold;
 mod program_suspension;
+mod rain;
 mod requests;
 mod scheduling;
 mod suspension;

@@ -32,9 +32,9 @@ pub(super) struct WritePath {
     /// Dirty pages that stay in the buffer.
     dirty_max: u32,
     /// Fills and programs that wait or are under way.
-    leaving: u32,
+    pub(super) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
-    seal_wanted: bool,
+    pub(super) seal_wanted: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl Drive {
 
     pub(super) fn begin_flush(&mut self, now: Instant, request: u32) {
         if self.spec.power_loss_protection || self.buffer.occupied == 0 {
-            self.hits.push_back((now + self.spec.buffer_hit, request));
+            self.complete_later(now + self.spec.buffer_hit, request);
             return;
         }
         self.writes.flushes.push_back(Flush { request, up_to: self.buffer.latest_birth() });
@@ -111,7 +111,7 @@ impl Drive {
             }
             self.writes.waiting.pop_front();
             if self.requests[request].command.op == Op::Trim || !self.is_durable(request) {
-                self.hits.push_back((now + self.spec.buffer_hit, request));
+                self.complete_later(now + self.spec.buffer_hit, request);
             }
         }
         self.drain(now);
@@ -157,7 +157,10 @@ impl Drive {
         if durable {
             self.buffer.add_waiter(slot, request);
             match self.buffer.slot(slot).state {
+                // Pages of one stripe leave together: when the request is taken.
+                State::Dirty if self.rain.is_some() => self.buffer.make_urgent(slot),
                 State::Dirty => self.evict_awaited(now, slot),
+                State::Behind | State::Parked if self.rain.is_some() => self.await_update(unit.lpn),
                 State::Staged => self.writes.seal_wanted = true,
                 _ => {}
             }
@@ -188,7 +191,11 @@ impl Drive {
                 _ => self.buffer.forget(slot),
             }
         }
-        self.ftl.trim(unit.lpn);
+        if self.rain.is_some() {
+            self.trim_member(unit.lpn);
+        } else {
+            self.ftl.trim(unit.lpn);
+        }
         self.revive_pools(now);
         true
     }
@@ -224,6 +231,9 @@ impl Drive {
 
     /// Sends a dirty page on its way; false when no lane can take it now.
     fn evict(&mut self, now: Instant, slot: u32) -> bool {
+        if self.rain.is_some() {
+            return self.evict_stripe(now, slot);
+        }
         let lpn = self.buffer.slot(slot).lpn;
         if !self.buffer.is_whole(slot) {
             match self.ftl.translate(lpn) {
@@ -275,7 +285,7 @@ impl Drive {
     }
 
     /// Adds a page to the row that gathers for `lane`.
-    fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
+    pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
         let row = &mut self.writes.rows[lane as usize];
         self.buffer.link_row(row.last, slot);
         if row.units == 0 {
@@ -333,7 +343,7 @@ impl Drive {
 
     pub(super) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
-        self.counters.host_units += u64::from(units);
+        let mut parity = 0;
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         let waiting = &mut self.writes.rows[lane as usize].waiting;
         *waiting -= 1;
@@ -346,12 +356,18 @@ impl Drive {
             let next = self.buffer.row_next(slot);
             let s = self.buffer.slot(slot);
             self.flash.store(ppn, s.stamp.version);
-            if !s.dropped {
-                self.ftl.commit(s.lpn, ppn);
+            if self.rain.is_some() {
+                parity += u32::from(self.stripe_landed(now, slot, ppn));
+            } else {
+                if !s.dropped {
+                    self.ftl.commit(s.lpn, ppn);
+                }
+                self.slot_done(now, slot);
             }
-            self.slot_done(now, slot);
             (slot, ppn) = (next, Ppn(ppn.0 + 1));
         }
+        self.counters.host_units += u64::from(units - parity);
+        self.counters.rain.parity_units += u64::from(parity);
         self.ftl.row_programmed(row);
         self.space_used(now, self.ftl.pool_of(lane));
         self.revive_pools(now);
@@ -359,7 +375,7 @@ impl Drive {
     }
 
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
-    fn slot_done(&mut self, now: Instant, slot: u32) {
+    pub(super) fn slot_done(&mut self, now: Instant, slot: u32) {
         self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;

@@ -28,6 +28,18 @@ impl Capacity {
         let op = if raw == 0 { 0.0 } else { (raw - user) as f64 / raw as f64 };
         Self { raw: bytes(raw), user: bytes(user), op }
     }
+
+    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on `width` channels, so
+    /// whole stripe rounds are whole stripes.
+    pub fn behind_parity(self, width: u32) -> Self {
+        if width < 2 {
+            return self;
+        }
+        let (raw, width) = (self.raw.get(), u64::from(width));
+        let user = self.user.get() / width * (width - 1);
+        let op = if raw == 0 { 0.0 } else { (raw - user) as f64 / raw as f64 };
+        Self { user: Bytes::new(user), op, ..self }
+    }
 }
 
 impl fmt::Display for Capacity {

@@ -8,9 +8,9 @@
 //! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`], [`PageMap::copied`]). Until
 //! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
 //!
-//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `page_map`
-//! (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `timeless`,
-//! `snapshot`.
+//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
+//! stripes with parity live), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
+//! (a file a policy), `timeless`, `snapshot`.
 
 mod blocks;
 mod collection;
@@ -18,6 +18,7 @@ mod mapping;
 mod page_map;
 mod placement;
 mod pool;
+mod rain;
 mod snapshot;
 mod spec;
 pub mod timeless;
@@ -28,6 +29,7 @@ pub use collection::Step;
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation, Wear};
 pub use pool::{Pool, RESERVE, Stream};
+pub use rain::{Stripes, WIDTH_MAX};
 pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, Victim, VictimUnit,

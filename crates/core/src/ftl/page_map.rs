@@ -69,6 +69,11 @@ pub struct PageMap {
     revived: Vec<u32>,
     /// Map units programmed so far: the clock of ages.
     pub(super) clock: u64,
+    /// Map units that the host sees; with parity there are more.
+    pub(super) user: u32,
+    /// With parity: pages that the host gave back and that their stripe still holds, a bit each, and how many.
+    pub(super) trimmed: Vec<u64>,
+    pub(super) trimmed_pages: u32,
 }
 
 impl PageMap {
@@ -106,6 +111,9 @@ impl PageMap {
             hopeless_pools: 0,
             revived: Vec::new(),
             clock: 0,
+            user: logical,
+            trimmed: Vec::new(),
+            trimmed_pages: 0,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -117,7 +125,9 @@ impl PageMap {
     /// Forgets what preconditioning left in cursors and random streams, so that a run starts the same whether its state
     /// was made just now or comes from a snapshot.
     pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
+        let stripes = self.placement.take_stripes();
         self.placement = Placement::new(ftl, device, &self.layout);
+        self.placement.set_stripes(stripes);
         self.victim = VictimPolicy::new(gc, seed);
         self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
         self.hopeless.fill(false);
@@ -137,12 +147,12 @@ impl PageMap {
 
     /// Bytes of the maps and the counters of blocks: what a simulated page costs.
     pub fn bytes(&self) -> usize {
-        self.mapping.bytes() + self.blocks.bytes()
+        self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
     }
 
     /// Logical pages that the host sees.
     pub fn logical(&self) -> u32 {
-        self.mapping.logical()
+        self.user
     }
 
     /// Where `lpn` is.
@@ -150,6 +160,7 @@ impl PageMap {
     pub fn translate(&self, lpn: Lpn) -> Translation {
         match self.mapping.physical(lpn) {
             Ppn::NONE => Translation::Unwritten,
+            _ if self.is_trimmed(lpn) => Translation::Unwritten,
             ppn => Translation::Ready(ppn),
         }
     }
@@ -500,7 +511,7 @@ impl PageMap {
             let counted = self.mapping.count_valid(first, first + layout.units_per_block);
             assert_eq!(self.blocks.valid(block), counted, "valid pages of {block:?}");
         }
-        for lpn in (0..self.logical()).map(Lpn) {
+        for lpn in (0..self.mapping.logical()).map(Lpn) {
             let ppn = self.mapping.physical(lpn);
             assert!(!ppn.is_some() || (self.mapping.is_valid(ppn) && self.mapping.logical_of(ppn) == lpn), "{lpn:?}");
         }

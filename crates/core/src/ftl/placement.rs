@@ -1,6 +1,6 @@
 //! Placement: which lane a logical page is written to.
 
-use super::{Allocation, Dimension, FtlSpec, Stripe};
+use super::{Allocation, Dimension, FtlSpec, Stripe, Stripes};
 use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
 use crate::units::Lpn;
@@ -20,6 +20,8 @@ pub struct Placement {
     /// Dynamic: the place in `order` that is written now, and map units left there.
     cursor: u32,
     left: u32,
+    /// With parity: where the pages of a stripe live.
+    stripes: Option<Box<Stripes>>,
 }
 
 impl Placement {
@@ -47,7 +49,24 @@ impl Placement {
             by_lanes: Divisor::new(layout.lanes),
             cursor: 0,
             left: stripe,
+            stripes: None,
         }
+    }
+
+    /// Static allocation: pages live where their stripes say.
+    pub fn set_stripes(&mut self, stripes: Option<Box<Stripes>>) {
+        self.stripes = stripes;
+    }
+
+    /// The stripes, where there is parity.
+    #[inline]
+    pub fn stripes(&self) -> Option<&Stripes> {
+        self.stripes.as_deref()
+    }
+
+    /// Takes the stripes out.
+    pub fn take_stripes(&mut self) -> Option<Box<Stripes>> {
+        self.stripes.take()
     }
 
     /// Static allocation: the lane of `lpn`, if its address decides.
@@ -75,6 +94,9 @@ impl Placement {
     /// The lane that striping gives `lpn`, whatever the allocation (preconditioning fills in this order).
     #[inline]
     pub fn striped(&self, lpn: Lpn) -> u32 {
+        if let Some(stripes) = &self.stripes {
+            return stripes.lane_of(lpn);
+        }
         let (_, place) = self.by_lanes.split(self.by_stripe.quotient(lpn.0));
         u32::from(self.order[place as usize])
     }
@@ -142,7 +164,7 @@ impl Placement {
 }
 
 /// Lanes in the order of `dimensions`, fastest first.
-fn lane_order(dimensions: [Dimension; 4], device: &Device) -> Vec<u16> {
+pub(super) fn lane_order(dimensions: [Dimension; 4], device: &Device) -> Vec<u16> {
     let (g, planes) = (&device.geometry, device.geometry.planes / device.feature.program_planes);
     let size = |d| match d {
         Dimension::Channel => g.channels,

@@ -34,6 +34,7 @@ impl PageMap {
     /// The state as bytes (little endian).
     pub fn snapshot(&self) -> Vec<u8> {
         assert!((0..self.pools()).all(|pool| !self.is_collecting(pool)), "a snapshot is taken at rest");
+        assert_eq!(self.trimmed_pages, 0, "preconditioning deallocates nothing");
         // Table, wear, ages, lists of blocks: reserved at once, or a growing copy would double the memory of a large
         // drive.
         let blocks = 20 * self.blocks.all_erases().len() + 128 * self.pools.len() + 64 * self.frontiers.len();

@@ -1,6 +1,7 @@
 //! The translation layer by itself: against closed forms, against a naive model, and across snapshots.
 
 mod placement;
+mod rain;
 mod reference;
 mod snapshots;
 mod victims;

@@ -45,6 +45,8 @@ pub struct Work {
     pub written: u64,
     /// Map units copied by collections.
     pub copied: u64,
+    /// Map units of parity written with them.
+    pub parity: u64,
     /// Map units left empty at the end of a row.
     pub padded: u64,
     /// Blocks erased.
@@ -54,13 +56,14 @@ pub struct Work {
 impl Work {
     /// Map units programmed.
     pub fn programmed(&self) -> u64 {
-        self.written + self.copied + self.padded
+        self.written + self.parity + self.copied + self.padded
     }
 
     /// What was done since `earlier`.
     pub fn since(&self, earlier: &Work) -> Work {
         Work {
             written: self.written - earlier.written,
+            parity: self.parity - earlier.parity,
             copied: self.copied - earlier.copied,
             padded: self.padded - earlier.padded,
             erased: self.erased - earlier.erased,
@@ -87,13 +90,18 @@ pub struct Writer<'a> {
     /// Pages that wait for their lane's row to fill.
     rows: Vec<Vec<Lpn>>,
     work: Work,
+    /// With parity: the stripes side by side in a lane that were written last, and which of them.
+    open: Option<u32>,
+    touched: Vec<bool>,
 }
 
 impl<'a> Writer<'a> {
     /// A writer to `map`.
     pub fn new(map: &'a mut PageMap) -> Self {
         let (lanes, row) = (map.layout().lanes as usize, map.layout().units_per_row as usize);
-        Self { map, rows: vec![Vec::with_capacity(row); lanes], work: Work::default() }
+        let unit = map.stripes().map_or(0, |stripes| stripes.unit() as usize);
+        let rows = vec![Vec::with_capacity(row); lanes];
+        Self { map, rows, work: Work::default(), open: None, touched: vec![false; unit] }
     }
 
     /// What was done so far.
@@ -106,9 +114,44 @@ impl<'a> Writer<'a> {
         self.map
     }
 
-    /// Writes `lpn` and collects what that makes necessary.
+    /// Writes `lpn` and collects what that makes necessary. With parity, pages of a stripe that follow one another are
+    /// one update: its parity is written when a page of another stripe comes.
     #[inline]
     pub fn write(&mut self, lpn: Lpn) -> Result<(), Full> {
+        if let Some(stripes) = self.map.stripes() {
+            let stripe = stripes.member_of(lpn).0;
+            self.touch(stripe)?;
+        }
+        self.put(lpn)
+    }
+
+    /// Notes that a page of the stripe is written.
+    fn touch(&mut self, stripe: u32) -> Result<(), Full> {
+        let unit = self.touched.len() as u32;
+        if self.open != Some(stripe / unit) {
+            self.write_parity()?;
+            self.open = Some(stripe / unit);
+        }
+        self.touched[(stripe % unit) as usize] = true;
+        Ok(())
+    }
+
+    /// Writes the parity of the stripes written last.
+    fn write_parity(&mut self) -> Result<(), Full> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        for at in 0..self.touched.len() {
+            let stripe = open * self.touched.len() as u32 + at as u32;
+            if std::mem::take(&mut self.touched[at])
+                && let Some(parity) = self.map.stripes().map(|stripes| stripes.parity(stripe))
+            {
+                self.put(parity)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn put(&mut self, lpn: Lpn) -> Result<(), Full> {
         let lane = match self.map.place(lpn, |_| 0) {
             Some(lane) => lane,
             None => self.find_lane(lpn)?,
@@ -116,7 +159,7 @@ impl<'a> Writer<'a> {
         if self.map.layout().units_per_row == 1 {
             let row = self.open_row(lane)?;
             self.map.commit(lpn, row);
-            self.work.written += 1;
+            self.count(lpn);
             self.map.row_programmed(row);
             self.collect(lane);
             return Ok(());
@@ -128,6 +171,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    #[inline]
+    fn count(&mut self, lpn: Lpn) {
+        let is_parity = lpn.0 >= self.map.logical();
+        self.work.parity += u64::from(is_parity);
+        self.work.written += u64::from(!is_parity);
+    }
+
     /// Dynamic allocation found no lane with room: every pool that wants to reclaims.
     #[cold]
     fn find_lane(&mut self, lpn: Lpn) -> Result<u32, Full> {
@@ -137,8 +187,9 @@ impl<'a> Writer<'a> {
         self.map.place(lpn, |_| 0).ok_or(Full)
     }
 
-    /// Programs the rows that are not full, with padding.
+    /// Writes the last parity, and programs the rows that are not full, with padding.
     pub fn finish(&mut self) -> Result<(), Full> {
+        self.write_parity()?;
         for lane in 0..self.rows.len() as u32 {
             if !self.rows[lane as usize].is_empty() {
                 self.program_row(lane)?;
@@ -150,10 +201,12 @@ impl<'a> Writer<'a> {
     fn program_row(&mut self, lane: u32) -> Result<(), Full> {
         let row = self.open_row(lane)?;
         let pages = self.rows[lane as usize].len() as u64;
-        for (slot, lpn) in self.rows[lane as usize].drain(..).enumerate() {
+        for slot in 0..self.rows[lane as usize].len() {
+            let lpn = self.rows[lane as usize][slot];
             self.map.commit(lpn, Ppn(row.0 + slot as u32));
+            self.count(lpn);
         }
-        self.work.written += pages;
+        self.rows[lane as usize].clear();
         self.work.padded += u64::from(self.map.layout().units_per_row) - pages;
         self.map.row_programmed(row);
         self.collect(lane);

@@ -7,6 +7,7 @@ mod knobs;
 mod laws;
 mod oracle;
 mod program_suspension;
+mod rain;
 mod suspension;
 mod timeline;
 
@@ -15,7 +16,7 @@ use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    Scheduler,
+    RainSpec, Scheduler,
 };
 use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
@@ -30,6 +31,7 @@ pub(crate) struct Setup {
     pub erase: EraseSpec,
     pub program: ProgramSpec,
     pub drive: DriveSpec,
+    pub rain: RainSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -47,6 +49,7 @@ pub(crate) fn small() -> Setup {
         erase: EraseSpec::default(),
         program: ProgramSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
+        rain: RainSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -57,11 +60,17 @@ impl Setup {
     pub fn drive(&self) -> Drive {
         let raw = crate::flash::Layout::new(&self.device).total_units();
         let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
+        let layout = crate::flash::Layout::new(&self.device);
+        let round = if self.rain.width == 0 { 1 } else { layout.lanes * layout.units_per_row };
+        let logical = logical / round * round;
         let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
+        map = map.with_parity(&self.ftl, &self.device, self.rain.width);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
+        drive.keep_parity(&self.rain);
+        drive.check_parity();
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);
         drive.vary_erases(&self.erase, self.seed);
@@ -95,6 +104,7 @@ impl Setup {
         assert_eq!(driver.drive().outstanding(), 0);
         driver.drive().ftl().check_laws();
         check_stress(driver.drive());
+        driver.drive().check_parity();
         driver
     }
 }

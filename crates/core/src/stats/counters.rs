@@ -73,6 +73,30 @@ pub struct BufferCounters {
     pub rmw_reads: u64,
 }
 
+/// What parity cost and what it was used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RainCounters {
+    /// Pages of data programmed, copies not counted, in map units.
+    pub data_programs: u64,
+    /// Pages of parity programmed, copies not counted, in map units.
+    pub parity_programs: u64,
+    /// Pages read to compute parity, and for nothing else, in map units.
+    pub parity_reads: u64,
+    /// Updates of all data pages of a stripe.
+    pub full_stripes: u64,
+    /// Updates of some of them.
+    pub partial_stripes: u64,
+    /// Of those, by way of the old copies and the old parity.
+    pub subtractive_stripes: u64,
+    /// Data pages that left in updates.
+    pub stripe_pages: u64,
+    /// Pages of reads that were computed from their stripe.
+    pub reconstructed_pages: u64,
+    /// Pages read for them that nobody had asked for.
+    pub extra_reads: u64,
+}
+
 /// How often the blocks were erased since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

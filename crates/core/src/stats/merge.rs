@@ -4,7 +4,8 @@
 //! The span is the longest: the drives ran side by side. A rate is all requests over that span.
 
 use super::{
-    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RunTotals, SLOWEST, VerifyReport, WearCounters,
+    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RunTotals, SLOWEST, VerifyReport,
+    WearCounters,
 };
 use crate::units::Bytes;
 
@@ -25,6 +26,10 @@ impl RunTotals {
             stress.add(other);
         }
         self.buffer.add(&other.buffer);
+        self.rain = match (self.rain, other.rain) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.user = Bytes::new(self.user.get() + other.user.get());
         self.verify = match (self.verify.take(), other.verify) {
@@ -97,6 +102,22 @@ impl FlashCounters {
         self.program_suspensions += other.program_suspensions;
         self.aborted_phase_ns += other.aborted_phase_ns;
         self.suspensions_per_program_max = self.suspensions_per_program_max.max(other.suspensions_per_program_max);
+    }
+}
+
+impl RainCounters {
+    fn and(self, other: Self) -> Self {
+        Self {
+            data_programs: self.data_programs + other.data_programs,
+            parity_programs: self.parity_programs + other.parity_programs,
+            parity_reads: self.parity_reads + other.parity_reads,
+            full_stripes: self.full_stripes + other.full_stripes,
+            partial_stripes: self.partial_stripes + other.partial_stripes,
+            subtractive_stripes: self.subtractive_stripes + other.subtractive_stripes,
+            stripe_pages: self.stripe_pages + other.stripe_pages,
+            reconstructed_pages: self.reconstructed_pages + other.reconstructed_pages,
+            extra_reads: self.extra_reads + other.extra_reads,
+        }
     }
 }
 

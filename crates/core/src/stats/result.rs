@@ -6,7 +6,8 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    OverTime, OverTimeReport, RainCounters, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters,
+    percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -55,6 +56,9 @@ pub struct RunResult {
     pub stress: Option<StressReport>,
     /// The write buffer.
     pub buffer: BufferCounters,
+    /// Parity inside the drive; absent without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rain: Option<RainReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -172,6 +176,30 @@ pub struct WearReport {
     pub erases_max: u64,
 }
 
+/// What parity cost and what it was used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RainReport {
+    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them (pages, in map
+    /// units).
+    pub parity_programs: u64,
+    /// Pages of data and parity programmed per page of data, copies not counted (ratio); null where no data was.
+    pub parity_factor: Option<f64>,
+    /// Pages read to compute parity, and for nothing else (pages, in map units).
+    pub parity_reads: u64,
+    /// Updates of all data pages of a stripe, which read nothing (stripes).
+    pub full_stripes: u64,
+    /// Updates of some of them (stripes).
+    pub partial_stripes: u64,
+    /// Of those, by way of the old copies and the old parity (stripes).
+    pub subtractive_stripes: u64,
+    /// Data pages that left the write buffer in an update, on average (pages); null without updates.
+    pub pages_per_update: Option<f64>,
+    /// Pages of reads that were computed from the other members of their stripe (pages).
+    pub reconstructed_reads: u64,
+    /// Pages read for them that no request had asked for (pages, in map units).
+    pub extra_reads: u64,
+}
+
 /// Capacity and over-provisioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityReport {
@@ -264,6 +292,8 @@ pub struct RunTotals {
     pub stress: Option<StressCounters>,
     /// The write buffer in `span`.
     pub buffer: BufferCounters,
+    /// Parity in `span`, if there is any.
+    pub rain: Option<RainCounters>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -325,6 +355,7 @@ impl RunTotals {
             flash: FlashReport::new(&self.flash, &self.wear),
             stress: self.stress.map(|stress| stress.report()),
             buffer: self.buffer,
+            rain: self.rain.map(|rain| RainReport::new(&rain)),
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,
@@ -395,6 +426,24 @@ impl FlashReport {
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
             },
+        }
+    }
+}
+
+impl RainReport {
+    fn new(rain: &RainCounters) -> Self {
+        let programs = u128::from(rain.data_programs + rain.parity_programs);
+        let updates = u128::from(rain.full_stripes + rain.partial_stripes);
+        Self {
+            parity_programs: rain.parity_programs,
+            parity_factor: ratio::rounded(programs, u128::from(rain.data_programs), 6),
+            parity_reads: rain.parity_reads,
+            full_stripes: rain.full_stripes,
+            partial_stripes: rain.partial_stripes,
+            subtractive_stripes: rain.subtractive_stripes,
+            pages_per_update: ratio::rounded(u128::from(rain.stripe_pages), updates, 6),
+            reconstructed_reads: rain.reconstructed_pages,
+            extra_reads: rain.extra_reads,
         }
     }
 }

@@ -19,7 +19,6 @@ use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::config::Scenario;
 use manx_core::drive::{Drive, PreconditionState};
-use manx_core::flash::Capacity;
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -287,9 +286,10 @@ impl Run<'_> {
         mut map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, erase, program, drive, measure, seed, .. } = self.scenario;
+        let Scenario { device, ftl, gc, rain, erase, program, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
+        drive.keep_parity(rain);
         drive.suspend_erases(erase);
         drive.suspend_programs(program);
         drive.vary_erases(erase, *seed);
@@ -304,7 +304,7 @@ impl Run<'_> {
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let driver = if files.wants_requests() { driver.with_records() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
-        let user = Capacity::of(device).user;
+        let user = self.scenario.capacity().user;
         let recorder = ActRecorder::new(spec, user, &device.name)?;
         Ok(driver.with_act(if files.wants_act_log() { recorder.with_log(user) } else { recorder }))
     }

@@ -9,8 +9,8 @@ use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::GcMode;
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RunTotals, SlowFlash,
-    SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters,
+    RunTotals, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -23,7 +23,7 @@ impl Run<'_> {
     /// What the run of one drive tells, without what became of its traces.
     pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
         let (scenario, measured) = (self.scenario, driver.measured());
-        let (capacity, unit) = (Capacity::of(&scenario.device), scenario.device.geometry.map_unit.get());
+        let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
         let wear = driver.drive().ftl().wear();
         let blocks = u64::from(driver.drive().flash().layout.total_blocks());
         let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), unit };
@@ -49,6 +49,7 @@ impl Run<'_> {
             },
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
+            rain: (scenario.rain.width > 0).then(|| counters.rain()),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -266,7 +267,7 @@ impl Counted {
     fn flash(&self) -> FlashCounters {
         FlashCounters {
             host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
-            pages_programmed: self.since(|c| c.host_units + c.copied_units + c.padded_units),
+            pages_programmed: self.since(|c| c.host_units + c.rain.parity_units + c.copied_units + c.padded_units),
             pages_padded: self.since(|c| c.padded_units),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
@@ -280,6 +281,20 @@ impl Counted {
             erases_held: self.since(|c| c.erases_held),
             erases_held_ns: self.since(|c| c.erases_held_time.as_ns()),
             erases_held_max_ns: self.now.erases_held_max.as_ns(),
+        }
+    }
+
+    fn rain(&self) -> RainCounters {
+        RainCounters {
+            data_programs: self.since(|c| c.host_units),
+            parity_programs: self.since(|c| c.rain.parity_units),
+            parity_reads: self.since(|c| c.rain.parity_reads),
+            full_stripes: self.since(|c| c.rain.full_stripes),
+            partial_stripes: self.since(|c| c.rain.partial_stripes),
+            subtractive_stripes: self.since(|c| c.rain.subtractive_stripes),
+            stripe_pages: self.since(|c| c.rain.stripe_pages),
+            reconstructed_pages: self.since(|c| c.rain.reconstructed_pages),
+            extra_reads: self.since(|c| c.rain.extra_reads),
         }
     }
 

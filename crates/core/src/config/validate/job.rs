@@ -2,7 +2,6 @@
 
 use super::{Check, TIME_MAX, require, require_percent, require_time};
 use crate::config::Scenario;
-use crate::flash::Capacity;
 use crate::host::{Arrival, JobSpec, Pattern, TraceSpec};
 use crate::units::{Bytes, SECTOR};
 
@@ -16,7 +15,7 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 /// Every job, then what is measured of them.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    jobs(&scenario.workload.jobs, Capacity::of(&scenario.device).user)?;
+    jobs(&scenario.workload.jobs, scenario.capacity().user)?;
     require_time(scenario.measure.warmup, "measure.warmup")?;
     require_time(scenario.measure.timeout, "measure.timeout")?;
     measured(scenario)

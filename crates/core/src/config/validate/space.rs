@@ -1,7 +1,7 @@
 //! Whether garbage collection has room to work: the drive that is truly full is refused here, not met at run time.
 
 use super::{Check, require};
-use crate::drive::{PreconditionSpec, PreconditionState};
+use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
 use crate::ftl::GcSpec;
 
@@ -13,6 +13,7 @@ const BLOCKS_OPEN: u64 = 2;
 /// One lane in map units.
 struct Lane {
     raw: u64,
+    /// Data, and with it the parity: what can be valid at once.
     user: u64,
     block: u64,
     /// A program unit: what reclaiming a block frees at the least.
@@ -34,14 +35,15 @@ impl Lane {
 }
 
 /// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
-pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
+pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
+    let holders = if rain.width > 0 { "data and parity take" } else { "the host sees" };
     let lane = Lane::of(device);
     let Lane { raw, user, block, row } = lane;
     require(user > 0, "device.op", device.op, "the host would see nothing; lower it")?;
     let left = raw - user;
     let needed = (gc.hard * raw as f64).ceil() as u64 + BLOCKS_HELD * block;
     let message = format!(
-        "the host sees {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
+        "{holders} {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
          (gc.hard = {} of the raw pages, {BLOCKS_HELD} blocks for the host, the collector and a reserve); raise it or \
          device.geometry.blocks",
         lane.blocks(left),
@@ -53,7 +55,7 @@ pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
     // When every block holds more than it can without its last program unit, copying one frees nothing.
     let full = (raw - BLOCKS_HELD * block) / block * (block - row);
     let message = format!(
-        "the host sees {user} map units in each lane, but reclaiming frees whole program units of {row} only: \
+        "{holders} {user} map units in each lane, but reclaiming frees whole program units of {row} only: \
          from {full} on \
          every block of {block} may be too full to free one; raise it, or the number of program units in a block"
     );
@@ -62,8 +64,8 @@ pub(super) fn enough(device: &Device, gc: &GcSpec) -> Check {
     let free = left - BLOCKS_OPEN * block;
     let attainable = free as f64 / raw as f64;
     let message = format!(
-        "below {attainable:.4}, the free share that collecting can reach: {raw} map units in each lane - {user} the \
-         host sees - {BLOCKS_OPEN} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
+        "below {attainable:.4}, the free share that collecting can reach: {raw} map units in each lane - {user} \
+         {holders} - {BLOCKS_OPEN} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
          raise device.op"
     );
     require(attainable > gc.soft, "gc.soft", gc.soft, message)

@@ -12,11 +12,13 @@ struct Kind {
     ftl: FtlSpec,
     gc: GcSpec,
     logical: u32,
+    /// Members of a stripe; 0 is no parity.
+    width: u32,
 }
 
 impl Kind {
     fn fresh(&self) -> PageMap {
-        map(&self.device, &self.ftl, &self.gc, self.logical)
+        map(&self.device, &self.ftl, &self.gc, self.logical).with_parity(&self.ftl, &self.device, self.width)
     }
 
     fn used(&self, seed: u64) -> PageMap {
@@ -41,9 +43,13 @@ fn kinds() -> Vec<Kind> {
             device.feature.program_planes = 1 + number as u32 % 2;
             let gc = GcSpec { victim, unit, soft: 0.1, hard: 0.05, ..GcSpec::default() };
             let ftl = FtlSpec { allocation: Allocation::Dynamic, static_wear_gap: 3, ..FtlSpec::default() };
-            kinds.push(Kind { logical: 4 * 24 * 16 * 65 / 100, device, ftl, gc });
+            kinds.push(Kind { logical: 4 * 24 * 16 * 65 / 100, device, ftl, gc, width: 0 });
         }
     }
+    let mut device = device(24, 16);
+    (device.geometry.channels, device.geometry.planes) = (2, 2);
+    let gc = GcSpec { soft: 0.1, hard: 0.05, ..GcSpec::default() };
+    kinds.push(Kind { logical: 4 * 240, device, ftl: FtlSpec::default(), gc, width: 2 });
     kinds
 }
 
@@ -89,8 +95,13 @@ fn a_snapshot_cut_short_or_with_bytes_behind_it_is_an_error() {
 fn a_snapshot_of_another_size_is_an_error() {
     let kind = &kinds()[0];
     let bytes = kind.used(1).snapshot();
-    let other =
-        Kind { device: kind.device.clone(), ftl: kind.ftl.clone(), gc: kind.gc.clone(), logical: kind.logical - 1 };
+    let other = Kind {
+        device: kind.device.clone(),
+        ftl: kind.ftl.clone(),
+        gc: kind.gc.clone(),
+        logical: kind.logical - 1,
+        width: 0,
+    };
     assert_eq!(other.fresh().restore(&bytes), Err(SnapshotError::Content("the number of logical pages")));
 }
 
