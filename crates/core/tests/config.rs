@@ -6,7 +6,7 @@ use manx_core::config::{
 };
 use manx_core::drive::{EraseMode, ProgramMode};
 use manx_core::flash::{Capacity, Device, Features};
-use manx_core::ftl::{GcMode, GcWhen};
+use manx_core::ftl::{GcMode, GcWhen, Rotate};
 use manx_core::host::Arrival;
 use manx_core::units::{Bytes, Duration};
 
@@ -473,4 +473,38 @@ fn a_program_is_cut_into_phases_that_a_chip_could_have() {
     short(50_000).unwrap();
     let fifo = load_with(GOOD, &["program.mode=ips", "drive.scheduler=fifo"]).unwrap_err().to_string();
     assert_says(&fifo, &["program.mode", "\"ips\"", "read-first"]);
+}
+
+#[test]
+fn planes_collect_alone_and_in_turn_where_that_fits_together() {
+    let scenario = source(GOOD);
+    let under = |policy| load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] });
+    let modes = |policy| {
+        let loaded = under(policy).unwrap();
+        (loaded.gc.mode, loaded.gc.copyback, loaded.gc.rotate, loaded.rain.width)
+    };
+    let pb = GcMode::PlaneBlocking;
+    assert_eq!(modes("pb"), (pb, true, Rotate::Off, 0));
+    assert_eq!(modes("pb/rain"), (pb, true, Rotate::Off, 8));
+    assert_eq!(modes("pb+rain"), modes("pb/rain"));
+    assert_eq!(modes("pb+rain+rgc"), (pb, true, Rotate::Dynamic, 8));
+    assert_eq!(modes("rgc(static)"), (pb, true, Rotate::Static, 0));
+    assert_eq!(modes("rgc/t-es").0, pb);
+    assert_eq!(modes("base+rain"), (GcMode::Base, false, Rotate::Off, 8));
+    assert_eq!(modes("nogc+rain").0, GcMode::Nogc);
+    let said = |policy| under(policy).unwrap_err().to_string();
+    assert_says(&said("base+rgc"), &["gc.rotate = \"dynamic\"", "plane-blocking"]);
+    assert_says(&said("pb+base"), &["pb and base both decide gc"]);
+    assert_says(&said("rgc(fast)"), &["`fast`", "dynamic, static"]);
+    let refuse = |sets: &[&str]| load_with(GOOD, sets).unwrap_err().to_string();
+    assert_says(&refuse(&["gc.mode=plane-blocking"]), &["gc.copyback = false", "plane-blocking"]);
+    let pb = ["gc.mode=plane-blocking", "gc.copyback=true"];
+    let refuse = |set: &str| refuse(&[pb[0], pb[1], "gc.rotate=dynamic", set]);
+    assert_says(&refuse("gc.rotate_urgent=true"), &["gc.rotate_urgent = true", "dynamic"]);
+    assert_says(&refuse("gc.rotate_window=0s"), &["gc.rotate_window", "above 0"]);
+    assert_says(&refuse("gc.rotate_window=2min"), &["gc.rotate_window", "at most 60s"]);
+    assert_says(&refuse("gc.rotate_hysteresis=1"), &["gc.rotate_hysteresis = 1", "below 1"]);
+    assert_says(&refuse("gc.rotate=always"), &["gc.rotate", "`static`"]);
+    assert_says(&refuse("gc.unit=superblock"), &["gc.unit"]);
+    assert!(load_with(GOOD, &[pb[0], pb[1], "gc.rotate=static", "gc.rotate_urgent=true"]).is_ok());
 }

@@ -184,6 +184,7 @@ fn name_of(slice: &Slice) -> &'static str {
         (Act::EraseCommand, _) => "erase command",
         (Act::DataOut, false) => "data out",
         (Act::DataOut, true) => "GC data out",
+        (Act::DataRest, _) => "rest of data",
         (Act::DataIn, false) => "data in",
         (Act::DataIn, true) => "GC data in",
     }

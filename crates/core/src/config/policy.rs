@@ -1,11 +1,13 @@
-//! Policies as data: each is an overlay over the scenario, on one of five axes.
+//! Policies as data: each is an overlay over the scenario, on one of six axes.
 //!
-//! A name is a path of parts, `base/t-es(16ms)`, at most one for each axis, or an alias for such a path. A part may
+//! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis, or an alias for such a
+//! path. A part may
 //! have a parameter, a time or a name, in parentheses. A new policy is a new entry here; what it switches on lives
 //! where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
+//! Likewise `rgc` presumes `pb` ([`TURNS_GC`]).
 
 use super::error::ConfigError;
 use super::nearest;
@@ -19,6 +21,8 @@ pub enum Axis {
     Ftl,
     /// Garbage collection.
     Gc,
+    /// Whether the planes of a group collect in turn.
+    Turns,
     /// Parity inside the drive.
     Rain,
     /// How an erase, and a program, gives way.
@@ -32,6 +36,7 @@ impl fmt::Display for Axis {
         f.write_str(match self {
             Axis::Ftl => "ftl",
             Axis::Gc => "gc",
+            Axis::Turns => "turns",
             Axis::Rain => "rain",
             Axis::Erase => "erase",
             Axis::Array => "array",
@@ -128,6 +133,22 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "pb",
+        axis: Axis::Gc,
+        summary: "a collection keeps its die alone, from the first copy to the end of the erase; copies stay inside it",
+        source: "ttFlash, FAST '17, section 4.1 (plane-blocking GC)",
+        overlay: "[gc]\nmode = \"plane-blocking\"\nunit = \"block\"\ncopyback = true\n",
+        parameter: None,
+    },
+    Policy {
+        name: "rgc",
+        axis: Axis::Turns,
+        summary: "of the planes of a stripe one collects at a time, while that keeps up; with rgc(static) always",
+        source: "ttFlash, FAST '17, section 4.3 (rotating GC, and when it is disabled)",
+        overlay: "[gc]\n",
+        parameter: Some(Parameter::OneOf("rotate", &["dynamic", "static"])),
+    },
+    Policy {
         name: "rain",
         axis: Axis::Rain,
         summary: "seven pages in eight are data, one is the parity of their stripe, each on a channel of its own",
@@ -193,16 +214,20 @@ pub const POLICIES: &[Policy] = &[
     },
 ];
 
-/// Every alias; the papers' own names arrive with their mechanisms.
+/// Every alias; the papers' own names arrive with their mechanisms: `ttflash` is `pb+gtr+rgc` and what flushes its
+/// buffer, once there are policies of these names.
 pub const ALIASES: &[Alias] = &[Alias { name: "semi-preemptive", path: "preemptive" }];
 
 /// The collection that a policy of the axis `erase` presumes where a path names none.
 pub const ERASE_GC: &str = "reads-first";
 
+/// The collection that a policy of the axis `turns` presumes where a path names none.
+pub const TURNS_GC: &str = "pb";
+
 /// The policies that `name` stands for, in the order they are laid over a scenario.
 pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
     let path = ALIASES.iter().find(|alias| alias.name == name).map_or(name, |alias| alias.path);
-    let mut parts = path.split('/').map(part).collect::<Result<Vec<_>, _>>()?;
+    let mut parts = path.split(['/', '+']).map(part).collect::<Result<Vec<_>, _>>()?;
     for (i, later) in parts.iter().enumerate() {
         if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
             let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);
@@ -212,8 +237,12 @@ pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
         }
     }
     let decides = |axis| parts.iter().any(|part| part.policy.axis == axis);
-    if decides(Axis::Erase) && !decides(Axis::Gc) {
-        parts.insert(0, part(ERASE_GC)?);
+    let presumed = match decides(Axis::Turns) {
+        true => Some(TURNS_GC),
+        false => decides(Axis::Erase).then_some(ERASE_GC),
+    };
+    if let Some(presumed) = presumed.filter(|_| !decides(Axis::Gc)) {
+        parts.insert(0, part(presumed)?);
     }
     Ok(parts)
 }

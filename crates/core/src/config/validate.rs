@@ -9,7 +9,9 @@ use crate::drive::{
     DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, RainSpec, Scheduler,
 };
 use crate::flash::{Device, lanes, program_unit};
-use crate::ftl::{Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, VictimUnit, WIDTH_MAX};
+use crate::ftl::{
+    Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, VictimUnit, WIDTH_MAX,
+};
 use crate::units::{Bandwidth, Duration};
 use std::fmt::Display;
 
@@ -140,6 +142,7 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         gc.copyback,
         "it needs gc.unit = \"block\": a copyback stays inside its plane, a wider victim's pages go to other planes",
     )?;
+    plane_blocking(gc)?;
     require(
         !gc.reads_first || gc.mode == GcMode::Preemptive,
         "gc.reads_first",
@@ -153,6 +156,38 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         "gc.mode = \"preemptive\" needs \"background\": a collection that goes before the host's requests cannot also \
          give way to them",
     )
+}
+
+fn plane_blocking(gc: &GcSpec) -> Check {
+    let is_mode = gc.mode == GcMode::PlaneBlocking;
+    require(
+        !is_mode || gc.copyback,
+        "gc.copyback",
+        gc.copyback,
+        "gc.mode = \"plane-blocking\" needs true: its copies stay inside the plane, so that the channel is the host's",
+    )?;
+    let rotate = match gc.rotate {
+        Rotate::Off => "\"off\"",
+        Rotate::Static => "\"static\"",
+        Rotate::Dynamic => "\"dynamic\"",
+    };
+    require(
+        is_mode || gc.rotate == Rotate::Off,
+        "gc.rotate",
+        rotate,
+        "it needs gc.mode = \"plane-blocking\": planes can take turns only where each collects by itself",
+    )?;
+    require(
+        !gc.rotate_urgent || gc.rotate != Rotate::Dynamic,
+        "gc.rotate_urgent",
+        gc.rotate_urgent,
+        "gc.rotate = \"dynamic\" needs false: no plane takes turns while one is at or below gc.hard",
+    )?;
+    let (key, window) = ("gc.rotate_window", gc.rotate_window);
+    require(!window.is_zero(), key, window, "above 0: the rate of writes is measured over it")?;
+    require_operation_time(window, key)?;
+    let (key, share) = ("gc.rotate_hysteresis", gc.rotate_hysteresis);
+    require((0.0..1.0).contains(&share), key, share, "a share of the sustainable rate, from 0 to below 1")
 }
 
 fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {

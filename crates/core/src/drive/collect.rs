@@ -3,11 +3,12 @@
 //! `preemptive` starts at once and never blocks: its operations go last, or first at or below the hard mark. `base` and
 //! `controller` work on a *domain*, what they hold: a channel, or all of them. A domain collects one victim at a time.
 //! It first *drains*: no new host operation starts, and reads under way bring their data out; then it *holds* until the
-//! copy is done; the erase keeps only its die. `nogc` takes no time.
+//! copy is done; the erase keeps only its die. `plane-blocking` keeps dies one by one (`plane`). `nogc` takes no time.
 
 use super::Drive;
+use super::plane::Planes;
 use super::queues::{Class, FlashOp, Owner};
-use crate::flash::{Block, Layout};
+use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
 use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
 use crate::units::{Instant, Ppn};
@@ -26,6 +27,10 @@ pub(super) struct Collector {
     domain_of_pool: Vec<u16>,
     /// Pools in a domain's `waiting` and in its `urgent` list.
     listed: Vec<(bool, bool)>,
+    /// Dies on which no host operation may start.
+    pub closed: Vec<bool>,
+    /// `plane-blocking` only.
+    pub planes: Option<Box<Planes>>,
 }
 
 /// Channels that are held together.
@@ -49,7 +54,8 @@ enum Phase {
 }
 
 impl Collector {
-    pub fn new(gc: &GcSpec, layout: &Layout, ftl: &PageMap) -> Self {
+    pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Self {
+        let layout = &flash.layout;
         let per_channel = gc.mode != GcMode::Controller
             && (0..ftl.pools()).all(|pool| {
                 let channel = |lane| layout.channel_of(layout.die_of(lane));
@@ -67,13 +73,20 @@ impl Collector {
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],
+            closed: vec![false; layout.dies as usize],
+            planes: (gc.mode == GcMode::PlaneBlocking).then(|| Box::new(Planes::new(gc, flash, ftl))),
         }
     }
 
-    /// True when host operations must not start on the die: its domain drains or is held.
+    /// True when host operations must not start on the die: it, or its domain, drains or is held.
     #[inline]
     pub fn is_closed(&self, die: u32) -> bool {
-        self.domains[self.domain_of_die[die as usize] as usize].phase != Phase::Open
+        self.closed[die as usize]
+    }
+
+    /// True when a collection of a channel need not wait for the host's operations there.
+    pub fn is_quiet(&self, channel: u32) -> bool {
+        self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
     }
 
     /// True when a collection's operations always go before the host's on their die.
@@ -91,7 +104,7 @@ impl Collector {
     /// The channels that a collection of the pool holds: the first, and how many.
     fn held_by(&self, pool: u32) -> (u32, u32) {
         match self.mode {
-            GcMode::Nogc | GcMode::Preemptive => (0, 0),
+            GcMode::Nogc | GcMode::Preemptive | GcMode::PlaneBlocking => (0, 0),
             GcMode::Base | GcMode::Controller => {
                 let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
                 (channels.start, channels.end - channels.start)
@@ -198,6 +211,7 @@ impl Drive {
                 self.collector.list(pool, self.ftl.is_urgent(pool));
                 self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
             }
+            GcMode::PlaneBlocking => self.list_plane(now, pool),
         }
     }
 
@@ -212,6 +226,9 @@ impl Drive {
     /// After an operation ended on `die`: its domain may be able to start or to go on.
     #[inline]
     pub(super) fn collector_looks(&mut self, now: Instant, die: u32) {
+        if self.collector.planes.is_some() {
+            return self.plane_looks(now, die);
+        }
         let domain = self.collector.domain_of_die[die as usize] as usize;
         match self.collector.domains[domain].phase {
             Phase::Open if !self.collector.domains[domain].waiting.is_empty() => self.open_domain_looks(now, domain),
@@ -251,19 +268,22 @@ impl Drive {
         }
     }
 
-    /// For the books: who waits for an idle die of the domain waits for garbage collection, or does no more.
+    /// No host operation starts on the domain's dies any more, or some do again; who waits for one of them while it is
+    /// idle waits for garbage collection.
     fn close_dies(&mut self, now: Instant, domain: usize, closed: bool) {
-        if self.attribution.is_some() {
-            let (channels, dies) =
-                (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
-            for die in channels.start * dies..channels.end * dies {
-                self.flash.close_die(now, die, closed);
-            }
+        let (channels, dies) = (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
+        for die in channels.start * dies..channels.end * dies {
+            self.close_die(now, die, closed);
         }
     }
 
+    pub(super) fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
+        self.collector.closed[die as usize] = closed;
+        self.flash.close_die(now, die, closed);
+    }
+
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
-    fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
+    pub(super) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
         let urgent = self.ftl.is_urgent(pool);
         if !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
@@ -273,6 +293,7 @@ impl Drive {
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
         self.counters.collections += 1;
+        self.turn_is_taken(pool);
         self.counters.forced_collections += u64::from(urgent);
         for lane in self.ftl.lanes_of(pool) {
             self.advance_chain(now, lane);
@@ -339,6 +360,9 @@ impl Drive {
             self.release(now, domain);
             self.open_domain_looks(now, domain);
         }
+        if self.collector.planes.is_some() {
+            self.plane_copied(now, pool);
+        }
         if self.holds.is_some() {
             // The next victim need not wait for an erase that is held back.
             self.space_used(now, pool);
@@ -385,6 +409,9 @@ impl Drive {
         self.timeline_reclaimed(now, pool, block);
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));
+        }
+        if self.collector.planes.is_some() {
+            self.plane_erased(now, pool);
         }
         self.space_used(now, pool);
         // Dynamic allocation may have found no lane with room until now.

@@ -3,8 +3,9 @@
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says. Erases and programs may give way to reads (`suspension`), and erases be held back while reads come (`hold`).
-//! Parity goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`).
+//! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
+//! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
+//! may stand in for one that is read (`reconstruct`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -19,12 +20,14 @@ mod collect;
 mod command;
 mod describe;
 mod hold;
+mod plane;
 mod ports;
 pub mod precondition;
 mod queues;
 mod rain;
 mod read;
 mod reconstruct;
+mod rotate;
 mod schedule;
 mod spec;
 mod suspension;
@@ -34,6 +37,7 @@ mod write;
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use rain::RainCounters;
+pub use rotate::RotationCounters;
 pub use spec::{
     DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
     ProgramSpec, RainSpec, Reconstruct, Scheduler,
@@ -41,7 +45,7 @@ pub use spec::{
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
-use crate::ftl::{GcSpec, PageMap};
+use crate::ftl::{GcMode, GcSpec, PageMap};
 use crate::sim::Slab;
 use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::WriteBuffer;
@@ -140,6 +144,8 @@ pub struct Counters {
     pub suspended: SuspensionCounters,
     /// What parity cost.
     pub rain: RainCounters,
+    /// What it cost that planes take turns.
+    pub rotation: RotationCounters,
 }
 
 impl Drive {
@@ -156,12 +162,15 @@ impl Drive {
                 flash.store(ppn, 1);
             });
         }
+        if gc.mode == GcMode::PlaneBlocking && gc.cut_transfers {
+            flash.cut_transfers();
+        }
         let layout = &flash.layout;
         let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
         Self {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
             writes: write::WritePath::new(spec, layout, slots),
-            collector: Collector::new(gc, layout, &ftl),
+            collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,
             holds_at: Instant::NEVER,
@@ -337,6 +346,9 @@ impl Drive {
             self.op_done(now, op, fired.behind_gc);
         }
         if let Some(die) = fired.free {
+            if fired.done.is_none() && self.collector.planes.is_some() {
+                self.copy_if_drained(now, die);
+            }
             self.dispatch(now, die);
             self.flash.rest(die);
         }

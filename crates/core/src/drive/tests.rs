@@ -3,6 +3,7 @@
 
 mod collections;
 mod hold;
+mod planes;
 mod program_suspension;
 mod rain;
 mod requests;

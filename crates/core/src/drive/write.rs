@@ -369,6 +369,7 @@ impl Drive {
         self.counters.host_units += u64::from(units - parity);
         self.counters.rain.parity_units += u64::from(parity);
         self.ftl.row_programmed(row);
+        self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
         self.revive_pools(now);
         self.take_writes(now);

@@ -10,7 +10,7 @@
 
 use super::die::{Operation, What};
 use super::{Block, Flash};
-use crate::units::{Instant, Ppn};
+use crate::units::{Duration, Instant, Ppn};
 
 /// What a slice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,12 +37,14 @@ pub enum Act {
     DataOut,
     /// The command of a program and its data, on a channel.
     DataIn,
+    /// The rest of data that gave way to garbage collection, after a command, on a channel.
+    DataRest,
 }
 
 impl Act {
     /// True for what lies on a channel.
     pub const fn is_on_channel(self) -> bool {
-        matches!(self, Act::ReadCommand | Act::EraseCommand | Act::DataOut | Act::DataIn)
+        matches!(self, Act::ReadCommand | Act::EraseCommand | Act::DataOut | Act::DataIn | Act::DataRest)
     }
 }
 
@@ -187,6 +189,33 @@ impl Flash {
         self.log(slot, (sensed, kept_until), Act::Wait, &operation);
         if let Some(crossing) = crossing {
             self.log(slot, crossing, Act::DataOut, &operation);
+        }
+    }
+
+    /// How many slices were logged.
+    pub(super) fn logged(&self) -> usize {
+        self.activity.as_ref().map_or(0, |activity| activity.slices.len())
+    }
+
+    /// The slice of a transfer that lies around `cut` ends there; it was logged as the `from`th or later.
+    pub(super) fn end_slice(&mut self, of: &[Act], die: usize, from: usize, cut: Instant) {
+        let Some(activity) = &mut self.activity else { return };
+        let its_own = |slice: &Slice| slice.die as usize == die && of.contains(&slice.act) && slice.act.is_on_channel();
+        let around = |slice: &Slice| slice.start < cut && slice.end > cut;
+        if let Some(slice) = activity.slices[from..].iter_mut().find(|slice| its_own(slice) && around(slice)) {
+            slice.end = cut;
+        }
+    }
+
+    /// The slices of a transfer, and of what follows it, that start at `before` or later come `delay` later.
+    pub(super) fn move_slices(&mut self, of: &[Act], die: usize, from: usize, before: Instant, delay: Duration) {
+        let Some(activity) = &mut self.activity else { return };
+        let its_own = |slice: &Slice| slice.die as usize == die && of.contains(&slice.act);
+        for slice in activity.slices[from..].iter_mut().filter(|slice| its_own(slice) && slice.start >= before) {
+            (slice.start, slice.end) = (slice.start + delay, slice.end + delay);
+        }
+        if of.contains(&Act::Read) {
+            activity.sensed[die] += delay;
         }
     }
 

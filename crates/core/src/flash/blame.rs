@@ -272,6 +272,11 @@ impl Blame {
         }
     }
 
+    /// A transfer that had its place comes later: garbage collection goes first.
+    pub fn delayed(&mut self, die: usize, whose: Whose, delay: Duration) {
+        self.dies[die].waits(whose).gc += delay;
+    }
+
     /// Data inside the die begins to wait.
     pub fn data_waits(&mut self, now: Instant, die: usize) {
         self.dies[die].waiting_since = now;

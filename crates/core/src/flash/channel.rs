@@ -1,5 +1,6 @@
 //! A channel: one transfer at a time, in the order of asking.
 
+use super::cut::Pending;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -18,6 +19,8 @@ pub(super) struct Channel {
     pub busy: Duration,
     /// Dies whose read data waits for the release, in order.
     pub waiting: VecDeque<u32>,
+    /// Where transfers are cut: those that are not over, in order.
+    pub pending: VecDeque<Pending>,
 }
 
 /// A transfer's place on the channel.
@@ -41,6 +44,15 @@ impl Channel {
         if gc {
             self.gc_until = end;
         }
+        Reserved { start, end, behind_gc }
+    }
+
+    /// Garbage collection takes the channel from `start` to `end`, before others, who go on `delay` later.
+    pub fn goes_first(&mut self, now: Instant, start: Instant, end: Instant, delay: Duration) -> Reserved {
+        let behind_gc = self.gc_until > now;
+        self.gc_until = end;
+        self.free_at += delay;
+        self.busy += delay;
         Reserved { start, end, behind_gc }
     }
 

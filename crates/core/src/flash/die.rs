@@ -3,6 +3,7 @@
 use super::activity::Act;
 use super::blame::Whose;
 use super::channel::Reserved;
+use super::cut::Crossing;
 use super::{Block, Flash};
 use crate::units::{Duration, Instant, Ppn};
 
@@ -138,6 +139,30 @@ impl Die {
         self.started = now;
     }
 
+    /// A transfer of one of its operations ends `delay` later, and begins later if that is the `whole` of it; says
+    /// which operation it is now.
+    pub(super) fn delayed(&mut self, whose: Whose, delay: Duration, whole: bool) -> Whose {
+        match (whose, &mut self.leaving, &mut self.preloaded) {
+            (Whose::Leaving, Some(leaving), _) => leaving.behind_gc = true,
+            (Whose::Preloaded, _, Some((_, load))) => {
+                load.behind_gc = true;
+                load.end += delay;
+                load.start += if whole { delay } else { Duration::ZERO };
+            }
+            // A preloaded program may have become the one under way.
+            _ => {
+                self.behind_gc = true;
+                return Whose::Current;
+            }
+        }
+        whose
+    }
+
+    /// The next program's data is in the cache register, or on its way.
+    pub(super) fn has_preloaded(&self) -> bool {
+        self.preloaded.is_some()
+    }
+
     /// A suspended operation goes on.
     pub(super) fn take_back(&mut self, now: Instant, operation: Operation, behind_gc: bool) {
         (self.holds_suspended, self.operation, self.started) = (false, operation, now);
@@ -209,7 +234,7 @@ impl Flash {
                     "page {page:?} is erased"
                 );
                 debug_assert!(!self.is_half_programmed(die, block, self.layout.row_of(page)), "{page:?} is half there");
-                let command = self.reserve(now, slot, Whose::Current, self.timing.command, operation.gc);
+                let command = self.reserve(now, slot, Whose::Current, Crossing::Command, &operation);
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Sensing;
@@ -217,8 +242,7 @@ impl Flash {
             }
             What::Program { row, sectors } => {
                 take_row(&self.layout, &mut self.rows_written, row);
-                let time = self.timing.command + self.timing.transfer(sectors);
-                let load = self.reserve(now, slot, Whose::Current, time, operation.gc);
+                let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
                 let d = &mut self.dies[slot];
                 d.behind_gc = load.behind_gc;
                 if self.watches_loads {
@@ -230,7 +254,7 @@ impl Flash {
                 }
             }
             What::Erase { .. } => {
-                let command = self.reserve(now, slot, Whose::Current, self.timing.erase_command, operation.gc);
+                let command = self.reserve(now, slot, Whose::Current, Crossing::EraseCommand, &operation);
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 if self.suspends_erases {
@@ -260,25 +284,35 @@ impl Flash {
         let d = &mut self.dies[die as usize];
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
         take_row(&self.layout, &mut self.rows_written, row);
-        let time = self.timing.command + self.timing.transfer(sectors);
         if let Some(blame) = &mut self.blame {
             blame.preloads(die as usize);
         }
-        let load = self.reserve(now, die as usize, Whose::Preloaded, time, operation.gc);
+        let load = self.reserve(now, die as usize, Whose::Preloaded, Crossing::In(sectors), &operation);
         self.log(die as usize, (load.start, load.end), Act::DataIn, &operation);
         self.dies[die as usize].preloaded = Some((operation, load));
     }
 
-    /// Takes the die's channel for `time` as soon as those who asked earlier are done.
+    /// Takes the die's channel for what crosses it, as soon as those who asked earlier are done.
     #[inline]
-    fn reserve(&mut self, now: Instant, slot: usize, whose: Whose, time: Duration, gc: bool) -> Reserved {
+    fn reserve(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        whose: Whose,
+        crossing: Crossing,
+        operation: &Operation,
+    ) -> Reserved {
         let channel = self.dies[slot].channel as usize;
-        let reserved = self.channels[channel].reserve(now, time, gc);
+        let reserved = if self.cuts {
+            self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
+        } else {
+            self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
+        };
         // A transfer that begins at once waits for nobody; those of garbage collection are remembered.
-        if (reserved.start > now || gc)
+        if (reserved.start > now || operation.gc)
             && let Some(blame) = &mut self.blame
         {
-            blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, gc);
+            blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, operation.gc);
         }
         reserved
     }
@@ -357,9 +391,8 @@ impl Flash {
             return Fired { free: Some(slot as u32), ..Fired::default() };
         }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
-        let time = self.timing.transfer(sectors);
-        let gc = die.operation.gc;
-        let reserved = self.reserve(now, slot, Whose::Current, time, gc);
+        let operation = die.operation;
+        let reserved = self.reserve(now, slot, Whose::Current, Crossing::Out(sectors), &operation);
         let die = &mut self.dies[slot];
         die.behind_gc |= reserved.behind_gc;
         die.phase = Phase::TransferringOut;
@@ -377,8 +410,8 @@ impl Flash {
             return self.register_emptied(now, slot);
         }
         let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
-        let (time, operation) = (self.timing.transfer(sectors), leaving.operation);
-        let reserved = self.reserve(now, slot, Whose::Leaving, time, operation.gc);
+        let operation = leaving.operation;
+        let reserved = self.reserve(now, slot, Whose::Leaving, Crossing::Out(sectors), &operation);
         self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);

@@ -9,13 +9,14 @@
 //!
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `suspend`, `pulses`,
-//! `stress`, `blame`, `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
+//! `pulses`, `stress`, `blame`, `activity`.
 
 mod activity;
 mod blame;
 mod capacity;
 mod channel;
+mod cut;
 mod device;
 mod die;
 mod layout;
@@ -60,6 +61,8 @@ pub struct Flash {
     content: Vec<u32>,
     cache_read: bool,
     cache_program: bool,
+    /// The host's transfers give way to garbage collection.
+    cuts: bool,
     counters: FlashOperations,
     /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may be suspended.
     watches_loads: bool,
@@ -99,6 +102,7 @@ impl Flash {
             content: if with_content { vec![GARBAGE; layout.total_units() as usize] } else { Vec::new() },
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
+            cuts: false,
             counters: FlashOperations::default(),
             watches_loads: device.feature.cache_program,
             suspends_erases: false,

@@ -32,7 +32,7 @@ pub use pool::{Pool, RESERVE, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
 pub use snapshot::SnapshotError;
 pub use spec::{
-    Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Stripe, Victim, VictimUnit,
+    Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
 };
 
 #[cfg(test)]

@@ -55,6 +55,11 @@ impl Stripes {
         }
     }
 
+    /// The lanes of each group in turn, and how many they are: a stripe spreads over the lanes of one.
+    fn groups(&self) -> (&[u16], u32) {
+        (&self.lanes, self.by_width.get())
+    }
+
     /// Data pages in a stripe.
     #[inline]
     pub fn data(&self) -> u32 {
@@ -133,6 +138,17 @@ impl PageMap {
     #[inline]
     pub fn stripes(&self) -> Option<&Stripes> {
         self.placement.stripes()
+    }
+
+    /// The lanes of each plane group in turn, in the order of their channels, and how many they are: those over which a
+    /// stripe spreads, or without parity one of each channel, at the same place in it.
+    pub fn plane_groups(&self) -> (Vec<u32>, u32) {
+        if let Some((lanes, width)) = self.stripes().map(Stripes::groups) {
+            return (lanes.iter().map(|lane| u32::from(*lane)).collect(), width);
+        }
+        let (lanes, channels) = (self.layout.lanes, self.layout.channels);
+        let groups = lanes / channels;
+        ((0..lanes).map(|place| place % channels * groups + place / channels).collect(), channels)
     }
 
     /// Where a page of a stripe lies that its parity holds, deallocated or not; `None` where there is none.

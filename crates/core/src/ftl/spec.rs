@@ -1,5 +1,6 @@
 //! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
 
+use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +119,20 @@ pub struct GcSpec {
     pub window: u32,
     /// Candidates of `d-choices`.
     pub choices: u32,
+    /// `plane-blocking`: collections of a channel that may copy at once; 0 is any number.
+    pub per_channel: u32,
+    /// `plane-blocking`: the host's transfers give way to a collection's commands at the next sector.
+    pub cut_transfers: bool,
+    /// `plane-blocking`: whether the planes of a group (a RAIN stripe's, or one of each channel) collect in turn.
+    pub rotate: Rotate,
+    /// A plane that is erased for its collection keeps the others of its group waiting too.
+    pub rotate_erases: bool,
+    /// `static`: a plane at or below `hard` waits for its turn as well.
+    pub rotate_urgent: bool,
+    /// `dynamic`: over so long the rate of writes is measured.
+    pub rotate_window: Duration,
+    /// `dynamic`: by this share the rate must lie below the sustainable one before planes take turns again.
+    pub rotate_hysteresis: f64,
 }
 
 impl Default for GcSpec {
@@ -135,6 +150,13 @@ impl Default for GcSpec {
             copyback: false,
             window: 32,
             choices: 10,
+            per_channel: 1,
+            cut_transfers: true,
+            rotate: Rotate::Off,
+            rotate_erases: true,
+            rotate_urgent: false,
+            rotate_window: Duration::from_s(1),
+            rotate_hysteresis: 0.1,
         }
     }
 }
@@ -151,6 +173,20 @@ pub enum GcMode {
     Controller,
     /// One flash operation at a time: host requests go first between page operations, except at or below `hard`.
     Preemptive,
+    /// Its die, from the first copy to the end of the erase; copies stay inside the plane (PB of ttFlash).
+    PlaneBlocking,
+}
+
+/// Whether the planes of a group collect in turn (ttFlash, FAST '17, section 4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rotate {
+    /// They collect when they want.
+    Off,
+    /// Always.
+    Static,
+    /// While collections keep up with the writes.
+    Dynamic,
 }
 
 /// When a collection may start.

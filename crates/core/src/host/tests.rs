@@ -6,6 +6,7 @@ mod hold;
 mod knobs;
 mod laws;
 mod oracle;
+mod planes;
 mod program_suspension;
 mod rain;
 mod suspension;
@@ -19,7 +20,7 @@ use crate::drive::{
     RainSpec, Scheduler,
 };
 use crate::flash::{BlockStress, Device, Features};
-use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stripe, Victim, VictimUnit};
+use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 /// Everything that determines a small run.
@@ -126,10 +127,11 @@ fn digest(driver: &Driver) -> String {
 
 #[test]
 fn every_gc_mode_and_scheduler_returns_the_newest_versions() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive] {
+    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking] {
         for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
             let mut setup = small();
             setup.gc.mode = mode;
+            setup.gc.copyback = mode == GcMode::PlaneBlocking;
             setup.drive.scheduler = scheduler;
             let driver = setup.play();
             assert!(driver.oracle().unwrap().reads_checked() > 2_500);
@@ -307,6 +309,23 @@ fn draw_program(setup: &mut Setup) {
     }
 }
 
+/// Some of the drives collect plane by plane, from yet another stream.
+fn draw_planes(setup: &mut Setup) {
+    let mut rng = crate::sim::Rng::stream(setup.seed, "drawn planes");
+    if rng.below(3) > 0 {
+        return;
+    }
+    let gc = &mut setup.gc;
+    (gc.mode, gc.unit, gc.copyback, gc.reads_first) = (GcMode::PlaneBlocking, VictimUnit::Block, true, false);
+    gc.per_channel = one_of(&mut rng, &[1, 1, 2, 0]);
+    gc.cut_transfers = rng.below(3) > 0;
+    gc.rotate = one_of(&mut rng, &[Rotate::Off, Rotate::Static, Rotate::Dynamic]);
+    gc.rotate_erases = rng.below(3) > 0;
+    gc.rotate_urgent = gc.rotate == Rotate::Static && rng.below(2) == 0;
+    gc.rotate_window = one_of(&mut rng, &[1, 20, 1_000].map(Duration::from_ms));
+    gc.rotate_hysteresis = one_of(&mut rng, &[0.0, 0.1, 0.9]);
+}
+
 /// A drive drawn at random from everything that can be combined.
 fn drawn(seed: u64) -> Setup {
     use crate::sim::Rng;
@@ -384,12 +403,14 @@ fn drawn(seed: u64) -> Setup {
     job.trim_percent = one_of(&mut rng, &[0.0, 5.0]);
     draw_erase(&mut setup);
     draw_program(&mut setup);
+    draw_planes(&mut setup);
     setup
 }
 
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
-    let (mut suspended, mut programs, mut held) = ([0; 6], [0; 4], [0; 4]);
+    let (mut suspended, mut programs, mut held) = ([0; 6], [0; 4], [0; 5]);
+    let mut rotation = crate::drive::RotationCounters::default();
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());
@@ -398,9 +419,12 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         suspended[setup.erase.mode as usize] += counters.suspended.suspensions;
         programs[setup.program.mode as usize] += counters.suspended.program_suspensions;
         held[setup.gc.mode as usize] += counters.erases_held;
+        rotation.postponed += counters.rotation.postponed;
+        rotation.switched_off += counters.rotation.switched_off;
         assert!(counters.erases_held == 0 || !setup.erase.hold.is_zero());
         assert!(counters.erases_held_max <= setup.erase.hold_max);
     }
+    assert!(rotation.postponed > 500 && rotation.switched_off > 50, "{rotation:?}");
     assert_eq!(programs[ProgramMode::None as usize], 0);
     assert!(programs[1..].iter().all(|suspensions| *suspensions > 5_000), "{programs:?}");
     assert_eq!(held[GcMode::Nogc as usize], 0);

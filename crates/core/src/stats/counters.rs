@@ -97,6 +97,20 @@ pub struct RainCounters {
     pub extra_reads: u64,
 }
 
+/// What it cost that the planes of a group collect in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RotationCounters {
+    /// Collections that waited for the turn of their plane.
+    pub postponed: u64,
+    /// Nanoseconds for which they did, at most.
+    pub postponed_max_ns: u64,
+    /// Times that turns were given up.
+    pub switched_off: u64,
+    /// Nanoseconds for which they were, up to the last program of host data.
+    pub off_ns: u64,
+}
+
 /// How often the blocks were erased since the device was new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

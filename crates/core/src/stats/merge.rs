@@ -4,8 +4,8 @@
 //! The span is the longest: the drives ran side by side. A rate is all requests over that span.
 
 use super::{
-    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RunTotals, SLOWEST, VerifyReport,
-    WearCounters,
+    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RotationCounters, RunTotals,
+    SLOWEST, VerifyReport, WearCounters,
 };
 use crate::units::Bytes;
 
@@ -27,6 +27,10 @@ impl RunTotals {
         }
         self.buffer.add(&other.buffer);
         self.rain = match (self.rain, other.rain) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
+        self.rotation = match (self.rotation, other.rotation) {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),
         };
@@ -102,6 +106,17 @@ impl FlashCounters {
         self.program_suspensions += other.program_suspensions;
         self.aborted_phase_ns += other.aborted_phase_ns;
         self.suspensions_per_program_max = self.suspensions_per_program_max.max(other.suspensions_per_program_max);
+    }
+}
+
+impl RotationCounters {
+    fn and(self, other: Self) -> Self {
+        Self {
+            postponed: self.postponed + other.postponed,
+            postponed_max_ns: self.postponed_max_ns.max(other.postponed_max_ns),
+            switched_off: self.switched_off + other.switched_off,
+            off_ns: self.off_ns + other.off_ns,
+        }
     }
 }
 

@@ -25,14 +25,14 @@ mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SplitStats};
-pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, WearCounters};
+pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, RotationCounters, WearCounters};
 pub use curve::Curve;
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RunResult, RunSet,
-    RunTotals, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RotationReport, RunResult,
+    RunSet, RunTotals, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use stress::{StressCounters, StressReport};

@@ -6,11 +6,11 @@ use crate::prepare::About;
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, Story};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::GcMode;
+use manx_core::ftl::{GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
     Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters,
-    RunTotals, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    RotationCounters, RunTotals, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -50,6 +50,7 @@ impl Run<'_> {
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
             rain: (scenario.rain.width > 0).then(|| counters.rain()),
+            rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -281,6 +282,15 @@ impl Counted {
             erases_held: self.since(|c| c.erases_held),
             erases_held_ns: self.since(|c| c.erases_held_time.as_ns()),
             erases_held_max_ns: self.now.erases_held_max.as_ns(),
+        }
+    }
+
+    fn rotation(&self) -> RotationCounters {
+        RotationCounters {
+            postponed: self.since(|c| c.rotation.postponed),
+            postponed_max_ns: self.now.rotation.postponed_max.as_ns(),
+            switched_off: self.since(|c| c.rotation.switched_off),
+            off_ns: self.since(|c| c.rotation.off.as_ns()),
         }
     }
 

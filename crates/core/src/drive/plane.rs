@@ -1,0 +1,221 @@
+//! Plane-blocking collection: what a collection keeps from the host is its die, not its channel.
+//!
+//! ttFlash (Yan et al., FAST '17), section 4.1; when one starts and what it may overlap is from the authors' code
+//! (tinyTailFlash, pagemap.c, `gc_for_channel`). Copies stay inside the plane, so the channel carries commands only;
+//! the host's transfers make room for them (`flash/cut.rs`). A channel has so many collections that copy
+//! (`gc.per_channel`), and the next one may begin when the erase does.
+//!
+//! A collection that may start *drains* its die: no new host operation starts there, what is under way ends. Then it
+//! copies, and nobody else has the die. The erase follows at the same instant and keeps the die as any operation does:
+//! where erases can be suspended, reads come in. Only where a read of the victim's block still waits does the die
+//! serve the host between the copy and the erase. Planes of a group may have to take turns (`rotate`).
+
+use super::Drive;
+use super::rotate::Rotation;
+use crate::flash::Flash;
+use crate::ftl::{GcSpec, PageMap};
+use crate::units::Instant;
+
+/// Which planes wait for their collection, and which have it.
+#[derive(Clone, Debug)]
+pub(super) struct Planes {
+    /// Collections of a channel that may copy at once.
+    per_channel: u32,
+    /// Two collections of a die never copy at once; the one whose die is not yet free.
+    draining: Vec<Option<u32>>,
+    channels: Vec<Channel>,
+    /// Planes in a channel's `waiting`.
+    listed: Vec<bool>,
+    pub rotation: Option<Rotation>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    /// Collections that copy, or wait for their die.
+    copying: u32,
+    /// Planes that want to collect, in the order of asking.
+    waiting: Vec<u32>,
+}
+
+impl Planes {
+    pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Self {
+        let layout = &flash.layout;
+        debug_assert_eq!(ftl.pools(), layout.lanes, "planes are reclaimed one by one");
+        Self {
+            per_channel: if gc.per_channel == 0 { u32::MAX } else { gc.per_channel },
+            draining: vec![None; layout.dies as usize],
+            channels: vec![Channel::default(); layout.channels as usize],
+            listed: vec![false; ftl.pools() as usize],
+            rotation: Rotation::new(gc, flash, ftl),
+        }
+    }
+}
+
+impl Drive {
+    /// The plane wants to collect: it waits with its channel's others.
+    pub(super) fn list_plane(&mut self, now: Instant, pool: u32) {
+        let channel = self.channel_of_pool(pool);
+        let Some(planes) = &mut self.collector.planes else { return };
+        if !std::mem::replace(&mut planes.listed[pool as usize], true) {
+            planes.channels[channel as usize].waiting.push(pool);
+        }
+        self.channel_looks(now, channel);
+    }
+
+    fn channel_of_pool(&self, pool: u32) -> u32 {
+        self.flash.layout.channel_of(self.die_of_pool(pool))
+    }
+
+    fn die_of_pool(&self, pool: u32) -> u32 {
+        self.flash.layout.die_of(self.ftl.lanes_of(pool).start)
+    }
+
+    /// After an operation ended on `die`.
+    pub(super) fn plane_looks(&mut self, now: Instant, die: u32) {
+        self.copy_if_drained(now, die);
+        self.channel_looks(now, self.flash.layout.channel_of(die));
+    }
+
+    /// Starts the collections of a channel that may start.
+    pub(super) fn channel_looks(&mut self, now: Instant, channel: u32) {
+        while let Some(pool) = self.next_plane(now, channel) {
+            let die = self.die_of_pool(pool);
+            let Some(planes) = &mut self.collector.planes else { return };
+            planes.channels[channel as usize].copying += 1;
+            planes.draining[die as usize] = Some(pool);
+            if let Some(rotation) = &mut planes.rotation {
+                rotation.enters(now, pool, self.ftl.is_urgent(pool), &mut self.counters.rotation);
+            }
+            self.close_die(now, die, true);
+            if let Some(timeline) = &mut self.timeline {
+                timeline.drains(now, pool);
+            }
+            self.copy_if_drained(now, die);
+        }
+    }
+
+    /// The plane of a channel whose collection starts now, if any may: the urgent one with the least free space, or the
+    /// one that waits longest.
+    fn next_plane(&mut self, now: Instant, channel: u32) -> Option<u32> {
+        let quiet = self.collector.is_quiet(channel);
+        let Self { ftl, flash, collector, counters, .. } = self;
+        let (closed, planes) = (&collector.closed, collector.planes.as_mut()?);
+        let Channel { copying, waiting } = &mut planes.channels[channel as usize];
+        if *copying >= planes.per_channel || waiting.is_empty() {
+            return None;
+        }
+        let (listed, rotation) = (&mut planes.listed, &mut planes.rotation);
+        waiting.retain(|pool| {
+            let pool = *pool;
+            listed[pool as usize] = ftl.wants_collection(pool) && ftl.may_collect(pool) && !ftl.is_hopeless(pool);
+            if let Some(rotation) = rotation
+                && !listed[pool as usize]
+            {
+                rotation.forgets(pool);
+            }
+            listed[pool as usize]
+        });
+        let mut best: Option<((u32, u32), usize)> = None;
+        for (at, pool) in waiting.iter().copied().enumerate() {
+            let (urgent, die) = (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
+            if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
+                continue;
+            }
+            if let Some(rotation) = rotation
+                && !rotation.admits(pool, urgent)
+            {
+                rotation.postpones(now, pool, &mut counters.rotation);
+                continue;
+            }
+            let rank = if urgent { (0, ftl.free_units(pool)) } else { (1, 0) };
+            if best.is_none_or(|(least, _)| rank < least) {
+                best = Some((rank, at));
+            }
+        }
+        let (_, at) = best?;
+        let pool = waiting.remove(at);
+        listed[pool as usize] = false;
+        Some(pool)
+    }
+
+    /// The collection that waits for `die` begins to copy if the die is free: an operation ended, or its data waits in
+    /// the cache register.
+    pub(super) fn copy_if_drained(&mut self, now: Instant, die: u32) {
+        let is_idle = self.flash.is_idle(die);
+        let Some(planes) = self.collector.planes.as_mut().filter(|_| is_idle) else { return };
+        let Some(pool) = planes.draining[die as usize].take() else { return };
+        if !self.start_collection(now, pool) {
+            self.plane_copied(now, pool);
+        }
+    }
+
+    /// A collection of a plane has its victim.
+    pub(super) fn turn_is_taken(&mut self, pool: u32) {
+        let rotation = self.collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut());
+        if let Some(rotation) = rotation {
+            rotation.victim_is_chosen(self.ftl.valid_left(pool));
+        }
+    }
+
+    /// Everything of a plane is copied, or nothing was worth it: the die is the host's again, unless the erase has it.
+    pub(super) fn plane_copied(&mut self, now: Instant, pool: u32) {
+        let (channel, die) = (self.channel_of_pool(pool), self.die_of_pool(pool));
+        let Some(planes) = &mut self.collector.planes else { return };
+        planes.channels[channel as usize].copying -= 1;
+        let is_over = !self.ftl.is_collecting(pool);
+        let leaves = planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
+        self.close_die(now, die, false);
+        self.dispatch(now, die);
+        self.channel_looks(now, channel);
+        if leaves {
+            self.group_looks(now, pool);
+        }
+    }
+
+    /// A plane's victim is erased: another one of its group may have its turn.
+    pub(super) fn plane_erased(&mut self, now: Instant, pool: u32) {
+        let is_over = !self.ftl.is_collecting(pool);
+        let rotation = self.collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut());
+        if rotation.is_some_and(|rotation| rotation.leaves(pool, is_over)) {
+            self.group_looks(now, pool);
+        }
+    }
+
+    /// The planes of a group that wait have their turns: urgent ones by what is free, then the others in their order,
+    /// after the one that was last.
+    fn group_looks(&mut self, now: Instant, last: u32) {
+        let mut turn = last;
+        if let Some(urgent) = self.most_urgent_of_group(last) {
+            self.channel_looks(now, self.channel_of_pool(urgent));
+        }
+        loop {
+            let Some(planes) = &self.collector.planes else { return };
+            let Some(next) = planes.rotation.as_ref().map(|rotation| rotation.next_in_group(turn)) else { return };
+            if planes.listed[next as usize] {
+                self.channel_looks(now, self.channel_of_pool(next));
+            }
+            if next == last {
+                return;
+            }
+            turn = next;
+        }
+    }
+
+    fn most_urgent_of_group(&self, pool: u32) -> Option<u32> {
+        let planes = self.collector.planes.as_ref()?;
+        let members = planes.rotation.as_ref()?.group(pool).iter().copied();
+        let urgent = members.filter(|pool| planes.listed[*pool as usize] && self.ftl.is_urgent(*pool));
+        urgent.min_by_key(|pool| self.ftl.free_units(*pool))
+    }
+
+    /// The host's data was programmed in a plane: does its rate leave time for turns?
+    pub(super) fn row_was_written(&mut self, now: Instant, pool: u32) {
+        let Self { ftl, collector, counters, .. } = self;
+        let Some(rotation) = collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut()) else { return };
+        if rotation.row_was_written(now, ftl, pool, &mut counters.rotation) {
+            for channel in 0..self.flash.layout.channels {
+                self.channel_looks(now, channel);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Plane-blocking collection by arithmetic: what a read of the collecting chip waits for, and what a collection and a
+//! read of another chip of its channel cost each other, to the nanosecond.
+
+use super::collections::{FREE, collecting, mark};
+use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start};
+use crate::drive::EraseSpec;
+use crate::ftl::{GcMode, GcSpec};
+use crate::sim::Rng;
+use crate::units::{Duration, Instant};
+
+const NS: Duration = Duration::from_ns(1);
+/// A page of the collecting chip that is not on the victim.
+const SAME_CHIP: u64 = 255 * LANES;
+
+fn gc(cut_transfers: bool) -> GcSpec {
+    let spec = GcSpec { mode: GcMode::PlaneBlocking, copyback: true, cut_transfers, ..GcSpec::default() };
+    GcSpec { soft: mark(FREE), hard: 0.0, ..spec }
+}
+
+/// Reference, 2.6: 2 x 175 ns of commands, 40 us, 800 us for each page, then 125 ns and 2 ms.
+fn whole(valid: u32) -> Duration {
+    Duration::from_ns(840_350) * valid.into() + Duration::from_ns(2_000_125)
+}
+
+#[test]
+fn a_read_of_the_collecting_chip_waits_for_the_copies_and_the_erase() {
+    for valid in [0, 1, 7, 100] {
+        let (bench, begins) = collecting(valid, gc(true), &EraseSpec::default());
+        let (end, read) = (begins + whole(valid), bench.times().page_read());
+        for at in [begins + NS, begins + Duration::from_us(500), end - NS] {
+            assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), end + read, "{valid} pages, at {at:?}");
+        }
+        assert_eq!(bench.latency_of_read(end, SAME_CHIP), read);
+        let mut bench = bench;
+        for (lpn, blocked) in [(SAME_CHIP, true), (OTHER_CHIP, false), (OTHER_CHANNEL, false)] {
+            let mut copy = bench.clone();
+            let id = copy.read(begins + Duration::from_us(10), lpn);
+            let done = copy.completion(id);
+            assert_eq!((done.gc_blocked, done.gc_blocked_at_split), (blocked, blocked), "page {lpn}");
+        }
+        bench.run();
+        let counters = bench.drive.counters();
+        assert_eq!((counters.copied_units, counters.erases), (u64::from(valid), 1));
+        let commands = Duration::from_ns(350) * valid.into() + Duration::from_ns(125);
+        let write = bench.times().command + bench.times().transfer;
+        assert_eq!(bench.drive.flash().busy().1, write + commands, "350 ns of the channel a page");
+    }
+}
+
+/// One read of another chip against a collection, from what each asks of the channel in pieces: when the read ends, and
+/// when the collection does. Whoever asked before the channel was free goes next, the collection first; a read that was
+/// interrupted goes on with a command.
+fn side_by_side(times: Times, begins: Instant, at: Instant, valid: u32, pieces: u64) -> (Instant, Instant) {
+    let mut steps: Vec<(Duration, Duration)> = Vec::new();
+    for _ in 0..valid {
+        steps.push((times.command, times.read));
+        steps.push((times.command, times.program));
+    }
+    steps.push((times.erase_command, times.erase));
+    let (mut free, mut gc_asks, mut asks) = (begins, begins, at);
+    let (mut step, mut left, mut commanded, mut interrupted) = (0, pieces, false, false);
+    let (mut read_ends, mut gc_ends) = (Instant::NEVER, Instant::NEVER);
+    while left > 0 || step < steps.len() {
+        let gc_at = if step < steps.len() { free.max(gc_asks) } else { Instant::NEVER };
+        let read_at = if left > 0 { free.max(asks) } else { Instant::NEVER };
+        if gc_at <= read_at {
+            let (command, array) = steps[step];
+            free = gc_at + command;
+            (gc_asks, gc_ends) = (free + array, free + array);
+            step += 1;
+            interrupted = left > 0 && left < pieces;
+        } else if !commanded {
+            free = read_at + times.command;
+            (asks, commanded) = (free + times.read, true);
+        } else if interrupted {
+            free = read_at + times.command;
+            interrupted = false;
+        } else {
+            free = read_at + Duration::from_ns(times.transfer.as_ns() / pieces);
+            left -= 1;
+            read_ends = free;
+        }
+    }
+    (read_ends, gc_ends)
+}
+
+#[test]
+fn a_read_of_another_chip_and_the_collection_s_commands_make_room_for_each_other() {
+    let mut rng = Rng::stream(7, "side by side");
+    let valid = 12;
+    for (cut, pieces) in [(true, 8), (false, 1)] {
+        let (bench, begins) = collecting(valid, gc(cut), &EraseSpec::default());
+        let times = bench.times();
+        let (mut delayed, mut interrupted, mut worst) = (0, 0, Duration::ZERO);
+        for _ in 0..3_000 {
+            let at = begins + NS + Duration::from_ns(rng.below(whole(valid).as_ns() - 1_000_000));
+            let (read_ends, gc_ends) = side_by_side(times, begins, at, valid, pieces);
+            let mut copy = bench.clone();
+            let (read, behind) = (copy.read(at, OTHER_CHIP), copy.read(at, SAME_CHIP));
+            assert_eq!(copy.end_of(read), read_ends, "cut {cut}: at {at:?}");
+            assert_eq!(copy.end_of(behind), gc_ends + times.page_read(), "cut {cut}: at {at:?}");
+            let late = read_ends.since(at) - times.page_read();
+            assert_eq!(copy.completion(read).gc_blocked, !late.is_zero(), "cut {cut}: at {at:?}");
+            delayed += u32::from(gc_ends > begins + whole(valid));
+            interrupted += u32::from(late >= times.command * 2);
+            worst = worst.max(late);
+        }
+        println!("cut {cut}: the collection waited {delayed} times, the read twice a command {interrupted} times");
+        assert!(worst <= times.command * 6, "cut {cut}: {worst}");
+        assert!(delayed > 300, "cut {cut}: {delayed}");
+        assert_eq!(interrupted > 300, cut, "{interrupted}");
+    }
+}
+
+/// At most one collection of a channel copies; the next one begins with the erase of the first.
+#[test]
+fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
+    for (per_channel, second_waits) in [(1, true), (2, false), (0, false)] {
+        let spec = GcSpec { per_channel, ..gc(true) };
+        let mut bench = Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
+            for chip in [0, OTHER_CHIP as u32] {
+                let again = (5..256).chain(256..256 + 5);
+                (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
+            }
+        });
+        let times = bench.times();
+        bench.write(start(), 600 * LANES);
+        bench.write(start(), 600 * LANES + OTHER_CHIP);
+        // The second write's data crosses behind the first one's, and both collections wait for its end.
+        let begin = start() + times.page_program() + times.command + times.transfer;
+        bench.advance_to(begin + NS);
+        let copies = |from: Instant| from + Duration::from_ns(840_350) * 5;
+        let erase = times.erase_command + times.erase;
+        // One after the other, behind the command of the first one's erase; or side by side, always a command apart.
+        let second = if second_waits { copies(begin) + times.erase_command } else { begin + times.command };
+        let at = copies(begin) + Duration::from_ms(1);
+        let ends = at + bench.latency_of_read(at, SAME_CHIP + OTHER_CHIP);
+        assert_eq!(ends, copies(second) + erase + times.page_read(), "per_channel {per_channel}");
+        let ends = at + bench.latency_of_read(at, SAME_CHIP);
+        assert_eq!(ends, copies(begin) + erase + times.page_read(), "per_channel {per_channel}");
+    }
+}
+
+/// The erase of a plane-blocking collection can be suspended like any other.
+#[test]
+fn reads_suspend_the_erase_but_not_the_copies() {
+    let erase = EraseSpec { mode: crate::drive::EraseMode::Ideal, ..EraseSpec::default() };
+    let (bench, begins) = collecting(7, gc(true), &erase);
+    let copied = begins + Duration::from_ns(840_350) * 7;
+    let (times, read) = (bench.times(), bench.times().page_read());
+    let at = copied + times.erase_command + Duration::from_ms(1);
+    assert_eq!(bench.latency_of_read(at, SAME_CHIP), read);
+    let at = copied - Duration::from_ms(1);
+    assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), copied + times.erase_command + read);
+}

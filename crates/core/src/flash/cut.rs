@@ -1,0 +1,195 @@
+//! Transfers of the host that give way, at sectors, to the commands of garbage collection.
+//!
+//! ttFlash (Yan et al., FAST '17), section 4.1, as its authors' code (tinyTailFlash, pagemap.c and flash.c) has it: a
+//! collection inside planes needs the channel for commands only, and does not wait for a whole page that crosses it.
+//! There the host's transfers are cut to what fits before the collection's next command; here the command, when it
+//! comes, waits for the sector under way and goes before everything else that the host has on the channel. What was
+//! cut goes on after a command of its own (`7 tWC` there, the device's command here).
+//!
+//! A channel stays a next-free time; beside it the transfers that are not over are kept in their order, so that they
+//! can be moved. A transfer that moves takes its die's timer along, and its waits. Transfers of garbage collection
+//! never move: nothing goes before them.
+//!
+//! Trap: a timeline keeps a slice by where it lay when it was logged; a cut moves it by a command or two.
+
+use super::activity::Act;
+use super::blame::Whose;
+use super::channel::Reserved;
+use super::{Flash, Operation, Timing};
+use crate::units::{Duration, Instant};
+
+/// What crosses a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crossing {
+    /// The command of a read.
+    Command,
+    /// The command of an erase.
+    EraseCommand,
+    /// So many sectors that were read.
+    Out(u32),
+    /// The command of a program and so many sectors.
+    In(u32),
+}
+
+impl Crossing {
+    /// The time it takes.
+    #[inline]
+    pub fn time(self, timing: &Timing) -> Duration {
+        match self {
+            Crossing::Command => timing.command,
+            Crossing::EraseCommand => timing.erase_command,
+            Crossing::Out(sectors) => timing.transfer(sectors),
+            Crossing::In(sectors) => timing.command + timing.transfer(sectors),
+        }
+    }
+
+    /// Its command and its sectors.
+    fn parts(self, timing: &Timing) -> (Duration, u32) {
+        match self {
+            Crossing::Command => (timing.command, 0),
+            Crossing::EraseCommand => (timing.erase_command, 0),
+            Crossing::Out(sectors) => (Duration::ZERO, sectors),
+            Crossing::In(sectors) => (timing.command, sectors),
+        }
+    }
+
+    /// The slices that go with it.
+    fn acts(self) -> [Act; 3] {
+        match self {
+            Crossing::Command => [Act::ReadCommand, Act::Read, Act::Read],
+            Crossing::EraseCommand => [Act::EraseCommand; 3],
+            Crossing::Out(_) => [Act::DataOut, Act::DataRest, Act::DataRest],
+            Crossing::In(_) => [Act::DataIn, Act::DataRest, Act::Program],
+        }
+    }
+}
+
+/// A transfer that is not over, or the rest of one.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    die: usize,
+    whose: Whose,
+    operation: Operation,
+    crossing: Crossing,
+    start: Instant,
+    end: Instant,
+    /// Before its data: a command, which is never cut.
+    head: Duration,
+    /// Sectors that crossed before.
+    crossed: u32,
+    /// Garbage collection may go before it, or before the rest of it.
+    yields: bool,
+    /// Slices logged before are not its own.
+    logged: usize,
+}
+
+impl Pending {
+    /// The first instant from `now` on at which it can be cut, and the sectors that have crossed then.
+    fn cut_at(&self, now: Instant, timing: &Timing) -> (Instant, u32) {
+        let (_, sectors) = self.crossing.parts(timing);
+        let at = |crossed: u32| self.start + self.head + (timing.transfer(crossed) - timing.transfer(self.crossed));
+        let ends = (self.crossed..sectors).map(|crossed| (at(crossed), crossed));
+        ends.into_iter().find(|(at, _)| *at >= now).unwrap_or((self.end, sectors))
+    }
+}
+
+impl Flash {
+    /// Transfers of the host give way to garbage collection from now on. Call it before the first operation; garbage
+    /// collection must send commands only (copyback).
+    pub fn cut_transfers(&mut self) {
+        self.cuts = true;
+    }
+
+    /// A transfer's place on the channel, where transfers are cut.
+    #[inline(never)]
+    pub(super) fn reserve_among_cut(
+        &mut self,
+        now: Instant,
+        (die, whose): (usize, Whose),
+        channel: usize,
+        crossing: Crossing,
+        operation: &Operation,
+    ) -> Reserved {
+        let (gc, time) = (operation.gc, crossing.time(&self.timing));
+        let (head, _) = crossing.parts(&self.timing);
+        let (operation, crossed, yields, logged) = (*operation, 0, !gc, self.logged());
+        let place = move |start| {
+            let end = start + time;
+            Pending { die, whose, operation, crossing, start, end, head, crossed, yields, logged }
+        };
+        let pending = &mut self.channels[channel].pending;
+        while pending.pop_front_if(|first| first.end <= now).is_some() {}
+        let Some(mut at) = pending.iter().position(|pending| pending.yields).filter(|_| gc) else {
+            let reserved = self.channels[channel].reserve(now, time, gc);
+            self.channels[channel].pending.push_back(place(reserved.start));
+            return reserved;
+        };
+        let (mut start, mut delay, mut others) = (pending[at].start, time, at);
+        if start < now {
+            // It is under way: its sector crosses, the rest of it comes later.
+            let whole = pending[at].clone();
+            let (cut, crossed) = whole.cut_at(now, &self.timing);
+            (pending[at].end, pending[at].yields) = (cut, false);
+            (start, at, others) = (cut, at + 1, at + 1);
+            if cut < whole.end {
+                let resume = self.timing.command;
+                delay += resume;
+                let rest = Pending { start: cut + time, end: whole.end + delay, head: resume, crossed, ..whole };
+                self.delay(&rest, delay, false);
+                self.log_cut(&rest, cut, delay);
+                self.channels[channel].pending.insert(at, rest);
+                others += 1;
+            }
+        }
+        for other in others..self.channels[channel].pending.len() {
+            let moved = &mut self.channels[channel].pending[other];
+            let before = moved.start;
+            (moved.start, moved.end) = (before + delay, moved.end + delay);
+            let moved = moved.clone();
+            self.delay(&moved, delay, true);
+            self.log_delay(&moved, before, delay, delay);
+        }
+        self.channels[channel].pending.insert(at, place(start));
+        self.channels[channel].goes_first(now, start, start + time, delay)
+    }
+
+    /// What a die does after a transfer comes later; the `whole` of it, or a rest.
+    fn delay(&mut self, moved: &Pending, delay: Duration, whole: bool) {
+        let (slot, dies) = (moved.die, self.dies.len());
+        let whose = self.dies[slot].delayed(moved.whose, delay, whole);
+        match whose {
+            Whose::Current => self.timers.delay(slot, delay),
+            Whose::Leaving => self.timers.delay(dies + slot, delay),
+            // It has no timer before the program ahead of it is done.
+            Whose::Preloaded => {}
+        }
+        if let Some(blame) = &mut self.blame {
+            blame.delayed(slot, whose, delay);
+        }
+    }
+
+    /// A transfer ends at `cut`; the `rest` of it is a slice of its own, and what follows comes `delay` later.
+    fn log_cut(&mut self, rest: &Pending, cut: Instant, delay: Duration) {
+        if self.activity.is_some() {
+            self.end_slice(&rest.crossing.acts(), rest.die, rest.logged, cut);
+            self.log_delay(rest, cut, rest.start.since(cut), delay);
+            self.log(rest.die, (rest.start, rest.end), Act::DataRest, &rest.operation);
+        }
+    }
+
+    /// The slices of a transfer that began at `before` or later come `delay` later, and its die waits for `wait`.
+    fn log_delay(&mut self, moved: &Pending, before: Instant, wait: Duration, delay: Duration) {
+        if self.activity.is_none() {
+            return;
+        }
+        self.move_slices(&moved.crossing.acts(), moved.die, moved.logged, before, delay);
+        let keeps_its_die = match moved.whose {
+            Whose::Current => true,
+            Whose::Leaving => false,
+            Whose::Preloaded => !self.dies[moved.die].has_preloaded(),
+        };
+        if keeps_its_die {
+            self.log(moved.die, (before, before + wait), Act::Wait, &moved.operation);
+        }
+    }
+}
