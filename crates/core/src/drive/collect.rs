@@ -26,6 +26,8 @@ pub(super) struct Collector {
     domain_of_pool: Vec<u16>,
     /// Pools in a domain's `waiting` and in its `urgent` list.
     listed: Vec<(bool, bool)>,
+    /// Since when each pool's collection copies.
+    copying_since: Vec<Instant>,
 }
 
 /// Channels that are held together.
@@ -67,6 +69,7 @@ impl Collector {
             domain_of_die: (0..layout.dies).map(domain).collect(),
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],
+            copying_since: vec![Instant::START; ftl.pools() as usize],
         }
     }
 
@@ -272,6 +275,7 @@ impl Drive {
             return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
+        self.collector.copying_since[pool as usize] = now;
         self.counters.collections += 1;
         self.counters.forced_collections += u64::from(urgent);
         for lane in self.ftl.lanes_of(pool) {
@@ -328,6 +332,8 @@ impl Drive {
         if let Some(timeline) = &mut self.timeline {
             timeline.erases(now, pool);
         }
+        let copying = now.since(self.collector.copying_since[pool as usize]);
+        self.counters.copying_max = self.counters.copying_max.max(copying);
         for lane in self.ftl.lanes_of(pool) {
             let block = self.ftl.victim_block(lane);
             if self.ftl.may_erase_now(block) {

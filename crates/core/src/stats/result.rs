@@ -115,6 +115,10 @@ pub struct GcReport {
     pub forced: u64,
     /// Blocks reclaimed in no time by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
     pub free_reclaims: u64,
+    /// The longest that a collection took from its start until its last page was copied, before its erase, warm-up
+    /// included (microseconds).
+    #[serde(default)]
+    pub copying_max_us: f64,
 }
 
 /// What was done to the flash.
@@ -397,6 +401,7 @@ impl GcReport {
             pages_copied: gc.pages_copied,
             forced: gc.forced,
             free_reclaims: gc.free_reclaims,
+            copying_max_us: gc.copying_max_ns as f64 / 1e3,
         }
     }
 }
