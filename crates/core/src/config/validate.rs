@@ -192,12 +192,16 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     let (key, victims) = ("erase.hold_victims", erase.hold_victims);
     require((1..=1000).contains(&victims), key, victims, "from 1 to 1000 victims of a pool")?;
     erase_lengths(erase, device)?;
+    suspends(erase.mode != EraseMode::None, "erase.mode", erase.mode.name(), scheduler)
+}
+
+fn suspends(does: bool, key: &str, mode: &str, scheduler: Scheduler) -> Check {
     require(
-        erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
-        "erase.mode",
-        format!("\"{}\"", erase.mode.name()),
-        "suspending an erase for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
-         behind a program, which an erase never lets pass",
+        !does || scheduler == Scheduler::ReadFirst,
+        key,
+        format!("\"{mode}\""),
+        "suspending for a read needs drive.scheduler = \"read-first\": in any other order the read may stand behind a \
+         program, which what is suspended never lets pass",
     )
 }
 
@@ -212,13 +216,7 @@ fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Chec
     let holds = shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
     let message = format!("so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least");
     require(holds, "program.loops", loops, message)?;
-    require(
-        program.mode == ProgramMode::None || scheduler == Scheduler::ReadFirst,
-        "program.mode",
-        format!("\"{}\"", program.mode.name()),
-        "suspending a program for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
-         behind another program, which a program never lets pass",
-    )
+    suspends(program.mode != ProgramMode::None, "program.mode", program.mode.name(), scheduler)
 }
 
 /// More loops than any program takes.
