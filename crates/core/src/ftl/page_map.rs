@@ -104,7 +104,7 @@ impl PageMap {
             soft_units: (gc.soft * f64::from(pool_units)) as u32,
             hard_units: (gc.hard * f64::from(pool_units)) as u32,
             last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
-            last_rows_hard: (gc.last_block_hard * f64::from(layout.rows)) as u32,
+            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows)) as u32,
             static_wear_gap: ftl.static_wear_gap,
             erases_waiting: 0,
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
