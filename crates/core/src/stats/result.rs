@@ -144,7 +144,8 @@ pub struct FlashReport {
     /// Erase pulses that were given up for reads and had to be repeated: stress without progress (microseconds).
     #[serde(default)]
     pub aborted_pulse_us: f64,
-    /// Voltage ramps of erases beyond the one of each step, each a resumption of a pulse, also one that was cut short (ramps).
+    /// Voltage ramps of erases beyond the one of each step, each a resumption of a pulse, also one that was cut short
+    /// (ramps).
     #[serde(default)]
     pub extra_ramps: u64,
     /// Of the suspensions, those of programs (suspensions).
