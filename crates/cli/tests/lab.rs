@@ -27,7 +27,9 @@ fn failing(document: &Value) -> Vec<String> {
     let mut failing = Vec::new();
     for experiment in several.unwrap_or_else(|| vec![document.clone()]) {
         for claim in experiment["claims"].as_array().unwrap() {
-            if claim["holds"] != true {
+            // What an experiment skips in small it skips with a reason.
+            let skipped = claim["holds"].is_null() && claim["missing"].as_str().is_some_and(|why| !why.is_empty());
+            if claim["holds"] != true && !skipped {
                 let name = |value: &Value| value.as_str().unwrap().to_string();
                 failing.push(format!("{}/{}", name(&experiment["experiment"]), name(&claim["id"])));
             }
@@ -49,12 +51,15 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let (code, document, said) = run(&[]);
     assert_eq!((code, failing(&document)), (Some(0), Vec::new()), "{said}");
     let experiments = document["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 3);
+    assert_eq!(experiments.len(), 9);
     for experiment in experiments {
         assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
-        assert!(experiment["runs"].as_array().unwrap().len() >= 10);
+        assert!(experiment["runs"].as_array().unwrap().len() >= 6);
         for claim in experiment["claims"].as_array().unwrap() {
-            let measured = claim["measured"].as_f64().unwrap();
+            let Some(measured) = claim["measured"].as_f64() else {
+                assert!(claim["missing"].is_string(), "{claim}");
+                continue;
+            };
             assert!(claim["low"].as_f64().is_none_or(|low| measured >= low), "{claim}");
             assert!(claim["high"].as_f64().is_none_or(|high| measured <= high), "{claim}");
             assert!(claim["why"].is_string() && claim["source"].is_string() && claim.get("published").is_some());
@@ -164,7 +169,7 @@ fn an_interrupted_experiment_goes_on_where_it_was() {
 #[test]
 fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     let list = stdout(&manx(&["lab", "list"]));
-    assert!(list.lines().count() == 3 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
+    assert!(list.lines().count() == 9 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
     let shown = stdout(&manx(&["lab", "show", "gc-modes"]));
     assert!(shown.contains("id = \"dtrs-blocked-model\""), "{shown}");
     assert!(shown.contains("run pgbench-controller       policy controller, requests 160000"), "{shown}");

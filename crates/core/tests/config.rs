@@ -467,7 +467,9 @@ fn a_program_is_cut_into_phases_that_a_chip_could_have() {
     // 2 % of a loop of a thousandth of 49999 ns are less than a nanosecond.
     let short = |ns: u32| {
         let time = format!("device.timing.program=[\"{ns}ns\"]");
-        load_with(GOOD, &[&time, "program.loops=1000", "program.verify_percent=98"])
+        let cut = ["program.loops=1000", "program.verify_percent=98"];
+        load_with(GOOD, &[&time, cut[0], cut[1]]).unwrap();
+        load_with(GOOD, &[&time, cut[0], cut[1], "program.mode=ips"])
     };
     assert_says(&short(49_999).unwrap_err().to_string(), &["program.loops", "a nanosecond"]);
     short(50_000).unwrap();

@@ -151,10 +151,10 @@ fn outcome(run: &RunResult) -> &'static str {
     }
 }
 
-/// Voltage ramps that suspensions cost: none where no erase can be suspended.
+/// Voltage ramps that suspensions cost: none where no erase can be suspended, unknown where none came to its end.
 fn extra_ramps(run: &RunResult) -> Value {
-    let mean = run.stress.and_then(|stress| stress.extra_ramps_per_erase_mean);
-    Ok(cell::three_digits(mean.unwrap_or(0.0)))
+    let mean = run.stress.map_or(Some(0.0), |stress| stress.extra_ramps_per_erase_mean);
+    mean.map(cell::three_digits).ok_or(Missing::NotMeasured)
 }
 
 fn known(of: &LatencySummary, us: Option<f64>) -> Result<f64, Missing> {

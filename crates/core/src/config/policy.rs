@@ -199,7 +199,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "t-es",
         axis: Axis::Erase,
-        summary: "i-es until an erase is so old, t-es(64ms) unless said, then d-es",
+        summary: "i-es until an erase is so old, t-es(X) or erase.timeout, then d-es",
         source: "Kim et al., USENIX ATC '19, section 2.4 (Timeout-based Erase Suspension)",
         overlay: "[erase]\nmode = \"t-es\"\n",
         parameter: Some(Parameter::Time("timeout")),

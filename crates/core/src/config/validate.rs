@@ -104,15 +104,12 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         gc.hard,
         format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
     )?;
-    for (key, share, most) in [
-        ("gc.last_block_soft", gc.last_block_soft, 1.0),
-        ("gc.last_block_hard", gc.last_block_hard, gc.last_block_soft),
-    ] {
+    for (key, share) in [("gc.last_block_soft", gc.last_block_soft), ("gc.last_block_hard", gc.last_block_hard)] {
         require(
-            (0.0..=most).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
+            (0.0..=1.0).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
             key,
             share,
-            format!("a share of a block, from 0 to {most}; below 1 it needs gc.unit = \"block\""),
+            "a share of a block, from 0 to 1; below 1 it needs gc.unit = \"block\"",
         )?;
     }
     require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
@@ -227,14 +224,21 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     let (key, victims) = ("erase.hold_victims", erase.hold_victims);
     require((1..=1000).contains(&victims), key, victims, "from 1 to 1000 victims of a pool")?;
     erase_lengths(erase, device)?;
+    suspends(erase.mode != EraseMode::None, "erase.mode", erase.mode.name(), scheduler)
+}
+
+fn suspends(does: bool, key: &str, mode: &str, scheduler: Scheduler) -> Check {
     require(
-        erase.mode == EraseMode::None || scheduler == Scheduler::ReadFirst,
-        "erase.mode",
-        format!("\"{}\"", erase.mode.name()),
-        "suspending an erase for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
-         behind a program, which an erase never lets pass",
+        !does || scheduler == Scheduler::ReadFirst,
+        key,
+        format!("\"{mode}\""),
+        "suspending for a read needs drive.scheduler = \"read-first\": in any other order the read may stand behind a \
+         program, which what is suspended never lets pass",
     )
 }
+
+/// More loops than any program takes.
+const LOOPS_MAX: u32 = 1000;
 
 fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Check {
     require_operation_time(program.suspend, "program.suspend")?;
@@ -244,20 +248,13 @@ fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Chec
     let both = "from 1 to 99: a loop has a pulse and a verify";
     require((1..=99).contains(&percent), "program.verify_percent", percent, both)?;
     let shortest = device.timing.program.iter().map(|time| time.as_ns()).min().unwrap_or_default();
-    let holds = shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
+    let holds =
+        program.mode == ProgramMode::None || shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
     let message = format!("so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least");
     require(holds, "program.loops", loops, message)?;
-    require(
-        program.mode == ProgramMode::None || scheduler == Scheduler::ReadFirst,
-        "program.mode",
-        format!("\"{}\"", program.mode.name()),
-        "suspending a program for a read needs drive.scheduler = \"read-first\": in any other order the read may stand \
-         behind another program, which a program never lets pass",
-    )
+    suspends(program.mode != ProgramMode::None, "program.mode", program.mode.name(), scheduler)
 }
 
-/// More loops than any program takes.
-const LOOPS_MAX: u32 = 1000;
 fn erase_lengths(erase: &EraseSpec, device: &Device) -> Check {
     let (least, spread) = (erase.need_least, erase.need_spread);
     let holds = least > 0.0 && least <= 1.0;
@@ -273,7 +270,7 @@ fn erase_lengths(erase: &EraseSpec, device: &Device) -> Check {
     require(holds, "erase.fractions", fractions, message)?;
     let (key, shallow) = ("erase.shallow", erase.shallow);
     let message = format!("from 0 to below erase.fractions = {fractions}: it is shorter than a step");
-    require(shallow < fractions, key, shallow, message)
+    require(erase.length == EraseLength::Fixed || shallow < fractions, key, shallow, message)
 }
 
 /// More parts of a step than any pulse is measured in.

@@ -31,6 +31,8 @@ pub(super) struct Collector {
     pub closed: Vec<bool>,
     /// `plane-blocking` only.
     pub planes: Option<Box<Planes>>,
+    /// Since when each pool's collection copies.
+    copying_since: Vec<Instant>,
 }
 
 /// Channels that are held together.
@@ -75,6 +77,7 @@ impl Collector {
             listed: vec![(false, false); ftl.pools() as usize],
             closed: vec![false; layout.dies as usize],
             planes: (gc.mode == GcMode::PlaneBlocking).then(|| Box::new(Planes::new(gc, flash, ftl))),
+            copying_since: vec![Instant::START; ftl.pools() as usize],
         }
     }
 
@@ -292,6 +295,7 @@ impl Drive {
             return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
+        self.collector.copying_since[pool as usize] = now;
         self.counters.collections += 1;
         self.turn_is_taken(pool);
         self.counters.forced_collections += u64::from(urgent);
@@ -349,6 +353,8 @@ impl Drive {
         if let Some(timeline) = &mut self.timeline {
             timeline.erases(now, pool);
         }
+        let copying = now.since(self.collector.copying_since[pool as usize]);
+        self.counters.copying_max = self.counters.copying_max.max(copying);
         for lane in self.ftl.lanes_of(pool) {
             let block = self.ftl.victim_block(lane);
             if self.ftl.may_erase_now(block) {

@@ -86,6 +86,13 @@ impl Drive {
         self.set_hold_timer(die);
     }
 
+    /// Asserts that nobody reads as far as the holds know: for tests, of a drive that has completed everything.
+    #[cfg(test)]
+    pub(crate) fn check_nobody_reads(&self) {
+        let reads = self.holds.iter().flat_map(|holds| &holds.dies).map(|die| u64::from(die.reads)).sum::<u64>();
+        assert_eq!(reads, 0, "reads that came and never went");
+    }
+
     /// True when the erase of `block`, which could start now, is held back.
     pub(super) fn holds_back(&mut self, now: Instant, block: Block) -> bool {
         let (lane, urgent) = (self.flash.layout.lane_of(block), self.is_urgent_block(block));

@@ -118,6 +118,8 @@ pub struct Counters {
     pub collections: u64,
     /// Of those, at or below the hard mark.
     pub forced_collections: u64,
+    /// The longest from the start of a collection until its last page was copied.
+    pub copying_max: Duration,
     /// Map units moved by `nogc` in no time (not programmed, not in the WAF).
     pub free_copies: u64,
     /// Blocks erased by `nogc` in no time.

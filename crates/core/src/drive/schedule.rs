@@ -258,6 +258,9 @@ impl Drive {
             }
             Owner::Rebuild { request, rebuild } => {
                 self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
                 self.extra_read_done(now, op, request, rebuild);
             }
             Owner::Update { update, slot } => {

@@ -4,7 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::placement::Placement;
 use super::pool::{FreeBlocks, Pool, Stream};
 use super::victim::{Candidates, VictimPolicy};
-use super::{Blocks, Frontiers, FtlSpec, GcSpec, Mapping, VictimUnit};
+use super::{Blocks, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, VictimUnit};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -86,12 +86,14 @@ impl PageMap {
             VictimUnit::Superblock => layout.lanes,
         };
         let pool_units = layout.units_per_lane() * lanes_per_pool;
+        // Copies that take no time would overtake host rows on their way into the same block, and close it before them.
+        let shared = ftl.frontiers == Frontiers::Shared && gc.mode != GcMode::Nogc;
         let closed = Frontier { block: Block(0), row: layout.rows, opened: 0 };
         let mut map = Self {
             mapping: Mapping::new(logical, layout.total_units()),
             blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
             pools: (0..layout.lanes / lanes_per_pool)
-                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, ftl, &layout))
+                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, shared, ftl, &layout))
                 .collect(),
             frontiers: vec![[closed; 2]; layout.lanes as usize],
             placement: Placement::new(ftl, device, &layout),
@@ -104,7 +106,7 @@ impl PageMap {
             soft_units: (gc.soft * f64::from(pool_units)) as u32,
             hard_units: (gc.hard * f64::from(pool_units)) as u32,
             last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
-            last_rows_hard: (gc.last_block_hard * f64::from(layout.rows)) as u32,
+            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows)) as u32,
             static_wear_gap: ftl.static_wear_gap,
             erases_waiting: 0,
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
@@ -537,11 +539,11 @@ impl PageMap {
     }
 }
 
-fn new_pool(first_lane: u32, lanes: u32, ftl: &FtlSpec, layout: &Layout) -> Pool {
+fn new_pool(first_lane: u32, lanes: u32, shared: bool, ftl: &FtlSpec, layout: &Layout) -> Pool {
     Pool {
         first_lane,
         lanes,
-        shared: ftl.frontiers == Frontiers::Shared,
+        shared,
         free: FreeBlocks::new(ftl.free_block),
         open: [VecDeque::new(), VecDeque::new()],
         opened_before: [0; 2],

@@ -109,7 +109,7 @@ pub struct GcSpec {
     pub hard: f64,
     /// With only the reserve left: collect when at most this share of the host's last block is left.
     pub last_block_soft: f64,
-    /// Likewise: collection goes before the host's requests.
+    /// Likewise: collection goes before the host's requests; above the soft share it is that one.
     pub last_block_hard: f64,
     /// `preemptive` only: waiting reads go before a collection even at or below `hard` (Kim et al., ATC '19).
     pub reads_first: bool,

@@ -105,6 +105,7 @@ impl Setup {
         assert_eq!(driver.drive().outstanding(), 0);
         driver.drive().ftl().check_laws();
         check_stress(driver.drive());
+        driver.drive().check_nobody_reads();
         driver.drive().check_parity();
         driver
     }

@@ -21,6 +21,8 @@ pub struct GcCounters {
     pub forced: u64,
     /// Blocks reclaimed in no time by the `nogc` baseline; in none of the other counters.
     pub free_reclaims: u64,
+    /// Nanoseconds of the longest collection up to its erase.
+    pub copying_max_ns: u64,
 }
 
 /// What was done to the flash.
@@ -135,6 +137,7 @@ impl GcCounters {
             pages_copied: self.pages_copied - earlier.pages_copied,
             forced: self.forced - earlier.forced,
             free_reclaims: self.free_reclaims - earlier.free_reclaims,
+            copying_max_ns: self.copying_max_ns,
         }
     }
 }

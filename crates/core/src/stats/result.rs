@@ -118,6 +118,10 @@ pub struct GcReport {
     pub forced: u64,
     /// Blocks reclaimed in no time by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
     pub free_reclaims: u64,
+    /// The longest that a collection took from its start until its last page was copied, before its erase, warm-up
+    /// included (microseconds).
+    #[serde(default)]
+    pub copying_max_us: f64,
 }
 
 /// What was done to the flash.
@@ -143,7 +147,8 @@ pub struct FlashReport {
     /// Erase pulses that were given up for reads and had to be repeated: stress without progress (microseconds).
     #[serde(default)]
     pub aborted_pulse_us: f64,
-    /// Voltage ramps of erases beyond the one of each step, each after a suspension inside a pulse (ramps).
+    /// Voltage ramps of erases beyond the one of each step, each a resumption of a pulse, also one that was cut short
+    /// (ramps).
     #[serde(default)]
     pub extra_ramps: u64,
     /// Of the suspensions, those of programs (suspensions).
@@ -416,6 +421,7 @@ impl GcReport {
             pages_copied: gc.pages_copied,
             forced: gc.forced,
             free_reclaims: gc.free_reclaims,
+            copying_max_us: gc.copying_max_ns as f64 / 1e3,
         }
     }
 }

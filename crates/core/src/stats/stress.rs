@@ -47,7 +47,7 @@ pub struct StressReport {
     pub suspensions_per_erase_mean: Option<f64>,
     /// The most suspensions of one erase (suspensions).
     pub suspensions_per_erase_max: u64,
-    /// Voltage ramps beyond the one of each step: each a suspension inside a pulse (ramps).
+    /// Voltage ramps beyond the one of each step: resumptions of pulses, those cut short included (ramps).
     pub extra_ramps: u64,
     /// Extra ramps of an erase on average (ramps per erase); null without erases.
     pub extra_ramps_per_erase_mean: Option<f64>,

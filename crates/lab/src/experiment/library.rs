@@ -10,6 +10,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-starvation", include_str!("../../../../experiments/erase-starvation.toml")),
     ("erase-act", include_str!("../../../../experiments/erase-act.toml")),
     ("erase-tpcc", include_str!("../../../../experiments/erase-tpcc.toml")),
+    ("erase-stress", include_str!("../../../../experiments/erase-stress.toml")),
     ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
 ];
 

@@ -27,11 +27,11 @@ fn every_built_in_experiment_is_sound_in_full_and_in_small() {
         for quick in [false, true] {
             let experiment = Experiment::read(name, Asked { quick, sets: Vec::new() }).unwrap();
             assert_eq!(experiment.name, name);
-            assert!(experiment.claims.len() >= 10 && experiment.runs.len() >= 10, "{name}");
+            assert!(experiment.claims.len() >= 5 && experiment.runs.len() >= 6, "{name}");
             for claim in &experiment.claims {
                 let is_reached = claim.published.is_none_or(|published| claim.band.holds(published));
                 assert!(is_reached, "{name}, {}: the published value lies outside its own band", claim.id);
-                assert!(claim.why.len() > 10 && claim.skip.is_none(), "{name}, {}", claim.id);
+                assert!(claim.why.len() > 10 && (quick || claim.skip.is_none()), "{name}, {}", claim.id);
             }
         }
     }

@@ -262,6 +262,7 @@ impl Counted {
             pages_copied: self.since(|c| c.copied_units),
             forced: self.since(|c| c.forced_collections),
             free_reclaims: self.since(|c| c.free_erases),
+            copying_max_ns: self.now.copying_max.as_ns(),
         }
     }
 

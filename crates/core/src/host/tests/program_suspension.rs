@@ -1,6 +1,7 @@
 //! Programs that give way, on whole drives: what changes where nobody reads, who starves, where the time goes, and what
 //! each setting moves.
 
+use super::suspension::played;
 use super::{Setup, drawn, small};
 use crate::drive::{Op, ProgramMode, ProgramSpec, Scheduler};
 use crate::flash::ChannelTiming;
@@ -64,13 +65,6 @@ fn beside_writes(mode: ProgramMode, think: Duration) -> Setup {
     let writes = JobSpec { read_percent: 0.0, block_sizes: vec![(page, 1.0)], align: page, ..job };
     setup.jobs = vec![reads, writes];
     setup
-}
-
-fn played(setup: &Setup) -> Driver {
-    let mut driver = setup.driver().with_attribution().with_timeout(Duration::from_s(1));
-    driver.play_to_the_end();
-    assert_eq!(driver.oracle().unwrap().mismatches(), 0);
-    driver
 }
 
 fn longest_and_mean_read(driver: &Driver) -> (Duration, Duration) {

@@ -141,6 +141,7 @@ fn drives_with_few_updates_at_once_come_to_an_end() {
             assert_eq!(progress.issued, progress.completed, "{}", stuck());
             assert_eq!(oracle.mismatches(), 0, "seed {seed}: {:?}", oracle.first_mismatch());
             driver.drive().check_parity();
+            driver.drive().check_nobody_reads();
         }
     }
 }

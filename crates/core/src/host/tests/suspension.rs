@@ -85,7 +85,8 @@ fn dense(mode: EraseMode, timeout: Duration) -> Setup {
     setup
 }
 
-fn played(setup: &Setup) -> Driver {
+/// A host that gives up after a second, and checks what it reads.
+pub(super) fn played(setup: &Setup) -> Driver {
     let mut driver = setup.driver().with_attribution().with_timeout(Duration::from_s(1));
     driver.play_to_the_end();
     assert_eq!(driver.oracle().unwrap().mismatches(), 0);
