@@ -18,8 +18,10 @@ mod buffer;
 mod collect;
 mod command;
 mod describe;
+mod forecast;
 mod hold;
 mod ports;
+mod power;
 pub mod precondition;
 mod queues;
 mod rain;
@@ -33,10 +35,11 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use spec::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
-    ProgramSpec, RainSpec, Reconstruct, Scheduler,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState,
+    ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `suspend`, `pulses`,
-//! `stress`, `blame`, `activity`.
+//! `stress`, `remaining`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -20,6 +20,7 @@ mod device;
 mod die;
 mod layout;
 mod pulses;
+mod remaining;
 mod stress;
 mod suspend;
 mod timing;
