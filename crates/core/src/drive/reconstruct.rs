@@ -5,13 +5,13 @@
 //! asks for are read anyway, and once. The others and the parity are extra reads: host reads on their dies like any
 //! other. The page is there `rain.xor` after the last of them, and it is what they held: no result is assumed.
 //!
-//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole: of the pages whose dies
-//! garbage collection keeps, the one kept longest is computed from the others and the parity, N - 1 reads as before;
-//! not so where the parity is kept longer still. `cost` also looks at parts of stripes, and computes where (reads that
-//! nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is kept). With
-//! `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a page is
-//! computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left of it.
-//! T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
+//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole: of the pages whose
+//! dies garbage collection keeps, the one kept longest is computed from the others and the parity, N - 1 reads as
+//! before; not so where the parity is kept as long or longer. `cost` also looks at parts of stripes, and computes where
+//! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
+//! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
+//! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
+//! of it. T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
 //!
 //! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
 //! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the

@@ -142,7 +142,7 @@ fn every_acknowledged_write_that_a_power_loss_would_take_is_said_to_be_at_risk()
                 let lost = oracle.lost(|lpn| drive.left_after_power_loss(lpn));
                 let at_risk: Vec<Lpn> = drive.at_risk().iter().map(|page| page.lpn).collect();
                 assert!(at_risk.is_sorted());
-                assert_eq!(at_risk.is_empty() || !protected, true);
+                assert!(at_risk.is_empty() || !protected);
                 if !protected {
                     lost.iter().for_each(|lpn| assert!(at_risk.binary_search(lpn).is_ok(), "{lpn:?} is lost"));
                     lost_at_all += lost.len();
