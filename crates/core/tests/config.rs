@@ -4,7 +4,7 @@ use manx_core::config::{
     self, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
     load_device, resolve_policy, scenario_names,
 };
-use manx_core::drive::{EraseMode, ProgramMode};
+use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct};
 use manx_core::flash::{Capacity, Device, Features};
 use manx_core::ftl::{GcMode, GcWhen, Rotate};
 use manx_core::host::Arrival;
@@ -416,6 +416,11 @@ fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() 
     assert_says(&refuse("[rain]\nwidth = 16\n"), &["rain.width = 16", "channels = 8"]);
     assert_says(&refuse("[rain]\nxor = \"2min\"\n"), &["rain.xor", "at most 60s"]);
     assert_says(&refuse("[rain]\nreconstruct = \"perhaps\"\n"), &["rain.reconstruct", "`never`"]);
+    assert_says(&refuse("[rain]\ncost_rule = \"guess\"\n"), &["rain.cost_rule", "`estimate`", "`rotation`"]);
+    assert_says(&refuse("[rain]\nupdate_reads = \"skip\"\n"), &["rain.update_reads", "`wait`", "`reconstruct`"]);
+    let tolerant = under(Some("preemptive/gtr"));
+    assert_eq!((tolerant.rain.width, tolerant.rain.reconstruct), (8, Reconstruct::Cost));
+    assert_eq!((tolerant.gc.mode, tolerant.rain.cost_rule), (GcMode::Preemptive, CostRule::Estimate));
     // A comparison sets it over policies with parity and without.
     assert!(load_with(GOOD, &["rain.reconstruct=always"]).is_ok());
     assert_says(&refuse("[rain]\nevict = \"chip\"\n"), &["rain.evict", "`stripe`"]);

@@ -157,6 +157,14 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "gtr",
+        axis: Axis::Rain,
+        summary: "as rain, and a page that garbage collection keeps is computed from its stripe where that is faster",
+        source: "ttFlash, FAST '17, section 4.2 (GC-tolerant reads)",
+        overlay: "[ftl]\nallocation = \"static\"\n\n[rain]\nwidth = 8\nreconstruct = \"cost\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "baseline",
         axis: Axis::Erase,
         summary: "a read waits for the end of an erase",

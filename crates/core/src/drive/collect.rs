@@ -92,6 +92,20 @@ impl Collector {
         self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
     }
 
+    /// True when copies stay in their plane and do not cross the channel.
+    pub fn copies_inside(&self) -> bool {
+        self.copyback
+    }
+
+    /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is held already.
+    pub fn keeper_of(&self, die: u32) -> Option<(u32, bool)> {
+        match self.domains[self.domain_of_die[die as usize] as usize].phase {
+            Phase::Open => None,
+            Phase::Draining { pool } => Some((pool, false)),
+            Phase::Holding { pool } => Some((pool, true)),
+        }
+    }
+
     /// True when a collection's operations always go before the host's on their die.
     #[inline]
     pub fn takes_the_die(&self) -> bool {

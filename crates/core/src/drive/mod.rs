@@ -19,9 +19,11 @@ mod buffer;
 mod collect;
 mod command;
 mod describe;
+mod forecast;
 mod hold;
 mod plane;
 mod ports;
+mod power;
 pub mod precondition;
 mod queues;
 mod rain;
@@ -36,11 +38,12 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use rotate::RotationCounters;
 pub use spec::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState, ProgramMode,
-    ProgramSpec, RainSpec, Reconstruct, Scheduler,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState,
+    ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 

@@ -8,7 +8,8 @@
 //! pages and the old parity (*subtractive*), or all other members (*additive*), whichever reads fewer pages; a page
 //! never written is not read and counts as nothing. The read of an old copy also fills up a page written in part. Each
 //! page that leaves is staged in its lane's row as soon as its own old copy is read; the parity, when every read is
-//! done. The XOR itself takes no time here.
+//! done. The XOR itself takes no time here. With `rain.update_reads = "reconstruct"` the other way is taken where
+//! garbage collection keeps a page that this one reads, and the other is expected to have its reads sooner.
 //!
 //! **Atomicity.** From its first read to its last program a stripe is *under update* (`update_of`, one look-up): its
 //! parity and its members on flash may disagree, so it is not reconstructed, and a second update cannot begin: pages of
@@ -32,7 +33,7 @@
 use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
 use super::reconstruct::Rebuild;
-use super::{Drive, Evict, RainSpec};
+use super::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::{NIL, Slab};
 use crate::units::{Instant, Lpn, Ppn};
@@ -95,6 +96,12 @@ pub struct RainCounters {
     pub reconstructed_pages: u64,
     /// Map units read for them that nobody had asked for.
     pub extra_reads: u64,
+    /// Of the computed pages, those of stripes that a request asked for as a whole.
+    pub whole_stripes: u64,
+    /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
+    pub refused_stripes: u64,
+    /// Updates whose parity was made the other way round because of garbage collection.
+    pub turned_updates: u64,
 }
 
 impl Rain {
@@ -235,7 +242,7 @@ impl Drive {
     }
 
     /// Chooses what leaves with `oldest` and how its parity is made; true for the subtractive way.
-    fn plan_update(&mut self, stripe: u32, oldest: u32) -> bool {
+    fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> bool {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return false };
         rain.leaving.clear();
         let mut subtractive = u32::from(self.ftl.member_at(stripes.parity(stripe)).is_some());
@@ -258,7 +265,13 @@ impl Drive {
                 additive += u32::from(visible && !self.buffer.is_whole(slot));
             }
         }
-        let (is_full, is_subtractive) = (pages == stripes.data(), subtractive <= additive);
+        let is_full = pages == stripes.data();
+        let mut is_subtractive = subtractive <= additive;
+        if rain.spec.update_reads == UpdateReads::Reconstruct && !is_full {
+            let turned = self.turns_update(now, stripe, is_subtractive, subtractive.abs_diff(additive));
+            self.counters.rain.turned_updates += u64::from(turned);
+            is_subtractive ^= turned;
+        }
         let counters = &mut self.counters.rain;
         counters.full_stripes += u64::from(is_full);
         counters.partial_stripes += u64::from(!is_full);
@@ -267,8 +280,29 @@ impl Drive {
         is_subtractive
     }
 
+    /// True when the way that reads `more` pages is expected to have them sooner than the other, whose reads garbage
+    /// collection keeps. What one way must wait for the other computes: a stripe's members and its parity sum to zero.
+    fn turns_update(&self, now: Instant, stripe: u32, is_subtractive: bool, more: u32) -> bool {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
+        let kept_by = |subtractive| {
+            let members = (0..).zip(&rain.leaving).map(|(member, slot)| (stripes.member(stripe, member), *slot));
+            let read = members.filter(|(lpn, slot)| match (*slot == NIL, subtractive) {
+                (false, true) => true,
+                (true, true) => false,
+                (false, false) => !self.ftl.is_trimmed(*lpn) && !self.buffer.is_whole(*slot),
+                (true, false) => !self.ftl.is_trimmed(*lpn),
+            });
+            let parity = Some(stripes.parity(stripe)).filter(|_| subtractive);
+            let pages = read.map(|(lpn, _)| lpn).chain(parity).filter(|lpn| self.ftl.member_at(*lpn).is_some());
+            pages.map(|lpn| self.forecast_of(now, lpn).left).max().unwrap_or_default()
+        };
+        let cost = self.read_alone(self.flash.layout.unit_sectors) * u64::from(more);
+        let kept = kept_by(is_subtractive);
+        !kept.is_zero() && kept_by(!is_subtractive) + cost < kept
+    }
+
     fn begin_update(&mut self, now: Instant, update: u32, stripe: u32, oldest: u32) {
-        let subtractive = self.plan_update(stripe, oldest);
+        let subtractive = self.plan_update(now, stripe, oldest);
         let Some(rain) = &mut self.rain else { return };
         let leaving = std::mem::take(&mut rain.leaving);
         let pages_left = leaving.iter().filter(|slot| **slot != NIL).count() as u32 + 1;
@@ -449,6 +483,14 @@ impl Drive {
     #[cfg(test)]
     pub(crate) fn limit_updates(&mut self, updates: usize) {
         self.rain.as_mut().expect("there is parity").free.truncate(updates);
+    }
+
+    /// Two pages take each other's content.
+    #[cfg(test)]
+    pub(crate) fn exchange(&mut self, a: Ppn, b: Ppn) {
+        let held = [self.flash.load(a), self.flash.load(b)];
+        self.flash.store(a, held[1]);
+        self.flash.store(b, held[0]);
     }
 
     /// Spoils a page's content.

@@ -5,17 +5,27 @@
 //! asks for are read anyway, and once. The others and the parity are extra reads: host reads on their dies like any
 //! other. The page is there `rain.xor` after the last of them, and it is what they held: no result is assumed.
 //!
+//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole: of the pages whose
+//! dies garbage collection keeps, the one kept longest is computed from the others and the parity, N - 1 reads as
+//! before; not so where the parity is kept as long or longer. `cost` also looks at parts of stripes, and computes where
+//! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
+//! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
+//! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
+//! of it. T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
+//!
 //! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
 //! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the
 //! attribution.
 
+use super::forecast::Forecast;
 use super::queues::{Class, FlashOp, Owner};
 use super::rain::unmixed;
 use super::read::Unit;
-use super::{Drive, Reconstruct, Stamp, Status, buffer};
-use crate::ftl::Translation;
+use super::{CostRule, Drive, Reconstruct, Stamp, Status, buffer};
+use crate::ftl::{Stripes, Translation};
 use crate::sim::NIL;
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Duration, Instant, Lpn, Ppn};
+use std::ops::Range;
 
 /// Marks a computed page among the requests that complete a fixed time later.
 pub(super) const REBUILT: u32 = 1 << 31;
@@ -34,6 +44,25 @@ pub(super) struct Rebuild {
     over: Option<Stamp>,
 }
 
+/// What becomes of a stripe of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing of it is computed: no garbage collection is in the way, or the rule does not look at it.
+    Read,
+    /// A page of it waits for garbage collection: to compute it would take longer.
+    Refuse,
+    /// This member is computed.
+    Compute(u32),
+}
+
+/// What would be read only to compute a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needed {
+    reads: u32,
+    /// For so long garbage collection keeps the last of them.
+    kept: Duration,
+}
+
 impl Drive {
     /// Splits a read in which pages may be computed; false when none is, and nothing was done.
     pub(super) fn begin_reconstruct(&mut self, now: Instant, request: u32) -> bool {
@@ -45,10 +74,16 @@ impl Drive {
         let mut targets = std::mem::take(&mut rain.targets);
         targets.clear();
         for number in 0..units {
-            if let Some((stripe, asked)) = self.stripe_begins(request, number, units)
-                && let Some(target) = self.target_in(request, stripe, asked.clone())
-            {
-                targets.push((stripe, target));
+            if let Some((stripe, asked)) = self.stripe_begins(request, number, units) {
+                let is_whole = asked.len() as u32 == self.ftl.stripes().map_or(0, Stripes::data);
+                match self.target_in(now, request, stripe, asked) {
+                    Verdict::Read => {}
+                    Verdict::Refuse => self.counters.rain.refused_stripes += 1,
+                    Verdict::Compute(target) => {
+                        self.counters.rain.whole_stripes += u64::from(is_whole);
+                        targets.push((stripe, target));
+                    }
+                }
             }
         }
         let any = !targets.is_empty();
@@ -68,7 +103,7 @@ impl Drive {
     }
 
     /// If page `number` of the request is the first of its stripe there: the stripe, and the members asked for.
-    fn stripe_begins(&self, request: u32, number: u32, units: u32) -> Option<(u32, std::ops::Range<u32>)> {
+    fn stripe_begins(&self, request: u32, number: u32, units: u32) -> Option<(u32, Range<u32>)> {
         let stripes = self.ftl.stripes()?;
         let first = self.unit(request, 0).lpn.0;
         let (stripe, member) = stripes.member_of(Lpn(first + number));
@@ -81,13 +116,63 @@ impl Drive {
 
     /// The rule: which of the members `asked` of a stripe is computed and not read, if any. It is asked once for each
     /// stripe of a request, before anything of the request is read.
-    fn target_in(&self, request: u32, stripe: u32, asked: std::ops::Range<u32>) -> Option<u32> {
-        let rain = self.rain.as_ref().filter(|rain| !rain.is_updating(stripe))?;
-        let mut candidates = asked.filter(|member| self.reads_flash(request, stripe, *member));
-        match rain.spec.reconstruct {
-            Reconstruct::Never => None,
-            Reconstruct::Always => candidates.next(),
+    fn target_in(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Verdict {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return Verdict::Read };
+        let is_whole = asked.len() as u32 == stripes.data();
+        let judges = match rain.spec.reconstruct {
+            Reconstruct::Never => false,
+            Reconstruct::Full => is_whole,
+            Reconstruct::Cost | Reconstruct::Always => true,
+        };
+        if !judges || rain.is_updating(stripe) {
+            return Verdict::Read;
         }
+        let mut candidates = asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
+        if rain.spec.reconstruct == Reconstruct::Always {
+            return candidates.next().map_or(Verdict::Read, Verdict::Compute);
+        }
+        let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
+        // Of pages kept equally long, the first.
+        let first_longest = |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
+        let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else { return Verdict::Read };
+        if kept.left.is_zero() {
+            return Verdict::Read;
+        }
+        let needed = self.needed_for(now, request, stripe, asked);
+        let worth = match (is_whole, rain.spec.cost_rule) {
+            (true, CostRule::Rotation) => true,
+            (true, CostRule::Estimate) => needed.kept < kept.left,
+            (false, CostRule::Rotation) if kept.copying => true,
+            (false, rule) => {
+                let page = self.unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
+                let cost = self.read_alone(page.sectors) * u64::from(needed.reads) + rain.spec.xor;
+                cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO } < kept.left
+            }
+        };
+        if worth { Verdict::Compute(target) } else { Verdict::Refuse }
+    }
+
+    /// What garbage collection does to the die where a page of a stripe lives.
+    pub(super) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
+        self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
+    }
+
+    /// The members, and the parity, that would be read only to compute one of those that the request reads.
+    fn needed_for(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Needed {
+        let Some(stripes) = self.ftl.stripes() else { return Needed::default() };
+        let is_read = |member| asked.contains(&member) && self.reads_flash(request, stripe, member);
+        let members = (0..stripes.data()).filter(|member| !is_read(*member));
+        let pages = members.map(|member| stripes.member(stripe, member)).chain([stripes.parity(stripe)]);
+        pages.filter(|lpn| self.ftl.member_at(*lpn).is_some()).fold(Needed::default(), |needed, lpn| Needed {
+            reads: needed.reads + 1,
+            kept: needed.kept.max(self.forecast_of(now, lpn).left),
+        })
+    }
+
+    /// A page read alone: command, array, `sectors` over the channel.
+    pub(super) fn read_alone(&self, sectors: u32) -> Duration {
+        let timing = self.flash.timing();
+        timing.command + timing.means().0 + timing.transfer(sectors)
     }
 
     /// True when the request needs the member's page on flash.
@@ -100,14 +185,7 @@ impl Drive {
     }
 
     /// Reads the members `asked` of a stripe; `target`, if any, by way of the others.
-    fn read_stripe(
-        &mut self,
-        now: Instant,
-        request: u32,
-        stripe: u32,
-        asked: std::ops::Range<u32>,
-        target: Option<u32>,
-    ) {
+    fn read_stripe(&mut self, now: Instant, request: u32, stripe: u32, asked: Range<u32>, target: Option<u32>) {
         let page = |drive: &Self, member| drive.ftl.stripes().map(|stripes| stripes.member(stripe, member));
         let first = self.unit(request, 0).lpn.0;
         let rebuild = target.and_then(|target| page(self, target)).map(|lpn| self.open_rebuild(request, lpn));

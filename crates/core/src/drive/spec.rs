@@ -14,6 +14,8 @@ pub struct DriveSpec {
     pub buffer_hit: Duration,
     /// Pages are written to flash in the background while more than this share of the buffer is dirty.
     pub flush_above: f64,
+    /// Pages are written to flash in the background; otherwise only when a write waits for room in the buffer.
+    pub background_flush: bool,
     /// A write completes when it is on flash, not when it is in the buffer.
     pub write_through: bool,
     /// Power-loss protection: what is in the buffer counts as durable, so FLUSH and FUA cost nothing more.
@@ -34,6 +36,7 @@ impl Default for DriveSpec {
             buffer: Bytes::kib(64 << 10),
             buffer_hit: Duration::from_us(1),
             flush_above: 0.8,
+            background_flush: true,
             write_through: false,
             power_loss_protection: true,
             scheduler: Scheduler::ReadFirst,
@@ -178,13 +181,32 @@ pub struct RainSpec {
     pub evict: Evict,
     /// Which pages of user reads are computed from the other members of their stripe.
     pub reconstruct: Reconstruct,
+    /// `full` and `cost`: how a stripe is judged.
+    pub cost_rule: CostRule,
+    /// What the reads of a parity update do about garbage collection.
+    pub update_reads: UpdateReads,
     /// From the last member's arrival to the page: the XOR.
     pub xor: Duration,
 }
 
 impl Default for RainSpec {
     fn default() -> Self {
-        Self { width: 0, evict: Evict::Stripe, reconstruct: Reconstruct::Never, xor: Duration::from_us(10) }
+        Self {
+            width: 0,
+            evict: Evict::Stripe,
+            reconstruct: Reconstruct::Never,
+            cost_rule: CostRule::Estimate,
+            update_reads: UpdateReads::Wait,
+            xor: Duration::from_us(10),
+        }
+    }
+}
+
+impl RainSpec {
+    /// True when reads, or parity updates, look at garbage collection in their way.
+    pub fn is_tolerant(&self) -> bool {
+        matches!(self.reconstruct, Reconstruct::Full | Reconstruct::Cost)
+            || self.update_reads == UpdateReads::Reconstruct
     }
 }
 
@@ -204,8 +226,33 @@ pub enum Evict {
 pub enum Reconstruct {
     /// None.
     Never,
+    /// Where a request asks for a whole stripe: the page that garbage collection would keep longest.
+    Full,
+    /// The same, and of a part of a stripe where that is expected to be faster than to wait (the paper's rule).
+    Cost,
     /// Every one that can be, at most one of a stripe in a request: what parity is worth, tested at its hardest.
     Always,
+}
+
+/// How a stripe of a read is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostRule {
+    /// By the collections' times that are left, of the page and of what else would have to be read.
+    Estimate,
+    /// As if at most one member of a stripe were collected at a time, as rotating garbage collection sees to: always
+    /// while the victim is copied, by time while it is erased.
+    Rotation,
+}
+
+/// What the reads of a parity update do about garbage collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdateReads {
+    /// They wait for it.
+    Wait,
+    /// The parity is made the other way round, from other members, where that is expected to be faster.
+    Reconstruct,
 }
 
 /// How a program gives way to reads.

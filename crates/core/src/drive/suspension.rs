@@ -47,7 +47,7 @@ impl Suspension {
     }
 
     /// True where the policy lets reads interrupt operations of this kind. Erases of different lengths go by steps too.
-    fn gives_way(&self, kind: Suspendable) -> bool {
+    pub fn gives_way(&self, kind: Suspendable) -> bool {
         match kind {
             Suspendable::Erase => self.erases != EraseMode::None,
             Suspendable::Program => self.programs != ProgramMode::None,

@@ -10,6 +10,7 @@ mod requests;
 mod scheduling;
 mod suspension;
 mod timeline;
+mod tolerant;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};
 use crate::config::{builtin_device, load_device};

@@ -1,7 +1,9 @@
 //! The write path: into the buffer, out of it in rows, onto flash.
 //!
 //! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The
-//! buffer drains while more than a share of it is dirty, the least recently written page first. A page written in part
+//! buffer drains while more than a share of it is dirty, the least recently written page first; or, without a flush in
+//! the background (`drive.background_flush`; ttFlash, FAST '17, section 4.4: what GC-tolerant flush avoids), only when
+//! writes wait for room: then as many pages leave as they want, and they wait for these. A page written in part
 //! reads its other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no
 //! power-loss protection, when it is on flash.
 
@@ -31,6 +33,9 @@ pub(super) struct WritePath {
     open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
     dirty_max: u32,
+    /// Pages that waiting writes still want room for, where they evict for themselves.
+    wanted: u32,
+    background: bool,
     /// Fills and programs that wait or are under way.
     pub(super) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
@@ -64,7 +69,9 @@ impl WritePath {
             flushes: VecDeque::new(),
             rows: vec![Row { first: NIL, last: NIL, units: 0, listed: false, waiting: 0 }; layout.lanes as usize],
             open_rows: Vec::new(),
-            dirty_max: share.min(slots - rows),
+            dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
+            wanted: 0,
+            background: spec.background_flush,
             leaving: 0,
             seal_wanted: false,
         }
@@ -82,6 +89,7 @@ impl Drive {
         let command = &self.requests[request].command;
         if command.op == Op::Write {
             self.counters.host_bytes_written += command.bytes();
+            self.writes.wanted += self.units(request);
             if self.is_durable(request) {
                 self.requests[request].remaining = self.units(request);
             }
@@ -123,11 +131,11 @@ impl Drive {
         let durable = self.is_durable(request);
         while self.requests[request].next_unit < units {
             let number = self.requests[request].next_unit;
-            let taken = match self.requests[request].command.op {
-                Op::Trim => self.trim_unit(now, request, number),
-                _ => self.take_unit(now, request, number, durable),
-            };
-            if !taken {
+            if self.requests[request].command.op == Op::Trim {
+                self.trim_unit(now, request, number);
+            } else if self.take_unit(now, request, number, durable) {
+                self.writes.wanted -= 1;
+            } else {
                 return false;
             }
             self.requests[request].next_unit += 1;
@@ -169,10 +177,10 @@ impl Drive {
     }
 
     /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe allows.
-    fn trim_unit(&mut self, now: Instant, request: u32, number: u32) -> bool {
+    fn trim_unit(&mut self, now: Instant, request: u32, number: u32) {
         let unit = self.unit(request, number);
         if unit.sectors < self.flash.layout.unit_sectors {
-            return true;
+            return;
         }
         if let Some(slot) = self.buffer.find(unit.lpn) {
             match self.buffer.slot(slot).state {
@@ -197,14 +205,13 @@ impl Drive {
             self.ftl.trim(unit.lpn);
         }
         self.revive_pools(now);
-        true
     }
 
     /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
     pub(super) fn drain(&mut self, now: Instant) {
         loop {
             let flushing = !self.writes.flushes.is_empty();
-            let stuck = !self.writes.waiting.is_empty() && self.writes.leaving == 0;
+            let stuck = !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little());
             if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
                 break;
             }
@@ -220,6 +227,11 @@ impl Drive {
         if std::mem::take(&mut self.writes.seal_wanted) {
             self.seal_rows(now);
         }
+    }
+
+    /// Without a flush in the background: fewer pages are on their way than waiting writes want room for.
+    fn evicts_too_little(&self) -> bool {
+        !self.writes.background && self.buffer.occupied - self.buffer.dirty < self.writes.wanted
     }
 
     /// Sends a dirty page that someone waits for on its way, or remembers to.

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `pulses`, `stress`, `blame`, `activity`.
+//! `pulses`, `stress`, `remaining`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -21,6 +21,7 @@ mod device;
 mod die;
 mod layout;
 mod pulses;
+mod remaining;
 mod stress;
 mod suspend;
 mod timing;

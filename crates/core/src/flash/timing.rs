@@ -51,6 +51,20 @@ impl Timing {
         self.read[page as usize % self.read.len()]
     }
 
+    /// An erase with its command.
+    pub fn erase(&self) -> Duration {
+        self.erase_command + self.erase_step * u64::from(self.erase_steps)
+    }
+
+    /// The mean tR of the page types, and the mean tPROG.
+    pub fn means(&self) -> (Duration, Duration) {
+        let mean = |times: &[Duration]| {
+            let sum = times.iter().fold(Duration::ZERO, |sum, time| sum + *time);
+            Duration::from_ns(sum.as_ns() / (times.len() as u64).max(1))
+        };
+        (mean(&self.read), mean(&self.program))
+    }
+
     /// The longest tR of any page.
     pub fn longest_read(&self) -> Duration {
         self.read.iter().copied().max().unwrap_or_default()

@@ -33,6 +33,19 @@ pub enum Step {
     Copied,
 }
 
+/// What a chain has before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiesLeft {
+    /// Its operation, waiting or under way, is a read and not a program.
+    pub reading: bool,
+    /// Array reads after that.
+    pub reads: u32,
+    /// Map units that they bring.
+    pub units: u32,
+    /// Programs after that.
+    pub rows: u32,
+}
+
 /// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the next victim may be
 /// copied before ([`PageMap::may_collect`]).
 #[derive(Clone, Debug)]
@@ -176,6 +189,40 @@ impl PageMap {
             self.mapping.count_valid(chain.cursor, chain.end)
         };
         self.lanes_of(pool).map(left).sum()
+    }
+
+    /// What the chain of `lane` still has to copy; `None` when it copies nothing.
+    pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
+        let chain = &self.relocations[lane as usize];
+        if self.collections[self.pool_of(lane) as usize].copying == 0 || chain.copied {
+            return None;
+        }
+        let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
+        let units = self.mapping.count_valid(chain.cursor, chain.end);
+        let has_valid = |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;
+        let reads = match group {
+            1 => units,
+            _ => (chain.cursor..chain.end).step_by(group as usize).filter(has_valid).count() as u32,
+        };
+        let reading = chain.writing.is_empty();
+        let read = if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
+        let rows = (chain.staged.len() as u32 + read + units).div_ceil(row);
+        Some(CopiesLeft { reading, reads, units, rows })
+    }
+
+    /// The valid pages of the pool's best victim; what a collection that is about to begin will copy, roughly.
+    pub fn fewest_valid(&self, pool: u32) -> u32 {
+        let lane = self.lanes_of(pool).start;
+        let of = |index| self.blocks.valid(self.layout.block(lane, index));
+        let is_candidate = |index: &u32| self.blocks.is_candidate(self.layout.block(lane, *index));
+        (0..self.layout.blocks).filter(is_candidate).map(of).min().unwrap_or(0)
+    }
+
+    /// Blocks of the pool that its collections copied, or are copying, and that are not yet erased.
+    pub fn erases_left(&self, pool: u32) -> u32 {
+        let collection = &self.collections[pool as usize];
+        let copying = if collection.copying > 0 { self.pools[pool as usize].lanes } else { 0 };
+        collection.blocks_to_erase() + copying
     }
 
     /// What the chain of `lane` does next.

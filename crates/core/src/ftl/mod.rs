@@ -25,7 +25,7 @@ pub mod timeless;
 pub mod victim;
 
 pub use blocks::Blocks;
-pub use collection::Step;
+pub use collection::{CopiesLeft, Step};
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation, Wear};
 pub use pool::{Pool, RESERVE, Stream};

@@ -152,6 +152,13 @@ impl Oracle {
         (acknowledged..=self.submitted[lpn as usize]).contains(&got) && deallocated != Some(got)
     }
 
+    /// Pages whose newest acknowledged version would be gone if only what `left` says were left of each.
+    pub fn lost(&self, left: impl Fn(Lpn) -> u32) -> Vec<Lpn> {
+        let pages = (0..).zip(&self.acknowledged);
+        let is_lost = |(lpn, acknowledged): &(u32, &u32)| !self.may_return(*lpn, **acknowledged, left(Lpn(*lpn)));
+        pages.filter(is_lost).map(|(lpn, _)| Lpn(lpn)).collect()
+    }
+
     /// Reads checked.
     pub fn reads_checked(&self) -> u64 {
         self.reads_checked

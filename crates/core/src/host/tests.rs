@@ -11,6 +11,7 @@ mod program_suspension;
 mod rain;
 mod suspension;
 mod timeline;
+mod tolerant;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};

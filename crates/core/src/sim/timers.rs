@@ -51,6 +51,12 @@ impl Timers {
         }
     }
 
+    /// When the timer of `slot` is due, if it is set.
+    pub fn due(&self, slot: usize) -> Option<Instant> {
+        let key = self.tree[self.leaves + slot];
+        (key != IDLE).then(|| Instant::from_ns(self.base + (key >> SLOT_BITS)))
+    }
+
     /// Sets (or moves) the timer of `slot`. No timer may be set before the earliest one was due when it was last
     /// served.
     #[inline]
@@ -163,6 +169,7 @@ mod tests {
             }
             let first = model.iter().map(|(slot, at)| (*at, *slot)).min();
             assert_eq!(timers.first(), first.map(|(at, slot)| (Instant::from_ns(at), slot)));
+            assert_eq!(timers.due(slot), model.get(&slot).map(|at| Instant::from_ns(*at)));
             if let Some((at, _)) = first.filter(|_| rng.below(3) == 0) {
                 now = at;
             }

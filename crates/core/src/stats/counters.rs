@@ -97,6 +97,14 @@ pub struct RainCounters {
     pub reconstructed_pages: u64,
     /// Pages read for them that nobody had asked for.
     pub extra_reads: u64,
+    /// Reads, or parity updates, look at garbage collection; without, the counters that follow are not reported.
+    pub tolerant: bool,
+    /// Of the computed pages, those of stripes that a request asked for as a whole.
+    pub whole_stripes: u64,
+    /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
+    pub refused_stripes: u64,
+    /// Updates whose parity was made the other way round because of garbage collection.
+    pub turned_updates: u64,
 }
 
 /// What it cost that the planes of a group collect in turn.

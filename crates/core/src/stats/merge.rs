@@ -134,6 +134,10 @@ impl RainCounters {
             stripe_pages: self.stripe_pages + other.stripe_pages,
             reconstructed_pages: self.reconstructed_pages + other.reconstructed_pages,
             extra_reads: self.extra_reads + other.extra_reads,
+            tolerant: self.tolerant || other.tolerant,
+            whole_stripes: self.whole_stripes + other.whole_stripes,
+            refused_stripes: self.refused_stripes + other.refused_stripes,
+            turned_updates: self.turned_updates + other.turned_updates,
         }
     }
 }

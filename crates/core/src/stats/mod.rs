@@ -33,6 +33,6 @@ pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RotationReport, RunResult,
-    RunSet, RunTotals, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    RunSet, RunTotals, SLOWEST, TolerantReport, TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use stress::{StressCounters, StressReport};

@@ -206,6 +206,24 @@ pub struct RainReport {
     pub reconstructed_reads: u64,
     /// Pages read for them that no request had asked for (pages, in map units).
     pub extra_reads: u64,
+    /// What was done about garbage collection in the way; absent where neither reads nor updates look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerant: Option<TolerantReport>,
+}
+
+/// What reads, and updates of parity, did about garbage collection in their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TolerantReport {
+    /// Pages computed in stripes that a request asked for as a whole (pages).
+    pub of_whole_stripes: u64,
+    /// Pages computed in stripes that a request asked for in part (pages).
+    pub of_partial_stripes: u64,
+    /// Pages read for each computed page that no request had asked for (ratio); null where none was computed.
+    pub extra_reads_per_page: Option<f64>,
+    /// Stripes of reads that waited for garbage collection because computing would have taken longer (stripes).
+    pub refused: u64,
+    /// Parity updates made the other way round because of garbage collection (stripes).
+    pub turned_updates: u64,
 }
 
 /// What it cost that the planes of a group collect in turn.
@@ -480,6 +498,17 @@ impl RainReport {
             pages_per_update: ratio::rounded(u128::from(rain.stripe_pages), updates, 6),
             reconstructed_reads: rain.reconstructed_pages,
             extra_reads: rain.extra_reads,
+            tolerant: rain.tolerant.then(|| TolerantReport {
+                of_whole_stripes: rain.whole_stripes,
+                of_partial_stripes: rain.reconstructed_pages - rain.whole_stripes,
+                extra_reads_per_page: ratio::rounded(
+                    u128::from(rain.extra_reads),
+                    u128::from(rain.reconstructed_pages),
+                    6,
+                ),
+                refused: rain.refused_stripes,
+                turned_updates: rain.turned_updates,
+            }),
         }
     }
 }

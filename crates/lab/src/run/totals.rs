@@ -49,7 +49,7 @@ impl Run<'_> {
             },
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
-            rain: (scenario.rain.width > 0).then(|| counters.rain()),
+            rain: (scenario.rain.width > 0).then(|| counters.rain(scenario.rain.is_tolerant())),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             raw: capacity.raw,
             user: capacity.user,
@@ -295,7 +295,7 @@ impl Counted {
         }
     }
 
-    fn rain(&self) -> RainCounters {
+    fn rain(&self, tolerant: bool) -> RainCounters {
         RainCounters {
             data_programs: self.since(|c| c.host_units),
             parity_programs: self.since(|c| c.rain.parity_units),
@@ -306,6 +306,10 @@ impl Counted {
             stripe_pages: self.since(|c| c.rain.stripe_pages),
             reconstructed_pages: self.since(|c| c.rain.reconstructed_pages),
             extra_reads: self.since(|c| c.rain.extra_reads),
+            tolerant,
+            whole_stripes: self.since(|c| c.rain.whole_stripes),
+            refused_stripes: self.since(|c| c.rain.refused_stripes),
+            turned_updates: self.since(|c| c.rain.turned_updates),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::host::{Driver, JobSpec, Pattern};
 use crate::units::{Bytes, Cause, Duration, Lpn};
 
 /// 4 channels x 2 dies x 24 blocks x 16 pages of 4 KiB; three data pages and a parity.
-fn guarded(reconstruct: Reconstruct) -> Setup {
+pub(super) fn guarded(reconstruct: Reconstruct) -> Setup {
     let mut setup = small();
     (setup.device.geometry.channels, setup.device.geometry.ways) = (4, 2);
     setup.rain = RainSpec { width: 4, reconstruct, ..RainSpec::default() };
@@ -31,7 +31,7 @@ fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
 }
 
 /// A drive with parity drawn at random: the drives of [`drawn`], with channels for stripes.
-fn drawn_with_parity(seed: u64) -> Setup {
+pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     let mut setup = drawn(seed);
     let mut rng = crate::sim::Rng::stream(seed, "drawn rain");
     let g = &mut setup.device.geometry;
@@ -47,6 +47,7 @@ fn drawn_with_parity(seed: u64) -> Setup {
         evict: one_of(&mut rng, &[Evict::Stripe, Evict::Page]),
         reconstruct: one_of(&mut rng, &[Reconstruct::Always, Reconstruct::Always, Reconstruct::Never]),
         xor: one_of(&mut rng, &[Duration::ZERO, Duration::from_us(10), Duration::from_ms(1)]),
+        ..RainSpec::default()
     };
     setup
 }
