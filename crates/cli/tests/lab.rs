@@ -51,7 +51,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let (code, document, said) = run(&[]);
     assert_eq!((code, failing(&document)), (Some(0), Vec::new()), "{said}");
     let experiments = document["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 9);
+    assert_eq!(experiments.len(), 18);
     for experiment in experiments {
         assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
         assert!(experiment["runs"].as_array().unwrap().len() >= 6);

@@ -499,7 +499,15 @@ fn planes_collect_alone_and_in_turn_where_that_fits_together() {
     assert_eq!(modes("rgc/t-es").0, pb);
     assert_eq!(modes("base+rain"), (GcMode::Base, false, Rotate::Off, 8));
     assert_eq!(modes("nogc+rain").0, GcMode::Nogc);
+    let tiny = under("ttflash").unwrap();
+    assert_eq!(tiny, under("pb+gtr+rgc+gtf").unwrap());
+    assert_eq!(modes("ttflash"), (pb, true, Rotate::Dynamic, 8));
+    assert_eq!((tiny.rain.reconstruct, tiny.rain.cost_rule), (Reconstruct::Cost, CostRule::Rotation));
+    assert_eq!(under("pb+gtr").unwrap().rain.cost_rule, CostRule::Estimate);
+    let suspended = under("ttflash/t-es(16ms)").unwrap();
+    assert_eq!((suspended.erase.mode, suspended.gc.mode), (EraseMode::TEs, pb));
     let said = |policy| under(policy).unwrap_err().to_string();
+    assert_says(&said("ttflash/base"), &["pb and base both decide gc"]);
     assert_says(&said("base+rgc"), &["gc.rotate = \"dynamic\"", "plane-blocking"]);
     assert_says(&said("pb+base"), &["pb and base both decide gc"]);
     assert_says(&said("rgc(fast)"), &["`fast`", "dynamic, static"]);

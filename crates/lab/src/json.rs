@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(keys(&run["read"]["percentiles"]["p50"]), "us n_beyond low_us high_us");
         assert_eq!(
             keys(&run["gc"]),
-            "blocked_reads_percent blocked_at_split_percent runs pages_copied forced free_reclaims copying_max_us"
+            "blocked_reads_percent blocked_at_split_percent runs pages_copied forced free_reclaims copying_max_us \
+             free_min_percent"
         );
         assert_eq!(
             keys(&run["flash"]),

@@ -4,7 +4,7 @@
 //! are no fields: one that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
-use manx_core::stats::{Curve, RunResult};
+use manx_core::stats::{Curve, RainReport, RotationReport, RunResult, TolerantReport};
 use manx_core::units::Duration;
 use serde_json::Value;
 
@@ -64,6 +64,13 @@ impl Quantities {
     pub fn of(result: &RunResult) -> Self {
         // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
         Self(serde_json::to_value(result).expect("a result is plain data"))
+    }
+
+    /// Every name that a result may have: of one with the parts that others leave out.
+    pub fn every() -> Self {
+        let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
+        let rotation = Some(RotationReport::default());
+        Self::of(&RunResult { rain: Some(rain), rotation, ..RunResult::default() })
     }
 
     /// The number called `name`.

@@ -17,6 +17,8 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("oltp", include_str!("../../../../scenarios/oltp.toml")),
     ("quick", include_str!("../../../../scenarios/quick.toml")),
     ("znand", include_str!("../../../../scenarios/znand.toml")),
+    ("ttflash", include_str!("../../../../scenarios/ttflash.toml")),
+    ("ssdsim", include_str!("../../../../scenarios/ssdsim.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

@@ -1,9 +1,8 @@
-//! Policies as data: each is an overlay over the scenario, on one of six axes.
+//! Policies as data: each is an overlay over the scenario, on one of seven axes.
 //!
-//! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis, or an alias for such a
-//! path. A part may
-//! have a parameter, a time or a name, in parentheses. A new policy is a new entry here; what it switches on lives
-//! where the mechanism lives.
+//! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A part may be an alias
+//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time or a name, in parentheses. A new policy is a
+//! new entry here; what it switches on lives where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
@@ -27,6 +26,8 @@ pub enum Axis {
     Rain,
     /// How an erase, and a program, gives way.
     Erase,
+    /// When writes leave the write buffer.
+    Buffer,
     /// The host's array.
     Array,
 }
@@ -39,6 +40,7 @@ impl fmt::Display for Axis {
             Axis::Turns => "turns",
             Axis::Rain => "rain",
             Axis::Erase => "erase",
+            Axis::Buffer => "buffer",
             Axis::Array => "array",
         })
     }
@@ -145,7 +147,7 @@ pub const POLICIES: &[Policy] = &[
         axis: Axis::Turns,
         summary: "of the planes of a stripe one collects at a time, while that keeps up; with rgc(static) always",
         source: "ttFlash, FAST '17, section 4.3 (rotating GC, and when it is disabled)",
-        overlay: "[gc]\n",
+        overlay: "[rain]\ncost_rule = \"rotation\"\n\n[gc]\n",
         parameter: Some(Parameter::OneOf("rotate", &["dynamic", "static"])),
     },
     Policy {
@@ -162,6 +164,14 @@ pub const POLICIES: &[Policy] = &[
         summary: "as rain, and a page that garbage collection keeps is computed from its stripe where that is faster",
         source: "ttFlash, FAST '17, section 4.2 (GC-tolerant reads)",
         overlay: "[ftl]\nallocation = \"static\"\n\n[rain]\nwidth = 8\nreconstruct = \"cost\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "gtf",
+        axis: Axis::Buffer,
+        summary: "writes end in a buffer that a capacitor keeps, and go to flash in the background, before room is short",
+        source: "ttFlash, FAST '17, section 4.4 (GC-tolerant flush)",
+        overlay: "[drive]\nbackground_flush = true\npower_loss_protection = true\nwrite_through = false\n",
         parameter: None,
     },
     Policy {
@@ -222,9 +232,9 @@ pub const POLICIES: &[Policy] = &[
     },
 ];
 
-/// Every alias; the papers' own names arrive with their mechanisms: `ttflash` is `pb+gtr+rgc` and what flushes its
-/// buffer, once there are policies of these names.
-pub const ALIASES: &[Alias] = &[Alias { name: "semi-preemptive", path: "preemptive" }];
+/// Every alias: the papers' own names for paths.
+pub const ALIASES: &[Alias] =
+    &[Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" }, Alias { name: "semi-preemptive", path: "preemptive" }];
 
 /// The collection that a policy of the axis `erase` presumes where a path names none.
 pub const ERASE_GC: &str = "reads-first";
@@ -232,10 +242,14 @@ pub const ERASE_GC: &str = "reads-first";
 /// The collection that a policy of the axis `turns` presumes where a path names none.
 pub const TURNS_GC: &str = "pb";
 
+/// What parts of a path are joined by.
+const JOINTS: [char; 2] = ['/', '+'];
+
 /// The policies that `name` stands for, in the order they are laid over a scenario.
 pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
-    let path = ALIASES.iter().find(|alias| alias.name == name).map_or(name, |alias| alias.path);
-    let mut parts = path.split(['/', '+']).map(part).collect::<Result<Vec<_>, _>>()?;
+    let plain = |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
+    let mut parts =
+        name.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
     for (i, later) in parts.iter().enumerate() {
         if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
             let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);

@@ -6,9 +6,9 @@
 //! collection's own and nothing overtakes it, the forecast is exact (`drive/tests/forecast.rs`).
 //!
 //! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold until the copy is
-//! done, and the victim's until its erase is. Where reads pass between a collection's operations (`preemptive`, above
-//! the hard mark), only the operation under way keeps them. What gives way to reads keeps nobody: erases and programs
-//! that may be suspended, erases held back.
+//! done, and the victim's until its erase is; `plane-blocking` keeps the victim's die, from its draining on. Where reads
+//! pass between a collection's operations (`preemptive`, above the hard mark), only the operation under way keeps them.
+//! What gives way to reads keeps nobody: erases and programs that may be suspended, erases held back.
 //!
 //! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to drain.
 
@@ -48,6 +48,10 @@ impl Drive {
             let copy = if holds { self.copy_left(now, pool) } else { self.copy_ahead(pool) };
             all = Forecast { left: all.left.max(copy), copying: true };
         }
+        if let Some(pool) = self.collector.planes.as_ref().and_then(|planes| planes.drains(die)) {
+            let erase = if self.erases_keep() { self.flash.timing().erase() } else { Duration::ZERO };
+            all = Forecast { left: all.left + self.copy_ahead(pool) + erase, copying: true };
+        }
         all
     }
 
@@ -68,9 +72,14 @@ impl Drive {
         Forecast { left: copy + self.erases_left(pool, erasing.map(|(_, left)| left)), copying }
     }
 
+    /// True when a read has to wait for the end of an erase.
+    fn erases_keep(&self) -> bool {
+        !self.suspension.as_ref().is_some_and(|suspension| suspension.gives_way(Suspendable::Erase))
+    }
+
     /// The rest of the pool's erases, `under_way` being what is left of one.
     fn erases_left(&self, pool: u32, under_way: Option<Duration>) -> Duration {
-        if self.suspension.as_ref().is_some_and(|suspension| suspension.gives_way(Suspendable::Erase)) {
+        if !self.erases_keep() {
             return Duration::ZERO;
         }
         let begun = u32::from(under_way.is_some());

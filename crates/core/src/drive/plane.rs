@@ -49,6 +49,16 @@ impl Planes {
             rotation: Rotation::new(gc, flash, ftl),
         }
     }
+
+    /// The plane of a die whose collection waits for the die to be free.
+    pub fn drains(&self, die: u32) -> Option<u32> {
+        self.draining[die as usize]
+    }
+
+    /// True when planes should take turns and do not now.
+    pub fn turns_are_off(&self) -> bool {
+        self.rotation.as_ref().is_some_and(Rotation::is_off)
+    }
 }
 
 impl Drive {

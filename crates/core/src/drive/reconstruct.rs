@@ -11,7 +11,8 @@
 //! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
 //! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
 //! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
-//! of it. T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
+//! of it; while turns are switched off the rule is that of estimates. T_read is a read of the page alone. How long a die
+//! is kept is forecast (`forecast`).
 //!
 //! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
 //! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the
@@ -139,11 +140,13 @@ impl Drive {
             return Verdict::Read;
         }
         let needed = self.needed_for(now, request, stripe, asked);
-        let worth = match (is_whole, rain.spec.cost_rule) {
+        let turns_are_off = self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
+        let rule = if turns_are_off { CostRule::Estimate } else { rain.spec.cost_rule };
+        let worth = match (is_whole, rule) {
             (true, CostRule::Rotation) => true,
             (true, CostRule::Estimate) => needed.kept < kept.left,
             (false, CostRule::Rotation) if kept.copying => true,
-            (false, rule) => {
+            (false, _) => {
                 let page = self.unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
                 let cost = self.read_alone(page.sectors) * u64::from(needed.reads) + rain.spec.xor;
                 cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO } < kept.left

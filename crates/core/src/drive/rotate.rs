@@ -171,7 +171,8 @@ impl Rotation {
         group[((self.places[plane as usize] + 1) % self.width) as usize]
     }
 
-    fn is_off(&self) -> bool {
+    /// True while turns are switched off.
+    pub fn is_off(&self) -> bool {
         self.rate.as_ref().is_some_and(|rate| rate.off.is_some())
     }
 

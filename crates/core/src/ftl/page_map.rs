@@ -67,6 +67,8 @@ pub struct PageMap {
     hopeless: Vec<bool>,
     hopeless_pools: u32,
     revived: Vec<u32>,
+    /// The least free map units that a pool ever had in this run.
+    least_free: u32,
     /// Map units programmed so far: the clock of ages.
     pub(super) clock: u64,
     /// Map units that the host sees; with parity there are more.
@@ -112,6 +114,7 @@ impl PageMap {
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
             hopeless_pools: 0,
             revived: Vec::new(),
+            least_free: pool_units,
             clock: 0,
             user: logical,
             trimmed: Vec::new(),
@@ -135,6 +138,7 @@ impl PageMap {
         self.hopeless.fill(false);
         self.hopeless_pools = 0;
         self.revived.clear();
+        self.least_free = self.pools.iter().map(|pool| pool.free_units).min().unwrap_or(0);
     }
 
     /// The geometry.
@@ -219,7 +223,9 @@ impl PageMap {
         }
         let row = self.layout.row_start(frontier.block, frontier.row);
         frontier.row += 1;
-        self.pools[pool].free_units -= self.layout.units_per_row;
+        let free = &mut self.pools[pool].free_units;
+        *free -= self.layout.units_per_row;
+        self.least_free = self.least_free.min(*free);
         self.clock += u64::from(self.layout.units_per_row);
         Some(row)
     }
@@ -358,6 +364,12 @@ impl PageMap {
         let low =
             || state.free_units < self.soft_units && state.free_units + self.units_to_erase(pool) < self.soft_units;
         low() || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
+    }
+
+    /// The least free space that a pool has had in this run, in millionths of its raw pages.
+    pub fn least_free_millionths(&self) -> u64 {
+        let pool = u64::from(self.layout.units_per_lane()) * u64::from(self.pools[0].lanes);
+        u64::from(self.least_free) * 1_000_000 / pool
     }
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.

@@ -23,6 +23,8 @@ pub struct GcCounters {
     pub free_reclaims: u64,
     /// Nanoseconds of the longest collection up to its erase.
     pub copying_max_ns: u64,
+    /// What the fullest pool held at its fullest, in millionths of its raw pages.
+    pub used_max_millionths: u64,
 }
 
 /// What was done to the flash.
@@ -146,6 +148,7 @@ impl GcCounters {
             forced: self.forced - earlier.forced,
             free_reclaims: self.free_reclaims - earlier.free_reclaims,
             copying_max_ns: self.copying_max_ns,
+            used_max_millionths: self.used_max_millionths,
         }
     }
 }

@@ -78,15 +78,15 @@ fn worse(one: Outcome, two: Outcome) -> Outcome {
 
 impl GcCounters {
     fn add(&mut self, other: &Self) {
-        let Self { blocked_reads, blocked_at_split_reads, runs, pages_copied, forced, free_reclaims, copying_max_ns } =
-            other;
+        let Self { blocked_reads, blocked_at_split_reads, runs, pages_copied, forced, free_reclaims, .. } = other;
         self.blocked_reads += blocked_reads;
         self.blocked_at_split_reads += blocked_at_split_reads;
         self.runs += runs;
         self.pages_copied += pages_copied;
         self.forced += forced;
         self.free_reclaims += free_reclaims;
-        self.copying_max_ns = self.copying_max_ns.max(*copying_max_ns);
+        self.copying_max_ns = self.copying_max_ns.max(other.copying_max_ns);
+        self.used_max_millionths = self.used_max_millionths.max(other.used_max_millionths);
     }
 }
 

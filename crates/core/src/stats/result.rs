@@ -122,6 +122,9 @@ pub struct GcReport {
     /// included (microseconds).
     #[serde(default)]
     pub copying_max_us: f64,
+    /// The least that was free in any pool, warm-up included (percent of the pool's raw pages).
+    #[serde(default)]
+    pub free_min_percent: f64,
 }
 
 /// What was done to the flash.
@@ -440,6 +443,7 @@ impl GcReport {
             forced: gc.forced,
             free_reclaims: gc.free_reclaims,
             copying_max_us: gc.copying_max_ns as f64 / 1e3,
+            free_min_percent: (1_000_000 - gc.used_max_millionths) as f64 / 1e4,
         }
     }
 }

@@ -12,6 +12,15 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("erase-tpcc", include_str!("../../../../experiments/erase-tpcc.toml")),
     ("erase-stress", include_str!("../../../../experiments/erase-stress.toml")),
     ("erase-timeout", include_str!("../../../../experiments/erase-timeout.toml")),
+    ("ttflash-ladder", include_str!("../../../../experiments/ttflash-ladder.toml")),
+    ("ttflash-cdf", include_str!("../../../../experiments/ttflash-cdf.toml")),
+    ("ttflash-average", include_str!("../../../../experiments/ttflash-average.toml")),
+    ("ttflash-pe", include_str!("../../../../experiments/ttflash-pe.toml")),
+    ("ttflash-burst", include_str!("../../../../experiments/ttflash-burst.toml")),
+    ("ttflash-preemptive", include_str!("../../../../experiments/ttflash-preemptive.toml")),
+    ("ttflash-filebench", include_str!("../../../../experiments/ttflash-filebench.toml")),
+    ("ttflash-size", include_str!("../../../../experiments/ttflash-size.toml")),
+    ("ttflash-flush", include_str!("../../../../experiments/ttflash-flush.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

@@ -371,7 +371,7 @@ impl Reader<'_> {
         definitions: &BTreeMap<String, Expression>,
     ) -> Result<Expression, ConfigError> {
         let parsed = Expression::parse(text).map_err(|error| self.wrong(key, error))?;
-        let empty = Quantities::of(&RunResult::default());
+        let empty = Quantities::every();
         for (column, reference) in parsed.references() {
             let wrong = |why: String| self.wrong(key, format!("column {column}: {why}"));
             let find = |name: &str| {

@@ -26,7 +26,8 @@ impl Run<'_> {
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
         let wear = driver.drive().ftl().wear();
         let blocks = u64::from(driver.drive().flash().layout.total_blocks());
-        let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), unit };
+        let least_free = driver.drive().ftl().least_free_millionths();
+        let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), least_free, unit };
         RunTotals {
             scenario: scenario.name.clone(),
             policy: self.policy.to_string(),
@@ -245,6 +246,8 @@ fn warmup_rule(measure: &MeasureSpec) -> String {
 struct Counted {
     now: Counters,
     before: Counters,
+    /// The least that was free in any pool, in millionths of it.
+    least_free: u64,
     /// Bytes of a map unit.
     unit: u64,
 }
@@ -263,6 +266,7 @@ impl Counted {
             forced: self.since(|c| c.forced_collections),
             free_reclaims: self.since(|c| c.free_erases),
             copying_max_ns: self.now.copying_max.as_ns(),
+            used_max_millionths: 1_000_000 - self.least_free,
         }
     }
 

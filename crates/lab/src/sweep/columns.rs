@@ -55,7 +55,7 @@ pub fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
         (_, "seed") => Err(ConfigError::new(format!("{option}: `seed` is a column of its own"))),
         (Some(kind), name) => Ok(Quantity { name: name.to_string(), kind }),
         (None, name) => {
-            let missing = match Quantities::of(&RunResult::default()).get(name) {
+            let missing = match Quantities::every().get(name) {
                 Err(missing @ Missing::Unknown { .. }) => missing.to_string(),
                 Err(Missing::Null) => Missing::Unknown { name: name.to_string(), nearest: None }.to_string(),
                 _ => format!("`{name}` is no number"),

@@ -141,6 +141,36 @@ fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
     }
 }
 
+/// The second chip's turn comes when the first one's erase begins; the read under way there is waited for.
+#[test]
+fn a_chip_that_drains_is_kept_for_a_whole_collection() {
+    let spec = GcSpec { when: crate::ftl::GcWhen::Foreground, ..gc(true) };
+    let mut bench = Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
+        for chip in [0, OTHER_CHIP as u32] {
+            let again = (5..256).chain(256..256 + 5);
+            (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
+        }
+    });
+    let times = bench.times();
+    bench.write(start(), 600 * LANES);
+    bench.write(start(), 600 * LANES + OTHER_CHIP);
+    bench.advance_to(start() + times.page_program() + times.command + times.transfer + NS);
+    assert_eq!(bench.drive.counters().collections, 1, "one of a channel copies");
+    let copied = (0..).map(|us| start() + Duration::from_us(us)).find(|at| {
+        let mut copy = bench.clone();
+        copy.advance_to(*at);
+        copy.drive.gc_remaining(*at, 0) <= times.erase
+    });
+    let before = copied.unwrap() - Duration::from_us(20);
+    bench.read(before, SAME_CHIP + OTHER_CHIP);
+    let at = before + Duration::from_us(30);
+    bench.advance_to(at);
+    assert_eq!(bench.drive.counters().collections, 1, "the read is still under way");
+    assert_eq!(bench.drive.gc_remaining(at, 1), whole(5));
+    let read = bench.latency_of_read(at, SAME_CHIP + OTHER_CHIP);
+    assert!(read > whole(5), "{read}");
+}
+
 /// The erase of a plane-blocking collection can be suspended like any other.
 #[test]
 fn reads_suspend_the_erase_but_not_the_copies() {

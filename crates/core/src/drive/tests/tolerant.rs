@@ -111,7 +111,8 @@ const KEPT: u64 = 240;
 #[test]
 fn the_forecast_is_what_a_read_then_waits_for() {
     let modes = [GcMode::Base, GcMode::Controller, GcMode::Preemptive];
-    for (mode, copyback) in modes.into_iter().flat_map(|mode| [(mode, false), (mode, true)]) {
+    let planes = (GcMode::PlaneBlocking, true);
+    for (mode, copyback) in modes.into_iter().flat_map(|mode| [(mode, false), (mode, true)]).chain([planes]) {
         let (bench, begins) =
             collecting(GcSpec { copyback, ..gc(mode) }, &rain(Reconstruct::Never, CostRule::Estimate));
         let times = bench.times();
@@ -127,8 +128,9 @@ fn the_forecast_is_what_a_read_then_waits_for() {
                 assert_eq!(at + keeps, begins + copy + erase);
                 // The next chip of the channel, and the first of another: kept by the copy alone.
                 let held = (begins + copy).as_ns().saturating_sub(at.as_ns());
+                let held = if mode == GcMode::PlaneBlocking { 0 } else { held };
                 assert_eq!(copied.drive.gc_remaining(at, 1), Duration::from_ns(held));
-                let other = if mode == GcMode::Base { 0 } else { held };
+                let other = if mode == GcMode::Controller { held } else { 0 };
                 assert_eq!(copied.drive.gc_remaining(at, 8), Duration::from_ns(other));
             }
         }
