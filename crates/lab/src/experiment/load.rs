@@ -7,7 +7,6 @@ use crate::load::{Request, read_bounded};
 use crate::quantity::{Missing, Quantities};
 use crate::save::file_name;
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
-use manx_core::stats::RunResult;
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
 use std::collections::BTreeMap;
