@@ -10,6 +10,7 @@ mod planes;
 mod program_suspension;
 mod rain;
 mod suspension;
+mod switches;
 mod timeline;
 mod tolerant;
 

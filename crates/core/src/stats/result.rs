@@ -483,7 +483,8 @@ impl RotationReport {
             postponed: rotation.postponed,
             postponed_max_us: rotation.postponed_max_ns as f64 / 1e3,
             switched_off: rotation.switched_off,
-            off_percent: ratio::percent(rotation.off_ns, span.as_ns() * drives),
+            // Told at rows: what lies between the last one and the end of a span falls into the next.
+            off_percent: ratio::percent(rotation.off_ns.min(span.as_ns() * drives), span.as_ns() * drives),
         }
     }
 }
