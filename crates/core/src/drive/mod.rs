@@ -42,8 +42,8 @@ pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use rotate::RotationCounters;
 pub use spec::{
-    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState,
-    ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
+    PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 

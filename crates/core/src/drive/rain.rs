@@ -308,7 +308,7 @@ impl Drive {
         let pages_left = leaving.iter().filter(|slot| **slot != NIL).count() as u32 + 1;
         *rain.update_mut(update) = Update { stripe, pages_left, subtractive, parked: NIL, ..Update::default() };
         for slot in leaving.iter().filter(|slot| **slot != NIL) {
-            self.buffer.leave_dirty(*slot, State::Flying);
+            self.leaves(*slot, State::Flying);
         }
         for (member, slot) in (0..).zip(&leaving) {
             self.update_member(now, update, member, *slot);

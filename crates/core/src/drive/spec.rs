@@ -16,6 +16,8 @@ pub struct DriveSpec {
     pub flush_above: f64,
     /// Pages are written to flash in the background; otherwise only when a write waits for room in the buffer.
     pub background_flush: bool,
+    /// Without a flush in the background: what a write waits for that finds the buffer full.
+    pub full_buffer: FullBuffer,
     /// A write completes when it is on flash, not when it is in the buffer.
     pub write_through: bool,
     /// Power-loss protection: what is in the buffer counts as durable, so FLUSH and FUA cost nothing more.
@@ -37,6 +39,7 @@ impl Default for DriveSpec {
             buffer_hit: Duration::from_us(1),
             flush_above: 0.8,
             background_flush: true,
+            full_buffer: FullBuffer::Any,
             write_through: false,
             power_loss_protection: true,
             scheduler: Scheduler::ReadFirst,
@@ -45,6 +48,16 @@ impl Default for DriveSpec {
             link: Bandwidth::default(),
         }
     }
+}
+
+/// What a write waits for that finds the buffer full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullBuffer {
+    /// Room, whoever makes it.
+    Any,
+    /// Also for the pages that left on its account, as in the ttFlash authors' code.
+    Own,
 }
 
 /// Which waiting flash operation a die serves next (garbage collection has rules of its own, see `gc`).

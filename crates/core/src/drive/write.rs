@@ -9,7 +9,7 @@
 
 use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
-use super::{Drive, DriveSpec, Op, Stamp, Status};
+use super::{Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::ftl::Translation;
 use crate::sim::NIL;
@@ -36,6 +36,9 @@ pub(super) struct WritePath {
     /// Pages that waiting writes still want room for, where they evict for themselves.
     wanted: u32,
     background: bool,
+    /// A write that finds the buffer full also waits for the pages that leave on its account; on whose they leave now.
+    own_room: bool,
+    leaves_for: Option<u32>,
     /// Fills and programs that wait or are under way.
     pub(super) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
@@ -72,6 +75,8 @@ impl WritePath {
             dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
             wanted: 0,
             background: spec.background_flush,
+            own_room: spec.full_buffer == FullBuffer::Own && !spec.background_flush,
+            leaves_for: None,
             leaving: 0,
             seal_wanted: false,
         }
@@ -118,7 +123,8 @@ impl Drive {
                 break;
             }
             self.writes.waiting.pop_front();
-            if self.requests[request].command.op == Op::Trim || !self.is_durable(request) {
+            // What left on its account may still be on its way, where it waits for that.
+            if self.requests[request].remaining == 0 {
                 self.complete_later(now + self.spec.buffer_hit, request);
             }
         }
@@ -215,10 +221,14 @@ impl Drive {
             if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
                 break;
             }
+            if self.writes.own_room && stuck {
+                self.writes.leaves_for = self.writes.waiting.back().copied();
+            }
             let evicted = match self.buffer.oldest() {
                 Some(slot) => self.evict(now, slot),
                 None => false,
             };
+            self.writes.leaves_for = None;
             if !evicted {
                 self.writes.seal_wanted |= flushing || stuck;
                 break;
@@ -226,6 +236,16 @@ impl Drive {
         }
         if std::mem::take(&mut self.writes.seal_wanted) {
             self.seal_rows(now);
+        }
+    }
+
+    /// A page leaves the buffer: a write may be the reason, and wait for it.
+    #[inline]
+    pub(super) fn leaves(&mut self, slot: u32, state: State) {
+        self.buffer.leave_dirty(slot, state);
+        if let Some(request) = self.writes.leaves_for {
+            self.buffer.add_waiter(slot, request);
+            self.requests[request].remaining += 1;
         }
     }
 
@@ -251,7 +271,7 @@ impl Drive {
             match self.ftl.translate(lpn) {
                 Translation::Unwritten => self.buffer.filled(slot, 0),
                 Translation::Ready(ppn) => {
-                    self.buffer.leave_dirty(slot, State::Filling);
+                    self.leaves(slot, State::Filling);
                     self.fill(now, slot, ppn);
                     return true;
                 }
@@ -262,7 +282,7 @@ impl Drive {
         let Some(lane) = self.ftl.place(lpn, waiting) else {
             return false;
         };
-        self.buffer.leave_dirty(slot, State::Staged);
+        self.leaves(slot, State::Staged);
         self.ftl.prefetch(lpn);
         self.stage(now, slot, lane);
         true
@@ -392,7 +412,7 @@ impl Drive {
         self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
-            if self.requests[request].remaining == 0 {
+            if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
                 self.finish_with(now, request, Status::Success);
             }
         }

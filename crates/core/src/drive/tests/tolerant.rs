@@ -1,8 +1,10 @@
 //! Reads that tolerate garbage collection, and how long it is expected to keep a die: a victim of V valid pages on chip
 //! 0 of channel 0 of `ttflash-256g`, whose stripes are seven data pages and a parity.
 
-use super::{Bench, PAGE, Times, start, ttflash, write_through};
-use crate::drive::{CostRule, Drive, DriveSpec, EraseMode, EraseSpec, Op, RainSpec, Reconstruct, UpdateReads};
+use super::{Bench, LANES, PAGE, Times, start, ttflash, write_through};
+use crate::drive::{
+    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct, UpdateReads,
+};
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stream};
@@ -309,5 +311,31 @@ fn without_a_background_flush_a_write_waits_for_the_room_that_it_makes() {
         }
         assert_eq!(bench.drive.counters().buffer_stalls > 0, !background_flush);
         assert!(u64::from(bench.drive.buffered()) <= slots);
+    }
+}
+
+/// Of two writes that find the buffer full the first one's page leaves for a chip with ten reads before it, the second
+/// one's for an idle one.
+#[test]
+fn a_write_waits_for_any_room_or_for_what_left_on_its_account() {
+    let slots = 256;
+    for own in [false, true] {
+        let full_buffer = if own { FullBuffer::Own } else { FullBuffer::Any };
+        let spec = DriveSpec { background_flush: false, full_buffer, write_through: false, ..write_through() };
+        let mut bench = Bench::new(ttflash(BLOCKS), spec.clone(), GcSpec::default(), |map| {
+            (0..20).for_each(|k| super::write_before_the_run(map, 100 * LANES as u32 + k * LANES as u32));
+        });
+        let times = bench.times();
+        (0..slots).for_each(|lpn| drop(bench.write(start() + Duration::from_us(lpn), lpn)));
+        bench.run();
+        let at = start() + Duration::from_s(1);
+        (100..110).for_each(|k| drop(bench.read(at, k * LANES)));
+        let [first, second] = [slots, slots + 1].map(|lpn| bench.write(at + NS, lpn));
+        let [first, second] = [first, second].map(|id| bench.end_of(id));
+        let soon = at + NS + times.page_program();
+        let late = at + times.page_read() * 10 + times.page_program();
+        // The second one's own page was on flash before there was room for it.
+        assert_eq!(first, if own { late } else { soon + spec.buffer_hit }, "own {own}");
+        assert_eq!(second, late + spec.buffer_hit, "own {own}");
     }
 }

@@ -2,7 +2,7 @@
 //! set, made greedily), and the oracle finds nothing in any of them.
 
 use super::{Setup, small};
-use crate::drive::{CostRule, EraseMode, Evict, ProgramMode, RainSpec, Reconstruct, UpdateReads};
+use crate::drive::{CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, UpdateReads};
 use crate::ftl::{Frontiers, GcMode, GcWhen, Rotate, Victim};
 use crate::host::JobSpec;
 use crate::units::{Bytes, Duration};
@@ -19,7 +19,7 @@ const SWITCHES: [(&str, usize); 19] = [
     ("reconstruct", 4),
     ("cost rule", 2),
     ("update reads", 2),
-    ("buffer", 3),
+    ("buffer", 4),
     ("power-loss protection", 2),
     ("erase", 6),
     ("program", 4),
@@ -75,7 +75,8 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         update_reads: if updates == 1 { UpdateReads::Reconstruct } else { UpdateReads::Wait },
         ..RainSpec::default()
     };
-    setup.drive.background_flush = buffer != 1;
+    setup.drive.background_flush = buffer == 0 || buffer == 2;
+    setup.drive.full_buffer = if buffer == 3 { FullBuffer::Own } else { FullBuffer::Any };
     setup.drive.write_through = buffer == 2;
     setup.drive.power_loss_protection = protected == 0;
     let erases = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
