@@ -70,13 +70,15 @@ impl Run<'_> {
         }
     }
 
-    /// What a simulated page costs: the maps, and with `--verify` its content and what the oracle knows of it.
+    /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify` its content and what
+    /// the oracle knows of it.
     pub(super) fn with_memory(&self, machine: MachineReport, driver: &Driver) -> MachineReport {
         let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
         let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
         let verified =
             if self.context.verify { CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical()) } else { 0 };
-        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified, pages)
+        let errors = driver.drive().flash().bit_errors().map_or(0, |errors| errors.bytes() as u64);
+        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified + errors, pages)
     }
 
     /// What must be said of the state that the drives started from.

@@ -7,7 +7,7 @@ use crate::drive::{EraseMode, EraseSpec, RainSpec, Scheduler, ScrubCounters, Scr
 use crate::ftl::{GcMode, Rotate};
 use crate::host::{Arrival, Driver, JobSpec};
 use crate::sim::Rng;
-use crate::units::Duration;
+use crate::units::{Bytes, Duration, Instant, Lpn};
 
 /// 4 channels x 2 chips that collect plane by plane, with copies that nobody checks.
 fn planes() -> Setup {
@@ -134,6 +134,25 @@ fn scrubbing_under_plane_blocking_keeps_errors_and_undetected_copies_down() {
     assert!(with.undetected_copies < without.undetected_copies, "{without:?}\n{with:?}");
 }
 
+/// One array read brings four map units: a quarter of the reads, and pages still come at the rate.
+#[test]
+fn pages_of_one_array_read_are_scrubbed_together_and_rewritten_in_one_row() {
+    let mut setup = planes();
+    (setup.device.geometry.page, setup.device.geometry.planes) = (Bytes::kib(16), 2);
+    setup.device.feature.program_planes = 2;
+    setup.scrub = ScrubSpec { rate: 8_000.0, rber: 0.0, ..setup.scrub };
+    let mut drive = setup.drive();
+    assert!(drive.advance_before(Instant::from_ns(1_000_000_000)).is_none());
+    let counters = drive.counters().scrub;
+    // 8 units in each array read, one read in each ms; the first is due after the first page's 125 us.
+    assert_eq!((counters.pages, counters.reads, counters.late_reads), (8_000, 1_000, 0), "{counters:?}");
+    setup.scrub = ScrubSpec { rate: 1e6, rber: 1e-4, ..setup.scrub };
+    let driver = play(&setup);
+    let (all, counters) = (driver.drive().counters(), driver.drive().counters().scrub);
+    assert!(counters.rewrites > 100 && counters.pages > 3 * counters.reads, "{counters:?}");
+    assert!(all.padded_units > 0 && all.units_read >= counters.pages);
+}
+
 #[test]
 fn copies_over_the_channel_are_checked() {
     let mut setup = paced(planes(), 6_000);
@@ -145,10 +164,8 @@ fn copies_over_the_channel_are_checked() {
     assert_eq!((counters.unchecked_copies, counters.undetected_copies, counters.chain_max), (0, 0, 0));
     // However often a page was copied, it holds the errors of one program: 0.82 a codeword.
     let valid = driver.drive().ftl().mapping();
-    let (held, pages) = (
-        driver.drive().errors_held(),
-        (0..valid.logical()).filter(|l| valid.physical(crate::units::Lpn(*l)).is_some()).count(),
-    );
+    let (held, pages) =
+        (driver.drive().errors_held(), (0..valid.logical()).filter(|l| valid.physical(Lpn(*l)).is_some()).count());
     assert!(held.bits as f64 <= pages as f64 * 32_768.0 * 1e-4 * 1.05 && held.worst < 12, "{held:?} in {pages}");
 }
 
@@ -177,7 +194,7 @@ fn with_drawn_scrub(mut setup: Setup) -> Setup {
     setup.scrub = ScrubSpec {
         errors: true,
         rber,
-        codeword: crate::units::Bytes::new(codeword),
+        codeword: Bytes::new(codeword),
         correctable: 40,
         rate: one_of(&mut rng, &[0.0, 100.0, 10_000.0, 1e6, 1e8]),
         rewrite_at: one_of(&mut rng, &[0, 1, 3, 30]),
