@@ -402,6 +402,34 @@ fn erases_give_way_only_where_reads_go_first() {
 }
 
 #[test]
+fn scrubbing_is_off_until_it_is_asked_for_and_its_code_must_fit() {
+    let scrub = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.scrub);
+    assert!(!scrub(&[]).unwrap().is_on());
+    assert!(scrub(&["scrub.rate=100"]).unwrap().is_on() && scrub(&["scrub.errors=true"]).unwrap().is_on());
+    assert_eq!(scrub(&["scrub.rate=100.5", "scrub.rewrite_at=7"]).unwrap().rate, 100.5);
+    let refused = |sets: &[&str]| scrub(sets).unwrap_err().to_string();
+    assert_says(&refused(&["scrub.rber=0.2"]), &["scrub.rber = 0.2", "from 0 to 0.1"]);
+    assert_says(&refused(&["scrub.rber=-1e-9"]), &["scrub.rber", "from 0 to 0.1"]);
+    assert_says(&refused(&["scrub.rber=nan"]), &["scrub.rber"]);
+    // 8192 bits: 81.9 of them are wrong.
+    assert_says(
+        &refused(&["scrub.rber=0.01", "scrub.errors=true"]),
+        &["scrub.rber = 0.01", "81.9", "correctable = 40"],
+    );
+    assert!(scrub(&["scrub.rber=0.01"]).is_ok(), "it is off");
+    assert!(scrub(&["scrub.rber=0.01", "scrub.errors=true", "scrub.correctable=100"]).is_ok());
+    assert_says(&refused(&["scrub.correctable=255"]), &["scrub.correctable = 255", "from 1 to 254"]);
+    assert_says(&refused(&["scrub.rate=-1"]), &["scrub.rate", "pages per second"]);
+    assert_says(&refused(&["scrub.rate=1e9"]), &["scrub.rate", "pages per second"]);
+    assert_says(&refused(&["scrub.rewrite_at=41"]), &["scrub.rewrite_at = 41", "scrub.correctable = 40"]);
+    for codeword in ["1000B", "3KiB", "64KiB", "0B"] {
+        let sets = [&format!("scrub.codeword={codeword}"), "scrub.errors=true"];
+        assert_says(&refused(&sets), &["scrub.codeword", "divisor of device.geometry.map_unit"]);
+    }
+    assert_says(&refused(&["scrub.period=1s"]), &["scrub.period"]);
+}
+
+#[test]
 fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() {
     let scenario = source(GOOD);
     let under = |policy| load(&Input { scenario: &scenario, device: None, policy, overrides: &[] }).unwrap();

@@ -1,6 +1,6 @@
 //! A scenario: everything that determines a run.
 
-use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec};
+use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, ScrubSpec};
 use crate::flash::{Capacity, Device};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
@@ -40,6 +40,9 @@ pub struct Scenario {
     /// How a program gives way to reads.
     #[serde(default)]
     pub program: ProgramSpec,
+    /// Bit errors and scrubbing.
+    #[serde(default)]
+    pub scrub: ScrubSpec,
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,

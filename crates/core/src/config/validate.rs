@@ -2,6 +2,7 @@
 
 mod device;
 pub(super) mod job;
+mod scrub;
 mod space;
 
 use super::Scenario;
@@ -68,6 +69,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
+    scrub::all(&scenario.scrub, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
     precondition(&scenario.precondition)?;

@@ -320,8 +320,10 @@ impl Drive {
         let rebuilt = attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
         match attribution.ending {
             _ if let Some(rebuilt) = rebuilt => {
-                rebuilt.add_to(&mut split, now);
                 let Rebuilt { books, ended, die, .. } = rebuilt;
+                // A page that was read in vain first is computed later than the request began.
+                split.add(Cause::Reconstruct, books.enqueued.since(begun));
+                rebuilt.add_to(&mut split, now);
                 story = Some(Story { die, met: books.met, times: [books.enqueued, books.issued, ended] });
             }
             Some(op) if self.ops[op].serves(request, command.op) => {

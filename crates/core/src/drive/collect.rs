@@ -92,6 +92,11 @@ impl Collector {
         self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
     }
 
+    /// True while host reads need the die's domain.
+    pub fn serves_reads(&self, die: u32) -> bool {
+        self.domains[self.domain_of_die[die as usize] as usize].user_reads > 0
+    }
+
     /// True when copies stay in their plane and do not cross the channel.
     pub fn copies_inside(&self) -> bool {
         self.copyback
@@ -352,7 +357,7 @@ impl Drive {
             timeline.copied(self.ftl.pool_of(lane), units);
         }
         let flash = &mut self.flash;
-        self.ftl.copied(lane, row, |page, version| flash.store(page, version));
+        self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
         if self.holds.is_some() {
             self.hurry_erases(now, self.ftl.pool_of(lane));
         }

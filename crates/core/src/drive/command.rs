@@ -84,6 +84,8 @@ pub enum Status {
     LbaOutOfRange,
     /// SCT 0h SC 07h: aborted at the host's request.
     Aborted,
+    /// SCT 2h SC 81h: bit errors beyond correction, and no parity that helps.
+    UnrecoveredRead,
 }
 
 /// A completion.

@@ -5,7 +5,8 @@
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
 //! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
-//! may stand in for one that is read (`reconstruct`).
+//! may stand in for one that is read (`reconstruct`). Pages may hold bit errors, which reads meet and the scrubber
+//! looks for (`scrub`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -31,6 +32,7 @@ mod read;
 mod reconstruct;
 mod rotate;
 mod schedule;
+mod scrub;
 mod spec;
 mod suspension;
 mod timeline;
@@ -41,6 +43,7 @@ pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, S
 pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use rotate::RotationCounters;
+pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
@@ -80,6 +83,8 @@ pub struct Drive {
     holds_at: Instant,
     /// Parity, if there is any.
     rain: Option<Box<rain::Rain>>,
+    /// Bit errors and the scrubber, if they are modelled.
+    scrub: Option<Box<scrub::Scrub>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -101,6 +106,8 @@ struct Request {
     stalled: bool,
     gc_blocked: bool,
     gc_blocked_at_split: bool,
+    /// A page of it could not be read.
+    unrecovered: bool,
     versions: Option<Box<[u32]>>,
 }
 
@@ -151,6 +158,8 @@ pub struct Counters {
     pub rain: RainCounters,
     /// What it cost that planes take turns.
     pub rotation: RotationCounters,
+    /// What became of bit errors.
+    pub scrub: ScrubCounters,
 }
 
 impl Drive {
@@ -180,6 +189,7 @@ impl Drive {
             holds: None,
             holds_at: Instant::NEVER,
             rain: None,
+            scrub: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -208,7 +218,7 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        Counters { suspended: self.flash.suspensions(), ..self.counters }
+        Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).
@@ -323,6 +333,8 @@ impl Drive {
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
             if request & reconstruct::REBUILT == 0 {
                 self.finish_with(now, request, Status::Success);
+            } else if request == scrub::TIMER {
+                self.scrub_turn(now);
             } else {
                 self.rebuilt(now, request & !reconstruct::REBUILT);
             }
@@ -408,6 +420,7 @@ impl Request {
             stalled: false,
             gc_blocked: false,
             gc_blocked_at_split: false,
+            unrecovered: false,
             versions: None,
         }
     }

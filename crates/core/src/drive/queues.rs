@@ -13,6 +13,16 @@ pub(super) enum Class {
     Write,
     /// Garbage collection.
     Gc,
+    /// Scrubbing: it never waits in a list.
+    Scrub,
+}
+
+impl Class {
+    /// True for what serves the host.
+    #[inline]
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Class::Read | Class::Write)
+    }
 }
 
 /// What happens when an operation is done.
@@ -34,6 +44,10 @@ pub(super) enum Owner {
     ChainProgram { lane: u32 },
     /// The victim block of a lane is erased.
     ChainErase { lane: u32 },
+    /// Pages are read to be checked.
+    Scrub,
+    /// Pages that held too many errors are written anew.
+    Rewrite,
 }
 
 /// A flash operation, waiting or under way.

@@ -1,7 +1,7 @@
 //! The read path: buffer, translation, one flash operation for what one array read brings.
 
 use super::queues::{Class, FlashOp, Owner};
-use super::{Drive, Stamp, Status, buffer};
+use super::{Drive, Stamp, buffer};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Instant, Lpn, Ppn};
@@ -147,13 +147,17 @@ impl Drive {
                 let version = self.flash.load(page);
                 self.note_version(request, first + at, over.map_or(version, |stamp| buffer::over(stamp, version)));
             }
+            if self.scrub.is_some() {
+                self.check_read(now, request, first + at, page, feeds);
+            }
             self.end_of_read(now, page);
         }
         let r = &mut self.requests[request];
         r.gc_blocked |= gc_blocked;
         r.remaining -= 1;
         if r.remaining == 0 {
-            self.finish_with(now, request, Status::Success);
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
         }
     }
 

@@ -22,7 +22,7 @@ use super::forecast::Forecast;
 use super::queues::{Class, FlashOp, Owner};
 use super::rain::unmixed;
 use super::read::Unit;
-use super::{CostRule, Drive, Reconstruct, Stamp, Status, buffer};
+use super::{CostRule, Drive, Reconstruct, Stamp, buffer};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Lpn, Ppn};
@@ -218,6 +218,33 @@ impl Drive {
         self.read_extra(now, request, rebuild, parity, target.sectors);
     }
 
+    /// A page that the request has read in vain is computed from its stripe; false where that cannot be.
+    pub(super) fn repair(&mut self, now: Instant, request: u32, number: u32) -> bool {
+        let unit = self.unit(request, number);
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
+        let (stripe, member) = stripes.member_of(unit.lpn);
+        if rain.is_updating(stripe) || self.ftl.member_at(unit.lpn).is_none() {
+            return false;
+        }
+        if let Some(slot) = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot))
+            && slot.mask & unit.mask() == unit.mask()
+        {
+            // The host has written it meanwhile: the newer version is at hand.
+            let version = slot.stamp.version;
+            self.note_version(request, number, version);
+            return true;
+        }
+        let (data, parity) = (stripes.data(), stripes.parity(stripe));
+        let (rebuild, target) = self.open_rebuild(request, unit.lpn);
+        for other in (0..data).filter(|other| *other != member) {
+            if let Some(lpn) = self.ftl.stripes().map(|stripes| stripes.member(stripe, other)) {
+                self.read_extra(now, request, rebuild, lpn, target.sectors);
+            }
+        }
+        self.read_extra(now, request, rebuild, parity, target.sectors);
+        true
+    }
+
     fn open_rebuild(&mut self, request: u32, lpn: Lpn) -> (u32, Unit) {
         let number = lpn.0 - self.unit(request, 0).lpn.0;
         let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
@@ -280,7 +307,8 @@ impl Drive {
         r.remaining -= 1;
         if r.remaining == 0 {
             self.book_rebuilt(Some(rebuild));
-            self.finish_with(now, request, Status::Success);
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
             self.book_rebuilt(None);
         }
     }

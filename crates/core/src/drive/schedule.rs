@@ -20,7 +20,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         operation.sequence = self.next_sequence;
         let class = operation.class;
-        if class != Class::Gc {
+        if class.is_of_host() {
             let owner = operation.owner;
             self.book_arrival(now, op, die);
             self.collector.user_arrived(die);
@@ -46,6 +46,7 @@ impl Drive {
             Class::Write if is_fill => queues.fill.push(&mut self.ops, op),
             Class::Write => queues.write.push(&mut self.ops, op),
             Class::Gc => queues.gc.push(&mut self.ops, op),
+            Class::Scrub => unreachable!("scrubbing starts at once or not at all"),
         }
         self.preload(now, die);
         self.dispatch(now, die);
@@ -185,7 +186,7 @@ impl Drive {
     /// What the flash is to do for an operation that starts now.
     #[inline]
     fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
-        if self.ops[op].class != Class::Gc {
+        if self.ops[op].class.is_of_host() {
             self.book_issue(now, op, die);
         }
         let operation = &mut self.ops[op];
@@ -195,7 +196,8 @@ impl Drive {
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainRead { .. } => What::Read { page: operation.ppn, sectors: operation.sectors },
+            Owner::ChainRead { .. } | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
+            Owner::Rewrite => What::Program { row: operation.ppn, sectors: operation.sectors },
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
                 self.row_takes_off(first_slot);
@@ -239,9 +241,9 @@ impl Drive {
     #[inline]
     pub(super) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
         let FlashOp { owner, lane, class, .. } = self.ops[op];
-        self.ops[op].gc_blocked |= behind_gc && class != Class::Gc;
+        self.ops[op].gc_blocked |= behind_gc && class.is_of_host();
         let die = self.flash.layout.die_of(lane);
-        if class != Class::Gc {
+        if class.is_of_host() {
             self.book_end(op);
         }
         match owner {
@@ -253,10 +255,12 @@ impl Drive {
                 self.read_done(now, op, request, first);
             }
             Owner::Fill { slot } => {
+                self.check_own_read(op);
                 self.collector.user_read_ended(die);
                 self.fill_done(now, op, slot);
             }
             Owner::Rebuild { request, rebuild } => {
+                self.check_own_read(op);
                 self.collector.user_read_ended(die);
                 if self.holds.is_some() {
                     self.read_left(now, die);
@@ -264,6 +268,7 @@ impl Drive {
                 self.extra_read_done(now, op, request, rebuild);
             }
             Owner::Update { update, slot } => {
+                self.check_own_read(op);
                 self.collector.user_read_ended(die);
                 self.update_read_done(now, op, update, slot);
             }
@@ -274,13 +279,18 @@ impl Drive {
                 let block = self.flash.layout.block_of(self.ops[op].ppn);
                 self.chain_erase_done(now, block);
             }
+            Owner::Scrub => self.scrub_read_done(now, op),
+            Owner::Rewrite => self.rewrite_done(now, op),
         }
         self.book_told();
         debug_assert_ne!(op, NIL);
         self.ops.release(op);
-        if class != Class::Gc {
+        if class.is_of_host() {
             self.collector.user_ended(die);
         }
         self.collector_looks(now, die);
+        if self.scrub.is_some() {
+            self.scrub_looks(now);
+        }
     }
 }

@@ -316,6 +316,11 @@ impl Drive {
         self.take_writes(now);
     }
 
+    /// Rows of `lane` that wait for their die.
+    pub(super) fn rows_waiting(&self, lane: u32) -> u32 {
+        self.writes.rows[lane as usize].waiting
+    }
+
     /// Adds a page to the row that gathers for `lane`.
     pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
         let row = &mut self.writes.rows[lane as usize];
@@ -388,6 +393,7 @@ impl Drive {
             let next = self.buffer.row_next(slot);
             let s = self.buffer.slot(slot);
             self.flash.store(ppn, s.stamp.version);
+            self.flash.programmed(ppn);
             if self.rain.is_some() {
                 parity += u32::from(self.stripe_landed(now, slot, ppn));
             } else {

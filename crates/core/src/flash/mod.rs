@@ -7,10 +7,10 @@
 //!
 //! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages are read.
 //!
-//! Not modelled: status polling, power limits, read retries and bit errors (the fault rooms bring them).
+//! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `pulses`, `stress`, `remaining`, `blame`, `activity`.
+//! `pulses`, `stress`, `remaining`, `errors`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -19,6 +19,7 @@ mod channel;
 mod cut;
 mod device;
 mod die;
+mod errors;
 mod layout;
 mod pulses;
 mod remaining;
@@ -33,6 +34,7 @@ pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
+pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use layout::{Block, Layout};
 pub use pulses::EraseLengths;
 pub use stress::BlockStress;
@@ -71,6 +73,8 @@ pub struct Flash {
     suspends_programs: bool,
     /// The states of erases and programs that can be suspended.
     suspensions: Option<Box<suspend::Suspensions>>,
+    /// The bit errors of every page, where they are modelled.
+    errors: Option<Box<BitErrors>>,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -109,6 +113,7 @@ impl Flash {
             suspends_erases: false,
             suspends_programs: false,
             suspensions: None,
+            errors: None,
             blame: None,
             activity: None,
             layout,

@@ -320,14 +320,14 @@ impl PageMap {
     }
 
     /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store` keeps a page's
-    /// content. Returns the pages that had not been overtaken meanwhile.
+    /// content, told where it is from and where to. Returns the pages that had not been overtaken meanwhile.
     #[inline]
-    pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, u32)) -> u32 {
+    pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, Ppn, u32)) -> u32 {
         let mut moved = 0;
         for at in 0..self.relocations[lane as usize].writing.len() {
             let Moving { from, lpn, version } = self.relocations[lane as usize].writing[at];
             let to = Ppn(row.0 + at as u32);
-            store(to, version);
+            store(from, to, version);
             if self.mapping.physical(lpn) == from {
                 self.mapping.invalidate(from);
                 self.blocks.remove_valid(self.layout.block_of(from), self.clock);

@@ -10,7 +10,7 @@
 //!
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
-//! (a file a policy), `timeless`, `snapshot`.
+//! (a file a policy), `rewrite` (room for a page that is written anew), `timeless`, `snapshot`.
 
 mod blocks;
 mod collection;
@@ -19,6 +19,7 @@ mod page_map;
 mod placement;
 mod pool;
 mod rain;
+mod rewrite;
 mod snapshot;
 mod spec;
 pub mod timeless;

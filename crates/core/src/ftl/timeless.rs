@@ -8,8 +8,8 @@ use crate::units::{Lpn, Ppn};
 pub trait Medium {
     /// The content of a page.
     fn load(&self, ppn: Ppn) -> u32;
-    /// Keeps the content of a page.
-    fn store(&mut self, ppn: Ppn, version: u32);
+    /// Keeps the content of a page that came from another one.
+    fn store(&mut self, from: Ppn, to: Ppn, version: u32);
     /// `block` holds `rows` programmed rows from now on; 0 means that it is erased.
     fn set_rows(&mut self, block: Block, rows: u32);
 }
@@ -22,7 +22,7 @@ impl Medium for NoMedium {
     fn load(&self, _: Ppn) -> u32 {
         0
     }
-    fn store(&mut self, _: Ppn, _: u32) {}
+    fn store(&mut self, _: Ppn, _: Ppn, _: u32) {}
     fn set_rows(&mut self, _: Block, _: u32) {}
 }
 
@@ -30,8 +30,8 @@ impl Medium for Flash {
     fn load(&self, ppn: Ppn) -> u32 {
         Flash::load(self, ppn)
     }
-    fn store(&mut self, ppn: Ppn, version: u32) {
-        Flash::store(self, ppn, version);
+    fn store(&mut self, from: Ppn, to: Ppn, version: u32) {
+        self.copied(from, to, version);
     }
     fn set_rows(&mut self, block: Block, rows: u32) {
         self.adopt(block, rows);
@@ -262,7 +262,7 @@ impl PageMap {
                         work.copied += u64::from(units);
                         work.padded += u64::from(self.layout().units_per_row - units);
                         medium.set_rows(self.layout().block_of(row), self.layout().row_of(row) + 1);
-                        self.copied(lane, row, |page, version| medium.store(page, version));
+                        self.copied(lane, row, |from, to, version| medium.store(from, to, version));
                     }
                     Step::Copied => break,
                 }

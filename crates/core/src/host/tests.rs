@@ -9,6 +9,7 @@ mod oracle;
 mod planes;
 mod program_suspension;
 mod rain;
+mod scrub;
 mod suspension;
 mod switches;
 mod timeline;
@@ -19,7 +20,7 @@ use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    RainSpec, Scheduler,
+    RainSpec, Scheduler, ScrubSpec,
 };
 use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit};
@@ -35,6 +36,7 @@ pub(crate) struct Setup {
     pub program: ProgramSpec,
     pub drive: DriveSpec,
     pub rain: RainSpec,
+    pub scrub: ScrubSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -53,6 +55,7 @@ pub(crate) fn small() -> Setup {
         program: ProgramSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
+        scrub: ScrubSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -78,6 +81,7 @@ impl Setup {
         drive.suspend_programs(&self.program);
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
+        drive.scrub(&self.scrub, self.seed);
         drive.attribute();
         drive
     }

@@ -21,6 +21,8 @@ mod over_time;
 mod percentile;
 mod ratio;
 mod result;
+mod rotation;
+mod scrub;
 mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
@@ -32,7 +34,9 @@ pub use latency::{CountSummary, LatencySummary, OpStats};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RotationReport, RunResult,
-    RunSet, RunTotals, SLOWEST, TolerantReport, TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RunResult, RunSet,
+    RunTotals, SLOWEST, TolerantReport, TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
+pub use rotation::RotationReport;
+pub use scrub::{ScrubCounters, ScrubReport};
 pub use stress::{StressCounters, StressReport};

@@ -6,8 +6,8 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, RainCounters, RotationCounters, SlowRequest, SplitStats, StressCounters, StressReport,
-    WearCounters, percentile, ratio,
+    OverTime, OverTimeReport, RainCounters, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest,
+    SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -62,6 +62,9 @@ pub struct RunResult {
     /// What it cost that the planes of a group collect in turn; absent where they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationReport>,
+    /// Bit errors and scrubbing; absent where they are not modelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrub: Option<ScrubReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -229,19 +232,6 @@ pub struct TolerantReport {
     pub turned_updates: u64,
 }
 
-/// What it cost that the planes of a group collect in turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RotationReport {
-    /// Collections that could have started had no other plane of the group collected (collections).
-    pub postponed: u64,
-    /// For how long at most, warm-up included (microseconds).
-    pub postponed_max_us: f64,
-    /// Times that `dynamic` let every plane collect when it wants (times).
-    pub switched_off: u64,
-    /// For how long it did (percent of the time); null where no time passed.
-    pub off_percent: Option<f64>,
-}
-
 /// Capacity and over-provisioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityReport {
@@ -338,6 +328,8 @@ pub struct RunTotals {
     pub rain: Option<RainCounters>,
     /// Turns of planes, where they are taken.
     pub rotation: Option<RotationCounters>,
+    /// Bit errors in `span`, where they are modelled.
+    pub scrub: Option<ScrubCounters>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -401,6 +393,7 @@ impl RunTotals {
             buffer: self.buffer,
             rain: self.rain.map(|rain| RainReport::new(&rain)),
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
+            scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,
@@ -473,18 +466,6 @@ impl FlashReport {
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
             },
-        }
-    }
-}
-
-impl RotationReport {
-    fn new(rotation: &RotationCounters, span: Duration, drives: u64) -> Self {
-        Self {
-            postponed: rotation.postponed,
-            postponed_max_us: rotation.postponed_max_ns as f64 / 1e3,
-            switched_off: rotation.switched_off,
-            // Told at rows: what lies between the last one and the end of a span falls into the next.
-            off_percent: ratio::percent(rotation.off_ns.min(span.as_ns() * drives), span.as_ns() * drives),
         }
     }
 }

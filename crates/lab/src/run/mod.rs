@@ -286,7 +286,7 @@ impl Run<'_> {
         mut map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, rain, erase, program, drive, measure, seed, .. } = self.scenario;
+        let Scenario { device, ftl, gc, rain, erase, program, scrub, drive, measure, seed, .. } = self.scenario;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.keep_parity(rain);
@@ -294,6 +294,7 @@ impl Run<'_> {
         drive.suspend_programs(program);
         drive.vary_erases(erase, *seed);
         drive.hold_erases(erase);
+        drive.scrub(scrub, *seed);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }

@@ -10,7 +10,8 @@ use manx_core::ftl::{GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
     Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters,
-    RotationCounters, RunTotals, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded,
+    WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -52,6 +53,7 @@ impl Run<'_> {
             buffer: counters.buffer(),
             rain: (scenario.rain.width > 0).then(|| counters.rain(scenario.rain.is_tolerant())),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
+            scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -69,13 +71,15 @@ impl Run<'_> {
         }
     }
 
-    /// What a simulated page costs: the maps, and with `--verify` its content and what the oracle knows of it.
+    /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify` its content and what
+    /// the oracle knows of it.
     pub(super) fn with_memory(&self, machine: MachineReport, driver: &Driver) -> MachineReport {
         let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
         let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
         let verified =
             if self.context.verify { CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical()) } else { 0 };
-        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified, pages)
+        let errors = driver.drive().flash().bit_errors().map_or(0, |errors| errors.bytes() as u64);
+        machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified + errors, pages)
     }
 
     /// What must be said of the state that the drives started from.
@@ -273,7 +277,8 @@ impl Counted {
     fn flash(&self) -> FlashCounters {
         FlashCounters {
             host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
-            pages_programmed: self.since(|c| c.host_units + c.rain.parity_units + c.copied_units + c.padded_units),
+            pages_programmed: self
+                .since(|c| c.host_units + c.rain.parity_units + c.copied_units + c.scrub.rewrites + c.padded_units),
             pages_padded: self.since(|c| c.padded_units),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
@@ -296,6 +301,33 @@ impl Counted {
             postponed_max_ns: self.now.rotation.postponed_max.as_ns(),
             switched_off: self.since(|c| c.rotation.switched_off),
             off_ns: self.since(|c| c.rotation.off.as_ns()),
+        }
+    }
+
+    fn scrub(&self) -> ScrubCounters {
+        let c = self.now.scrub.since(&self.before.scrub);
+        ScrubCounters {
+            pages: c.pages,
+            reads: c.reads,
+            channel_bytes: c.sectors * 512,
+            passes: c.passes,
+            late_reads: c.late_reads,
+            late_max_ns: c.late_max.as_ns(),
+            pages_with_errors: c.pages_with_errors,
+            rewrites: c.rewrites,
+            overtaken_rewrites: c.overtaken_rewrites,
+            deferred_rewrites: c.deferred_rewrites,
+            corrected_pages: c.corrected_pages,
+            corrected_bits: c.corrected_bits,
+            uncorrectable: c.uncorrectable,
+            repaired: c.repaired,
+            failed_reads: c.failed_reads,
+            uncorrectable_scrubbed: c.uncorrectable_scrubbed,
+            uncorrectable_internal: c.uncorrectable_internal,
+            unchecked_copies: c.unchecked_copies,
+            undetected_copies: c.undetected_copies,
+            worst_errors: c.worst_errors.into(),
+            unchecked_chain_max: c.chain_max.into(),
         }
     }
 

@@ -295,7 +295,7 @@ impl Pair {
                     self.trim_in(self.map.victim_block(lane));
                 }
                 let mut stored = Vec::new();
-                let moved = self.map.copied(lane, row, |page, version| stored.push((page, version)));
+                let moved = self.map.copied(lane, row, |_, page, version| stored.push((page, version)));
                 assert_eq!(stored.len() as u32, units, "every page of the row is stored");
                 self.overtaken += units - moved;
                 for (page, version) in stored {

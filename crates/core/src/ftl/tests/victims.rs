@@ -65,7 +65,7 @@ fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
     let (copy, host) = (map.open_row(0, Stream::Copy).unwrap(), map.open_row(0, Stream::Host).unwrap());
     map.commit(Lpn(1), host);
     map.row_programmed(host);
-    assert_eq!(map.copied(0, copy, |_, _| {}), 0, "nothing moved");
+    assert_eq!(map.copied(0, copy, |_, _, _| {}), 0, "nothing moved");
     assert_eq!(map.translate(Lpn(1)), Translation::Ready(host));
     map.check_laws();
 }

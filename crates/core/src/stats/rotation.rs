@@ -1,0 +1,31 @@
+//! What it cost that the planes of a group collect in turn.
+
+use super::{RotationCounters, ratio};
+use crate::units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What it cost that the planes of a group collect in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RotationReport {
+    /// Collections that could have started had no other plane of the group collected (collections).
+    pub postponed: u64,
+    /// For how long at most, warm-up included (microseconds).
+    pub postponed_max_us: f64,
+    /// Times that `dynamic` let every plane collect when it wants (times).
+    pub switched_off: u64,
+    /// For how long it did (percent of the time); null where no time passed.
+    pub off_percent: Option<f64>,
+}
+
+impl RotationReport {
+    pub(super) fn new(rotation: &RotationCounters, span: Duration, drives: u64) -> Self {
+        Self {
+            postponed: rotation.postponed,
+            postponed_max_us: rotation.postponed_max_ns as f64 / 1e3,
+            switched_off: rotation.switched_off,
+            // Told at rows: what lies between the last one and the end of a span falls into the next.
+            off_percent: ratio::percent(rotation.off_ns.min(span.as_ns() * drives), span.as_ns() * drives),
+        }
+    }
+}
