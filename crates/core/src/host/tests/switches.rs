@@ -2,7 +2,9 @@
 //! set, made greedily), and the oracle finds nothing in any of them.
 
 use super::{Setup, small};
-use crate::drive::{CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, UpdateReads};
+use crate::drive::{
+    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, UpdateReads,
+};
 use crate::ftl::{Frontiers, GcMode, GcWhen, Rotate, Victim};
 use crate::host::JobSpec;
 use crate::units::{Bytes, Duration};
@@ -11,7 +13,7 @@ use crate::units::{Bytes, Duration};
 type Row = [usize; SWITCHES.len()];
 
 /// The switches, and how many settings each has.
-const SWITCHES: [(&str, usize); 19] = [
+const SWITCHES: [(&str, usize); 20] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
@@ -31,6 +33,7 @@ const SWITCHES: [(&str, usize); 19] = [
     ("load", 2),
     ("planes", 2),
     ("when", 2),
+    ("scrub", 2),
 ];
 
 const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
@@ -84,6 +87,10 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     setup.erase.timeout = Duration::from_ms(4);
     setup.erase.hold = Duration::from_us(300 * row[15] as u64);
     setup.program.mode = [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc][program];
+    if row[19] == 1 {
+        // Errors within the reach of correction: a read that fails would be another matter.
+        setup.scrub = ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
+    }
     let rough = JobSpec {
         block_sizes: [(512, 2.0), (4096, 4.0), (6144, 2.0), (40_960, 1.0)]
             .map(|(bytes, weight)| (Bytes::new(bytes), weight))
@@ -176,7 +183,7 @@ fn covering() -> Vec<Row> {
 
 fn play(requests: u64) {
     let rows = covering();
-    let (mut checked, mut copied, mut computed, mut suspended) = (0, 0, 0, 0);
+    let (mut checked, mut copied, mut computed, mut suspended, mut rewritten) = (0, 0, 0, 0, 0);
     for (seed, row) in (1..).zip(&rows) {
         let setup = setup_of(row, requests, seed);
         let result = std::panic::catch_unwind(|| setup.play());
@@ -187,11 +194,13 @@ fn play(requests: u64) {
         copied += counters.copied_units + counters.free_copies;
         computed += counters.rain.reconstructed_pages;
         suspended += counters.suspended.suspensions + counters.suspended.program_suspensions;
+        rewritten += counters.scrub.rewrites;
     }
     println!("{} drives, {checked} reads checked, {copied} copies, {computed} computed pages", rows.len());
     let drives = rows.len() as u64;
     assert!(checked > drives * requests / 3 && copied > drives * requests / 20, "{checked} {copied}");
     assert!(computed > drives * requests / 50 && suspended > drives, "{computed} {suspended}");
+    assert!(rewritten > drives, "{rewritten}");
 }
 
 #[test]
