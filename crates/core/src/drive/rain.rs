@@ -247,8 +247,7 @@ impl Drive {
         rain.leaving.clear();
         let mut subtractive = u32::from(self.ftl.member_at(stripes.parity(stripe)).is_some());
         let (mut additive, mut pages) = (0, 0);
-        for member in 0..stripes.data() {
-            let lpn = stripes.member(stripe, member);
+        for lpn in stripes.members(stripe) {
             let slot = match self.buffer.find(lpn) {
                 Some(slot) if slot == oldest => slot,
                 Some(slot) if rain.spec.evict == Evict::Stripe && self.buffer.slot(slot).state == State::Dirty => slot,
@@ -311,7 +310,10 @@ impl Drive {
             self.buffer.leave_dirty(*slot, State::Flying);
         }
         for (member, slot) in (0..).zip(&leaving) {
-            self.update_member(now, update, member, *slot);
+            // The others are read the additive way only.
+            if *slot != NIL || !subtractive {
+                self.update_member(now, update, member, *slot);
+            }
         }
         let parity = self.ftl.stripes().map(|stripes| stripes.parity(stripe));
         if let Some(ppn) = parity.filter(|_| subtractive).and_then(|parity| self.ftl.member_at(parity)) {
@@ -332,7 +334,6 @@ impl Drive {
         let (on_flash, trimmed, subtractive) = (self.ftl.member_at(lpn), self.ftl.is_trimmed(lpn), u.subtractive);
         if slot == NIL {
             match on_flash {
-                Some(_) if subtractive => {}
                 Some(_) if trimmed => u.left_out |= 1 << member,
                 Some(ppn) => self.read_for_update(now, update, NIL, ppn),
                 None => {}

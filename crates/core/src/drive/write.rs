@@ -110,6 +110,10 @@ impl Drive {
     /// Takes waiting writes into the buffer, as far as there is room, and drains it.
     pub(super) fn take_writes(&mut self, now: Instant) {
         while let Some(request) = self.writes.waiting.front().copied() {
+            // It found no room, and nothing has made any.
+            if self.buffer.is_full() && self.requests[request].stalled {
+                break;
+            }
             if !self.take_write(now, request) {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;

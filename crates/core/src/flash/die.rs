@@ -302,6 +302,23 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
+        if self.cuts || self.blame.is_some() {
+            return self.reserve_on_demand(now, slot, whose, crossing, operation);
+        }
+        let channel = self.dies[slot].channel as usize;
+        self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
+    }
+
+    /// The same where transfers are cut, or books are kept.
+    #[inline(never)]
+    fn reserve_on_demand(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        whose: Whose,
+        crossing: Crossing,
+        operation: &Operation,
+    ) -> Reserved {
         let channel = self.dies[slot].channel as usize;
         let reserved = if self.cuts {
             self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
@@ -326,9 +343,8 @@ impl Flash {
         }
         let fired = match self.dies[slot].phase {
             Phase::Sensing => self.sensed(now, slot),
-            Phase::TransferringOut | Phase::Programming => self.finished(now, slot),
+            Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
-            Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
                 self.timers.set(slot, now + self.timing.erase_step);

@@ -288,6 +288,8 @@ pub struct MachineReport {
     pub cpu_s: Option<f64>,
     /// Requests, warm-up included, per second of `cpu_s` (1/s); null when the clock saw no time pass.
     pub requests_per_cpu_s: Option<f64>,
+    /// Array reads, programs of rows and erases, for whatever reason, per second of `cpu_s` (1/s).
+    pub flash_ops_per_cpu_s: Option<f64>,
     /// Largest resident set of the process (bytes).
     pub peak_rss_bytes: Option<u64>,
     /// Memory of the model per simulated page (bytes per page, in map units).
@@ -525,13 +527,18 @@ impl MachineReport {
     /// measured".
     pub fn timed(precondition_cpu_s: f64, cpu_s: f64, requests: u64) -> Self {
         let measured = |s: f64| (s.is_finite() && s >= 0.0).then_some(s);
-        let rate = measured(cpu_s).filter(|s| *s > 0.0).map(|s| requests as f64 / s).filter(|rate| rate.is_finite());
-        Self {
-            precondition_cpu_s: measured(precondition_cpu_s),
-            cpu_s: measured(cpu_s),
-            requests_per_cpu_s: rate,
-            ..Self::default()
-        }
+        let (precondition_cpu_s, cpu_s) = (measured(precondition_cpu_s), measured(cpu_s));
+        let timed = Self { precondition_cpu_s, cpu_s, ..Self::default() };
+        Self { requests_per_cpu_s: timed.rate_of(requests), ..timed }
+    }
+
+    /// The same with `operations` of the flash.
+    pub fn with_flash_ops(self, operations: u64) -> Self {
+        Self { flash_ops_per_cpu_s: self.rate_of(operations), ..self }
+    }
+
+    fn rate_of(&self, count: u64) -> Option<f64> {
+        self.cpu_s.filter(|s| *s > 0.0).map(|s| count as f64 / s).filter(|rate| rate.is_finite())
     }
 
     /// The same with the memory: of the whole process, and of a model of `model_bytes` that simulates `pages` pages.
@@ -596,6 +603,8 @@ mod tests {
         assert_eq!(MachineReport::timed(f64::NAN, f64::INFINITY, 1_000), MachineReport::default());
         assert_eq!(MachineReport::timed(1.0, 0.5, 1_000).requests_per_cpu_s, Some(2_000.0));
         assert_eq!(MachineReport::timed(1.0, f64::MIN_POSITIVE, u64::MAX).requests_per_cpu_s, None);
+        assert_eq!(MachineReport::timed(1.0, 0.5, 1_000).with_flash_ops(700).flash_ops_per_cpu_s, Some(1_400.0));
+        assert_eq!(MachineReport::timed(1.0, 0.0, 1_000).with_flash_ops(700).flash_ops_per_cpu_s, None);
         let machine = MachineReport::default().with_memory(None, 100, 0);
         assert_eq!(machine.simulated_bytes_per_page, None);
     }
