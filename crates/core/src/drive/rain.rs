@@ -35,7 +35,7 @@ use super::queues::{Class, FlashOp, Owner};
 use super::reconstruct::Rebuild;
 use super::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
-use crate::sim::{NIL, Slab};
+use crate::sim::{NIL, Slab, prefetch};
 use crate::units::{Instant, Lpn, Ppn};
 
 /// Updates at once are never fewer than this, or the buffer's pages.
@@ -197,6 +197,17 @@ impl Drive {
     #[inline]
     fn stripe_of(&self, lpn: Lpn) -> Option<u32> {
         self.ftl.stripes().map(|stripes| stripes.member_of(lpn).0)
+    }
+
+    /// The update of a page's stripe begins soon: what it looks up is asked for.
+    #[inline]
+    pub(super) fn hint_update(&self, lpn: Lpn) {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return };
+        let (stripe, _) = stripes.member_of(lpn);
+        prefetch(&rain.update_of, stripe as usize);
+        self.ftl.prefetch(stripes.member(stripe, 0));
+        self.ftl.prefetch(stripes.member(stripe, stripes.data() - 1));
+        self.ftl.prefetch(stripes.parity(stripe));
     }
 
     /// Sends a dirty page on its way with its stripe, or lets it wait for the update under way; false when no update

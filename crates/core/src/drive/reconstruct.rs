@@ -124,18 +124,19 @@ impl Drive {
             Reconstruct::Full => is_whole,
             Reconstruct::Cost | Reconstruct::Always => true,
         };
-        if !judges || rain.is_updating(stripe) {
+        if !judges {
             return Verdict::Read;
         }
         let mut candidates = asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
-        if rain.spec.reconstruct == Reconstruct::Always {
+        if rain.spec.reconstruct == Reconstruct::Always && !rain.is_updating(stripe) {
             return candidates.next().map_or(Verdict::Read, Verdict::Compute);
         }
         let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
         // Of pages kept equally long, the first.
         let first_longest = |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
         let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else { return Verdict::Read };
-        if kept.left.is_zero() {
+        // A look-up in a big table: only where there is something to compute.
+        if kept.left.is_zero() || rain.is_updating(stripe) {
             return Verdict::Read;
         }
         let needed = self.needed_for(now, request, stripe, asked);

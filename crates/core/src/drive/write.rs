@@ -13,12 +13,15 @@ use super::{Drive, DriveSpec, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
 /// choose late.
 const ROWS_WAITING_MAX: u32 = 2;
+
+/// Pages in eviction order whose maps are asked for before their turn.
+const LOOK_AHEAD: u32 = 8;
 
 /// The state of the write path.
 #[derive(Clone, Debug)]
@@ -219,6 +222,9 @@ impl Drive {
             if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
                 break;
             }
+            while let Some(lpn) = self.buffer.leaves_soon(LOOK_AHEAD) {
+                self.hint_eviction(lpn);
+            }
             let evicted = match self.buffer.oldest() {
                 Some(slot) => self.evict(now, slot),
                 None => false,
@@ -230,6 +236,15 @@ impl Drive {
         }
         if std::mem::take(&mut self.writes.seal_wanted) {
             self.seal_rows(now);
+        }
+    }
+
+    /// The maps of a page that leaves soon are asked for: their entries are scattered over memory.
+    #[inline]
+    fn hint_eviction(&self, lpn: Lpn) {
+        self.ftl.prefetch(lpn);
+        if self.rain.is_some() {
+            self.hint_update(lpn);
         }
     }
 

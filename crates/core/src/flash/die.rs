@@ -342,8 +342,10 @@ impl Flash {
             return (now, self.register_turn(now, slot - self.dies.len()));
         }
         let fired = match self.dies[slot].phase {
-            Phase::Sensing => self.sensed(now, slot),
-            Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
+            Phase::Sensing if self.has_data(slot) => self.sensed(now, slot),
+            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => {
+                self.finish(now, slot)
+            }
             Phase::TransferringIn => self.loaded(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
@@ -358,6 +360,12 @@ impl Flash {
             }
         };
         (now, fired)
+    }
+
+    /// True when what is read crosses the channel.
+    #[inline]
+    fn has_data(&self, slot: usize) -> bool {
+        !matches!(self.dies[slot].operation.what, What::Read { sectors: 0, .. })
     }
 
     /// The array read is done: the data goes to the channel, or waits for it.
@@ -492,8 +500,14 @@ impl Flash {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
+        self.finish(now, slot)
+    }
+
+    /// The die's operation is done.
+    #[inline(always)]
+    fn finish(&mut self, now: Instant, slot: usize) -> Fired {
         self.free_array(now, slot);
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Current);
