@@ -78,10 +78,8 @@ fn cases() -> Vec<Case> {
         parity: true,
         ..case(name, read_percent, queue_depth, GcMode::Base, 1_500_000)
     };
-    let gtr = |name, read_percent, queue_depth| Case {
-        mode: GcMode::PlaneBlocking,
-        ..rain(name, read_percent, queue_depth)
-    };
+    let gtr =
+        |name, read_percent, queue_depth| Case { mode: GcMode::PlaneBlocking, ..rain(name, read_percent, queue_depth) };
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
         case("70/30, QD 16, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000),

@@ -359,11 +359,11 @@ impl Drive {
     fn fire(&mut self, now: Instant) {
         let (at, fired) = self.flash.fire();
         debug_assert_eq!(at, now);
-        if let Some(op) = fired.done {
+        if let Some(op) = fired.done() {
             self.op_done(now, op, fired.behind_gc);
         }
-        if let Some(die) = fired.free {
-            if fired.done.is_none() && self.collector.planes.is_some() {
+        if let Some(die) = fired.free() {
+            if fired.done().is_none() && self.collector.planes.is_some() {
                 self.copy_if_drained(now, die);
             }
             if self.may_dispatch(die) {
@@ -371,7 +371,7 @@ impl Drive {
                 self.flash.rest(die);
             }
         }
-        if let Some(die) = fired.preload {
+        if let Some(die) = fired.preload() {
             self.preload(now, die);
         }
     }

@@ -52,8 +52,7 @@ impl Drive {
     #[inline]
     fn may_skip_the_queue(&self, die: u32, op: u32) -> bool {
         let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
-        let users =
-            || [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
+        let users = || [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
         self.flash.is_idle(die) && gc.front().is_none() && (self.gc_goes_first(op) || !users())
     }
 

@@ -5,6 +5,7 @@ use super::blame::Whose;
 use super::channel::Reserved;
 use super::cut::Crossing;
 use super::{Block, Flash};
+use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 
 /// What a die is asked to do.
@@ -42,17 +43,37 @@ pub struct Operation {
     pub gc: bool,
 }
 
-/// What a timer brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a timer brought. Numbers or `NIL`: it is made and taken apart at every event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// The operation that is done.
-    pub done: Option<u32>,
-    /// It waited on the channel for a garbage collection.
+    pub(super) done: u32,
+    pub(super) free: u32,
+    pub(super) preload: u32,
+    /// What is done waited on the channel for a garbage collection.
     pub behind_gc: bool,
+}
+
+impl Fired {
+    /// Nothing that anybody need know.
+    pub const NOTHING: Fired = Fired { done: NIL, free: NIL, preload: NIL, behind_gc: false };
+
+    /// The operation that is done.
+    #[inline]
+    pub fn done(&self) -> Option<u32> {
+        (self.done != NIL).then_some(self.done)
+    }
+
     /// The die that may be given the next operation.
-    pub free: Option<u32>,
+    #[inline]
+    pub fn free(&self) -> Option<u32> {
+        (self.free != NIL).then_some(self.free)
+    }
+
     /// The die that may be given the next program ahead, into its cache register.
-    pub preload: Option<u32>,
+    #[inline]
+    pub fn preload(&self) -> Option<u32> {
+        (self.preload != NIL).then_some(self.preload)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,14 +323,17 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        if self.cuts || self.blame.is_some() {
+        if self.blame.is_some() {
             return self.reserve_on_demand(now, slot, whose, crossing, operation);
         }
         let channel = self.dies[slot].channel as usize;
+        if self.cuts && !(operation.gc && self.channels[channel].pending.is_empty()) {
+            return self.reserve_among_cut(now, (slot, whose), channel, crossing, operation);
+        }
         self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
     }
 
-    /// The same where transfers are cut, or books are kept.
+    /// The same where books are kept.
     #[inline(never)]
     fn reserve_on_demand(
         &mut self,
@@ -350,7 +374,7 @@ impl Flash {
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
                 self.timers.set(slot, now + self.timing.erase_step);
-                Fired::default()
+                Fired::NOTHING
             }
             Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
                 self.suspendable_turn(now, slot)
@@ -382,7 +406,7 @@ impl Flash {
             if let Some(blame) = &mut self.blame {
                 blame.data_waits(now, slot);
             }
-            return Fired::default();
+            return Fired::NOTHING;
         }
         let channel = &mut self.channels[die.channel as usize];
         if channel.held_since.is_some() && !die.operation.gc {
@@ -392,7 +416,7 @@ impl Flash {
             if let Some(blame) = &mut self.blame {
                 blame.data_waits(now, slot);
             }
-            return Fired::default();
+            return Fired::NOTHING;
         }
         self.transfer_out(now, slot)
     }
@@ -412,7 +436,7 @@ impl Flash {
             self.timers.set(self.dies.len() + slot, now);
             self.log_data_out(slot, None, now);
             self.free_array(now, slot);
-            return Fired { free: Some(slot as u32), ..Fired::default() };
+            return Fired { free: slot as u32, ..Fired::NOTHING };
         }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
         let operation = die.operation;
@@ -422,10 +446,11 @@ impl Flash {
         die.phase = Phase::TransferringOut;
         self.timers.set(slot, reserved.end);
         self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
-        Fired::default()
+        Fired::NOTHING
     }
 
     /// Cache read: the register's data asks for the channel, or has crossed.
+    #[inline(never)]
     fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
         let register = self.dies.len() + slot;
         let die = &mut self.dies[slot];
@@ -440,7 +465,7 @@ impl Flash {
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
         self.timers.set(register, reserved.end);
-        Fired::default()
+        Fired::NOTHING
     }
 
     /// Cache read: the register's data has crossed; the next page's data may follow.
@@ -452,7 +477,7 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Leaving);
         }
-        let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
+        let mut fired = Fired { done: operation.token, behind_gc, ..Fired::NOTHING };
         if self.dies[slot].phase == Phase::WaitingForRegister {
             if let Some(blame) = &mut self.blame {
                 blame.register_free(now, slot);
@@ -474,7 +499,7 @@ impl Flash {
         let done = now + time;
         self.timers.set(slot, done);
         self.log(slot, (now, done), Act::Program, &operation);
-        Fired { preload: Some(slot as u32), ..Fired::default() }
+        Fired { preload: slot as u32, ..Fired::NOTHING }
     }
 
     pub(super) fn free_array(&mut self, now: Instant, slot: usize) {
@@ -513,7 +538,7 @@ impl Flash {
             blame.ended(slot, Whose::Current);
         }
         let operation = self.dies[slot].operation;
-        let done = Fired { done: Some(operation.token), behind_gc: self.dies[slot].behind_gc, ..Fired::default() };
+        let done = Fired { done: operation.token, behind_gc: self.dies[slot].behind_gc, ..Fired::NOTHING };
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
             What::Program { .. } => {
@@ -528,10 +553,10 @@ impl Flash {
                 self.erase_content(block);
             }
         }
-        Fired { free: Some(slot as u32), ..done }
+        Fired { free: slot as u32, ..done }
     }
 
-    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> Option<u32> {
+    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> u32 {
         if let Some(blame) = &mut self.blame {
             blame.started(now, slot, &next, next.block(&self.layout));
             blame.preloaded_starts(now, slot, load.end);
@@ -545,7 +570,7 @@ impl Flash {
             let die = &mut self.dies[slot];
             die.phase = Phase::TransferringIn;
             self.timers.set(slot, load.end);
-            return None;
+            return NIL;
         }
         self.loaded(now, slot).preload
     }

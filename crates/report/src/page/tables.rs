@@ -171,7 +171,14 @@ pub(super) fn acts(runs: &[RunResult]) -> String {
 
 /// What depends on the machine: the last section.
 pub(super) fn machine(runs: &[RunResult]) -> String {
-    let heads = ["policy", "CPU, run", "CPU, preconditioning", "requests per CPU second", "flash operations per CPU second", "peak memory"];
+    let heads = [
+        "policy",
+        "CPU, run",
+        "CPU, preconditioning",
+        "requests per CPU second",
+        "flash operations per CPU second",
+        "peak memory",
+    ];
     let seconds = |s: f64| latency(s * 1e6);
     let mut rows = String::new();
     for (number, run) in runs.iter().enumerate() {
