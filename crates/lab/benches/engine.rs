@@ -1,10 +1,10 @@
 //! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same way everywhere.
 //!
-//! `cargo bench` prints one row a case: a 64-die drive, uniform random 4 KiB, steady state; closed loop, or (`flood`) an
-//! open one that asks for far more than the drive can do. `rain` is parity under base GC, `gtr` parity with the policies
-//! of ttFlash (`pb+gtr+rgc`); their floor is in flash operations (reads of the array, programs of rows, erases). `cargo
-//! bench -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- rain` those of that name; `-- quick` a tenth
-//! of the requests.
+//! `cargo bench` prints one row a case: a 64-die drive, uniform random 4 KiB, steady state; closed loop, or (`flood`)
+//! an open one that asks for far more than the drive can do. `rain` is parity under base GC, `gtr` parity with the
+//! policies of ttFlash (`pb+gtr+rgc`); their floor is in flash operations (reads of the array, programs of rows,
+//! erases). `cargo bench -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- rain` those of that name;
+//! `-- quick` a tenth of the requests.
 
 use manx_core::drive::precondition::precondition;
 use manx_core::drive::{CostRule, Drive, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};

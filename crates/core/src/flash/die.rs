@@ -366,7 +366,9 @@ impl Flash {
             return (now, self.register_turn(now, slot - self.dies.len()));
         }
         let fired = match self.dies[slot].phase {
-            Phase::Sensing if self.has_data(slot) => self.sensed(now, slot),
+            Phase::Sensing if !matches!(self.dies[slot].operation.what, What::Read { sectors: 0, .. }) => {
+                self.sensed(now, slot)
+            }
             Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => {
                 self.finish(now, slot)
             }
@@ -384,12 +386,6 @@ impl Flash {
             }
         };
         (now, fired)
-    }
-
-    /// True when what is read crosses the channel.
-    #[inline]
-    fn has_data(&self, slot: usize) -> bool {
-        !matches!(self.dies[slot].operation.what, What::Read { sectors: 0, .. })
     }
 
     /// The array read is done: the data goes to the channel, or waits for it.
