@@ -1,14 +1,17 @@
 //! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same way everywhere.
 //!
-//! `cargo bench` prints one row a case: a 64-die drive, closed loop, uniform random 4 KiB, steady state. `cargo bench
-//! -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- quick` a tenth of the requests.
+//! `cargo bench` prints one row a case: a 64-die drive, uniform random 4 KiB, steady state; closed loop, or (`flood`)
+//! an open one that asks for far more than the drive can do. `rain` is parity under base GC, `gtr` parity with the
+//! policies of ttFlash (`pb+gtr+rgc`); their floor is in flash operations (reads of the array, programs of rows,
+//! erases). `cargo bench -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- rain` those of that name;
+//! `-- quick` a tenth of the requests.
 
 use manx_core::drive::precondition::precondition;
-use manx_core::drive::{Drive, DriveSpec, PreconditionSpec};
+use manx_core::drive::{CostRule, Drive, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{FtlSpec, GcMode, GcSpec, PageMap};
+use manx_core::ftl::{Allocation, FtlSpec, GcMode, GcSpec, PageMap, Rotate};
 use manx_core::host::generate::Generator;
-use manx_core::host::{Driver, Job, JobSpec, Oracle, Pacing};
+use manx_core::host::{Arrival, Driver, Job, JobSpec, Oracle, Pacing};
 use manx_core::units::{Bytes, Duration};
 use manx_lab::huge_pages::HugePages;
 use manx_lab::machine::{Stopwatch, peak_rss_bytes};
@@ -25,6 +28,9 @@ struct Case {
     requests: u64,
     verify: bool,
     attribution: bool,
+    parity: bool,
+    /// Requests a second of an open loop; 0 is the closed one.
+    rate: f64,
 }
 
 fn main() {
@@ -37,9 +43,13 @@ fn main() {
     };
     for gib in sizes {
         let device = device(gib);
-        let steady = steady(&device, gib);
-        for case in cases().iter().filter(|case| named(case)) {
-            run(gib, &device, steady.clone(), case, if quick { case.requests / 10 } else { case.requests });
+        for parity in [false, true] {
+            let cases: Vec<Case> = cases().into_iter().filter(|case| case.parity == parity && named(case)).collect();
+            let Some(first) = cases.first() else { continue };
+            let steady = steady(&device, gib, first);
+            for case in &cases {
+                run(gib, &device, steady.clone(), case, if quick { case.requests / 10 } else { case.requests });
+            }
         }
     }
     if let Some(peak) = peak_rss_bytes() {
@@ -61,7 +71,15 @@ fn cases() -> Vec<Case> {
         requests,
         verify: false,
         attribution: false,
+        parity: false,
+        rate: 0.0,
     };
+    let rain = |name, read_percent, queue_depth| Case {
+        parity: true,
+        ..case(name, read_percent, queue_depth, GcMode::Base, 1_500_000)
+    };
+    let gtr =
+        |name, read_percent, queue_depth| Case { mode: GcMode::PlaneBlocking, ..rain(name, read_percent, queue_depth) };
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
         case("70/30, QD 16, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000),
@@ -76,7 +94,35 @@ fn cases() -> Vec<Case> {
         Case { attribution: true, ..case("write, attributed, preemptive GC", 0.0, 16, GcMode::Preemptive, 4_000_000) },
         Case { attribution: true, ..case("70/30, attributed, base GC", 70.0, 16, GcMode::Base, 4_000_000) },
         Case { verify: true, ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000) },
+        rain("rain: read, QD 16", 100.0, 16),
+        rain("rain: 70/30, QD 16", 70.0, 16),
+        rain("rain: 70/30, QD 256", 70.0, 256),
+        rain("rain: write, QD 16", 0.0, 16),
+        rain("rain: write, QD 256", 0.0, 256),
+        Case { rate: 4e6, ..rain("rain: write, flood", 0.0, 1) },
+        Case { rate: 4e6, ..rain("rain: 70/30, flood", 70.0, 1) },
+        gtr("gtr: read, QD 16", 100.0, 16),
+        gtr("gtr: 70/30, QD 16", 70.0, 16),
+        gtr("gtr: 70/30, QD 256", 70.0, 256),
+        gtr("gtr: write, QD 16", 0.0, 16),
+        gtr("gtr: write, QD 256", 0.0, 256),
+        Case { rate: 4e6, ..gtr("gtr: write, flood", 0.0, 1) },
+        Case { rate: 4e6, ..gtr("gtr: 70/30, flood", 70.0, 1) },
     ]
+}
+
+/// Parity as the policies `rain` and, with planes that take turns, `gtr` and `rgc` have it.
+fn parity(case: &Case) -> RainSpec {
+    let turns = case.mode == GcMode::PlaneBlocking;
+    let reconstruct = if turns { Reconstruct::Cost } else { Reconstruct::Never };
+    let cost_rule = if turns { CostRule::Rotation } else { CostRule::Estimate };
+    RainSpec { width: if case.parity { 8 } else { 0 }, reconstruct, cost_rule, ..RainSpec::default() }
+}
+
+/// Parity needs pages whose addresses say where they live.
+fn ftl(case: &Case) -> FtlSpec {
+    let allocation = if case.parity { Allocation::Static } else { FtlSpec::default().allocation };
+    FtlSpec { allocation, ..FtlSpec::default() }
 }
 
 /// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare space for a WAF near
@@ -98,20 +144,26 @@ fn device(gib: u32) -> Device {
 /// The marks are a few blocks a die.
 fn gc(gib: u32, mode: GcMode) -> GcSpec {
     let soft = if gib == 4 { 0.06 } else { 0.02 };
-    GcSpec { mode, soft, hard: soft / 2.0, ..GcSpec::default() }
+    let gc = GcSpec { mode, soft, hard: soft / 2.0, ..GcSpec::default() };
+    match mode {
+        GcMode::PlaneBlocking => GcSpec { copyback: true, rotate: Rotate::Dynamic, ..gc },
+        _ => gc,
+    }
 }
 
 /// The steady state that every case of a size starts from, with the rate at which it was made.
-fn steady(device: &Device, gib: u32) -> PageMap {
+fn steady(device: &Device, gib: u32, case: &Case) -> PageMap {
     let pages = (Capacity::of(device).user.get() / device.geometry.map_unit.get()) as u32;
-    let gc = gc(gib, GcMode::Base);
-    let mut map = PageMap::new(device, &FtlSpec::default(), &gc, pages, 1);
+    let (gc, ftl, width) = (gc(gib, GcMode::Base), ftl(case), parity(case).width);
+    // Whole stripes.
+    let pages = pages - pages.checked_rem(width).unwrap_or(0);
+    let mut map = PageMap::new(device, &ftl, &gc, pages, 1).with_parity(&ftl, device, width);
     let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
     let done = precondition(&mut map, &state, 1, None, &mut |_| true).expect("the bench's drive has room");
     let rate = done.work.programmed() as f64 / clock.cpu_s() / 1e6;
     println!("{gib:>3} GiB precondition: {rate:.1} M programmed pages/CPU-s, WAF {:.2}", done.waf);
-    map.begin_run(&FtlSpec::default(), &gc, device, 1);
+    map.begin_run(&ftl, &gc, device, 1);
     map
 }
 
@@ -119,9 +171,11 @@ fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
     let gc = gc(gib, case.mode);
     let drive_spec = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
     let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
-    let drive = Drive::new(device, &drive_spec, &gc, map, case.verify);
-    let job =
-        JobSpec { read_percent: case.read_percent, queue_depth: case.queue_depth, requests, ..JobSpec::default() };
+    let mut drive = Drive::new(device, &drive_spec, &gc, map, case.verify);
+    drive.keep_parity(&parity(case));
+    let arrival = if case.rate > 0.0 { Arrival::Poisson } else { Arrival::Closed };
+    let Case { read_percent, queue_depth, rate, .. } = *case;
+    let job = JobSpec { read_percent, queue_depth, requests, arrival, rate, ..JobSpec::default() };
     let source = Generator::new(&job, drive.sectors(), 1, 0).expect("the bench's job is a job");
     let oracle = case.verify.then(|| Oracle::new(&drive));
     let jobs = vec![Job::new(Box::new(source), Pacing::of(&job))];
@@ -131,8 +185,7 @@ fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
     driver.play_to_the_end();
     let seconds = clock.cpu_s();
     let counters = driver.drive().counters();
-    let operations = driver.drive().flash().operations();
-    let flash = operations.reads + operations.programs + operations.erases;
+    let flash = driver.drive().flash().operations().total();
     let written = counters.host_units + counters.copied_units + counters.padded_units;
     println!(
         "{:>3} GiB {:<26} {:>9} {:>10.2} M {:>10.2} M {:>7.2} {:>9.1}{}",

@@ -169,7 +169,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "gtf",
         axis: Axis::Buffer,
-        summary: "writes end in a buffer that a capacitor keeps, and go to flash in the background, before room is short",
+        summary: "writes end in a buffer that a capacitor keeps, which is flushed in the background before it is full",
         source: "ttFlash, FAST '17, section 4.4 (GC-tolerant flush)",
         overlay: "[drive]\nbackground_flush = true\npower_loss_protection = true\nwrite_through = false\n",
         parameter: None,

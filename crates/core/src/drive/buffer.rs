@@ -43,6 +43,8 @@ pub(super) struct Slot {
     pub waiters: u32,
     /// A request waits for it and no lane could take it yet.
     pub urgent: bool,
+    /// The maps that its eviction needs have been asked for.
+    hinted: bool,
     /// Neighbours: in eviction order while dirty, the next of its row while staged or flying, the next free one.
     next: u32,
     previous: u32,
@@ -58,6 +60,9 @@ pub(super) struct WriteBuffer {
     free: u32,
     oldest: u32,
     newest: u32,
+    /// The first in eviction order whose maps are not yet asked for, and how many before it they are.
+    unhinted: u32,
+    hinted: u32,
     /// Ends of the slots in use in the order of birth.
     eldest: u32,
     youngest: u32,
@@ -67,8 +72,8 @@ pub(super) struct WriteBuffer {
     pub urgent: u32,
     /// Slots in use.
     pub occupied: u32,
-    /// Open addressing with linear probing: slot numbers, at most half full.
-    index: Vec<u32>,
+    /// Open addressing with linear probing: slot numbers and their pages, at most half full.
+    index: Vec<(u32, Lpn)>,
     index_shift: u32,
     births: u64,
     full_mask: u64,
@@ -85,12 +90,14 @@ impl WriteBuffer {
             free: NIL,
             oldest: NIL,
             newest: NIL,
+            unhinted: NIL,
+            hinted: 0,
             eldest: NIL,
             youngest: NIL,
             dirty: 0,
             urgent: 0,
             occupied: 0,
-            index: vec![NIL; places],
+            index: vec![NO_SLOT; places],
             index_shift: 32 - places.trailing_zeros(),
             births: 0,
             full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
@@ -158,8 +165,8 @@ impl WriteBuffer {
         let mut at = self.home(lpn);
         loop {
             match self.index[at] {
-                NIL => return None,
-                slot if self.slots[slot as usize].lpn == lpn => return Some(slot),
+                (NIL, _) => return None,
+                (slot, held) if held == lpn => return Some(slot),
                 _ => at = (at + 1) & (self.index.len() - 1),
             }
         }
@@ -252,6 +259,8 @@ impl WriteBuffer {
         self.dirty += 1;
         let oldest = self.oldest;
         (self.slots[slot as usize].previous, self.slots[slot as usize].next) = (NIL, oldest);
+        self.slots[slot as usize].hinted = true;
+        self.hinted += 1;
         if oldest == NIL {
             self.newest = slot;
         } else {
@@ -263,6 +272,18 @@ impl WriteBuffer {
     /// The next slot to evict.
     pub fn oldest(&self) -> Option<u32> {
         (self.oldest != NIL).then_some(self.oldest)
+    }
+
+    /// A page that leaves soon, as the `ahead`th from now or earlier, and of which this was not said before.
+    #[inline]
+    pub fn leaves_soon(&mut self, ahead: u32) -> Option<Lpn> {
+        if self.hinted >= ahead || self.unhinted == NIL {
+            return None;
+        }
+        let slot = &mut self.slots[self.unhinted as usize];
+        slot.hinted = true;
+        (self.hinted, self.unhinted) = (self.hinted + 1, slot.next);
+        Some(slot.lpn)
     }
 
     /// Takes a dirty slot out of the eviction order.
@@ -370,6 +391,10 @@ impl WriteBuffer {
     fn link_newest(&mut self, slot: u32) {
         let newest = self.newest;
         (self.slots[slot as usize].previous, self.slots[slot as usize].next) = (newest, NIL);
+        self.slots[slot as usize].hinted = false;
+        if self.unhinted == NIL {
+            self.unhinted = slot;
+        }
         if newest == NIL {
             self.oldest = slot;
         } else {
@@ -379,7 +404,11 @@ impl WriteBuffer {
     }
 
     fn unlink(&mut self, slot: u32) {
-        let (previous, next) = (self.slots[slot as usize].previous, self.slots[slot as usize].next);
+        let Slot { previous, next, hinted, .. } = self.slots[slot as usize];
+        self.hinted -= u32::from(hinted);
+        if slot == self.unhinted {
+            self.unhinted = next;
+        }
         match previous {
             NIL => self.oldest = next,
             before => self.slots[before as usize].next = next,
@@ -396,33 +425,37 @@ impl WriteBuffer {
     }
 
     fn index_put(&mut self, slot: u32) {
-        let mut at = self.home(self.slots[slot as usize].lpn);
-        while self.index[at] != NIL {
+        let lpn = self.slots[slot as usize].lpn;
+        let mut at = self.home(lpn);
+        while self.index[at].0 != NIL {
             at = (at + 1) & (self.index.len() - 1);
         }
-        self.index[at] = slot;
+        self.index[at] = (slot, lpn);
     }
 
     /// Removes a slot and closes the gap, so that probing needs no tombstones.
     fn index_remove(&mut self, slot: u32) {
         let mask = self.index.len() - 1;
         let mut gap = self.home(self.slots[slot as usize].lpn);
-        while self.index[gap] != slot {
-            debug_assert!(self.index[gap] != NIL, "slot {slot} is not in the index");
+        while self.index[gap].0 != slot {
+            debug_assert!(self.index[gap].0 != NIL, "slot {slot} is not in the index");
             gap = (gap + 1) & mask;
         }
         let mut at = (gap + 1) & mask;
-        while self.index[at] != NIL {
-            let home = self.home(self.slots[self.index[at] as usize].lpn);
+        while self.index[at].0 != NIL {
+            let home = self.home(self.index[at].1);
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
                 self.index[gap] = self.index[at];
                 gap = at;
             }
             at = (at + 1) & mask;
         }
-        self.index[gap] = NIL;
+        self.index[gap] = NO_SLOT;
     }
 }
+
+/// A free place in the index.
+const NO_SLOT: (u32, Lpn) = (NIL, Lpn(0));
 
 fn empty_slot() -> Slot {
     Slot {
@@ -435,6 +468,7 @@ fn empty_slot() -> Slot {
         successor: NIL,
         waiters: NIL,
         urgent: false,
+        hinted: false,
         next: NIL,
         previous: NIL,
         younger: NIL,

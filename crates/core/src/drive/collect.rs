@@ -11,6 +11,7 @@ use super::queues::{Class, FlashOp, Owner};
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
 use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
+use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -33,6 +34,8 @@ pub(super) struct Collector {
     pub planes: Option<Box<Planes>>,
     /// Since when each pool's collection copies.
     copying_since: Vec<Instant>,
+    /// The operation of each lane's chain: it has one at a time, and keeps its place.
+    chain_ops: Vec<u32>,
 }
 
 /// Channels that are held together.
@@ -78,6 +81,7 @@ impl Collector {
             closed: vec![false; layout.dies as usize],
             planes: (gc.mode == GcMode::PlaneBlocking).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
+            chain_ops: vec![NIL; layout.lanes as usize],
         }
     }
 
@@ -173,6 +177,14 @@ impl Collector {
         }
     }
 
+    /// False when no collection may start in an open domain now.
+    #[inline]
+    fn may_start(&self, domain: usize) -> bool {
+        let d = &self.domains[domain];
+        let quiet = self.when == GcWhen::Foreground || d.user_pending == 0;
+        !d.urgent.is_empty() || (quiet && !d.waiting.is_empty())
+    }
+
     /// The pool whose collection may start in an open domain now.
     fn next_pool(&mut self, domain: usize) -> Option<u32> {
         let d = &mut self.domains[domain];
@@ -253,7 +265,7 @@ impl Drive {
         }
         let domain = self.collector.domain_of_die[die as usize] as usize;
         match self.collector.domains[domain].phase {
-            Phase::Open if !self.collector.domains[domain].waiting.is_empty() => self.open_domain_looks(now, domain),
+            Phase::Open if self.collector.may_start(domain) => self.open_domain_looks(now, domain),
             Phase::Draining { pool } => self.hold_if_drained(now, domain, pool),
             _ => {}
         }
@@ -328,18 +340,29 @@ impl Drive {
     fn advance_chain(&mut self, now: Instant, lane: u32) {
         let layout = &self.flash.layout;
         let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
-        let op = match self.ftl.step(lane) {
-            Step::Read { page, units } => {
-                FlashOp::new(Owner::ChainRead { lane }, Class::Gc, lane, page, units, sectors(units))
-            }
+        let (owner, on, ppn, units, sectors) = match self.ftl.step(lane) {
+            Step::Read { page, units } => (Owner::ChainRead { lane }, lane, page, units, sectors(units)),
             Step::Program { lane: to, units } => {
-                let owner = Owner::ChainProgram { lane };
-                FlashOp::new(owner, Class::Gc, to, Ppn::NONE, units, sectors(layout.units_per_row))
+                (Owner::ChainProgram { lane }, to, Ppn::NONE, units, sectors(layout.units_per_row))
             }
             Step::Copied => return self.lane_copied(now, lane),
         };
-        let op = self.ops.insert(op);
+        let op = self.chain_op(lane);
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
+        (operation.units, operation.sectors) = (units, sectors);
         self.enqueue(now, op);
+    }
+
+    /// The place of the operations of a lane's chain.
+    #[inline]
+    fn chain_op(&mut self, lane: u32) -> u32 {
+        let mut op = self.collector.chain_ops[lane as usize];
+        if op == NIL {
+            op = self.ops.insert(FlashOp::new(Owner::ChainRead { lane }, Class::Gc, lane, Ppn::NONE, 0, 0));
+            self.collector.chain_ops[lane as usize] = op;
+        }
+        op
     }
 
     pub(super) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {

@@ -6,9 +6,9 @@
 //! collection's own and nothing overtakes it, the forecast is exact (`drive/tests/forecast.rs`).
 //!
 //! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold until the copy is
-//! done, and the victim's until its erase is; `plane-blocking` keeps the victim's die, from its draining on. Where reads
-//! pass between a collection's operations (`preemptive`, above the hard mark), only the operation under way keeps them.
-//! What gives way to reads keeps nobody: erases and programs that may be suspended, erases held back.
+//! done, and the victim's until its erase is; `plane-blocking` keeps the victim's die, from its draining on. Where
+//! reads pass between a collection's operations (`preemptive`, above the hard mark), only the operation under way
+//! keeps them. What gives way to reads keeps nobody: erases and programs that may be suspended, erases held back.
 //!
 //! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to drain.
 

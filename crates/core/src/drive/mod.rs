@@ -294,8 +294,14 @@ impl Drive {
     /// When the drive next does something by itself, completions included; [`Instant::NEVER`] when nothing is pending.
     #[inline]
     pub fn next_event_at(&self) -> Instant {
+        self.flash.next_at().min(self.next_but_flash_at())
+    }
+
+    /// The same without what the flash does.
+    #[inline]
+    fn next_but_flash_at(&self) -> Instant {
         let hit = self.hits.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.ports.next_at().min(hit).min(self.flash.next_at()).min(self.holds_at)
+        self.ports.next_at().min(hit).min(self.holds_at)
     }
 
     /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
@@ -303,9 +309,15 @@ impl Drive {
     #[inline]
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
-            let now = self.next_event_at();
+            let (flash, others) = (self.flash.next_at(), self.next_but_flash_at());
+            let now = flash.min(others);
             if now >= limit {
                 return None;
+            }
+            // What most events are.
+            if flash < others {
+                self.fire(now);
+                continue;
             }
             if let Some(completion) = self.ports.take_completion(now) {
                 if let Some(attribution) = &mut self.attribution {
@@ -359,17 +371,19 @@ impl Drive {
     fn fire(&mut self, now: Instant) {
         let (at, fired) = self.flash.fire();
         debug_assert_eq!(at, now);
-        if let Some(op) = fired.done {
+        if let Some(op) = fired.done() {
             self.op_done(now, op, fired.behind_gc);
         }
-        if let Some(die) = fired.free {
-            if fired.done.is_none() && self.collector.planes.is_some() {
+        if let Some(die) = fired.free() {
+            if fired.done().is_none() && self.collector.planes.is_some() {
                 self.copy_if_drained(now, die);
             }
-            self.dispatch(now, die);
-            self.flash.rest(die);
+            if self.may_dispatch(die) {
+                self.dispatch(now, die);
+                self.flash.rest(die);
+            }
         }
-        if let Some(die) = fired.preload {
+        if let Some(die) = fired.preload() {
             self.preload(now, die);
         }
     }

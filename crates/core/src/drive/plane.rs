@@ -59,6 +59,13 @@ impl Planes {
     pub fn turns_are_off(&self) -> bool {
         self.rotation.as_ref().is_some_and(Rotation::is_off)
     }
+
+    /// False when no collection of the channel may start now.
+    #[inline]
+    fn may_start(&self, channel: u32) -> bool {
+        let Channel { copying, waiting } = &self.channels[channel as usize];
+        *copying < self.per_channel && !waiting.is_empty()
+    }
 }
 
 impl Drive {
@@ -83,7 +90,10 @@ impl Drive {
     /// After an operation ended on `die`.
     pub(super) fn plane_looks(&mut self, now: Instant, die: u32) {
         self.copy_if_drained(now, die);
-        self.channel_looks(now, self.flash.layout.channel_of(die));
+        let channel = self.flash.layout.channel_of(die);
+        if self.collector.planes.as_ref().is_some_and(|planes| planes.may_start(channel)) {
+            self.channel_looks(now, channel);
+        }
     }
 
     /// Starts the collections of a channel that may start.
@@ -110,10 +120,10 @@ impl Drive {
         let quiet = self.collector.is_quiet(channel);
         let Self { ftl, flash, collector, counters, .. } = self;
         let (closed, planes) = (&collector.closed, collector.planes.as_mut()?);
-        let Channel { copying, waiting } = &mut planes.channels[channel as usize];
-        if *copying >= planes.per_channel || waiting.is_empty() {
+        if !planes.may_start(channel) {
             return None;
         }
+        let waiting = &mut planes.channels[channel as usize].waiting;
         let (listed, rotation) = (&mut planes.listed, &mut planes.rotation);
         waiting.retain(|pool| {
             let pool = *pool;
@@ -150,9 +160,16 @@ impl Drive {
 
     /// The collection that waits for `die` begins to copy if the die is free: an operation ended, or its data waits in
     /// the cache register.
+    #[inline]
     pub(super) fn copy_if_drained(&mut self, now: Instant, die: u32) {
-        let is_idle = self.flash.is_idle(die);
-        let Some(planes) = self.collector.planes.as_mut().filter(|_| is_idle) else { return };
+        let Some(planes) = &mut self.collector.planes else { return };
+        if planes.draining[die as usize].is_some() && self.flash.is_idle(die) {
+            self.copy_drained(now, die);
+        }
+    }
+
+    fn copy_drained(&mut self, now: Instant, die: u32) {
+        let Some(planes) = &mut self.collector.planes else { return };
         let Some(pool) = planes.draining[die as usize].take() else { return };
         if !self.start_collection(now, pool) {
             self.plane_copied(now, pool);

@@ -18,6 +18,8 @@ pub(super) struct Ports {
     waiting: VecDeque<Command>,
     arriving: VecDeque<(Instant, Command)>,
     leaving: VecDeque<Completion>,
+    /// When the first of `arriving` or `leaving` is due: asked before every event of the drive.
+    next_at: Instant,
     in_free_at: Instant,
     out_free_at: Instant,
 }
@@ -32,6 +34,7 @@ impl Ports {
             waiting: VecDeque::new(),
             arriving: VecDeque::new(),
             leaving: VecDeque::new(),
+            next_at: Instant::NEVER,
             in_free_at: Instant::START,
             out_free_at: Instant::START,
         }
@@ -74,11 +77,14 @@ impl Ports {
         let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
         self.in_free_at = self.in_free_at.max(now) + self.link.time_for(bytes);
         self.arriving.push_back((self.in_free_at + self.controller, command));
+        self.look_ahead();
     }
 
     #[inline]
     pub fn take_arrival(&mut self, now: Instant) -> Option<Command> {
-        self.arriving.pop_front_if(|(at, _)| *at == now).map(|(_, command)| command)
+        let (_, command) = self.arriving.pop_front_if(|(at, _)| *at == now)?;
+        self.look_ahead();
+        Some(command)
     }
 
     /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
@@ -87,6 +93,7 @@ impl Ports {
         let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
         self.out_free_at = self.out_free_at.max(now) + crossing;
         self.leaving.push_back(Completion { at: self.out_free_at, ..completion });
+        self.look_ahead();
         self.out_free_at
     }
 
@@ -110,13 +117,19 @@ impl Ports {
     pub fn take_completion(&mut self, now: Instant) -> Option<Completion> {
         let completion = self.leaving.pop_front_if(|completion| completion.at == now)?;
         self.fetched -= 1;
+        self.look_ahead();
         Some(completion)
     }
 
     /// When a completion reaches the host or a command the controller.
     #[inline]
     pub fn next_at(&self) -> Instant {
+        self.next_at
+    }
+
+    #[inline]
+    fn look_ahead(&mut self) {
         let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival)
+        self.next_at = self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
     }
 }

@@ -35,7 +35,7 @@ use super::queues::{Class, FlashOp, Owner};
 use super::reconstruct::Rebuild;
 use super::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
-use crate::sim::{NIL, Slab};
+use crate::sim::{NIL, Slab, prefetch};
 use crate::units::{Instant, Lpn, Ppn};
 
 /// Updates at once are never fewer than this, or the buffer's pages.
@@ -199,6 +199,17 @@ impl Drive {
         self.ftl.stripes().map(|stripes| stripes.member_of(lpn).0)
     }
 
+    /// The update of a page's stripe begins soon: what it looks up is asked for.
+    #[inline]
+    pub(super) fn hint_update(&self, lpn: Lpn) {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return };
+        let (stripe, _) = stripes.member_of(lpn);
+        prefetch(&rain.update_of, stripe as usize);
+        self.ftl.prefetch(stripes.member(stripe, 0));
+        self.ftl.prefetch(stripes.member(stripe, stripes.data() - 1));
+        self.ftl.prefetch(stripes.parity(stripe));
+    }
+
     /// Sends a dirty page on its way with its stripe, or lets it wait for the update under way; false when no update
     /// can begin now.
     pub(super) fn evict_stripe(&mut self, now: Instant, slot: u32) -> bool {
@@ -247,8 +258,7 @@ impl Drive {
         rain.leaving.clear();
         let mut subtractive = u32::from(self.ftl.member_at(stripes.parity(stripe)).is_some());
         let (mut additive, mut pages) = (0, 0);
-        for member in 0..stripes.data() {
-            let lpn = stripes.member(stripe, member);
+        for lpn in stripes.members(stripe) {
             let slot = match self.buffer.find(lpn) {
                 Some(slot) if slot == oldest => slot,
                 Some(slot) if rain.spec.evict == Evict::Stripe && self.buffer.slot(slot).state == State::Dirty => slot,
@@ -311,7 +321,10 @@ impl Drive {
             self.leaves(*slot, State::Flying);
         }
         for (member, slot) in (0..).zip(&leaving) {
-            self.update_member(now, update, member, *slot);
+            // The others are read the additive way only.
+            if *slot != NIL || !subtractive {
+                self.update_member(now, update, member, *slot);
+            }
         }
         let parity = self.ftl.stripes().map(|stripes| stripes.parity(stripe));
         if let Some(ppn) = parity.filter(|_| subtractive).and_then(|parity| self.ftl.member_at(parity)) {
@@ -332,7 +345,6 @@ impl Drive {
         let (on_flash, trimmed, subtractive) = (self.ftl.member_at(lpn), self.ftl.is_trimmed(lpn), u.subtractive);
         if slot == NIL {
             match on_flash {
-                Some(_) if subtractive => {}
                 Some(_) if trimmed => u.left_out |= 1 << member,
                 Some(ppn) => self.read_for_update(now, update, NIL, ppn),
                 None => {}

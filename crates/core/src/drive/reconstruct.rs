@@ -11,8 +11,8 @@
 //! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
 //! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
 //! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
-//! of it; while turns are switched off the rule is that of estimates. T_read is a read of the page alone. How long a die
-//! is kept is forecast (`forecast`).
+//! of it; while turns are switched off the rule is that of estimates. T_read is a read of the page alone. How long a
+//! die is kept is forecast (`forecast`).
 //!
 //! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
 //! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the
@@ -125,18 +125,19 @@ impl Drive {
             Reconstruct::Full => is_whole,
             Reconstruct::Cost | Reconstruct::Always => true,
         };
-        if !judges || rain.is_updating(stripe) {
+        if !judges {
             return Verdict::Read;
         }
         let mut candidates = asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
-        if rain.spec.reconstruct == Reconstruct::Always {
+        if rain.spec.reconstruct == Reconstruct::Always && !rain.is_updating(stripe) {
             return candidates.next().map_or(Verdict::Read, Verdict::Compute);
         }
         let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
         // Of pages kept equally long, the first.
         let first_longest = |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
         let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else { return Verdict::Read };
-        if kept.left.is_zero() {
+        // A look-up in a big table: only where there is something to compute.
+        if kept.left.is_zero() || rain.is_updating(stripe) {
             return Verdict::Read;
         }
         let needed = self.needed_for(now, request, stripe, asked);

@@ -13,12 +13,15 @@ use super::{Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
 /// choose late.
 const ROWS_WAITING_MAX: u32 = 2;
+
+/// Pages in eviction order whose maps are asked for before their turn.
+const LOOK_AHEAD: u32 = 8;
 
 /// The state of the write path.
 #[derive(Clone, Debug)]
@@ -115,6 +118,10 @@ impl Drive {
     /// Takes waiting writes into the buffer, as far as there is room, and drains it.
     pub(super) fn take_writes(&mut self, now: Instant) {
         while let Some(request) = self.writes.waiting.front().copied() {
+            // It found no room, and nothing has made any.
+            if self.buffer.is_full() && self.requests[request].stalled {
+                break;
+            }
             if !self.take_write(now, request) {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;
@@ -224,6 +231,9 @@ impl Drive {
             if self.writes.own_room && stuck {
                 self.writes.leaves_for = self.writes.waiting.back().copied();
             }
+            while let Some(lpn) = self.buffer.leaves_soon(LOOK_AHEAD) {
+                self.hint_eviction(lpn);
+            }
             let evicted = match self.buffer.oldest() {
                 Some(slot) => self.evict(now, slot),
                 None => false,
@@ -246,6 +256,15 @@ impl Drive {
         if let Some(request) = self.writes.leaves_for {
             self.buffer.add_waiter(slot, request);
             self.requests[request].remaining += 1;
+        }
+    }
+
+    /// The maps of a page that leaves soon are asked for: their entries are scattered over memory.
+    #[inline]
+    fn hint_eviction(&self, lpn: Lpn) {
+        self.ftl.prefetch(lpn);
+        if self.rain.is_some() {
+            self.hint_update(lpn);
         }
     }
 

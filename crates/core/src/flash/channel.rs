@@ -19,7 +19,7 @@ pub(super) struct Channel {
     pub busy: Duration,
     /// Dies whose read data waits for the release, in order.
     pub waiting: VecDeque<u32>,
-    /// Where transfers are cut: those that are not over, in order.
+    /// Where transfers are cut: the host's that are not over, in order.
     pub pending: VecDeque<Pending>,
 }
 

@@ -6,9 +6,9 @@
 //! comes, waits for the sector under way and goes before everything else that the host has on the channel. What was
 //! cut goes on after a command of its own (`7 tWC` there, the device's command here).
 //!
-//! A channel stays a next-free time; beside it the transfers that are not over are kept in their order, so that they
-//! can be moved. A transfer that moves takes its die's timer along, and its waits. Transfers of garbage collection
-//! never move: nothing goes before them.
+//! A channel stays a next-free time; beside it the host's transfers that are not over are kept in their order, so that
+//! they can be moved. A transfer that moves takes its die's timer along, and its waits. Transfers of garbage collection
+//! never move: nothing goes before them, so they are not kept.
 //!
 //! Trap: a timeline keeps a slice by where it lay when it was logged; a cut moves it by a command or two.
 
@@ -64,7 +64,7 @@ impl Crossing {
     }
 }
 
-/// A transfer that is not over, or the rest of one.
+/// A transfer of the host that is not over, or the rest of one.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     die: usize,
@@ -77,8 +77,6 @@ pub(super) struct Pending {
     head: Duration,
     /// Sectors that crossed before.
     crossed: u32,
-    /// Garbage collection may go before it, or before the rest of it.
-    yields: bool,
     /// Slices logged before are not its own.
     logged: usize,
 }
@@ -111,34 +109,31 @@ impl Flash {
         operation: &Operation,
     ) -> Reserved {
         let (gc, time) = (operation.gc, crossing.time(&self.timing));
-        let (head, _) = crossing.parts(&self.timing);
-        let (operation, crossed, yields, logged) = (*operation, 0, !gc, self.logged());
-        let place = move |start| {
-            let end = start + time;
-            Pending { die, whose, operation, crossing, start, end, head, crossed, yields, logged }
-        };
         let pending = &mut self.channels[channel].pending;
         while pending.pop_front_if(|first| first.end <= now).is_some() {}
-        let Some(mut at) = pending.iter().position(|pending| pending.yields).filter(|_| gc) else {
-            let reserved = self.channels[channel].reserve(now, time, gc);
-            self.channels[channel].pending.push_back(place(reserved.start));
-            return reserved;
-        };
-        let (mut start, mut delay, mut others) = (pending[at].start, time, at);
+        if !gc {
+            let Reserved { start, end, behind_gc } = self.channels[channel].reserve(now, time, gc);
+            let ((head, _), logged) = (crossing.parts(&self.timing), self.logged());
+            let place = Pending { die, whose, operation: *operation, crossing, start, end, head, crossed: 0, logged };
+            self.channels[channel].pending.push_back(place);
+            return Reserved { start, end, behind_gc };
+        }
+        let Some(first) = pending.front() else { return self.channels[channel].reserve(now, time, gc) };
+        let (mut start, mut delay, mut others) = (first.start, time, 0);
         if start < now {
             // It is under way: its sector crosses, the rest of it comes later.
-            let whole = pending[at].clone();
+            let whole = first.clone();
             let (cut, crossed) = whole.cut_at(now, &self.timing);
-            (pending[at].end, pending[at].yields) = (cut, false);
-            (start, at, others) = (cut, at + 1, at + 1);
+            start = cut;
+            pending.pop_front();
             if cut < whole.end {
                 let resume = self.timing.command;
                 delay += resume;
                 let rest = Pending { start: cut + time, end: whole.end + delay, head: resume, crossed, ..whole };
                 self.delay(&rest, delay, false);
                 self.log_cut(&rest, cut, delay);
-                self.channels[channel].pending.insert(at, rest);
-                others += 1;
+                self.channels[channel].pending.push_front(rest);
+                others = 1;
             }
         }
         for other in others..self.channels[channel].pending.len() {
@@ -149,7 +144,6 @@ impl Flash {
             self.delay(&moved, delay, true);
             self.log_delay(&moved, before, delay, delay);
         }
-        self.channels[channel].pending.insert(at, place(start));
         self.channels[channel].goes_first(now, start, start + time, delay)
     }
 

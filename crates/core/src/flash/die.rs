@@ -5,6 +5,7 @@ use super::blame::Whose;
 use super::channel::Reserved;
 use super::cut::Crossing;
 use super::{Block, Flash};
+use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 
 /// What a die is asked to do.
@@ -42,17 +43,37 @@ pub struct Operation {
     pub gc: bool,
 }
 
-/// What a timer brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a timer brought. Numbers or `NIL`: it is made and taken apart at every event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// The operation that is done.
-    pub done: Option<u32>,
-    /// It waited on the channel for a garbage collection.
+    pub(super) done: u32,
+    pub(super) free: u32,
+    pub(super) preload: u32,
+    /// What is done waited on the channel for a garbage collection.
     pub behind_gc: bool,
+}
+
+impl Fired {
+    /// Nothing that anybody need know.
+    pub const NOTHING: Fired = Fired { done: NIL, free: NIL, preload: NIL, behind_gc: false };
+
+    /// The operation that is done.
+    #[inline]
+    pub fn done(&self) -> Option<u32> {
+        (self.done != NIL).then_some(self.done)
+    }
+
     /// The die that may be given the next operation.
-    pub free: Option<u32>,
+    #[inline]
+    pub fn free(&self) -> Option<u32> {
+        (self.free != NIL).then_some(self.free)
+    }
+
     /// The die that may be given the next program ahead, into its cache register.
-    pub preload: Option<u32>,
+    #[inline]
+    pub fn preload(&self) -> Option<u32> {
+        (self.preload != NIL).then_some(self.preload)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,6 +323,26 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
+        if self.blame.is_some() {
+            return self.reserve_on_demand(now, slot, whose, crossing, operation);
+        }
+        let channel = self.dies[slot].channel as usize;
+        if self.cuts && !(operation.gc && self.channels[channel].pending.is_empty()) {
+            return self.reserve_among_cut(now, (slot, whose), channel, crossing, operation);
+        }
+        self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
+    }
+
+    /// The same where books are kept.
+    #[inline(never)]
+    fn reserve_on_demand(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        whose: Whose,
+        crossing: Crossing,
+        operation: &Operation,
+    ) -> Reserved {
         let channel = self.dies[slot].channel as usize;
         let reserved = if self.cuts {
             self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
@@ -325,14 +366,17 @@ impl Flash {
             return (now, self.register_turn(now, slot - self.dies.len()));
         }
         let fired = match self.dies[slot].phase {
-            Phase::Sensing => self.sensed(now, slot),
-            Phase::TransferringOut | Phase::Programming => self.finished(now, slot),
+            Phase::Sensing if !matches!(self.dies[slot].operation.what, What::Read { sectors: 0, .. }) => {
+                self.sensed(now, slot)
+            }
+            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => {
+                self.finish(now, slot)
+            }
             Phase::TransferringIn => self.loaded(now, slot),
-            Phase::Erasing { steps_left: 0 } => self.finished(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
                 self.timers.set(slot, now + self.timing.erase_step);
-                Fired::default()
+                Fired::NOTHING
             }
             Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
                 self.suspendable_turn(now, slot)
@@ -358,7 +402,7 @@ impl Flash {
             if let Some(blame) = &mut self.blame {
                 blame.data_waits(now, slot);
             }
-            return Fired::default();
+            return Fired::NOTHING;
         }
         let channel = &mut self.channels[die.channel as usize];
         if channel.held_since.is_some() && !die.operation.gc {
@@ -368,7 +412,7 @@ impl Flash {
             if let Some(blame) = &mut self.blame {
                 blame.data_waits(now, slot);
             }
-            return Fired::default();
+            return Fired::NOTHING;
         }
         self.transfer_out(now, slot)
     }
@@ -388,7 +432,7 @@ impl Flash {
             self.timers.set(self.dies.len() + slot, now);
             self.log_data_out(slot, None, now);
             self.free_array(now, slot);
-            return Fired { free: Some(slot as u32), ..Fired::default() };
+            return Fired { free: slot as u32, ..Fired::NOTHING };
         }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
         let operation = die.operation;
@@ -398,10 +442,11 @@ impl Flash {
         die.phase = Phase::TransferringOut;
         self.timers.set(slot, reserved.end);
         self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
-        Fired::default()
+        Fired::NOTHING
     }
 
     /// Cache read: the register's data asks for the channel, or has crossed.
+    #[inline(never)]
     fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
         let register = self.dies.len() + slot;
         let die = &mut self.dies[slot];
@@ -416,7 +461,7 @@ impl Flash {
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
         self.timers.set(register, reserved.end);
-        Fired::default()
+        Fired::NOTHING
     }
 
     /// Cache read: the register's data has crossed; the next page's data may follow.
@@ -428,7 +473,7 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Leaving);
         }
-        let mut fired = Fired { done: Some(operation.token), behind_gc, ..Fired::default() };
+        let mut fired = Fired { done: operation.token, behind_gc, ..Fired::NOTHING };
         if self.dies[slot].phase == Phase::WaitingForRegister {
             if let Some(blame) = &mut self.blame {
                 blame.register_free(now, slot);
@@ -450,7 +495,7 @@ impl Flash {
         let done = now + time;
         self.timers.set(slot, done);
         self.log(slot, (now, done), Act::Program, &operation);
-        Fired { preload: Some(slot as u32), ..Fired::default() }
+        Fired { preload: slot as u32, ..Fired::NOTHING }
     }
 
     pub(super) fn free_array(&mut self, now: Instant, slot: usize) {
@@ -476,14 +521,20 @@ impl Flash {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
+        self.finish(now, slot)
+    }
+
+    /// The die's operation is done.
+    #[inline(always)]
+    fn finish(&mut self, now: Instant, slot: usize) -> Fired {
         self.free_array(now, slot);
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Current);
         }
         let operation = self.dies[slot].operation;
-        let done = Fired { done: Some(operation.token), behind_gc: self.dies[slot].behind_gc, ..Fired::default() };
+        let done = Fired { done: operation.token, behind_gc: self.dies[slot].behind_gc, ..Fired::NOTHING };
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
             What::Program { .. } => {
@@ -498,10 +549,10 @@ impl Flash {
                 self.erase_content(block);
             }
         }
-        Fired { free: Some(slot as u32), ..done }
+        Fired { free: slot as u32, ..done }
     }
 
-    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> Option<u32> {
+    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> u32 {
         if let Some(blame) = &mut self.blame {
             blame.started(now, slot, &next, next.block(&self.layout));
             blame.preloaded_starts(now, slot, load.end);
@@ -515,7 +566,7 @@ impl Flash {
             let die = &mut self.dies[slot];
             die.phase = Phase::TransferringIn;
             self.timers.set(slot, load.end);
-            return None;
+            return NIL;
         }
         self.loaded(now, slot).preload
     }

@@ -92,6 +92,13 @@ pub struct FlashOperations {
     pub erases: u64,
 }
 
+impl FlashOperations {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.reads + self.programs + self.erases
+    }
+}
+
 impl Flash {
     /// An erased flash; `with_content` keeps the version of every page.
     pub fn new(device: &Device, with_content: bool) -> Self {

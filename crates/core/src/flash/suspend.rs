@@ -371,12 +371,12 @@ impl Flash {
             }
             Phase::Suspending => {
                 self.suspended(now, slot);
-                Fired { free: Some(slot as u32), ..Fired::default() }
+                Fired { free: slot as u32, ..Fired::NOTHING }
             }
             Phase::Resuming => {
                 self.log(slot, (work.since, now), Act::Resuming, &work.operation);
                 self.goes_on(now, slot, false);
-                Fired::default()
+                Fired::NOTHING
             }
             phase => unreachable!("die {slot} has a timer of an erase or a program in {phase:?}"),
         }
@@ -397,7 +397,7 @@ impl Flash {
         (work.part, work.left) = (part, suspensions.length(&work, part));
         suspensions.dies[slot] = Some(work);
         self.goes_on(now, slot, true);
-        Fired { free: Some(slot as u32), ..Fired::default() }
+        Fired { free: slot as u32, ..Fired::NOTHING }
     }
 
     /// Its part goes on.

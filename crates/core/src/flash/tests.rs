@@ -106,8 +106,8 @@ impl Bench {
 
     fn fire(&mut self) -> (Instant, Fired) {
         let (now, fired) = self.flash.fire();
-        self.done.extend(fired.done.map(|token| (now, token)));
-        fired.free.into_iter().for_each(|die| self.flash.rest(die));
+        self.done.extend(fired.done().map(|token| (now, token)));
+        fired.free().into_iter().for_each(|die| self.flash.rest(die));
         (now, fired)
     }
 
@@ -132,7 +132,7 @@ impl Bench {
         while self.flash.next_at() < Instant::NEVER {
             let (now, fired) = self.fire();
             end = now;
-            if let Some(die) = fired.free.filter(|die| left[*die as usize] > 0) {
+            if let Some(die) = fired.free().filter(|die| left[*die as usize] > 0) {
                 left[die as usize] -= 1;
                 self.read(now, die, 0, die);
             }
@@ -182,7 +182,7 @@ fn an_erase_is_a_command_and_its_steps() {
     for number in 1..u64::from(steps) {
         let boundary = Instant::START + command + step * number;
         assert_eq!(bench.flash.next_at(), boundary, "the end of step {number}");
-        assert_eq!(bench.fire().1, Fired::default());
+        assert_eq!(bench.fire().1, Fired::NOTHING);
         assert!(!bench.flash.is_idle(0));
     }
     assert_eq!(bench.flash.rows_written(block), bench.flash.layout.rows, "not erased before its last step");
@@ -314,7 +314,7 @@ fn cache_programs_hide_the_transfer_behind_the_array() {
     let mut next = 1;
     while bench.flash.next_at() < Instant::NEVER {
         let (now, fired) = bench.fire();
-        if fired.preload.is_some() && next < n {
+        if fired.preload().is_some() && next < n {
             let (row, sectors) = (bench.page(0, next), bench.page_sectors());
             let operation = Operation { what: What::Program { row, sectors }, token: next, gc: false };
             bench.flash.preload(now, 0, operation);
@@ -361,7 +361,7 @@ fn a_transfer_behind_a_collections_transfer_says_so() {
     let mut behind = Vec::new();
     while bench.flash.next_at() < Instant::NEVER {
         let (_, fired) = bench.fire();
-        behind.extend(fired.done.map(|token| (token, fired.behind_gc)));
+        behind.extend(fired.done().map(|token| (token, fired.behind_gc)));
     }
     assert_eq!(behind, [(1, false), (2, true)]);
 }

@@ -92,6 +92,13 @@ impl Stripes {
         Lpn((row * self.data() + member) * self.unit() + offset)
     }
 
+    /// The data pages of a stripe in their order.
+    #[inline]
+    pub fn members(&self, stripe: u32) -> impl Iterator<Item = Lpn> + use<> {
+        let (Lpn(first), unit) = (self.member(stripe, 0), self.unit());
+        (0..self.data()).map(move |member| Lpn(first + member * unit))
+    }
+
     /// The parity page of a stripe.
     #[inline]
     pub fn parity(&self, stripe: u32) -> Lpn {
@@ -160,7 +167,7 @@ impl PageMap {
     /// True when the host gave `lpn` back and its stripe's parity still holds it.
     #[inline]
     pub fn is_trimmed(&self, lpn: Lpn) -> bool {
-        !self.trimmed.is_empty() && self.trimmed[(lpn.0 / 64) as usize] >> (lpn.0 % 64) & 1 == 1
+        self.trimmed_pages > 0 && self.trimmed[(lpn.0 / 64) as usize] >> (lpn.0 % 64) & 1 == 1
     }
 
     /// With parity: the host gives `lpn` back, or has it again.

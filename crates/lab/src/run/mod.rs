@@ -209,7 +209,8 @@ impl Run<'_> {
         let Workload { drives, names, requests } = workload;
         let (count, mut map) = (drives.len(), Some(map));
         let mut all: Option<RunTotals> = None;
-        let (mut play_cpu_s, mut completed, mut memory) = (0.0, 0, MachineReport::default());
+        let (mut play_cpu_s, mut completed, mut flash_ops) = (0.0, 0, 0);
+        let mut memory = MachineReport::default();
         for (number, sources) in drives.into_iter().enumerate() {
             // The last drive takes the state, so that a drive alone needs no copy of it.
             let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
@@ -218,6 +219,7 @@ impl Run<'_> {
             let outcome = self.play(&mut driver, requests, completed, files)?;
             play_cpu_s += watch.cpu_s();
             completed += driver.progress().completed;
+            flash_ops += driver.drive().flash().operations().total();
             memory = self.with_memory(memory, &driver);
             let mut totals = self.totals(&driver, outcome);
             let name = names.get(number).filter(|_| count > 1);
@@ -245,7 +247,7 @@ impl Run<'_> {
             peak_rss_bytes: memory.peak_rss_bytes,
             simulated_bytes_per_page: memory.simulated_bytes_per_page,
             precondition_from_cache: preparation.from_cache,
-            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed)
+            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed).with_flash_ops(flash_ops)
         };
         Ok((result, preparation))
     }

@@ -171,7 +171,14 @@ pub(super) fn acts(runs: &[RunResult]) -> String {
 
 /// What depends on the machine: the last section.
 pub(super) fn machine(runs: &[RunResult]) -> String {
-    let heads = ["policy", "CPU, run", "CPU, preconditioning", "requests per CPU second", "peak memory"];
+    let heads = [
+        "policy",
+        "CPU, run",
+        "CPU, preconditioning",
+        "requests per CPU second",
+        "flash operations per CPU second",
+        "peak memory",
+    ];
     let seconds = |s: f64| latency(s * 1e6);
     let mut rows = String::new();
     for (number, run) in runs.iter().enumerate() {
@@ -181,6 +188,7 @@ pub(super) fn machine(runs: &[RunResult]) -> String {
         let cached = if machine.precondition_from_cache { " (cache)" } else { "" };
         rows += &cell(machine.precondition_cpu_s.map(|s| seconds(s) + cached), "", NONE);
         rows += &cell(machine.requests_per_cpu_s.map(rate), "", NONE);
+        rows += &cell(machine.flash_ops_per_cpu_s.map(rate), "", NONE);
         rows += &cell(machine.peak_rss_bytes.map(bytes), "", NONE);
         rows += "</tr>";
     }

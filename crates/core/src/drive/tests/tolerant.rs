@@ -326,10 +326,14 @@ fn a_write_waits_for_any_room_or_for_what_left_on_its_account() {
             (0..20).for_each(|k| super::write_before_the_run(map, 100 * LANES as u32 + k * LANES as u32));
         });
         let times = bench.times();
-        (0..slots).for_each(|lpn| drop(bench.write(start() + Duration::from_us(lpn), lpn)));
+        for lpn in 0..slots {
+            bench.write(start() + Duration::from_us(lpn), lpn);
+        }
         bench.run();
         let at = start() + Duration::from_s(1);
-        (100..110).for_each(|k| drop(bench.read(at, k * LANES)));
+        for k in 100..110 {
+            bench.read(at, k * LANES);
+        }
         let [first, second] = [slots, slots + 1].map(|lpn| bench.write(at + NS, lpn));
         let [first, second] = [first, second].map(|id| bench.end_of(id));
         let soon = at + NS + times.page_program();

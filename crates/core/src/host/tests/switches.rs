@@ -116,6 +116,13 @@ fn pairs_of(row: &Row) -> impl Iterator<Item = Pair> + use<'_> {
     (0..count).flat_map(move |a| (a + 1..count).map(move |b| ((a, row[a]), (b, row[b]))))
 }
 
+/// Every two settings of two switches.
+fn all_pairs() -> impl Iterator<Item = Pair> {
+    let settings =
+        || SWITCHES.iter().enumerate().flat_map(|(switch, (_, count))| (0..*count).map(move |x| (switch, x)));
+    settings().flat_map(move |one| settings().filter(move |two| two.0 > one.0).map(move |two| (one, two)))
+}
+
 /// The row nearest to `row` that makes sense, with the two settings of `pair` kept: the switches that others need are
 /// turned until it does. `None`: these two can never meet.
 fn mended(mut row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
@@ -154,16 +161,8 @@ fn mended(mut row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
 
 /// Rows in which every two settings that may meet do.
 fn covering() -> Vec<Row> {
-    let mut missing = std::collections::BTreeSet::new();
-    for a in 0..SWITCHES.len() {
-        for b in a + 1..SWITCHES.len() {
-            for (x, y) in (0..SWITCHES[a].1).flat_map(|x| (0..SWITCHES[b].1).map(move |y| (x, y))) {
-                if mended([0; SWITCHES.len()], ((a, x), (b, y))).is_some() {
-                    missing.insert(((a, x), (b, y)));
-                }
-            }
-        }
-    }
+    let can_meet = |pair: &Pair| mended([0; SWITCHES.len()], *pair).is_some();
+    let mut missing: std::collections::BTreeSet<Pair> = all_pairs().filter(can_meet).collect();
     let mut rows = Vec::new();
     let mut rng = crate::sim::Rng::stream(6, "switches");
     while let Some(first) = missing.first().copied() {
@@ -209,8 +208,8 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     assert!(rows.iter().all(makes_sense));
     assert!(rows.len() >= 36 && rows.len() < 90, "{}: 6 x 6 at least", rows.len());
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
-    // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere, rules without parity,
-    // preemption in the foreground. The rest meets.
+    // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere, rules without
+    // parity, preemption in the foreground. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
         (0, 2) => x > 0 && y > 0,
@@ -220,13 +219,9 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
         (0, 18) => x == 4 && y == 1,
         _ => false,
     };
-    for a in 0..SWITCHES.len() {
-        for b in a + 1..SWITCHES.len() {
-            for (x, y) in (0..SWITCHES[a].1).flat_map(|x| (0..SWITCHES[b].1).map(move |y| (x, y))) {
-                let pair = ((a, x), (b, y));
-                assert_eq!(met.contains(&pair), !refused(pair), "{} {x}, {} {y}", SWITCHES[a].0, SWITCHES[b].0);
-            }
-        }
+    for ((a, x), (b, y)) in all_pairs() {
+        let pair = ((a, x), (b, y));
+        assert_eq!(met.contains(&pair), !refused(pair), "{} {x}, {} {y}", SWITCHES[a].0, SWITCHES[b].0);
     }
 }
 
