@@ -1,4 +1,4 @@
-//! The scenarios of ttFlash against arithmetic: an unloaded read, a collection of Base under the authors' rules and with
+//! The scenarios of ttFlash against arithmetic: an unloaded read, a collection of Base by the authors' rules and with
 //! pages that cross the channel, what parity takes, and that every policy of the scenario runs beside an oracle.
 
 use manx_core::config::{Override, Scenario};
