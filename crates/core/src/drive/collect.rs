@@ -10,7 +10,7 @@ use super::plane::Planes;
 use super::queues::{Class, FlashOp, Owner};
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
-use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
+use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step, Stream};
 use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -90,6 +90,11 @@ impl Collector {
     /// True when a collection of a channel need not wait for the host's operations there.
     pub fn is_quiet(&self, channel: u32) -> bool {
         self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
+    }
+
+    /// True when space is reclaimed in no time.
+    pub fn takes_no_time(&self) -> bool {
+        self.mode == GcMode::Nogc
     }
 
     /// True when copies stay in their plane and do not cross the channel.
@@ -302,7 +307,9 @@ impl Drive {
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
     pub(super) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
         let urgent = self.ftl.is_urgent(pool);
-        if !self.ftl.start_collection(pool, false) {
+        // Parity over superblocks: the host opens rows before their programs start, so also while a domain drains.
+        let has_room = self.superblock.is_none() || self.ftl.may_collect(pool);
+        if !has_room || !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
@@ -334,6 +341,9 @@ impl Drive {
             Step::Copied => return self.lane_copied(now, lane),
         };
         let op = self.ops.insert(op);
+        if self.superblock.is_some() {
+            return self.enqueue_copies(now, op, lane);
+        }
         self.enqueue(now, op);
     }
 
@@ -345,7 +355,10 @@ impl Drive {
     }
 
     pub(super) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let FlashOp { ppn: row, units, .. } = self.ops[op];
+        let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
+        if self.superblock.is_some() {
+            self.stripe_row_done(to, Stream::Copy);
+        }
         self.counters.copied_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         if let Some(timeline) = &mut self.timeline {
@@ -360,10 +373,13 @@ impl Drive {
     }
 
     fn lane_copied(&mut self, now: Instant, lane: u32) {
-        if !self.ftl.lane_copied(lane) {
-            return;
+        if self.ftl.lane_copied(lane) {
+            self.victim_copied(now, self.ftl.pool_of(lane));
         }
-        let pool = self.ftl.pool_of(lane);
+    }
+
+    /// The last copy of a victim is on flash: its blocks are erased.
+    pub(super) fn victim_copied(&mut self, now: Instant, pool: u32) {
         if let Some(timeline) = &mut self.timeline {
             timeline.erases(now, pool);
         }

@@ -5,7 +5,8 @@
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
 //! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
-//! may stand in for one that is read (`reconstruct`).
+//! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
+//! (`superblock`, `superblock_read`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -32,6 +33,8 @@ mod reconstruct;
 mod rotate;
 mod schedule;
 mod spec;
+mod superblock;
+mod superblock_read;
 mod suspension;
 mod timeline;
 mod write;
@@ -43,7 +46,7 @@ pub use rain::RainCounters;
 pub use rotate::RotationCounters;
 pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, Overwrite, PreconditionSpec, PreconditionState,
-    ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
+    ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
@@ -80,6 +83,8 @@ pub struct Drive {
     holds_at: Instant,
     /// Parity, if there is any.
     rain: Option<Box<rain::Rain>>,
+    /// Parity over superblocks, if there is that.
+    superblock: Option<Box<superblock::Superblock>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -153,6 +158,14 @@ pub struct Counters {
     pub rotation: RotationCounters,
 }
 
+impl Counters {
+    /// Map units programmed, for whatever reason.
+    pub fn units_programmed(&self) -> u64 {
+        let parity = self.rain.parity_units + self.rain.copy_parity_units;
+        self.host_units + parity + self.copied_units + self.padded_units
+    }
+}
+
 impl Drive {
     /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content`
     /// every page carries its version, and every mapped page starts at version 1.
@@ -180,6 +193,7 @@ impl Drive {
             holds: None,
             holds_at: Instant::NEVER,
             rain: None,
+            superblock: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),

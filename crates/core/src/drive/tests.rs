@@ -8,6 +8,7 @@ mod program_suspension;
 mod rain;
 mod requests;
 mod scheduling;
+mod superblock;
 mod suspension;
 mod timeline;
 mod tolerant;
