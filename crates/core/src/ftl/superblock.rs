@@ -28,8 +28,8 @@
 //!
 //! **Open stripes.** Between two parity rows of a lane lie less than 2 x `width` rows, so a lane is never further ahead
 //! of its set. (Where blocks have fewer rows than `width` a lane may hold no parity; then the host's two open
-//! superblocks are the limit.) The controller keeps a row of sums for each open stripe: at most 2 x `width` for each set
-//! and stream, and about one where lanes keep pace.
+//! superblocks are the limit.) The controller keeps a row of sums for each open stripe: at most 2 x `width` for each
+//! set and stream, and about one where lanes keep pace.
 
 use super::placement::lane_order;
 use super::{Dimension, FtlSpec, Mapping, PageMap, Stream};
