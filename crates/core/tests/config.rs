@@ -4,9 +4,9 @@ use manx_core::config::{
     self, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
     load_device, resolve_policy, scenario_names,
 };
-use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct};
+use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Update};
 use manx_core::flash::{Capacity, Device, Features};
-use manx_core::ftl::{GcMode, GcWhen, Rotate};
+use manx_core::ftl::{Allocation, GcMode, GcWhen, Rotate, VictimUnit};
 use manx_core::host::Arrival;
 use manx_core::units::{Bytes, Duration};
 
@@ -461,6 +461,41 @@ fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() 
     assert!(load_with(GOOD, &[&offset]).is_ok());
     let offset = load_with(GOOD, &["rain.width=8", &offset]).unwrap_err().to_string();
     assert_says(&offset, &["workload.offset", "that the host sees"]);
+}
+
+#[test]
+fn parity_over_superblocks_takes_the_same_share_and_needs_superblocks() {
+    let scenario = source(GOOD);
+    let under = |policy| load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] });
+    let (place, superblock) = (under("base/rain").unwrap(), under("base/rain-superblock").unwrap());
+    assert_eq!((superblock.rain.width, superblock.rain.update), (8, Update::Superblock));
+    assert_eq!((superblock.gc.unit, superblock.ftl.allocation), (VictimUnit::Superblock, Allocation::Dynamic));
+    assert_eq!(superblock.capacity(), place.capacity());
+    assert_eq!(under("preemptive/rain-superblock").unwrap().gc.mode, GcMode::Preemptive);
+    let refused = |policy| under(policy).unwrap_err().to_string();
+    assert_says(&refused("pb/rain-superblock"), &["gc.copyback", "gc.unit = \"block\""]);
+    assert_says(&refused("base/rain/rain-superblock"), &["both decide rain"]);
+    let with = |more: &[&str]| {
+        let all = [&["rain.width=8", "rain.update=superblock", "gc.unit=superblock", "ftl.allocation=dynamic"], more];
+        load_with(GOOD, &all.concat())
+    };
+    assert!(with(&[]).is_ok() && with(&["rain.reconstruct=cost", "rain.width=4"]).is_ok());
+    let says = |more: &[&str], parts: &[&str]| assert_says(&with(more).unwrap_err().to_string(), parts);
+    says(&["gc.unit=block"], &["rain.update", "gc.unit = \"superblock\"", "erased together"]);
+    says(&["gc.unit=plane-group"], &["rain.update", "gc.unit = \"superblock\""]);
+    says(&["ftl.allocation=static"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
+    says(&["ftl.allocation=round-robin"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
+    says(&["ftl.frontiers=shared"], &["ftl.frontiers", "\"separate\""]);
+    says(&["rain.evict=page"], &["rain.evict", "\"stripe\""]);
+    says(&["rain.update_reads=reconstruct"], &["rain.update_reads", "\"wait\""]);
+    says(&["rain.cost_rule=rotation"], &["rain.cost_rule", "\"estimate\""]);
+    says(&["precondition.state=aged"], &["precondition.state", "\"aged\"", "\"steady\""]);
+    says(&["rain.width=3"], &["rain.width", "divisor"]);
+    says(&["scrub.rate=100"], &["scrub.rate = 100", "leave its stripe"]);
+    says(&["scrub.errors=true"], &["scrub.errors = true", "not modelled"]);
+    // It is of no account without parity.
+    assert!(load_with(GOOD, &["rain.update=superblock"]).is_ok());
+    assert_says(&refusal(&format!("{GOOD}[rain]\nupdate = \"row\"\n")), &["rain.update", "`superblock`"]);
 }
 
 #[test]

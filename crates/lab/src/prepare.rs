@@ -11,7 +11,7 @@ use crate::overwrite::WorkloadPages;
 use crate::run::RunError;
 use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
-use manx_core::drive::{Overwrite, PreconditionState};
+use manx_core::drive::{Overwrite, PreconditionState, Update};
 use manx_core::flash::Capacity;
 use manx_core::ftl::PageMap;
 use manx_core::host::trace::TraceError;
@@ -148,7 +148,11 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
 
 fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
-    PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_parity(ftl, device, rain.width)
+    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed);
+    match rain.update {
+        Update::InPlace => map.with_parity(ftl, device, rain.width),
+        Update::Superblock => map.with_superblock_parity(ftl, device, rain.width),
+    }
 }
 
 fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
@@ -219,7 +223,7 @@ impl Keys {
             "seed": scenario.seed,
         });
         if scenario.rain.width > 0 {
-            all["rain"] = json!(scenario.rain.width);
+            all["rain"] = json!([scenario.rain.width, scenario.rain.update]);
         }
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);

@@ -167,6 +167,15 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "rain-superblock",
+        axis: Axis::Rain,
+        summary: "one row in eight of a superblock is the parity of the others, written once, never updated",
+        source: "what current drives do; the stripe over channels as in ttFlash, FAST '17, section 4.2",
+        overlay: "[ftl]\nallocation = \"dynamic\"\nfrontiers = \"separate\"\n\n[gc]\nunit = \"superblock\"\n\n\
+                  [rain]\nwidth = 8\nupdate = \"superblock\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "gtf",
         axis: Axis::Buffer,
         summary: "writes end in a buffer that a capacitor keeps, which is flushed in the background before it is full",

@@ -7,7 +7,8 @@ mod space;
 
 use super::Scenario;
 use crate::drive::{
-    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, ProgramMode, ProgramSpec, RainSpec, Scheduler,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec, PreconditionState, ProgramMode,
+    ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{
@@ -67,6 +68,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     ftl(&scenario.ftl)?;
     gc(&scenario.gc, &scenario.ftl)?;
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
+    superblock_parity(scenario)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
@@ -202,12 +204,41 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
         ),
     )?;
     require(
-        width == 0 || ftl.allocation == Allocation::Static,
+        width == 0 || ftl.allocation == Allocation::Static || rain.update == Update::Superblock,
         "rain.width",
         width,
-        "it needs ftl.allocation = \"static\": the address of a page decides its stripe and its channel",
+        "with rain.update = \"in-place\" it needs ftl.allocation = \"static\": the address of a page decides its \
+         stripe and its channel",
     )?;
     require_operation_time(rain.xor, "rain.xor")
+}
+
+/// Parity over superblocks: stripes are rows of a superblock, so it is what is filled, and what is reclaimed.
+fn superblock_parity(scenario: &Scenario) -> Check {
+    let Scenario { rain, ftl, gc, precondition, scrub, .. } = scenario;
+    if rain.width == 0 || rain.update == Update::InPlace {
+        return Ok(());
+    }
+    let (key, value) = ("rain.update", "\"superblock\"");
+    let message = "with \"superblock\" it needs gc.unit = \"superblock\": the rows of a stripe are erased together";
+    require(gc.unit == VictimUnit::Superblock, key, value, message)?;
+    // That needs dynamic allocation and separate frontiers, and goes with no copyback: `gc` says so.
+    debug_assert!(ftl.allocation == Allocation::Dynamic && ftl.frontiers == Frontiers::Separate && !gc.copyback);
+    let message =
+        "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no pages belong together before";
+    require(rain.evict == Evict::Stripe, "rain.evict", "\"page\"", message)?;
+    let message =
+        "rain.update = \"superblock\" needs \"wait\": its parity is made of what is written, and nothing is read";
+    require(rain.update_reads == UpdateReads::Wait, "rain.update_reads", "\"reconstruct\"", message)?;
+    let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are collected at once";
+    require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", "\"rotation\"", message)?;
+    let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" fills each lane by \
+                   itself, and a stripe is written over all of them";
+    require(precondition.state != PreconditionState::Aged, "precondition.state", "\"aged\"", message)?;
+    let message = "rain.update = \"superblock\" needs 0: a page that is written anew would leave its stripe";
+    require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
+    let message = "rain.update = \"superblock\" needs false: errors of its parity are not modelled";
+    require(!scrub.errors, "scrub.errors", scrub.errors, message)
 }
 
 fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {

@@ -10,7 +10,7 @@ use super::plane::Planes;
 use super::queues::{Class, FlashOp, Owner};
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
-use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step};
+use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step, Stream};
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
@@ -99,6 +99,11 @@ impl Collector {
     /// True while host reads need the die's domain.
     pub fn serves_reads(&self, die: u32) -> bool {
         self.domains[self.domain_of_die[die as usize] as usize].user_reads > 0
+    }
+
+    /// True when space is reclaimed in no time.
+    pub fn takes_no_time(&self) -> bool {
+        self.mode == GcMode::Nogc
     }
 
     /// True when copies stay in their plane and do not cross the channel.
@@ -319,7 +324,9 @@ impl Drive {
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
     pub(super) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
         let urgent = self.ftl.is_urgent(pool);
-        if !self.ftl.start_collection(pool, false) {
+        // Parity over superblocks: the host opens rows before their programs start, so also while a domain drains.
+        let has_room = self.superblock.is_none() || self.ftl.may_collect(pool);
+        if !has_room || !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
@@ -351,6 +358,9 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
         (operation.units, operation.sectors) = (units, sectors);
+        if self.superblock.is_some() {
+            return self.enqueue_copies(now, op, lane);
+        }
         self.enqueue(now, op);
     }
 
@@ -373,7 +383,10 @@ impl Drive {
     }
 
     pub(super) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let FlashOp { ppn: row, units, .. } = self.ops[op];
+        let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
+        if self.superblock.is_some() {
+            self.stripe_row_done(to, Stream::Copy);
+        }
         self.counters.copied_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         if let Some(timeline) = &mut self.timeline {
@@ -388,10 +401,13 @@ impl Drive {
     }
 
     fn lane_copied(&mut self, now: Instant, lane: u32) {
-        if !self.ftl.lane_copied(lane) {
-            return;
+        if self.ftl.lane_copied(lane) {
+            self.victim_copied(now, self.ftl.pool_of(lane));
         }
-        let pool = self.ftl.pool_of(lane);
+    }
+
+    /// The last copy of a victim is on flash: its blocks are erased.
+    pub(super) fn victim_copied(&mut self, now: Instant, pool: u32) {
         if let Some(timeline) = &mut self.timeline {
             timeline.erases(now, pool);
         }

@@ -13,7 +13,7 @@
 //! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to drain.
 
 use super::Drive;
-use super::queues::Owner;
+use super::queues::{Class, Owner};
 use crate::flash::Suspendable;
 use crate::units::{Duration, Instant};
 
@@ -127,6 +127,7 @@ impl Drive {
             Owner::ChainRead { lane } | Owner::ChainProgram { lane } | Owner::ChainErase { lane } => {
                 Some(self.ftl.pool_of(lane))
             }
+            Owner::Parity if self.ops[op].class == Class::Gc => Some(self.ftl.pool_of(self.ops[op].lane)),
             _ => None,
         }
     }
@@ -136,7 +137,7 @@ impl Drive {
         let Some(suspension) = &self.suspension else { return false };
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
-            Owner::ChainProgram { .. } => suspension.gives_way(Suspendable::Program),
+            Owner::ChainProgram { .. } | Owner::Parity => suspension.gives_way(Suspendable::Program),
             _ => false,
         }
     }

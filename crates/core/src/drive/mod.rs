@@ -5,8 +5,8 @@
 //! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
 //! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
-//! may stand in for one that is read (`reconstruct`). Pages may hold bit errors, which reads meet and the scrubber
-//! looks for (`scrub`).
+//! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
+//! (`superblock`, `superblock_read`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -34,6 +34,8 @@ mod rotate;
 mod schedule;
 mod scrub;
 mod spec;
+mod superblock;
+mod superblock_read;
 mod suspension;
 mod timeline;
 mod write;
@@ -46,7 +48,7 @@ pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
-    PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, UpdateReads,
+    PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
@@ -85,6 +87,8 @@ pub struct Drive {
     rain: Option<Box<rain::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
     scrub: Option<Box<scrub::Scrub>>,
+    /// Parity over superblocks, if there is that.
+    superblock: Option<Box<superblock::Superblock>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -162,6 +166,14 @@ pub struct Counters {
     pub scrub: ScrubCounters,
 }
 
+impl Counters {
+    /// Map units programmed, for whatever reason.
+    pub fn units_programmed(&self) -> u64 {
+        let parity = self.rain.parity_units + self.rain.copy_parity_units;
+        self.host_units + parity + self.copied_units + self.scrub.rewrites + self.padded_units
+    }
+}
+
 impl Drive {
     /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content`
     /// every page carries its version, and every mapped page starts at version 1.
@@ -190,6 +202,7 @@ impl Drive {
             holds_at: Instant::NEVER,
             rain: None,
             scrub: None,
+            superblock: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),

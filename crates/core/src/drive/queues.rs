@@ -38,6 +38,8 @@ pub(super) enum Owner {
     Rebuild { request: u32, rebuild: u32 },
     /// A row of buffered pages is on flash.
     Row { first_slot: u32 },
+    /// A row of parity in a superblock is on flash: behind host data, or behind copies.
+    Parity,
     /// The collection chain of a lane goes on.
     ChainRead { lane: u32 },
     /// The collection chain of a lane goes on.

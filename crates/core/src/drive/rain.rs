@@ -35,7 +35,7 @@ use super::queues::{Class, FlashOp, Owner};
 use super::reconstruct::Rebuild;
 use super::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
-use crate::sim::{NIL, Slab, prefetch};
+use crate::sim::{NIL, Slab, mix, prefetch, unmix};
 use crate::units::{Instant, Lpn, Ppn};
 
 /// Updates at once are never fewer than this, or the buffer's pages.
@@ -82,6 +82,8 @@ struct Update {
 pub struct RainCounters {
     /// Map units of parity programmed, copies not counted.
     pub parity_units: u64,
+    /// Map units of parity of copies programmed, over superblocks.
+    pub copy_parity_units: u64,
     /// Map units read to compute parity, and for nothing else.
     pub parity_reads: u64,
     /// Updates of all data pages of a stripe.
@@ -116,40 +118,22 @@ impl Rain {
 
 /// What a page adds to the parity of its stripe: a bijection of its version, another one for each page.
 pub(super) fn mixed(lpn: Lpn, version: u32) -> u32 {
-    let mut x = version ^ key(lpn);
-    x = (x ^ (x >> 16)).wrapping_mul(FIRST);
-    x = (x ^ (x >> 16)).wrapping_mul(SECOND);
-    x ^ (x >> 16)
+    mix(version ^ key(lpn))
 }
 
 /// The version that adds `value` to the parity.
 pub(super) fn unmixed(lpn: Lpn, value: u32) -> u32 {
-    let mut x = value ^ (value >> 16);
-    x = x.wrapping_mul(inverse(SECOND));
-    x = (x ^ (x >> 16)).wrapping_mul(inverse(FIRST));
-    (x ^ (x >> 16)) ^ key(lpn)
+    unmix(value) ^ key(lpn)
 }
-
-const FIRST: u32 = 0x9e37_79b1;
-const SECOND: u32 = 0x85eb_ca6b;
 
 fn key(lpn: Lpn) -> u32 {
     lpn.0.wrapping_mul(0xc2b2_ae35).rotate_left(13)
 }
 
-/// The inverse of an odd number modulo 2^32 (Newton: each step doubles the bits that are right).
-const fn inverse(odd: u32) -> u32 {
-    let (mut x, mut step) = (odd, 0);
-    while step < 5 {
-        x = x.wrapping_mul(2u32.wrapping_sub(odd.wrapping_mul(x)));
-        step += 1;
-    }
-    x
-}
-
 impl Drive {
     /// Parity is kept as `spec` says; the map was made with parity. Call it before the first command.
     pub fn keep_parity(&mut self, spec: &RainSpec) {
+        self.keep_superblock_parity(spec);
         let Some(stripes) = self.ftl.stripes().cloned() else { return };
         debug_assert_eq!(spec.width, stripes.data() + 1);
         let layout = &self.flash.layout;
@@ -181,6 +165,7 @@ impl Drive {
 
     /// Asserts that every stripe that is not under update has the parity of its members. Slow; for tests.
     pub fn check_parity(&self) {
+        self.check_superblock_parity();
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return };
         for stripe in (0..stripes.count()).filter(|stripe| !rain.is_updating(*stripe)) {
             let parity = self.ftl.member_at(stripes.parity(stripe));

@@ -47,7 +47,9 @@ impl Drive {
         if self.flash.has_content() {
             self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
         }
-        if self.rain.is_none() || !self.begin_reconstruct(now, request) {
+        if (self.rain.is_none() || !self.begin_reconstruct(now, request))
+            && (self.superblock.is_none() || !self.begin_rebuild(now, request))
+        {
             // The operation that the next unit may join, if the same array read brings it.
             let mut open: Option<u32> = None;
             for number in 0..units {

@@ -285,6 +285,9 @@ impl Drive {
 
     /// A page that is computed has the member at `page`; with the last one the XOR begins.
     pub(super) fn rebuild_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
+        if self.superblock.is_some() {
+            return self.stripe_gains(now, op, rebuild, page);
+        }
         let part = self.part_of_parity(page);
         let Some(rain) = &mut self.rain else { return };
         let r = &mut rain.rebuilds[rebuild];
@@ -299,6 +302,9 @@ impl Drive {
 
     /// A page is computed.
     pub(super) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
+        if self.superblock.is_some() {
+            return self.page_is_computed(now, rebuild);
+        }
         let Some(rain) = &mut self.rain else { return };
         let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
         rain.rebuilds.release(rebuild);

@@ -9,7 +9,7 @@ use super::{Drive, Scheduler};
 use crate::flash::{Operation, What};
 use crate::ftl::Stream;
 use crate::sim::NIL;
-use crate::units::Instant;
+use crate::units::{Instant, Ppn};
 
 impl Drive {
     /// Puts an operation on its die's list and starts it if the die is free.
@@ -181,10 +181,11 @@ impl Drive {
         None
     }
 
-    /// Gives a program the row it goes to; false when its lane has no room until something is reclaimed.
+    /// Gives a program the row it goes to, unless it has one; false when its lane has no room until something is
+    /// reclaimed.
     #[inline]
     fn make_startable(&mut self, op: u32) -> bool {
-        let FlashOp { owner: Owner::Row { .. }, lane, .. } = self.ops[op] else { return true };
+        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, .. } = self.ops[op] else { return true };
         match self.ftl.open_row(lane, Stream::Host) {
             Some(row) => {
                 self.ops[op].ppn = row;
@@ -221,6 +222,10 @@ impl Drive {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
                 self.row_takes_off(first_slot);
                 what
+            }
+            Owner::Parity => What::Program { row: operation.ppn, sectors: operation.sectors },
+            Owner::ChainProgram { .. } if operation.ppn.is_some() => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
             }
             Owner::ChainProgram { .. } => {
                 let (lane, sectors) = (operation.lane, operation.sectors);
@@ -293,6 +298,7 @@ impl Drive {
                 self.update_read_done(now, op, update, slot);
             }
             Owner::Row { first_slot } => self.row_done(now, op, first_slot),
+            Owner::Parity => self.parity_done(now, op),
             Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
             Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
             Owner::ChainErase { .. } => {

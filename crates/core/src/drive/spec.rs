@@ -190,6 +190,8 @@ impl EraseMode {
 pub struct RainSpec {
     /// Members of a stripe, one of which is parity; 0 is no parity.
     pub width: u32,
+    /// How the parity of a stripe comes to flash.
+    pub update: Update,
     /// What leaves the write buffer together.
     pub evict: Evict,
     /// Which pages of user reads are computed from the other members of their stripe.
@@ -206,6 +208,7 @@ impl Default for RainSpec {
     fn default() -> Self {
         Self {
             width: 0,
+            update: Update::InPlace,
             evict: Evict::Stripe,
             reconstruct: Reconstruct::Never,
             cost_rule: CostRule::Estimate,
@@ -221,6 +224,16 @@ impl RainSpec {
         matches!(self.reconstruct, Reconstruct::Full | Reconstruct::Cost)
             || self.update_reads == UpdateReads::Reconstruct
     }
+}
+
+/// How the parity of a stripe comes to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// Stripes of addresses: written pages change their stripe's parity, which is read and programmed again.
+    InPlace,
+    /// Stripes of rows in a superblock: parity is programmed once, behind the data, and erased with it.
+    Superblock,
 }
 
 /// What leaves the write buffer together.

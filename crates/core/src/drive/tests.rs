@@ -9,6 +9,7 @@ mod rain;
 mod requests;
 mod scheduling;
 mod scrub;
+mod superblock;
 mod suspension;
 mod timeline;
 mod tolerant;

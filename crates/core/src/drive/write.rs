@@ -11,14 +11,14 @@ use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
-use crate::ftl::Translation;
+use crate::ftl::{Stream, Translation};
 use crate::sim::NIL;
 use crate::units::{Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
 /// choose late.
-const ROWS_WAITING_MAX: u32 = 2;
+pub(super) const ROWS_WAITING_MAX: u32 = 2;
 
 /// Pages in eviction order whose maps are asked for before their turn.
 const LOOK_AHEAD: u32 = 8;
@@ -31,7 +31,7 @@ pub(super) struct WritePath {
     /// Flushes that wait for pages to be on flash.
     flushes: VecDeque<Flush>,
     /// Pages gathering into each lane's next row.
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     /// Lanes whose row holds something.
     open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
@@ -56,13 +56,13 @@ struct Flush {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
+pub(super) struct Row {
     first: u32,
     last: u32,
     units: u32,
     listed: bool,
     /// Rows of this lane that wait for their die.
-    waiting: u32,
+    pub(super) waiting: u32,
 }
 
 impl WritePath {
@@ -296,9 +296,14 @@ impl Drive {
                 }
             }
         }
-        let rows = &self.writes.rows;
-        let waiting = |lane: u32| rows[lane as usize].waiting;
-        let Some(lane) = self.ftl.place(lpn, waiting) else {
+        let place = match &mut self.superblock {
+            None => {
+                let rows = &self.writes.rows;
+                self.ftl.place(lpn, |lane: u32| rows[lane as usize].waiting)
+            }
+            Some(superblock) => superblock.place(&mut self.ftl),
+        };
+        let Some(lane) = place else {
             return false;
         };
         self.leaves(slot, State::Staged);
@@ -384,6 +389,9 @@ impl Drive {
         let sectors = layout.units_per_row * layout.unit_sectors;
         let op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
         let op = self.ops.insert(op);
+        if self.superblock.is_some() {
+            return self.enqueue_in_stripe(now, op, first_slot);
+        }
         self.enqueue(now, op);
     }
 
@@ -405,6 +413,9 @@ impl Drive {
         *waiting -= 1;
         if *waiting + 1 == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, true);
+        }
+        if self.superblock.is_some() {
+            self.stripe_row_done(lane, Stream::Host);
         }
         self.writes.leaving -= 1;
         let (mut slot, mut ppn) = (first_slot, row);

@@ -143,9 +143,12 @@ impl Flash {
         u32::from(self.rows_written[block.0 as usize])
     }
 
-    /// Declares that `block` holds `rows` programmed rows: how preconditioning, which takes no time, leaves its state.
+    /// Declares that `block` holds `rows` programmed rows, or is erased: how what takes no time leaves its state.
     pub fn adopt(&mut self, block: Block, rows: u32) {
         self.rows_written[block.0 as usize] = rows as u16;
+        if rows == 0 {
+            self.erase_content(block);
+        }
     }
 
     /// True when the run carries content.

@@ -295,9 +295,12 @@ impl PageMap {
         } else {
             chain.writing.extend(chain.staged.drain(..units));
         }
-        let pool = &mut self.pools[self.by_pool.quotient(lane) as usize];
+        let number = self.by_pool.quotient(lane);
+        let pool = &mut self.pools[number as usize];
         let to = if pool.lanes == 1 {
             lane
+        } else if self.superstripes.is_some() {
+            self.copy_lane(number)
         } else {
             // Copies of a group go round its lanes, so that the open group block fills evenly.
             let to = pool.next_copy_lane;
@@ -344,12 +347,27 @@ impl PageMap {
     /// The chain of `lane` has copied everything; true when all lanes of its pool have, and the erases may start.
     pub fn lane_copied(&mut self, lane: u32) -> bool {
         self.relocations[lane as usize].copied = true;
-        let pool = self.pool_of(lane);
-        let index = self.layout.index_of(self.victim_block(lane));
+        self.part_copied(self.pool_of(lane))
+    }
+
+    /// The row of the last [`Step::Program`] of the chain of `lane`: the content of its pages in their order.
+    pub fn contents_on_their_way(&self, lane: u32) -> impl Iterator<Item = u32> + '_ {
+        self.relocations[lane as usize].writing.iter().map(|moving| moving.version)
+    }
+
+    /// Parity of copies is on its way: the collection of its pool ends with it at the earliest.
+    pub fn parity_begins(&mut self, pool: u32) {
+        self.collections[pool as usize].copying += 1;
+    }
+
+    /// A lane's part of the copy, or a row of parity, is done; true when it was the last that the erases waited for.
+    pub fn part_copied(&mut self, pool: u32) -> bool {
+        let lanes = self.lanes_of(pool);
+        let index = self.layout.index_of(self.victim_block(lanes.start));
         let collection = &mut self.collections[pool as usize];
         collection.copying -= 1;
         if collection.copying == 0 {
-            collection.copied.push(Copied { index, erasing: self.pools[pool as usize].lanes });
+            collection.copied.push(Copied { index, erasing: lanes.len() as u32 });
         }
         collection.copying == 0
     }

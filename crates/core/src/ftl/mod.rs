@@ -9,8 +9,9 @@
 //! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
 //!
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
-//! stripes with parity live), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
-//! (a file a policy), `rewrite` (room for a page that is written anew), `timeless`, `snapshot`.
+//! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
+//! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
+//! `timeless`, `snapshot`.
 
 mod blocks;
 mod collection;
@@ -22,6 +23,7 @@ mod rain;
 mod rewrite;
 mod snapshot;
 mod spec;
+mod superblock;
 pub mod timeless;
 pub mod victim;
 
@@ -35,6 +37,7 @@ pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
 };
+pub use superblock::{Superstripes, part_of, version_of};
 
 #[cfg(test)]
 mod tests;

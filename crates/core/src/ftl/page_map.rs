@@ -4,7 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::placement::Placement;
 use super::pool::{FreeBlocks, Pool, Stream};
 use super::victim::{Candidates, VictimPolicy};
-use super::{Blocks, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, VictimUnit};
+use super::{Blocks, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, Superstripes, VictimUnit};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -76,6 +76,8 @@ pub struct PageMap {
     /// With parity: pages that the host gave back and that their stripe still holds, a bit each, and how many.
     pub(super) trimmed: Vec<u64>,
     pub(super) trimmed_pages: u32,
+    /// Parity over superblocks, if there is any.
+    pub(super) superstripes: Option<Box<Superstripes>>,
 }
 
 impl PageMap {
@@ -119,6 +121,7 @@ impl PageMap {
             user: logical,
             trimmed: Vec::new(),
             trimmed_pages: 0,
+            superstripes: None,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -133,6 +136,7 @@ impl PageMap {
         let stripes = self.placement.take_stripes();
         self.placement = Placement::new(ftl, device, &self.layout);
         self.placement.set_stripes(stripes);
+        self.pass_over_parity();
         self.victim = VictimPolicy::new(gc, seed);
         self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
         self.hopeless.fill(false);
@@ -413,6 +417,7 @@ impl PageMap {
                 blocks: &self.blocks,
                 pool: &self.pools[pool as usize],
                 clock: self.clock,
+                data_rows: self.data_rows(pool),
             };
             let Some(index) = self.victim.choose(&candidates) else { break None };
             if !avoid_reads || !self.group(pool, index).any(|block| self.blocks.is_being_read(block)) {

@@ -148,6 +148,13 @@ impl Placement {
         }
     }
 
+    /// Dynamic allocation: if it is the turn of `lane`, it was that.
+    pub fn skip(&mut self, lane: u32) {
+        if u32::from(self.order[self.cursor as usize]) == lane && self.left == self.by_stripe.get() {
+            self.advance();
+        }
+    }
+
     /// One more map unit went to the place of the cursor.
     #[inline]
     fn taken(&mut self) {

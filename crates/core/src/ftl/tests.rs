@@ -4,6 +4,7 @@ mod placement;
 mod rain;
 mod reference;
 mod snapshots;
+mod superblock;
 mod victims;
 mod write_amplification;
 

@@ -1,5 +1,6 @@
 //! The timeless executor: runs the same layer's steps at once, for preconditioning and for the `nogc` baseline.
 
+use super::superblock::part_of;
 use super::{PageMap, Step, Stream};
 use crate::flash::{Block, Flash};
 use crate::units::{Lpn, Ppn};
@@ -8,6 +9,10 @@ use crate::units::{Lpn, Ppn};
 pub trait Medium {
     /// The content of a page.
     fn load(&self, ppn: Ppn) -> u32;
+    /// What a page adds to the parity of its stripe.
+    fn part(&self, ppn: Ppn) -> u32;
+    /// Keeps the content of a page.
+    fn put(&mut self, ppn: Ppn, content: u32);
     /// Keeps the content of a page that came from another one.
     fn store(&mut self, from: Ppn, to: Ppn, version: u32);
     /// `block` holds `rows` programmed rows from now on; 0 means that it is erased.
@@ -22,6 +27,10 @@ impl Medium for NoMedium {
     fn load(&self, _: Ppn) -> u32 {
         0
     }
+    fn part(&self, _: Ppn) -> u32 {
+        0
+    }
+    fn put(&mut self, _: Ppn, _: u32) {}
     fn store(&mut self, _: Ppn, _: Ppn, _: u32) {}
     fn set_rows(&mut self, _: Block, _: u32) {}
 }
@@ -29,6 +38,12 @@ impl Medium for NoMedium {
 impl Medium for Flash {
     fn load(&self, ppn: Ppn) -> u32 {
         Flash::load(self, ppn)
+    }
+    fn part(&self, ppn: Ppn) -> u32 {
+        part_of(ppn, Flash::load(self, ppn))
+    }
+    fn put(&mut self, ppn: Ppn, content: u32) {
+        Flash::store(self, ppn, content);
     }
     fn store(&mut self, from: Ppn, to: Ppn, version: u32) {
         self.copied(from, to, version);
@@ -93,6 +108,8 @@ pub struct Writer<'a> {
     /// With parity: the stripes side by side in a lane that were written last, and which of them.
     open: Option<u32>,
     touched: Vec<bool>,
+    /// With parity over superblocks: the row that gathers on each lane.
+    opened: Vec<Ppn>,
 }
 
 impl<'a> Writer<'a> {
@@ -101,7 +118,8 @@ impl<'a> Writer<'a> {
         let (lanes, row) = (map.layout().lanes as usize, map.layout().units_per_row as usize);
         let unit = map.stripes().map_or(0, |stripes| stripes.unit() as usize);
         let rows = vec![Vec::with_capacity(row); lanes];
-        Self { map, rows, work: Work::default(), open: None, touched: vec![false; unit] }
+        let opened = vec![Ppn::NONE; if map.superstripes().is_some() { lanes } else { 0 }];
+        Self { map, rows, work: Work::default(), open: None, touched: vec![false; unit], opened }
     }
 
     /// What was done so far.
@@ -152,6 +170,9 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn put(&mut self, lpn: Lpn) -> Result<(), Full> {
+        if !self.opened.is_empty() {
+            return self.put_in_stripe(lpn);
+        }
         let lane = match self.map.place(lpn, |_| 0) {
             Some(lane) => lane,
             None => self.find_lane(lpn)?,
@@ -171,6 +192,35 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Parity over superblocks: a row is opened with its first page.
+    fn put_in_stripe(&mut self, lpn: Lpn) -> Result<(), Full> {
+        let place = self.map.place_in_stripe().or_else(|| {
+            self.reclaim_all();
+            self.map.place_in_stripe()
+        });
+        let (lane, opened) = place.ok_or(Full)?;
+        if let Some(row) = opened {
+            self.opened[lane as usize] = row;
+        }
+        self.rows[lane as usize].push(lpn);
+        if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
+            self.program_row(lane)?;
+        }
+        Ok(())
+    }
+
+    /// The row of `lane` is programmed: so is the parity that waited for it.
+    fn seal(&mut self, lane: u32) {
+        self.map.row_sealed(lane);
+        self.map.refresh_taking(lane, false);
+        while let Some(parity) = self.map.due_parity(lane, Stream::Host) {
+            let row = self.map.open_host_parity(parity);
+            self.work.parity += u64::from(self.map.layout().units_per_row);
+            self.map.row_programmed(row);
+            self.map.refresh_taking(parity, false);
+        }
+    }
+
     #[inline]
     fn count(&mut self, lpn: Lpn) {
         let is_parity = lpn.0 >= self.map.logical();
@@ -181,10 +231,14 @@ impl<'a> Writer<'a> {
     /// Dynamic allocation found no lane with room: every pool that wants to reclaims.
     #[cold]
     fn find_lane(&mut self, lpn: Lpn) -> Result<u32, Full> {
+        self.reclaim_all();
+        self.map.place(lpn, |_| 0).ok_or(Full)
+    }
+
+    fn reclaim_all(&mut self) {
         for pool in 0..self.map.pools() {
             self.reclaim(pool);
         }
-        self.map.place(lpn, |_| 0).ok_or(Full)
     }
 
     /// Writes the last parity, and programs the rows that are not full, with padding.
@@ -199,7 +253,10 @@ impl<'a> Writer<'a> {
     }
 
     fn program_row(&mut self, lane: u32) -> Result<(), Full> {
-        let row = self.open_row(lane)?;
+        let row = match self.opened.get(lane as usize) {
+            Some(row) => *row,
+            None => self.open_row(lane)?,
+        };
         let pages = self.rows[lane as usize].len() as u64;
         for slot in 0..self.rows[lane as usize].len() {
             let lpn = self.rows[lane as usize][slot];
@@ -209,6 +266,9 @@ impl<'a> Writer<'a> {
         self.rows[lane as usize].clear();
         self.work.padded += u64::from(self.map.layout().units_per_row) - pages;
         self.map.row_programmed(row);
+        if !self.opened.is_empty() {
+            self.seal(lane);
+        }
         self.collect(lane);
         Ok(())
     }
@@ -263,6 +323,7 @@ impl PageMap {
                         work.padded += u64::from(self.layout().units_per_row - units);
                         medium.set_rows(self.layout().block_of(row), self.layout().row_of(row) + 1);
                         self.copied(lane, row, |from, to, version| medium.store(from, to, version));
+                        self.write_parity_now(to, medium, work);
                     }
                     Step::Copied => break,
                 }
@@ -276,5 +337,20 @@ impl PageMap {
             self.erased(block);
         }
         true
+    }
+
+    /// Parity over superblocks: writes in no time what the last row of copies on `lane` was waited for.
+    fn write_parity_now(&mut self, lane: u32, medium: &mut impl Medium, work: &mut Work) {
+        while let Some(to) = self.due_parity(lane, Stream::Copy) {
+            let row = self.open_row(to, Stream::Copy).expect("its stripe is open");
+            medium.set_rows(self.layout.block_of(row), self.layout.row_of(row) + 1);
+            for page in (row.0..row.0 + self.layout.units_per_row).map(Ppn) {
+                let fellows = self.superstripes().into_iter().flat_map(|stripes| stripes.stripe_of(page));
+                let sum = fellows.filter(|fellow| *fellow != page).fold(0, |sum, fellow| sum ^ medium.part(fellow));
+                medium.put(page, sum);
+            }
+            work.parity += u64::from(self.layout.units_per_row);
+            self.row_programmed(row);
+        }
     }
 }

@@ -10,6 +10,7 @@ mod planes;
 mod program_suspension;
 mod rain;
 mod scrub;
+mod superblock;
 mod suspension;
 mod switches;
 mod timeline;
@@ -20,7 +21,7 @@ use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    RainSpec, Scheduler, ScrubSpec,
+    RainSpec, Scheduler, ScrubSpec, Update,
 };
 use crate::flash::{BlockStress, Device, Features};
 use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit};
@@ -70,7 +71,10 @@ impl Setup {
         let round = if self.rain.width == 0 { 1 } else { layout.lanes * layout.units_per_row };
         let logical = logical / round * round;
         let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
-        map = map.with_parity(&self.ftl, &self.device, self.rain.width);
+        map = match self.rain.update {
+            Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
+            Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
+        };
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();

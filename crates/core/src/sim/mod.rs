@@ -2,12 +2,14 @@
 
 mod divide;
 pub mod math;
+mod mix;
 mod prefetch;
 mod rng;
 mod slab;
 mod timers;
 
 pub use divide::Divisor;
+pub use mix::{mix, unmix};
 pub use prefetch::prefetch;
 pub use rng::Rng;
 pub use slab::{NIL, Slab};

@@ -85,6 +85,8 @@ pub struct RainCounters {
     pub data_programs: u64,
     /// Pages of parity programmed, copies not counted, in map units.
     pub parity_programs: u64,
+    /// Pages of parity programmed for copies, in map units; only parity over superblocks has such.
+    pub copy_parity_programs: Option<u64>,
     /// Pages read to compute parity, and for nothing else, in map units.
     pub parity_reads: u64,
     /// Updates of all data pages of a stripe.

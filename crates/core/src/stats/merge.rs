@@ -131,6 +131,10 @@ impl RainCounters {
         Self {
             data_programs: self.data_programs + other.data_programs,
             parity_programs: self.parity_programs + other.parity_programs,
+            copy_parity_programs: match (self.copy_parity_programs, other.copy_parity_programs) {
+                (Some(a), Some(b)) => Some(a + b),
+                (one, other) => one.or(other),
+            },
             parity_reads: self.parity_reads + other.parity_reads,
             full_stripes: self.full_stripes + other.full_stripes,
             partial_stripes: self.partial_stripes + other.partial_stripes,

@@ -18,6 +18,7 @@ mod histogram;
 mod latency;
 mod merge;
 mod over_time;
+mod parity;
 mod percentile;
 mod ratio;
 mod result;
@@ -32,10 +33,11 @@ pub use curve::Curve;
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
+pub use parity::{RainReport, TolerantReport};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RainReport, RunResult, RunSet,
-    RunTotals, SLOWEST, TolerantReport, TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
+    TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use rotation::RotationReport;
 pub use scrub::{ScrubCounters, ScrubReport};

@@ -6,8 +6,8 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, RainCounters, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest,
-    SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport,
+    SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -188,48 +188,6 @@ pub struct WearReport {
     pub erases_mean: f64,
     /// Erases of the most worn block (erases).
     pub erases_max: u64,
-}
-
-/// What parity cost and what it was used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct RainReport {
-    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them (pages, in map
-    /// units).
-    pub parity_programs: u64,
-    /// Pages of data and parity programmed per page of data, copies not counted (ratio); null where no data was.
-    pub parity_factor: Option<f64>,
-    /// Pages read to compute parity, and for nothing else (pages, in map units).
-    pub parity_reads: u64,
-    /// Updates of all data pages of a stripe, which read nothing (stripes).
-    pub full_stripes: u64,
-    /// Updates of some of them (stripes).
-    pub partial_stripes: u64,
-    /// Of those, by way of the old copies and the old parity (stripes).
-    pub subtractive_stripes: u64,
-    /// Data pages that left the write buffer in an update, on average (pages); null without updates.
-    pub pages_per_update: Option<f64>,
-    /// Pages of reads that were computed from the other members of their stripe (pages).
-    pub reconstructed_reads: u64,
-    /// Pages read for them that no request had asked for (pages, in map units).
-    pub extra_reads: u64,
-    /// What was done about garbage collection in the way; absent where neither reads nor updates look at it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tolerant: Option<TolerantReport>,
-}
-
-/// What reads, and updates of parity, did about garbage collection in their way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TolerantReport {
-    /// Pages computed in stripes that a request asked for as a whole (pages).
-    pub of_whole_stripes: u64,
-    /// Pages computed in stripes that a request asked for in part (pages).
-    pub of_partial_stripes: u64,
-    /// Pages read for each computed page that no request had asked for (ratio); null where none was computed.
-    pub extra_reads_per_page: Option<f64>,
-    /// Stripes of reads that waited for garbage collection because computing would have taken longer (stripes).
-    pub refused: u64,
-    /// Parity updates made the other way round because of garbage collection (stripes).
-    pub turned_updates: u64,
 }
 
 /// Capacity and over-provisioning.
@@ -468,35 +426,6 @@ impl FlashReport {
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
             },
-        }
-    }
-}
-
-impl RainReport {
-    fn new(rain: &RainCounters) -> Self {
-        let programs = u128::from(rain.data_programs + rain.parity_programs);
-        let updates = u128::from(rain.full_stripes + rain.partial_stripes);
-        Self {
-            parity_programs: rain.parity_programs,
-            parity_factor: ratio::rounded(programs, u128::from(rain.data_programs), 6),
-            parity_reads: rain.parity_reads,
-            full_stripes: rain.full_stripes,
-            partial_stripes: rain.partial_stripes,
-            subtractive_stripes: rain.subtractive_stripes,
-            pages_per_update: ratio::rounded(u128::from(rain.stripe_pages), updates, 6),
-            reconstructed_reads: rain.reconstructed_pages,
-            extra_reads: rain.extra_reads,
-            tolerant: rain.tolerant.then(|| TolerantReport {
-                of_whole_stripes: rain.whole_stripes,
-                of_partial_stripes: rain.reconstructed_pages - rain.whole_stripes,
-                extra_reads_per_page: ratio::rounded(
-                    u128::from(rain.extra_reads),
-                    u128::from(rain.reconstructed_pages),
-                    6,
-                ),
-                refused: rain.refused_stripes,
-                turned_updates: rain.turned_updates,
-            }),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::About;
 use manx_core::config::{MeasureSpec, Scenario};
-use manx_core::drive::{Counters, Op, Story};
+use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
@@ -51,7 +51,7 @@ impl Run<'_> {
             },
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
-            rain: (scenario.rain.width > 0).then(|| counters.rain(scenario.rain.is_tolerant())),
+            rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             raw: capacity.raw,
@@ -277,8 +277,7 @@ impl Counted {
     fn flash(&self) -> FlashCounters {
         FlashCounters {
             host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
-            pages_programmed: self
-                .since(|c| c.host_units + c.rain.parity_units + c.copied_units + c.scrub.rewrites + c.padded_units),
+            pages_programmed: self.since(|c| c.units_programmed()),
             pages_padded: self.since(|c| c.padded_units),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
@@ -331,10 +330,12 @@ impl Counted {
         }
     }
 
-    fn rain(&self, tolerant: bool) -> RainCounters {
+    fn rain(&self, spec: &RainSpec) -> RainCounters {
+        let (tolerant, over_superblocks) = (spec.is_tolerant(), spec.update == Update::Superblock);
         RainCounters {
             data_programs: self.since(|c| c.host_units),
             parity_programs: self.since(|c| c.rain.parity_units),
+            copy_parity_programs: over_superblocks.then(|| self.since(|c| c.rain.copy_parity_units)),
             parity_reads: self.since(|c| c.rain.parity_reads),
             full_stripes: self.since(|c| c.rain.full_stripes),
             partial_stripes: self.since(|c| c.rain.partial_stripes),

@@ -18,7 +18,11 @@ struct Kind {
 
 impl Kind {
     fn fresh(&self) -> PageMap {
-        map(&self.device, &self.ftl, &self.gc, self.logical).with_parity(&self.ftl, &self.device, self.width)
+        let map = map(&self.device, &self.ftl, &self.gc, self.logical);
+        match self.gc.unit {
+            VictimUnit::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.width),
+            VictimUnit::Block | VictimUnit::PlaneGroup => map.with_parity(&self.ftl, &self.device, self.width),
+        }
     }
 
     fn used(&self, seed: u64) -> PageMap {
@@ -49,7 +53,9 @@ fn kinds() -> Vec<Kind> {
     let mut device = device(24, 16);
     (device.geometry.channels, device.geometry.planes) = (2, 2);
     let gc = GcSpec { soft: 0.1, hard: 0.05, ..GcSpec::default() };
-    kinds.push(Kind { logical: 4 * 240, device, ftl: FtlSpec::default(), gc, width: 2 });
+    kinds.push(Kind { logical: 4 * 240, device: device.clone(), ftl: FtlSpec::default(), gc: gc.clone(), width: 2 });
+    let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
+    kinds.push(Kind { logical: 4 * 240, device, ftl, gc: GcSpec { unit: VictimUnit::Superblock, ..gc }, width: 2 });
     kinds
 }
 

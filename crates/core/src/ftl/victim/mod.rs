@@ -21,6 +21,8 @@ pub struct Candidates<'a> {
     pub(super) pool: &'a Pool,
     /// Map units programmed since the start: the clock of ages.
     pub(super) clock: u64,
+    /// Rows of a group block that hold data; the others hold parity.
+    pub(super) data_rows: u32,
 }
 
 impl Candidates<'_> {
@@ -29,9 +31,9 @@ impl Candidates<'_> {
         self.layout.blocks
     }
 
-    /// Map units in a group block.
+    /// Map units of data that a group block holds at most.
     pub fn units(&self) -> u32 {
-        self.layout.units_per_block * self.pool.lanes
+        self.data_rows * self.layout.units_per_row
     }
 
     /// Valid pages of group block `index`, or `None` when it is no candidate.
@@ -45,8 +47,7 @@ impl Candidates<'_> {
 
     /// True when reclaiming group block `index` frees at least one row: its copies fill whole rows.
     pub fn gains(&self, index: u32) -> bool {
-        let (row, rows) = (self.layout.units_per_row, self.layout.rows * self.pool.lanes);
-        self.valid(index).is_some_and(|valid| valid.div_ceil(row) < rows)
+        self.valid(index).is_some_and(|valid| valid.div_ceil(self.layout.units_per_row) < self.data_rows)
     }
 
     /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
