@@ -3,9 +3,9 @@
 
 use super::{Setup, small};
 use crate::drive::{
-    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, UpdateReads,
+    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update, UpdateReads,
 };
-use crate::ftl::{Frontiers, GcMode, GcWhen, Rotate, Victim};
+use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, Rotate, Victim, VictimUnit};
 use crate::host::JobSpec;
 use crate::units::{Bytes, Duration};
 
@@ -17,7 +17,7 @@ const SWITCHES: [(&str, usize); 20] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
-    ("rain", 4),
+    ("rain", 5),
     ("reconstruct", 4),
     ("cost rule", 2),
     ("update reads", 2),
@@ -38,16 +38,21 @@ const SWITCHES: [(&str, usize); 20] = [
 
 const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
 
-/// What validation refuses, and what would say nothing: settings that need another one, as (switch, but for this
-/// setting, needs a switch, in one of these settings).
+/// The switches of what goes with plane-blocking only, with parity only, and with parity in place only.
+const OF_PLANES: [usize; 3] = [2, 13, 14];
+const OF_PARITY: [usize; 3] = [4, 5, 6];
+const OF_PLACE: [usize; 5] = [1, 5, 6, 12, 19];
+
+/// What validation refuses, and what would say nothing.
 fn makes_sense(row: &Row) -> bool {
-    let [mode, copyback, rotate, rain, reconstruct, rule, updates, ..] = *row;
-    let (is_pb, is_preemptive) = (mode == 0, mode == 4);
+    let [mode, copyback, _, rain, ..] = *row;
+    let off = |switches: &[usize]| switches.iter().all(|switch| row[*switch] == 0);
+    let (is_pb, is_preemptive, over_superblocks) = (mode == 0, mode == 4, rain == 4);
     (!is_pb || copyback == 1)
-        && (rotate == 0 || is_pb)
-        && (rain > 0 || (reconstruct == 0 && rule == 0 && updates == 0))
-        && (is_pb || (row[13] == 0 && row[14] == 0))
+        && (is_pb || off(&OF_PLANES))
+        && (rain > 0 || off(&OF_PARITY))
         && !(is_preemptive && row[18] == 1)
+        && (!over_superblocks || (off(&OF_PLACE) && !is_pb))
 }
 
 fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
@@ -69,9 +74,13 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         [Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices, Victim::Random];
     setup.gc.victim = victims[victim];
     setup.ftl.frontiers = if row[12] == 1 { Frontiers::Shared } else { Frontiers::Separate };
+    if rain == 4 {
+        (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
+    }
     let rules = [Reconstruct::Never, Reconstruct::Full, Reconstruct::Cost, Reconstruct::Always];
     setup.rain = RainSpec {
-        width: [0, 4, 2, 4][rain],
+        width: [0, 4, 2, 4, 4][rain],
+        update: if rain == 4 { Update::Superblock } else { Update::InPlace },
         evict: if rain == 3 { Evict::Page } else { Evict::Stripe },
         reconstruct: rules[reconstruct],
         cost_rule: if rule == 1 { CostRule::Rotation } else { CostRule::Estimate },
@@ -123,40 +132,39 @@ fn all_pairs() -> impl Iterator<Item = Pair> {
     settings().flat_map(move |one| settings().filter(move |two| two.0 > one.0).map(move |two| (one, two)))
 }
 
-/// The row nearest to `row` that makes sense, with the two settings of `pair` kept: the switches that others need are
-/// turned until it does. `None`: these two can never meet.
-fn mended(mut row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
-    (row[a], row[b]) = (x, y);
-    for choice in 0..1 << 10 {
-        let mut tried = row;
-        // Of each bit: pb or base, copyback, no turns, no parity or stripes, its rules off, and what pb alone has.
-        let bit = |n: usize| choice >> n & 1 == 1;
-        let set = |tried: &mut Row, switch: usize, setting: usize| tried[switch] = setting;
-        if bit(0) {
-            set(&mut tried, 0, 0);
+/// `row` with the two settings of `pair`, and what these need; `None` if they can never meet.
+fn mended(row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
+    let is_free = |switch: usize| switch != a && switch != b;
+    let with = |mode: Option<usize>, rain: Option<usize>| {
+        let mut row = row;
+        (row[a], row[b]) = (x, y);
+        for (switch, setting) in [(0, mode), (3, rain)] {
+            row[switch] = setting.filter(|_| is_free(switch)).unwrap_or(row[switch]);
         }
-        if bit(1) {
-            set(&mut tried, 0, 2);
+        let (is_pb, rain) = (row[0] == 0, row[3]);
+        let mut clear = |switches: &[usize]| {
+            switches.iter().filter(|switch| is_free(**switch)).for_each(|switch| row[*switch] = 0);
+        };
+        if !is_pb {
+            clear(&OF_PLANES);
         }
-        if bit(2) {
-            set(&mut tried, 1, 1);
+        if rain == 0 {
+            clear(&OF_PARITY);
         }
-        if bit(3) {
-            set(&mut tried, 2, 0);
+        if rain == 4 {
+            clear(&OF_PLACE);
         }
-        if bit(4) {
-            set(&mut tried, 3, 1);
+        if row[0] == 4 && is_free(18) {
+            row[18] = 0;
         }
-        for (bits, switch) in [(5, 4), (6, 5), (7, 6), (8, 13), (8, 14), (9, 18)] {
-            if bit(bits) {
-                set(&mut tried, switch, 0);
-            }
+        if is_pb && is_free(1) {
+            row[1] = 1;
         }
-        if (tried[a], tried[b]) == (x, y) && makes_sense(&tried) {
-            return Some(tried);
-        }
-    }
-    None
+        makes_sense(&row).then_some(row)
+    };
+    // As it is, or under plane-blocking or Base, or with parity in place.
+    let modes = [None, Some(0), Some(2)];
+    modes.iter().flat_map(|mode| [None, Some(1)].map(|rain| (*mode, rain))).find_map(|(mode, rain)| with(mode, rain))
 }
 
 /// Rows in which every two settings that may meet do.
@@ -209,14 +217,18 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     assert!(rows.len() >= 36 && rows.len() < 90, "{}: 6 x 6 at least", rows.len());
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
     // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere, rules without
-    // parity, preemption in the foreground. The rest meets.
+    // parity, preemption in the foreground, and what superblocks with parity do not go with. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
-        (0, 2) => x > 0 && y > 0,
-        (0, 13 | 14) => x > 0 && y > 0,
+        (0, 2 | 13 | 14) => x > 0 && y > 0,
+        (0, 3) => x == 0 && y == 4,
         (1, 2 | 13 | 14) => x == 0 && y > 0,
-        (3, 4..=6) => x == 0 && y > 0,
+        (3, 4) => x == 0 && y > 0,
+        (3, 5 | 6) => (x == 0 || x == 4) && y > 0,
         (0, 18) => x == 4 && y == 1,
+        (1, 3) => x == 1 && y == 4,
+        (2, 3) => x > 0 && y == 4,
+        (3, 12 | 13 | 14 | 19) => x == 4 && y > 0,
         _ => false,
     };
     for ((a, x), (b, y)) in all_pairs() {
