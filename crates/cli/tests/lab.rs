@@ -169,7 +169,7 @@ fn an_interrupted_experiment_goes_on_where_it_was() {
 #[test]
 fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     let list = stdout(&manx(&["lab", "list"]));
-    assert!(list.lines().count() == 9 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
+    assert!(list.lines().count() == 18 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
     let shown = stdout(&manx(&["lab", "show", "gc-modes"]));
     assert!(shown.contains("id = \"dtrs-blocked-model\""), "{shown}");
     assert!(shown.contains("run pgbench-controller       policy controller, requests 160000"), "{shown}");

@@ -112,17 +112,22 @@ fn a_read_of_another_chip_and_the_collection_s_commands_make_room_for_each_other
     }
 }
 
+/// Two chips of a channel that collect five pages each after their next write.
+fn two_chips(spec: GcSpec) -> Bench {
+    Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
+        for chip in [0, OTHER_CHIP as u32] {
+            let again = (5..256).chain(256..256 + 5);
+            (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
+        }
+    })
+}
+
 /// At most one collection of a channel copies; the next one begins with the erase of the first.
 #[test]
 fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
     for (per_channel, second_waits) in [(1, true), (2, false), (0, false)] {
         let spec = GcSpec { per_channel, ..gc(true) };
-        let mut bench = Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
-            for chip in [0, OTHER_CHIP as u32] {
-                let again = (5..256).chain(256..256 + 5);
-                (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
-            }
-        });
+        let mut bench = two_chips(spec);
         let times = bench.times();
         bench.write(start(), 600 * LANES);
         bench.write(start(), 600 * LANES + OTHER_CHIP);
@@ -145,12 +150,7 @@ fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
 #[test]
 fn a_chip_that_drains_is_kept_for_a_whole_collection() {
     let spec = GcSpec { when: crate::ftl::GcWhen::Foreground, ..gc(true) };
-    let mut bench = Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
-        for chip in [0, OTHER_CHIP as u32] {
-            let again = (5..256).chain(256..256 + 5);
-            (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
-        }
-    });
+    let mut bench = two_chips(spec);
     let times = bench.times();
     bench.write(start(), 600 * LANES);
     bench.write(start(), 600 * LANES + OTHER_CHIP);

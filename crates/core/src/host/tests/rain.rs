@@ -5,6 +5,7 @@ use crate::drive::{Evict, RainSpec, Reconstruct};
 use crate::flash::Features;
 use crate::ftl::{Allocation, GcMode, VictimUnit};
 use crate::host::{Driver, JobSpec, Pattern};
+use crate::sim::Rng;
 use crate::units::{Bytes, Cause, Duration, Lpn};
 
 /// 4 channels x 2 dies x 24 blocks x 16 pages of 4 KiB; three data pages and a parity.
@@ -34,12 +35,8 @@ fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
 pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     let mut setup = drawn(seed);
     let mut rng = crate::sim::Rng::stream(seed, "drawn rain");
-    let g = &mut setup.device.geometry;
     let (channels, width) = one_of(&mut rng, &[(2, 2), (3, 3), (4, 4), (4, 2), (6, 3), (5, 5)]);
-    (g.channels, g.dies) = (channels, 1);
-    let row = g.page.get() * u64::from(setup.device.feature.program_planes * setup.device.feature.program_pages);
-    let lanes = u64::from(channels * g.ways * g.planes / setup.device.feature.program_planes);
-    setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(&mut rng, &[1, 1, 3]));
+    with_channels(&mut setup, &mut rng, channels);
     setup.ftl.allocation = Allocation::Static;
     setup.gc.unit = VictimUnit::Block;
     setup.rain = RainSpec {
@@ -147,6 +144,31 @@ fn drives_with_few_updates_at_once_come_to_an_end() {
     }
 }
 
+/// Many small requests to few pages, that write them in part, give them back and flush them.
+pub(super) fn hot_pages(size: Bytes) -> JobSpec {
+    JobSpec {
+        block_sizes: [(512, 3.0), (4096, 3.0), (12_288, 2.0)].map(|(b, w)| (Bytes::new(b), w)).to_vec(),
+        align: Bytes::new(512),
+        size,
+        queue_depth: 64,
+        trim_percent: 10.0,
+        flush_every: 100,
+        read_percent: 30.0,
+        requests: 10_000,
+        pattern: Pattern::Random,
+        ..small().jobs.remove(0)
+    }
+}
+
+/// A buffer of so many rows for each lane, and the channels: what stripes need of a drive drawn at random.
+pub(super) fn with_channels(setup: &mut Setup, rng: &mut Rng, channels: u32) {
+    let g = &mut setup.device.geometry;
+    (g.channels, g.dies) = (channels, 1);
+    let row = g.page.get() * u64::from(setup.device.feature.program_planes * setup.device.feature.program_pages);
+    let lanes = u64::from(channels * g.ways * g.planes / setup.device.feature.program_planes);
+    setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(rng, &[1, 1, 3]));
+}
+
 /// Hot pages whose stripes are always under update, written in part, given back, durable or not.
 #[test]
 fn a_hot_stripe_s_updates_follow_one_another() {
@@ -158,18 +180,7 @@ fn a_hot_stripe_s_updates_follow_one_another() {
             setup.device.geometry.planes = 2;
             setup.device.feature = Features { program_planes: 2, program_pages: 2, ..Features::default() };
             setup.drive.buffer = Bytes::kib(256);
-            setup.jobs[0] = JobSpec {
-                block_sizes: [(512, 3.0), (4096, 3.0), (12_288, 2.0)].map(|(b, w)| (Bytes::new(b), w)).to_vec(),
-                align: Bytes::new(512),
-                size: Bytes::kib(64),
-                queue_depth: 64,
-                trim_percent: 10.0,
-                flush_every: 100,
-                read_percent: 30.0,
-                requests: 10_000,
-                pattern: Pattern::Random,
-                ..setup.jobs[0].clone()
-            };
+            setup.jobs[0] = hot_pages(Bytes::kib(64));
             let driver = setup.play();
             assert!(driver.oracle().unwrap().reads_checked() > 2_000);
         }

@@ -1,10 +1,11 @@
 //! Drives with parity over superblocks: what reads compute is what was written, whatever runs beside.
 
+use super::rain::{hot_pages, with_channels};
 use super::{Setup, digest, drawn, one_of, small};
 use crate::drive::{PreconditionState, RainSpec, Reconstruct, Update};
 use crate::flash::{Block, Features};
 use crate::ftl::{Allocation, Frontiers, GcMode, Rotate, VictimUnit};
-use crate::host::{JobSpec, Pattern};
+use crate::host::JobSpec;
 use crate::units::{Bytes, Duration};
 
 /// 4 channels x 2 dies x 24 blocks x 16 pages of 4 KiB; three rows of data and one of parity.
@@ -36,12 +37,8 @@ fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
 fn drawn_with_parity(seed: u64) -> Setup {
     let mut setup = drawn(seed);
     let mut rng = crate::sim::Rng::stream(seed, "drawn superblock");
-    let g = &mut setup.device.geometry;
     let (channels, width) = one_of(&mut rng, &[(2, 2), (3, 3), (4, 4), (4, 2), (6, 3), (5, 5)]);
-    (g.channels, g.dies) = (channels, 1);
-    let row = g.page.get() * u64::from(setup.device.feature.program_planes * setup.device.feature.program_pages);
-    let lanes = u64::from(channels * g.ways * g.planes / setup.device.feature.program_planes);
-    setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(&mut rng, &[1, 1, 3]));
+    with_channels(&mut setup, &mut rng, channels);
     (setup.ftl.allocation, setup.ftl.frontiers) = (Allocation::Dynamic, Frontiers::Separate);
     if setup.gc.mode == GcMode::PlaneBlocking {
         setup.gc.mode = GcMode::Preemptive;
@@ -158,18 +155,7 @@ fn hot_pages_in_wide_rows_keep_their_data() {
             setup.drive.power_loss_protection = false;
             setup.device.geometry.planes = 2;
             setup.device.feature = Features { program_planes: 2, program_pages: pages, ..Features::default() };
-            setup.jobs[0] = JobSpec {
-                block_sizes: [(512, 3.0), (4096, 3.0), (12_288, 2.0)].map(|(b, w)| (Bytes::new(b), w)).to_vec(),
-                align: Bytes::new(512),
-                size: Bytes::kib(1024),
-                queue_depth: 64,
-                trim_percent: 10.0,
-                flush_every: 100,
-                read_percent: 30.0,
-                requests: 10_000,
-                pattern: Pattern::Random,
-                ..setup.jobs[0].clone()
-            };
+            setup.jobs[0] = hot_pages(Bytes::kib(1024));
             let driver = setup.play();
             assert!(driver.oracle().unwrap().reads_checked() > 2_000);
             let rain = driver.drive().counters().rain;
