@@ -78,6 +78,7 @@ fn every_policy_of_the_scenario_keeps_the_data_and_each_step_blocks_fewer_reads(
     assert!(blocked[1] > 2.0 && blocked[2] > blocked[1], "{blocked:?}");
     assert!(blocked[3] < blocked[2] / 3.0 && blocked[4] < blocked[3] / 3.0, "{blocked:?}");
     assert!(blocked[5] <= blocked[4] && blocked[6] <= blocked[4], "{blocked:?}");
-    let suspended = runs[6].flash.suspensions;
-    assert!(suspended == 0 || suspended < runs[6].flash.erases, "reads of the erasing plane are computed: {suspended}");
+    // Reads of the erasing plane are computed, except in the last millisecond: few are there to suspend an erase.
+    let (suspended, erases) = (runs[6].flash.suspensions, runs[6].flash.erases);
+    assert!(erases > 50 && suspended < erases / 4, "{suspended} of {erases}");
 }

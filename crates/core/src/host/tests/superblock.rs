@@ -1,7 +1,7 @@
 //! Drives with parity over superblocks: what reads compute is what was written, whatever runs beside.
 
 use super::rain::{hot_pages, with_channels};
-use super::{Setup, digest, drawn, one_of, small};
+use super::{Setup, digest, drawn, one_of};
 use crate::drive::{PreconditionState, RainSpec, Reconstruct, Update};
 use crate::flash::{Block, Features};
 use crate::ftl::{Allocation, Frontiers, GcMode, Rotate, VictimUnit};
@@ -10,10 +10,9 @@ use crate::units::{Bytes, Duration};
 
 /// 4 channels x 2 dies x 24 blocks x 16 pages of 4 KiB; three rows of data and one of parity.
 fn guarded(reconstruct: Reconstruct) -> Setup {
-    let mut setup = small();
-    (setup.device.geometry.channels, setup.device.geometry.ways) = (4, 2);
+    let mut setup = super::rain::guarded(reconstruct);
     (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
-    setup.rain = RainSpec { width: 4, update: Update::Superblock, reconstruct, ..RainSpec::default() };
+    setup.rain.update = Update::Superblock;
     setup
 }
 
