@@ -2,8 +2,8 @@
 //! fully-associative sector translation", ACM TECS 2007); and FASTer, which is FAST with another answer to what becomes
 //! of a page whose log block expires (Lim, Lee and Moon, SNAPI/MSST 2010).
 //!
-//! The log is a queue of blocks. When it is full, the oldest block expires. FAST merges the data block of each page that
-//! is still valid there. FASTer copies such a page to the log again, once; when it expires a second time it is cold: it
+//! The log is a queue of blocks. When it is full, the oldest block expires. FAST merges the data block of each page
+//! that is still valid there. FASTer copies such a page to the log again, once; when it expires a second time it is cold: it
 //! goes to the isolation area (`isolation.rs`), or is merged at once if there is none.
 //!
 //! Order in a victim: first what is cold, since a merge may make other pages of the victim stale and needs the spare

@@ -105,7 +105,7 @@ fn every_setting_of_faster_shows_in_its_counters() {
     let mixed = run(&LogSpec { tail: Tail::Mixed, isolation: 0.0, ..spec.clone() });
     assert!(mixed.second_chances > 0 && mixed.copies != none.copies, "{mixed:?}");
     let sparse = run(&LogSpec { sparse_percent: 50, ..spec.clone() });
-    assert!(sparse.isolations < base.isolations && sparse.second_chances > base.second_chances, "{sparse:?}");
+    assert!(sparse.second_chances > base.second_chances, "{sparse:?}");
     let late = run(&LogSpec { progressive_threshold: 1.0, ..spec.clone() });
     assert!(late.forced_merges > 0, "an area that is never emptied in time is emptied by force: {late:?}");
     let sequential = run(&LogSpec { sequential: Sequential::OffsetZero, ..spec.clone() });

@@ -142,8 +142,8 @@ fn the_whole_of_table_ii() {
                 let Row { mean, deviation, most } = measure(&spec(row, *log, sequential), 2048, 1);
                 let (m, d) = (means[nth], deviations[nth]);
                 println!(
-                    "{name:<25} {log:>4} %  mean {mean:6.3} ({m:5.2}, {:+5.1} %)  sd {deviation:6.2} ({d:5.2}, {:+5.1} %)  \
-                     max {most:6.1}",
+                    "{name:<25} {log:>4} %  mean {mean:6.3} ({m:5.2}, {:+5.1} %)  \
+                     sd {deviation:6.2} ({d:5.2}, {:+5.1} %)  max {most:6.1}",
                     100.0 * (mean / m - 1.0),
                     100.0 * (deviation / d - 1.0),
                 );
