@@ -1,16 +1,18 @@
 //! FAST: log blocks that all data blocks share (Lee et al., "A log buffer-based flash translation layer using
-//! fully-associative sector translation", ACM TECS 2007); and FASTer, which is FAST with another answer to what becomes
-//! of a page whose log block expires (Lim, Lee and Moon, SNAPI/MSST 2010).
+//! fully-associative sector translation", ACM TECS 2007); and FASTer, which is FAST with another answer to what
+//! becomes of a page whose log block expires (Lim, Lee and Moon, SNAPI/MSST 2010).
 //!
 //! The log is a queue of blocks. When it is full, the oldest block expires. FAST merges the data block of each page
-//! that is still valid there. FASTer copies such a page to the log again, once; when it expires a second time it is cold: it
-//! goes to the isolation area (`isolation.rs`), or is merged at once if there is none.
+//! that is still valid there. FASTer copies such a page to the log again, once; when it expires a second time it is
+//! cold: it goes to the isolation area (`isolation.rs`), or is merged at once if there is none.
 //!
-//! Order in a victim: first what is cold, since a merge may make other pages of the victim stale and needs the spare
-//! block, which second chances take afterwards. A host write is never marked: its version has its chance before it.
+//! Order in a victim: first what is cold, since a merge may make other pages of the victim stale and needs the
+//! spare block, which second chances take afterwards. A host write is never marked: its version has its chance
+//! before it.
 //!
-//! Trap: second chances go to blocks of their own unless told otherwise. A block of 64 of them of which half are cold
-//! makes 22 to 33 merges in one write: that is why FASTer without isolation fluctuates more than FAST (reference 2.3).
+//! Trap: second chances go to blocks of their own unless told otherwise. A block of 64 of them of which half are
+//! cold makes 22 to 33 merges in one write: that is why FASTer without isolation fluctuates more than FAST
+//! (reference 2.3).
 
 use super::isolation::{Isolation, Oldest};
 use super::lane::Lane;

@@ -1,9 +1,10 @@
-//! The log block of sequential writes, of FAST and FASTer: it holds the first pages of one data block in their places,
-//! so that its merge is a switch, or a partial merge.
+//! The log block of sequential writes, of FAST and FASTer: it holds the first pages of one data block in their
+//! places, so that its merge is a switch, or a partial merge.
 //!
-//! A write that goes on where it ends is appended. One that passes pages over is put in its place by a partial merge;
-//! one of a page that it holds already, by a full merge of both blocks (so the PSU code; the paper says "merge").
-//! Invariant: what it holds of its data block is newer than anything in the log, so it may become the data block at any time.
+//! A write that goes on where it ends is appended. One that passes pages over is put in its place by a partial
+//! merge; one of a page that it holds already, by a full merge of both blocks (so the PSU code; the paper says
+//! "merge"). Invariant: what it holds of its data block is newer than anything in the log, so it may become the
+//! data block at any time.
 
 use super::lane::Lane;
 use super::{LogSpec, Sequential};
