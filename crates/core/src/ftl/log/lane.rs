@@ -4,6 +4,7 @@
 //! block map and a page map of the log that together say the same; here neither a read nor a merge ever searches. The
 //! table changes when a program is done ([`Lane::commit`]), so it is right between any two steps of any chain.
 
+use super::ranks::Ranks;
 use super::{LogCounters, Step};
 use crate::flash::Block;
 use crate::sim::Divisor;
@@ -60,6 +61,7 @@ pub(super) struct Lane {
     /// The data block of each logical block.
     data: Vec<Block>,
     free: VecDeque<Block>,
+    ranks: Option<Box<Ranks>>,
     out_of_order: bool,
     gathering: Option<Gathering>,
     /// Blocks without valid pages whose erase is next.
@@ -92,6 +94,7 @@ impl Lane {
             erases: vec![0; blocks as usize],
             data: vec![NO_BLOCK; data as usize],
             free: (0..blocks).map(Block).collect(),
+            ranks: None,
             out_of_order,
             gathering: None,
             dead: [NO_BLOCK; 2],
@@ -170,12 +173,37 @@ impl Lane {
             self.holds[at.0 as usize] = NO_PAGE;
             let block = self.block_of(at);
             self.valid[block.0 as usize] -= 1;
+            if let Some(ranks) = &mut self.ranks {
+                ranks.lost_one(block);
+            }
         }
     }
 
     /// Takes a free block.
     pub fn take(&mut self) -> Block {
         self.free.pop_front().expect("data, log and spare never need more blocks than `Shape` counts")
+    }
+
+    pub fn free_blocks(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Closed blocks are ranked by their valid pages from now on.
+    pub fn keep_ranks(&mut self) {
+        self.ranks = Some(Box::new(Ranks::new(self.valid.len() as u32, self.pages)));
+    }
+
+    /// A block is closed: it may be a victim.
+    pub fn rank(&mut self, block: Block) {
+        let valid = self.valid(block);
+        if let Some(ranks) = &mut self.ranks {
+            ranks.insert(block, valid);
+        }
+    }
+
+    /// Takes the closed block with the fewest valid pages.
+    pub fn least_valid(&mut self) -> Block {
+        self.ranks.as_mut().expect("the policy keeps ranks").take_least()
     }
 
     /// Where the host's page may be programmed in its data block, which is made if there is none.
@@ -390,7 +418,7 @@ fn is_set(bits: &[u64], at: Ppn) -> bool {
 }
 
 fn clear(bits: &mut [u64], range: std::ops::Range<u32>) {
-    if range.start % 64 == 0 && range.end % 64 == 0 {
+    if range.start.is_multiple_of(64) && range.end.is_multiple_of(64) {
         bits[range.start as usize / 64..range.end as usize / 64].fill(0);
     } else {
         range.for_each(|at| bits[at as usize / 64] &= !(1 << (at % 64)));

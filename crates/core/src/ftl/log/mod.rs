@@ -2,7 +2,7 @@
 //! bring both together.
 //!
 //! An instance manages the blocks of one lane and knows nothing of time. A host write is asked for
-//! ([`LogBlocks::write`]); then [`LogBlocks::next`] gives one flash operation after the other, its own program among
+//! ([`LogBlocks::write`]); then [`LogBlocks::step`] gives one flash operation after the other, its own program among
 //! them, until [`Step::Done`]; [`LogBlocks::done`] says that the operation is done, and only then do the maps change.
 //! So reads are right between any two steps ([`LogBlocks::translate`]), whoever runs the steps decides what time they
 //! take, whether a copy crosses the channel, and when an erase may go on (not while the block is being read).
@@ -16,13 +16,16 @@
 //! operation writes; on lanes whose rows hold several map units the drive will have to fill rows.
 //!
 //! Reading order: `spec` (settings, blocks needed), `lane` (maps and merges), `bast`, `fast` (FAST, and FASTer's second
-//! chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a time).
+//! chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a time);
+//! `page_mapping` with `ranks`, what they are measured against.
 
 mod bast;
 mod counters;
 mod fast;
 mod isolation;
 mod lane;
+mod page_mapping;
+mod ranks;
 mod sequential;
 mod spec;
 
@@ -34,6 +37,7 @@ use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;
 use lane::Lane;
+use page_mapping::PageMapping;
 
 /// The next flash operation of a write. Pages and blocks are numbered within the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +86,7 @@ pub struct LogBlocks {
 enum Either {
     Bast(Bast),
     Fast(Fast),
+    PageMapping(PageMapping),
 }
 
 impl LogBlocks {
@@ -96,6 +101,7 @@ impl LogBlocks {
         let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
         let policy = match spec.policy {
             LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
+            LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(lane)),
             LogPolicy::Fast | LogPolicy::Faster => Either::Fast(Fast::new(spec, &shape, lane)),
         };
         Ok(Self { policy, shape })
@@ -123,19 +129,21 @@ impl LogBlocks {
         match &mut self.policy {
             Either::Bast(bast) => start(bast, page),
             Either::Fast(fast) => start(fast, page),
+            Either::PageMapping(mapping) => start(mapping, page),
         }
     }
 
     /// The flash operation that the write under way needs next; the same one until it is done.
     #[inline]
-    pub fn next(&mut self) -> Step {
+    pub fn step(&mut self) -> Step {
         match &mut self.policy {
             Either::Bast(bast) => advance(bast),
             Either::Fast(fast) => advance(fast),
+            Either::PageMapping(mapping) => advance(mapping),
         }
     }
 
-    /// The operation that [`LogBlocks::next`] gave is done.
+    /// The operation that [`LogBlocks::step`] gave is done.
     #[inline]
     pub fn done(&mut self) {
         self.lane_mut().commit();
@@ -171,6 +179,7 @@ impl LogBlocks {
         match &self.policy {
             Either::Bast(bast) => bast.lane(),
             Either::Fast(fast) => fast.lane(),
+            Either::PageMapping(mapping) => mapping.lane(),
         }
     }
 
@@ -179,6 +188,7 @@ impl LogBlocks {
         match &mut self.policy {
             Either::Bast(bast) => bast.lane_mut(),
             Either::Fast(fast) => fast.lane_mut(),
+            Either::PageMapping(mapping) => mapping.lane_mut(),
         }
     }
 }

@@ -74,6 +74,8 @@ pub enum LogPolicy {
     Fast,
     /// FAST with a second chance and an isolation area (Lim, Lee and Moon, SNAPI 2010).
     Faster,
+    /// Every page anywhere, greedy, copies apart (after Kawaguchi et al., USENIX 1995); "log" is what is not data.
+    PageMapping,
 }
 
 /// Whose log block BAST merges.
@@ -155,6 +157,11 @@ impl LogSpec {
         Self { policy: LogPolicy::Bast, log_percent, isolation: 0.0, ..Self::default() }
     }
 
+    /// Page mapping with as many blocks.
+    pub fn page_mapping(log_percent: f64) -> Self {
+        Self { policy: LogPolicy::PageMapping, log_percent, isolation: 0.0, ..Self::default() }
+    }
+
     /// FASTer as published.
     pub fn faster(log_percent: f64) -> Self {
         Self { log_percent, ..Self::default() }
@@ -179,7 +186,7 @@ impl LogSpec {
 
     /// True when the policy has a log block of sequential writes.
     pub fn has_sequential(&self) -> bool {
-        self.policy != LogPolicy::Bast && self.sequential != Sequential::Off
+        matches!(self.policy, LogPolicy::Fast | LogPolicy::Faster) && self.sequential != Sequential::Off
     }
 
     /// The blocks that `data` data blocks of `pages` pages each ask for; the error names the key, its value and what is
@@ -205,7 +212,12 @@ impl LogSpec {
             false => 0,
         };
         // FASTer with a segregated tail: one block takes second chances, one the host's writes.
-        let random = if self.policy == LogPolicy::Faster { 2 } else { 1 };
+        // Page mapping: two open blocks and two free ones, beside what makes a victim worth it.
+        let random = match self.policy {
+            LogPolicy::Bast | LogPolicy::Fast => 1,
+            LogPolicy::Faster => 2,
+            LogPolicy::PageMapping => 5,
+        };
         if log < sequential + isolation + random {
             let least = sequential + isolation + random;
             let percent = self.log_percent;

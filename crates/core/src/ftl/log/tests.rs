@@ -94,8 +94,8 @@ impl Bench {
 
     /// One step; false when the write is done.
     fn step(&mut self) -> bool {
-        let step = self.ftl.next();
-        assert_eq!(step, self.ftl.next(), "a step stays until it is done");
+        let step = self.ftl.step();
+        assert_eq!(step, self.ftl.step(), "a step stays until it is done");
         match step {
             Step::Done => return false,
             Step::Copy { from, to } => {

@@ -240,7 +240,7 @@ fn a_full_isolation_area_is_emptied_before_more_is_isolated() {
     let mut mix = Mix::new(8);
     for _ in 0..20_000 {
         bench.begin(mix.next(128));
-        while bench.ftl.next() != Step::Done {
+        while bench.ftl.step() != Step::Done {
             bench.step();
         }
         bench.step();

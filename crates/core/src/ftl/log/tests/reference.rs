@@ -113,6 +113,25 @@ fn the_firmware_s_faster_reads_the_newest_version_at_every_step() {
     }
 }
 
+/// The drive's page mapping has a naive model (`ftl/tests/reference.rs`); of this one the reads are checked, on a lane
+/// with as little to spare as is allowed, and that a write collects one victim at most.
+#[test]
+fn page_mapping_reads_the_newest_version_at_every_step() {
+    let (data, pages) = (12, 8);
+    let spec = LogSpec::page_mapping(42.0);
+    assert_eq!(spec.shape(data, pages).unwrap().random, 5);
+    let (mut bench, mut mix) = (Bench::new(&spec, data, pages), Mix::new(1));
+    for _ in 0..6000 {
+        let before = bench.cost.erases;
+        bench.begin(mix.next(data * pages));
+        while bench.step() {
+            bench.check_all();
+        }
+        assert!(bench.cost.erases <= before + 1);
+    }
+    assert!(bench.cost.copies > 1000);
+}
+
 /// What the random operations reach: without it the comparison could pass over nothing.
 #[test]
 fn the_random_operations_reach_every_kind_of_merge() {

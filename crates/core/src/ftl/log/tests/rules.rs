@@ -30,12 +30,12 @@ fn a_mapping_changes_when_its_program_is_done_and_not_before() {
     let mut bench = Bench::filled(&LogSpec::fast(50.0), 8, 4);
     let old = bench.ftl.translate(Lpn(5));
     bench.begin(5);
-    let Step::Program { page: Lpn(5), to } = bench.ftl.next() else { panic!("nothing is in the way") };
+    let Step::Program { page: Lpn(5), to } = bench.ftl.step() else { panic!("nothing is in the way") };
     assert_eq!((bench.ftl.translate(Lpn(5)), bench.ftl.holds(to)), (old, None));
     assert!(bench.ftl.is_busy());
     bench.step();
     assert_eq!((bench.ftl.translate(Lpn(5)), bench.ftl.holds(to)), (Some(to), Some(Lpn(5))));
-    assert_eq!(bench.ftl.next(), Step::Done);
+    assert_eq!(bench.ftl.step(), Step::Done);
     assert!(!bench.ftl.is_busy());
 }
 
@@ -48,7 +48,7 @@ fn a_page_given_back_while_it_is_copied_does_not_come_back() {
     for _ in 0..2000 {
         bench.begin(mix.next(32));
         loop {
-            if let Step::Copy { from, .. } = bench.ftl.next() {
+            if let Step::Copy { from, .. } = bench.ftl.step() {
                 let page = bench.ftl.holds(from).unwrap().0;
                 if given_back % 3 == 0 {
                     bench.trim(page);
