@@ -11,10 +11,11 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
 //! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
-//! `timeless`, `snapshot`.
+//! `timeless`, `snapshot`. Beside it, not reachable from scenarios yet: `log/`, the log-block FTLs.
 
 mod blocks;
 mod collection;
+pub mod log;
 mod mapping;
 mod page_map;
 mod placement;

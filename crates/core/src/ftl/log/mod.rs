@@ -1,0 +1,217 @@
+//! Log-block FTLs: data blocks hold each page in its place, a few log blocks take what is written again, and merges
+//! bring both together.
+//!
+//! An instance manages the blocks of one lane and knows nothing of time. A host write is asked for
+//! ([`LogBlocks::write`]); then [`LogBlocks::step`] gives one flash operation after the other, its own program among
+//! them, until [`Step::Done`]; [`LogBlocks::done`] says that the operation is done, and only then do the maps change.
+//! So reads are right between any two steps ([`LogBlocks::translate`]), whoever runs the steps decides what time they
+//! take, whether a copy crosses the channel, and when an erase may go on (not while the block is being read).
+//! One write at a time: a second one waits until `Done`, and so does whoever wants its completion to wait for the work
+//! that a write causes; its data is on flash as soon as its `Program` is done.
+//!
+//! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's first author
+//! (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong has a test by name each.
+//!
+//! **Not reachable from scenarios yet:** the drive does not run these chains so far. A page here is what one program
+//! operation writes; on lanes whose rows hold several map units the drive will have to fill rows.
+//!
+//! Reading order: `spec` (settings, blocks needed), `lane` (maps and merges), `bast`, `fast` (FAST, and FASTer's second
+//! chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a time);
+//! `page_mapping` with `ranks`, what they are measured against.
+
+mod bast;
+mod counters;
+mod fast;
+mod isolation;
+mod lane;
+mod page_mapping;
+mod ranks;
+mod sequential;
+mod spec;
+
+pub use counters::LogCounters;
+pub use spec::{FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail};
+
+use crate::flash::Block;
+use crate::units::{Lpn, Ppn};
+use bast::Bast;
+use fast::Fast;
+use lane::Lane;
+use page_mapping::PageMapping;
+
+/// The next flash operation of a write. Pages and blocks are numbered within the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Read a valid page and program it elsewhere.
+    Copy {
+        /// Where it is.
+        from: Ppn,
+        /// An erased page.
+        to: Ppn,
+    },
+    /// Program the host's data.
+    Program {
+        /// Its logical page.
+        page: Lpn,
+        /// An erased page.
+        to: Ppn,
+    },
+    /// Erase a block without valid pages.
+    Erase {
+        /// The block.
+        block: Block,
+    },
+    /// The write is done; the next one may begin.
+    Done,
+}
+
+/// What one FTL decides; the rest is the same for all.
+trait Policy {
+    fn lane(&self) -> &Lane;
+    fn lane_mut(&mut self) -> &mut Lane;
+    /// The host write `lane.host` begins.
+    fn begin(&mut self);
+    /// The next step when no merge is under way; it may also begin a merge and return that merge's first step.
+    fn plan(&mut self) -> Option<Step>;
+}
+
+/// A log-block FTL over the blocks of one lane.
+#[derive(Clone, Debug)]
+pub struct LogBlocks {
+    policy: Either,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Either {
+    Bast(Bast),
+    Fast(Fast),
+    PageMapping(PageMapping),
+}
+
+impl LogBlocks {
+    /// An empty lane of `blocks` blocks of `pages` pages each, of which the host sees `logical` pages. The error names
+    /// the key, its value and what is allowed.
+    pub fn new(spec: &LogSpec, pages: u32, blocks: u32, logical: u32) -> Result<Self, String> {
+        let shape = spec.shape(logical.div_ceil(pages.max(1)), pages)?;
+        if shape.blocks > blocks {
+            let (percent, needed) = (spec.log_percent, shape.blocks);
+            return Err(format!("log_percent = {percent}: a lane needs {needed} blocks with it and has {blocks}"));
+        }
+        let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
+        let policy = match spec.policy {
+            LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
+            LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(lane)),
+            LogPolicy::Fast | LogPolicy::Faster => Either::Fast(Fast::new(spec, &shape, lane)),
+        };
+        Ok(Self { policy, shape })
+    }
+
+    /// What the blocks are for.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Where the newest version of a page is that flash has; `None`: never written, or given back.
+    #[inline]
+    pub fn translate(&self, page: Lpn) -> Option<Ppn> {
+        self.lane().translate(page)
+    }
+
+    /// The logical page whose newest version a physical page holds.
+    pub fn holds(&self, at: Ppn) -> Option<Lpn> {
+        self.lane().valid_page(at)
+    }
+
+    /// A host write of `page` begins; none may be under way.
+    #[inline]
+    pub fn write(&mut self, page: Lpn) {
+        match &mut self.policy {
+            Either::Bast(bast) => start(bast, page),
+            Either::Fast(fast) => start(fast, page),
+            Either::PageMapping(mapping) => start(mapping, page),
+        }
+    }
+
+    /// The flash operation that the write under way needs next; the same one until it is done.
+    #[inline]
+    pub fn step(&mut self) -> Step {
+        match &mut self.policy {
+            Either::Bast(bast) => advance(bast),
+            Either::Fast(fast) => advance(fast),
+            Either::PageMapping(mapping) => advance(mapping),
+        }
+    }
+
+    /// The operation that [`LogBlocks::step`] gave is done.
+    #[inline]
+    pub fn done(&mut self) {
+        self.lane_mut().commit();
+    }
+
+    /// True between a write and its [`Step::Done`].
+    pub fn is_busy(&self) -> bool {
+        self.lane().is_busy()
+    }
+
+    /// The host gives a page back; at any time.
+    pub fn trim(&mut self, page: Lpn) {
+        self.lane_mut().trim(page);
+    }
+
+    /// What was done so far.
+    pub fn counters(&self) -> &LogCounters {
+        &self.lane().counters
+    }
+
+    /// Erases of each block.
+    pub fn erases(&self) -> &[u32] {
+        self.lane().erases()
+    }
+
+    /// Bytes of the maps in the simulator.
+    pub fn bytes(&self) -> usize {
+        self.lane().bytes()
+    }
+
+    #[inline]
+    fn lane(&self) -> &Lane {
+        match &self.policy {
+            Either::Bast(bast) => bast.lane(),
+            Either::Fast(fast) => fast.lane(),
+            Either::PageMapping(mapping) => mapping.lane(),
+        }
+    }
+
+    #[inline]
+    fn lane_mut(&mut self) -> &mut Lane {
+        match &mut self.policy {
+            Either::Bast(bast) => bast.lane_mut(),
+            Either::Fast(fast) => fast.lane_mut(),
+            Either::PageMapping(mapping) => mapping.lane_mut(),
+        }
+    }
+}
+
+fn start(policy: &mut impl Policy, page: Lpn) {
+    policy.lane_mut().begin(page);
+    policy.begin();
+}
+
+#[inline]
+fn advance(policy: &mut impl Policy) -> Step {
+    if !policy.lane().is_busy() {
+        return Step::Done;
+    }
+    if let Some(step) = policy.lane_mut().resume() {
+        return step;
+    }
+    if let Some(step) = policy.plan() {
+        return step;
+    }
+    policy.lane_mut().end();
+    Step::Done
+}
+
+#[cfg(test)]
+mod tests;
