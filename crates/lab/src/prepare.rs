@@ -13,7 +13,7 @@ use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
 use manx_core::drive::{Overwrite, PreconditionState, Update};
 use manx_core::flash::Capacity;
-use manx_core::ftl::PageMap;
+use manx_core::ftl::{FtlKind, PageMap};
 use manx_core::host::trace::TraceError;
 use manx_core::units::Lpn;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,9 @@ impl States {
         scenario: &Scenario,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Prepared, RunError> {
-        let cache = self.cache.as_ref().filter(|_| scenario.precondition.state != PreconditionState::Empty);
+        // Snapshots are of page maps only.
+        let kept = scenario.precondition.state != PreconditionState::Empty && scenario.ftl.kind == FtlKind::Page;
+        let cache = self.cache.as_ref().filter(|_| kept);
         if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
             return Ok(state);
         }
@@ -149,6 +151,9 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
 fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
     let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed);
+    if ftl.kind == FtlKind::LogBlock {
+        return map.with_log_blocks(&ftl.log).expect("a scenario is validated");
+    }
     match rain.update {
         Update::InPlace => map.with_parity(ftl, device, rain.width),
         Update::Superblock => map.with_superblock_parity(ftl, device, rain.width),

@@ -2,6 +2,7 @@
 
 mod device;
 pub(super) mod job;
+mod log;
 mod scrub;
 mod space;
 
@@ -73,6 +74,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
+    log::all(scenario)?;
     space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device)?;

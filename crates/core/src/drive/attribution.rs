@@ -7,6 +7,7 @@
 //! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as
 //! if it were not there.
 
+use super::merge::Chained;
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, Op, Scheduler};
 use crate::flash::{Doing, Kept, Waits, add_kept, kept_between};
@@ -50,6 +51,8 @@ pub(super) struct Attribution {
     rebuilds: Vec<Option<Rebuilt>>,
     /// The computed page that ends its request, while that is told.
     rebuilt: Option<u32>,
+    /// What the page that a log-block FTL wrote waited for, while those who waited for it are told.
+    chained: Option<Chained>,
     /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
     /// `given`.
     leaving: VecDeque<Attributed>,
@@ -288,6 +291,21 @@ impl Drive {
         }
     }
 
+    /// A log-block FTL's page is done, and those who wait for it are about to be told; or they were.
+    pub(super) fn book_chained(&mut self, chained: Option<Chained>) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.chained = chained;
+        }
+    }
+
+    /// Where the time of a program that is done went, from its arrival on; `None` unless asked for.
+    pub(super) fn split_of_program(&self, now: Instant, op: u32) -> Option<Split> {
+        let attribution = self.attribution.as_ref()?;
+        let (mut split, idle) = (Split::NONE, self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
+        attribution.ops[op as usize].add_to(&mut split, &self.flash.finished_waits(), now, idle);
+        Some(split)
+    }
+
     /// A slot's page is on flash, and those who wait for it are about to be told; or they were, and it is free.
     #[inline]
     pub(super) fn book_landing(&mut self, slot: u32, is_over: bool) {
@@ -319,6 +337,15 @@ impl Drive {
         let mut story = None;
         let rebuilt = attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
         match attribution.ending {
+            _ if let Some(Chained { began, split: chain }) = attribution.chained => {
+                if command.op != Op::Write || began < begun {
+                    split.add(Cause::Buffer, now.since(begun));
+                } else {
+                    let from = attribution.add_fill(&mut split, begun, began);
+                    split.add(Cause::Buffer, began.since(from));
+                    split += chain;
+                }
+            }
             _ if let Some(rebuilt) = rebuilt => {
                 let Rebuilt { books, ended, die, .. } = rebuilt;
                 // A page that was read in vain first is computed later than the request began.

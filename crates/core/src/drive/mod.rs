@@ -6,7 +6,8 @@
 //! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
-//! (`superblock`, `superblock_read`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`).
+//! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
+//! bit errors, which reads meet and the scrubber looks for (`scrub`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -22,6 +23,7 @@ mod command;
 mod describe;
 mod forecast;
 mod hold;
+mod merge;
 mod plane;
 mod ports;
 mod power;
@@ -53,7 +55,8 @@ pub use spec::{
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
-use crate::ftl::{GcMode, GcSpec, PageMap};
+use crate::ftl::log::LogCounters;
+use crate::ftl::{GcMode, GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::WriteBuffer;
@@ -89,6 +92,8 @@ pub struct Drive {
     scrub: Option<Box<scrub::Scrub>>,
     /// Parity over superblocks, if there is that.
     superblock: Option<Box<superblock::Superblock>>,
+    /// The chains of a log-block FTL, if it is one.
+    merges: Option<Box<merge::Merges>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -164,6 +169,8 @@ pub struct Counters {
     pub rotation: RotationCounters,
     /// What became of bit errors.
     pub scrub: ScrubCounters,
+    /// What a log-block FTL did.
+    pub log: LogCounters,
 }
 
 impl Counters {
@@ -183,13 +190,17 @@ impl Drive {
             flash.adopt(block, ftl.rows_programmed(block));
         }
         if with_content {
-            let mapping = ftl.mapping();
-            (0..ftl.logical()).map(|lpn| mapping.physical(Lpn(lpn))).filter(|ppn| ppn.is_some()).for_each(|ppn| {
-                flash.store(ppn, 1);
-            });
+            for lpn in (0..ftl.logical()).map(Lpn) {
+                if let Translation::Ready(ppn) = ftl.translate(lpn) {
+                    flash.store(ppn, 1);
+                }
+            }
         }
         if gc.mode == GcMode::PlaneBlocking && gc.cut_transfers {
             flash.cut_transfers();
+        }
+        if ftl.log_blocks().is_some() {
+            flash.allow_any_order();
         }
         let layout = &flash.layout;
         let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
@@ -203,6 +214,7 @@ impl Drive {
             rain: None,
             scrub: None,
             superblock: None,
+            merges: merge::Merges::new(gc, &flash, &ftl),
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -231,7 +243,8 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), ..self.counters }
+        let log = self.ftl.log_blocks().map_or(LogCounters::default(), |log| log.counters());
+        Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), log, ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).

@@ -46,6 +46,16 @@ pub(super) enum Owner {
     ChainProgram { lane: u32 },
     /// The victim block of a lane is erased.
     ChainErase { lane: u32 },
+    /// The chain of a log-block FTL goes on: a page is read to be copied,
+    MergeRead { lane: u32 },
+    /// it is programmed elsewhere,
+    MergeProgram { lane: u32 },
+    /// several were copied,
+    MergeRun { lane: u32 },
+    /// a block is erased,
+    MergeErase { lane: u32 },
+    /// or the host's page is on flash.
+    LogProgram { lane: u32 },
     /// Pages are read to be checked.
     Scrub,
     /// Pages that held too many errors are written anew.

@@ -169,6 +169,9 @@ impl Drive {
         if self.ftl.read_ended(page) {
             self.may_erase(now, self.flash.layout.block_of(page));
         }
+        if self.merges.is_some() {
+            self.merge_read_ended(now, page);
+        }
         // `nogc` passes over blocks being read: it may find one now, and waiting writes room.
         if self.revive_pools(now) {
             self.take_writes(now);

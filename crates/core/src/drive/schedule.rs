@@ -216,13 +216,22 @@ impl Drive {
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainRead { .. } | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
+            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::Scrub => {
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
                 self.row_takes_off(first_slot);
                 what
             }
-            Owner::Parity | Owner::Rewrite => What::Program { row: operation.ppn, sectors: operation.sectors },
+            Owner::LogProgram { lane } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                self.page_takes_off(lane);
+                what
+            }
+            Owner::Parity | Owner::Rewrite | Owner::MergeProgram { .. } => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
+            }
             Owner::ChainProgram { .. } if operation.ppn.is_some() => {
                 What::Program { row: operation.ppn, sectors: operation.sectors }
             }
@@ -232,7 +241,10 @@ impl Drive {
                 operation.ppn = row;
                 What::Program { row, sectors }
             }
-            Owner::ChainErase { .. } => What::Erase { block: self.flash.layout.block_of(operation.ppn) },
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
+                What::Erase { block: self.flash.layout.block_of(operation.ppn) }
+            }
+            Owner::MergeRun { .. } => unreachable!("a run starts by itself"),
         }
     }
 
@@ -304,6 +316,11 @@ impl Drive {
                 let block = self.flash.layout.block_of(self.ops[op].ppn);
                 self.chain_erase_done(now, block);
             }
+            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
+            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
+            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
+            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
+            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
         }
@@ -312,6 +329,10 @@ impl Drive {
         match owner {
             // Its chain keeps the place.
             Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
+            Owner::MergeRead { .. }
+            | Owner::MergeProgram { .. }
+            | Owner::MergeRun { .. }
+            | Owner::MergeErase { .. } => {}
             _ => {
                 self.ops.release(op);
                 if class.is_of_host() {

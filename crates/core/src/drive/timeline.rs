@@ -190,6 +190,14 @@ impl Drive {
         }
     }
 
+    /// A merge is done.
+    pub(super) fn timeline_adds(&mut self, collection: Collection) {
+        let Some(timeline) = &mut self.timeline else { return };
+        if self.flash.log_room().is_some_and(|room| room.take(collection.draining, collection.end)) {
+            timeline.collections.push(collection);
+        }
+    }
+
     /// A command is done and its completion reaches the host at `leaves`; the books of it are closed.
     #[inline]
     pub(super) fn timeline_completes(&mut self, request: u32, leaves: Instant) {

@@ -296,6 +296,11 @@ impl Drive {
                 }
             }
         }
+        if self.merges.is_some() {
+            self.leaves(slot, State::Staged);
+            self.leave_for_log(now, slot);
+            return true;
+        }
         let place = match &mut self.superblock {
             None => {
                 let rows = &self.writes.rows;
@@ -403,6 +408,12 @@ impl Drive {
             self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
             slot = self.buffer.row_next(slot);
         }
+    }
+
+    /// The page that a lane of a log-block FTL writes is frozen.
+    pub(super) fn page_takes_off(&mut self, lane: u32) {
+        let slot = self.page_of(lane);
+        self.buffer.slot_mut(slot).state = State::Flying;
     }
 
     pub(super) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {

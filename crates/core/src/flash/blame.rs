@@ -54,7 +54,7 @@ impl Keeper {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,
             (_, true) => Keeper::GcCopy,
-            (What::Program { .. }, _) => Keeper::Program,
+            (What::Program { .. } | What::Copies { .. }, _) => Keeper::Program,
             (What::Read { .. }, _) => Keeper::Read,
         }
     }
@@ -356,6 +356,7 @@ impl Operation {
             What::Read { page, .. } => layout.block_of(page),
             What::Program { row, .. } => layout.block_of(row),
             What::Erase { block } => block,
+            What::Copies { .. } => unreachable!("no books are kept of runs"),
         }
     }
 }

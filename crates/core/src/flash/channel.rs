@@ -1,5 +1,6 @@
 //! A channel: one transfer at a time, in the order of asking.
 
+use super::Flash;
 use super::cut::Pending;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
@@ -70,5 +71,25 @@ impl Channel {
     #[inline]
     pub fn held_until(&self, now: Instant) -> Duration {
         self.held + self.held_since.map_or(Duration::ZERO, |since| now.since(since))
+    }
+}
+
+impl Flash {
+    /// Holds the channel of `die` for a garbage collection: only its operations start, other transfers wait.
+    pub fn hold_channel(&mut self, now: Instant, channel: u32) {
+        self.channels[channel as usize].hold(now);
+    }
+
+    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next
+    /// operations.
+    pub fn release_channel(&mut self, now: Instant, channel: u32) {
+        self.channels[channel as usize].release(now);
+        while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
+            self.dies[die as usize].behind_gc = true;
+            if let Some(blame) = &mut self.blame {
+                blame.channel_released(now, die as usize);
+            }
+            self.transfer_out(now, die as usize);
+        }
     }
 }

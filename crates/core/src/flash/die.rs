@@ -30,6 +30,13 @@ pub enum What {
         /// The block.
         block: Block,
     },
+    /// A run of copies ([`Flash::start_run`]).
+    Copies {
+        /// How many.
+        count: u32,
+        /// How long they take together.
+        nanoseconds: u32,
+    },
 }
 
 /// An operation for a die, with the caller's token for it.
@@ -116,7 +123,7 @@ pub(super) struct Die {
     /// A suspended operation waits until nobody reads.
     pub(super) holds_suspended: bool,
     operation: Operation,
-    behind_gc: bool,
+    pub(super) behind_gc: bool,
     started: Instant,
     /// Time spent on garbage collection's operations that ended.
     gc_busy: Duration,
@@ -262,7 +269,7 @@ impl Flash {
                 (command, command.end + self.timing.read(&self.layout, page))
             }
             What::Program { row, sectors } => {
-                take_row(&self.layout, &mut self.rows_written, row);
+                self.take_row(row);
                 let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
                 let d = &mut self.dies[slot];
                 d.behind_gc = load.behind_gc;
@@ -273,6 +280,12 @@ impl Flash {
                     d.phase = Phase::Programming;
                     (load, load.end + self.timing.program(&self.layout, row))
                 }
+            }
+            What::Copies { nanoseconds, .. } => {
+                let d = &mut self.dies[slot];
+                (d.behind_gc, d.phase) = (false, Phase::Programming);
+                let at_once = Reserved { start: now, end: now, behind_gc: false };
+                (at_once, now + Duration::from_ns(u64::from(nanoseconds)))
             }
             What::Erase { .. } => {
                 let command = self.reserve(now, slot, Whose::Current, Crossing::EraseCommand, &operation);
@@ -304,7 +317,7 @@ impl Flash {
         let What::Program { row, sectors } = operation.what else { unreachable!("only a program is preloaded") };
         let d = &mut self.dies[die as usize];
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
-        take_row(&self.layout, &mut self.rows_written, row);
+        self.take_row(row);
         if let Some(blame) = &mut self.blame {
             blame.preloads(die as usize);
         }
@@ -418,7 +431,7 @@ impl Flash {
     }
 
     #[inline]
-    fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         // A collection's own reads keep the die: its next step follows at once, and nothing may come between.
         if self.cache_read && !die.operation.gc {
@@ -543,6 +556,10 @@ impl Flash {
                     return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
                 }
             }
+            What::Copies { count, .. } => {
+                self.counters.reads += u64::from(count);
+                self.counters.programs += u64::from(count);
+            }
             What::Erase { block } => {
                 self.counters.erases += 1;
                 self.rows_written[block.0 as usize] = 0;
@@ -570,29 +587,4 @@ impl Flash {
         }
         self.loaded(now, slot).preload
     }
-
-    /// Holds the channel of `die` for a garbage collection: only its operations start, other transfers wait.
-    pub fn hold_channel(&mut self, now: Instant, channel: u32) {
-        self.channels[channel as usize].hold(now);
-    }
-
-    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next
-    /// operations.
-    pub fn release_channel(&mut self, now: Instant, channel: u32) {
-        self.channels[channel as usize].release(now);
-        while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
-            self.dies[die as usize].behind_gc = true;
-            if let Some(blame) = &mut self.blame {
-                blame.channel_released(now, die as usize);
-            }
-            self.transfer_out(now, die as usize);
-        }
-    }
-}
-
-fn take_row(layout: &super::Layout, rows_written: &mut [u16], row: Ppn) {
-    let (block, row) = (layout.block_of(row), layout.row_of(row));
-    let next = &mut rows_written[block.0 as usize];
-    assert!(u32::from(*next) == row, "block {block:?} is programmed in order: row {row} follows {next} rows");
-    *next += 1;
 }

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `pulses`, `stress`, `remaining`, `errors`, `blame`, `activity`.
+//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -23,6 +23,7 @@ mod errors;
 mod layout;
 mod pulses;
 mod remaining;
+mod runs;
 mod stress;
 mod suspend;
 mod timing;
@@ -66,6 +67,8 @@ pub struct Flash {
     cache_program: bool,
     /// The host's transfers give way to garbage collection.
     cuts: bool,
+    /// Rows are programmed in any order.
+    any_order: bool,
     counters: FlashOperations,
     /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may be suspended.
     watches_loads: bool,
@@ -115,6 +118,7 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             cuts: false,
+            any_order: false,
             counters: FlashOperations::default(),
             watches_loads: device.feature.cache_program,
             suspends_erases: false,

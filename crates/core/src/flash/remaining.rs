@@ -38,6 +38,7 @@ impl Flash {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, row)
             }
             What::Erase { .. } => timing.erase(),
+            What::Copies { nanoseconds, .. } => Duration::from_ns(u64::from(nanoseconds)),
         }
     }
 }

@@ -11,7 +11,7 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
 //! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
-//! `timeless`, `snapshot`. Beside it, not reachable from scenarios yet: `log/`, the log-block FTLs.
+//! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`.
 
 mod blocks;
 mod collection;
@@ -36,7 +36,8 @@ pub use pool::{Pool, RESERVE, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
 pub use snapshot::SnapshotError;
 pub use spec::{
-    Allocation, Dimension, FreeBlock, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
+    Allocation, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim,
+    VictimUnit,
 };
 pub use superblock::{Superstripes, part_of, version_of};
 

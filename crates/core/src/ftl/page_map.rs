@@ -1,6 +1,7 @@
 //! Page mapping: every map unit anywhere, written in logs, reclaimed by copying.
 
 use super::collection::{Collection, Relocation};
+use super::log::LogLanes;
 use super::placement::Placement;
 use super::pool::{FreeBlocks, Pool, Stream};
 use super::victim::{Candidates, VictimPolicy};
@@ -78,6 +79,8 @@ pub struct PageMap {
     pub(super) trimmed_pages: u32,
     /// Parity over superblocks, if there is any.
     pub(super) superstripes: Option<Box<Superstripes>>,
+    /// Log blocks in place of page mapping, where that is asked for.
+    pub(super) log: Option<Box<LogLanes>>,
 }
 
 impl PageMap {
@@ -122,6 +125,7 @@ impl PageMap {
             trimmed: Vec::new(),
             trimmed_pages: 0,
             superstripes: None,
+            log: None,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -157,7 +161,8 @@ impl PageMap {
 
     /// Bytes of the maps and the counters of blocks: what a simulated page costs.
     pub fn bytes(&self) -> usize {
-        self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
+        let log = self.log.as_ref().map_or(0, |log| log.bytes());
+        log + self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
     }
 
     /// Logical pages that the host sees.
@@ -168,6 +173,9 @@ impl PageMap {
     /// Where `lpn` is.
     #[inline]
     pub fn translate(&self, lpn: Lpn) -> Translation {
+        if let Some(log) = &self.log {
+            return self.translate_in_log(log, lpn);
+        }
         match self.mapping.physical(lpn) {
             Ppn::NONE => Translation::Unwritten,
             _ if self.is_trimmed(lpn) => Translation::Unwritten,
@@ -266,6 +274,9 @@ impl PageMap {
 
     /// `lpn` is deallocated: it reads as never written.
     pub fn trim(&mut self, lpn: Lpn) {
+        if self.log.is_some() {
+            return self.trim_in_log(lpn);
+        }
         self.invalidate(lpn);
         self.mapping.forget(lpn);
     }
@@ -504,6 +515,9 @@ impl PageMap {
     /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds after
     /// preconditioning.
     pub fn rows_programmed(&self, block: Block) -> u32 {
+        if let Some(log) = &self.log {
+            return log.rows_programmed(self.layout.lane_of(block), self.layout.index_of(block));
+        }
         if self.blocks.is_candidate(block) {
             return self.layout.rows;
         }

@@ -1,5 +1,6 @@
 //! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
 
+use super::log::LogSpec;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlSpec {
+    /// The family: what is mapped, and so how space is reclaimed.
+    pub kind: FtlKind,
+    /// `log-block` only: which of them, and how it works.
+    pub log: LogSpec,
     /// Who chooses the lane (die, plane group) of a write.
     pub allocation: Allocation,
     /// The order in which consecutive stripe units visit the dimensions, fastest first; each exactly once.
@@ -25,6 +30,8 @@ pub struct FtlSpec {
 impl Default for FtlSpec {
     fn default() -> Self {
         Self {
+            kind: FtlKind::Page,
+            log: LogSpec::default(),
             allocation: Allocation::Static,
             order: [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane],
             stripe: Stripe::MapUnit,
@@ -33,6 +40,16 @@ impl Default for FtlSpec {
             static_wear_gap: 0,
         }
     }
+}
+
+/// A family of translation layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FtlKind {
+    /// Every map unit anywhere; garbage collection copies what is valid in a victim.
+    Page,
+    /// Data blocks hold each page in its place, log blocks take what is written again, merges bring both together.
+    LogBlock,
 }
 
 /// Who chooses the lane of a write.

@@ -1,5 +1,6 @@
 //! The timeless executor: runs the same layer's steps at once, for preconditioning and for the `nogc` baseline.
 
+use super::log::Step as LogStep;
 use super::superblock::part_of;
 use super::{PageMap, Step, Stream};
 use crate::flash::{Block, Flash};
@@ -168,10 +169,33 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Log blocks: the page's write and all that it causes.
+    fn put_in_log(&mut self, lpn: Lpn) {
+        let lane = self.map.striped_lane(lpn);
+        self.map.log_write(lane, lpn);
+        loop {
+            match self.map.log_step(lane) {
+                LogStep::Copy { .. } => self.work.copied += 1,
+                LogStep::Program { .. } => self.work.written += 1,
+                LogStep::Erase { block } => {
+                    self.work.erased += 1;
+                    self.map.log_erased(block);
+                    continue;
+                }
+                LogStep::Done => return,
+            }
+            self.map.log_done(lane);
+        }
+    }
+
     #[inline]
     fn put(&mut self, lpn: Lpn) -> Result<(), Full> {
         if !self.opened.is_empty() {
             return self.put_in_stripe(lpn);
+        }
+        if self.map.log_blocks().is_some() {
+            self.put_in_log(lpn);
+            return Ok(());
         }
         let lane = match self.map.place(lpn, |_| 0) {
             Some(lane) => lane,

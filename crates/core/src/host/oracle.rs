@@ -6,6 +6,7 @@
 //! return.
 
 use crate::drive::{Command, Completion, Drive, Op, Stamp, Status};
+use crate::ftl::Translation;
 use crate::units::Lpn;
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ impl Oracle {
     pub fn new(drive: &Drive) -> Self {
         let pages = drive.ftl().logical();
         let start: Vec<u32> =
-            (0..pages).map(|lpn| u32::from(drive.ftl().mapping().physical(Lpn(lpn)).is_some())).collect();
+            (0..pages).map(|lpn| u32::from(drive.ftl().translate(Lpn(lpn)) != Translation::Unwritten)).collect();
         Self {
             unit_sectors: u64::from(drive.flash().layout.unit_sectors),
             acknowledged: start.clone(),

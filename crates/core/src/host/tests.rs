@@ -5,6 +5,7 @@ mod cuts;
 mod hold;
 mod knobs;
 mod laws;
+mod merges;
 mod oracle;
 mod planes;
 mod program_suspension;
@@ -24,7 +25,9 @@ use crate::drive::{
     RainSpec, Scheduler, ScrubSpec, Update,
 };
 use crate::flash::{BlockStress, Device, Features};
-use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit,
+};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 /// Everything that determines a small run.
@@ -65,12 +68,22 @@ pub(crate) fn small() -> Setup {
 
 impl Setup {
     pub fn drive(&self) -> Drive {
+        let mut drive = self.bare_drive();
+        drive.attribute();
+        drive
+    }
+
+    /// The same without books of where the time goes.
+    pub fn bare_drive(&self) -> Drive {
         let raw = crate::flash::Layout::new(&self.device).total_units();
         let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
         let layout = crate::flash::Layout::new(&self.device);
         let round = if self.rain.width == 0 { 1 } else { layout.lanes * layout.units_per_row };
         let logical = logical / round * round;
         let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
+        if self.ftl.kind == FtlKind::LogBlock {
+            map = map.with_log_blocks(&self.ftl.log).expect("enough blocks");
+        }
         map = match self.rain.update {
             Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
             Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
@@ -86,7 +99,6 @@ impl Setup {
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
-        drive.attribute();
         drive
     }
 

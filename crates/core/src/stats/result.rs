@@ -5,9 +5,9 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport,
-    SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, LogReport,
+    OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters,
+    ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -65,6 +65,9 @@ pub struct RunResult {
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
+    /// What a log-block FTL did; absent with page mapping.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -290,6 +293,8 @@ pub struct RunTotals {
     pub rotation: Option<RotationCounters>,
     /// Bit errors in `span`, where they are modelled.
     pub scrub: Option<ScrubCounters>,
+    /// Merges in `span`, where the FTL has log blocks.
+    pub log: Option<LogReport>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -354,6 +359,7 @@ impl RunTotals {
             rain: self.rain.map(|rain| RainReport::new(&rain)),
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
+            log: self.log.map(LogReport::report),
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,

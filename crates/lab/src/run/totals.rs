@@ -6,12 +6,12 @@ use crate::prepare::About;
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{GcMode, Rotate};
+use manx_core::ftl::{FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, MachineReport, Outcome, RainCounters,
-    RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded,
-    WearCounters,
+    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
+    RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport,
+    WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -54,6 +54,7 @@ impl Run<'_> {
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
+            log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -347,6 +348,24 @@ impl Counted {
             whole_stripes: self.since(|c| c.rain.whole_stripes),
             refused_stripes: self.since(|c| c.rain.refused_stripes),
             turned_updates: self.since(|c| c.rain.turned_updates),
+        }
+    }
+
+    fn log(&self) -> LogReport {
+        let log = self.now.log.since(&self.before.log);
+        LogReport {
+            writes: log.writes,
+            in_place: log.in_place,
+            switch_merges: log.switch_merges,
+            partial_merges: log.partial_merges,
+            full_merges: log.full_merges,
+            merges_per_write: None,
+            second_chances: log.second_chances,
+            renewed_blocks: log.renewed_blocks,
+            isolated_pages: log.isolations,
+            forced_merges: log.forced_merges,
+            longest_chain: log.longest_chain,
+            most_merges: log.most_merges,
         }
     }
 

@@ -34,6 +34,36 @@ pub struct LogCounters {
 }
 
 impl LogCounters {
+    /// What happened since `earlier`; the longest and the most stay those of all time.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self { longest_chain: self.longest_chain, most_merges: self.most_merges, ..self.with(earlier, |a, b| a - b) }
+    }
+
+    /// Both added up; of the longest and the most the larger.
+    pub fn plus(&self, other: &Self) -> Self {
+        let longest_chain = self.longest_chain.max(other.longest_chain);
+        let most_merges = self.most_merges.max(other.most_merges);
+        Self { longest_chain, most_merges, ..self.with(other, |a, b| a + b) }
+    }
+
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            writes: of(self.writes, other.writes),
+            in_place: of(self.in_place, other.in_place),
+            programs: of(self.programs, other.programs),
+            copies: of(self.copies, other.copies),
+            erases: of(self.erases, other.erases),
+            switch_merges: of(self.switch_merges, other.switch_merges),
+            partial_merges: of(self.partial_merges, other.partial_merges),
+            full_merges: of(self.full_merges, other.full_merges),
+            second_chances: of(self.second_chances, other.second_chances),
+            renewed_blocks: of(self.renewed_blocks, other.renewed_blocks),
+            isolations: of(self.isolations, other.isolations),
+            forced_merges: of(self.forced_merges, other.forced_merges),
+            ..Self::default()
+        }
+    }
+
     /// Merges of any kind.
     pub fn merges(&self) -> u64 {
         self.switch_merges + self.partial_merges + self.full_merges

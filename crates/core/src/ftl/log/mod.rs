@@ -12,24 +12,25 @@
 //! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's first author
 //! (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong has a test by name each.
 //!
-//! **Not reachable from scenarios yet:** the drive does not run these chains so far. A page here is what one program
-//! operation writes; on lanes whose rows hold several map units the drive will have to fill rows.
+//! Who runs the steps: the drive (`drive/merge.rs`), and in no time preconditioning and `nogc` ([`super::timeless`]).
 //!
-//! Reading order: `spec` (settings, blocks needed), `lane` (maps and merges), `bast`, `fast` (FAST, and FASTer's second
-//! chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a time);
-//! `page_mapping` with `ranks`, what they are measured against.
+//! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
+//! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a
+//! time); `page_mapping` with `ranks`, what they are measured against.
 
 mod bast;
 mod counters;
 mod fast;
 mod isolation;
 mod lane;
+mod lanes;
 mod page_mapping;
 mod ranks;
 mod sequential;
 mod spec;
 
 pub use counters::LogCounters;
+pub use lanes::LogLanes;
 pub use spec::{FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail};
 
 use crate::flash::Block;
@@ -93,11 +94,7 @@ impl LogBlocks {
     /// An empty lane of `blocks` blocks of `pages` pages each, of which the host sees `logical` pages. The error names
     /// the key, its value and what is allowed.
     pub fn new(spec: &LogSpec, pages: u32, blocks: u32, logical: u32) -> Result<Self, String> {
-        let shape = spec.shape(logical.div_ceil(pages.max(1)), pages)?;
-        if shape.blocks > blocks {
-            let (percent, needed) = (spec.log_percent, shape.blocks);
-            return Err(format!("log_percent = {percent}: a lane needs {needed} blocks with it and has {blocks}"));
-        }
+        let shape = spec.shape_within(logical, pages, blocks)?;
         let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
         let policy = match spec.policy {
             LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
@@ -162,6 +159,11 @@ impl LogBlocks {
     /// What was done so far.
     pub fn counters(&self) -> &LogCounters {
         &self.lane().counters
+    }
+
+    /// One more than the last programmed page of a block; 0 if it is erased.
+    pub fn written(&self, block: Block) -> u32 {
+        self.lane().written(block)
     }
 
     /// Erases of each block.

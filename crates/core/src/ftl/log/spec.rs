@@ -14,8 +14,11 @@ pub struct LogSpec {
     /// Which FTL.
     pub policy: LogPolicy,
     /// Log blocks, in percent of the data blocks; the isolation area and the log block of sequential writes are part
-    /// of them.
+    /// of them. 0: as many as the over-provisioning leaves.
     pub log_percent: f64,
+    /// A write that completes on flash waits for all the work that it causes, as the response times of the papers do;
+    /// otherwise it completes when its page is programmed.
+    pub write_waits: bool,
     /// A data page that was never written may be written in place after later ones of its block: the classic FTLs on
     /// SLC. Otherwise the log takes such a write, and pages that were passed over stay empty.
     pub out_of_order: bool,
@@ -47,7 +50,8 @@ impl Default for LogSpec {
     fn default() -> Self {
         Self {
             policy: LogPolicy::Faster,
-            log_percent: 10.0,
+            log_percent: 0.0,
+            write_waits: false,
             out_of_order: true,
             log_victim: LogVictim::Lru,
             sequential: Sequential::OffsetZero,
@@ -187,6 +191,31 @@ impl LogSpec {
     /// True when the policy has a log block of sequential writes.
     pub fn has_sequential(&self) -> bool {
         matches!(self.policy, LogPolicy::Fast | LogPolicy::Faster) && self.sequential != Sequential::Off
+    }
+
+    /// The same with what `log_percent = 0` stands for on a lane of `blocks` blocks of `pages` pages of which the host
+    /// sees `logical` pages.
+    pub fn fitted(&self, logical: u32, pages: u32, blocks: u32) -> Self {
+        if self.log_percent != 0.0 {
+            return self.clone();
+        }
+        let data = logical.div_ceil(pages.max(1)).max(1);
+        let with = |log: u32| Self { log_percent: 100.0 * f64::from(log) / f64::from(data), ..self.clone() };
+        let fits = |spec: &Self| spec.shape(data, pages).is_ok_and(|shape| shape.blocks <= blocks);
+        let spare = blocks.saturating_sub(data);
+        // What does not fit at all is refused with what there would be.
+        (0..=spare).rev().map(with).find(fits).unwrap_or_else(|| with(spare))
+    }
+
+    /// The blocks of a lane of `blocks` blocks of `pages` pages of which the host sees `logical` pages; the error names
+    /// the key, its value and what is allowed.
+    pub fn shape_within(&self, logical: u32, pages: u32, blocks: u32) -> Result<Shape, String> {
+        let shape = self.shape(logical.div_ceil(pages.max(1)), pages)?;
+        if shape.blocks > blocks {
+            let (percent, needed) = (self.log_percent, shape.blocks);
+            return Err(format!("log_percent = {percent}: a lane needs {needed} blocks with it and has {blocks}"));
+        }
+        Ok(shape)
     }
 
     /// The blocks that `data` data blocks of `pages` pages each ask for; the error names the key, its value and what is
