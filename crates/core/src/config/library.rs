@@ -19,6 +19,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("znand", include_str!("../../../../scenarios/znand.toml")),
     ("ttflash", include_str!("../../../../scenarios/ttflash.toml")),
     ("ssdsim", include_str!("../../../../scenarios/ssdsim.toml")),
+    ("faster", include_str!("../../../../scenarios/faster.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

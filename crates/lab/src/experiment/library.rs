@@ -21,6 +21,13 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ttflash-filebench", include_str!("../../../../experiments/ttflash-filebench.toml")),
     ("ttflash-size", include_str!("../../../../experiments/ttflash-size.toml")),
     ("ttflash-flush", include_str!("../../../../experiments/ttflash-flush.toml")),
+    ("faster-table2", include_str!("../../../../experiments/faster-table2.toml")),
+    ("faster-elapsed", include_str!("../../../../experiments/faster-elapsed.toml")),
+    ("faster-fluctuation", include_str!("../../../../experiments/faster-fluctuation.toml")),
+    ("faster-skew", include_str!("../../../../experiments/faster-skew.toml")),
+    ("faster-interval", include_str!("../../../../experiments/faster-interval.toml")),
+    ("faster-merge-cdf", include_str!("../../../../experiments/faster-merge-cdf.toml")),
+    ("faster-cost", include_str!("../../../../experiments/faster-cost.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.
