@@ -10,8 +10,8 @@
 //! 1. a block without valid pages is erased;
 //! 2. a U-block that holds a whole logical block in place becomes its D-block: a switch, the erase of the old one;
 //! 3. one that holds the front of a logical block in place gets the rest copied: a partial merge, one erase;
-//! 4. valid pages are copied together, hot ones (updated since they last went through this) apart from cold ones, as
-//!    far as the number of blocks allows.
+//! 4. valid pages are copied together, hot ones (updated since they last went through this) apart from cold ones: whole
+//!    blocks of cold pages, the cold pages left over with the hot ones, so that no more blocks are needed than without.
 //!
 //! What blocks are for is only how many a superblock has: as many as logical blocks are its own, the others are the
 //! pool's. After step 4 a D-block may hold any pages.
@@ -88,8 +88,8 @@ struct Compacting {
     cursor: u32,
     /// For cold and for hot pages.
     targets: [Option<Block>; 2],
-    /// How many may still be opened.
-    left: u32,
+    /// Cold pages that still go to blocks of their own.
+    cold: u32,
 }
 
 /// How far the host write under way is.
@@ -121,7 +121,7 @@ impl Superblock {
             hot: spec.superblock_hot as u8,
             all: spec.superblock_compaction == Compaction::All,
             cache: (spec.superblock_cache > 0).then(|| MapCache::new(pages as u32, spec.superblock_cache)),
-            compacting: Compacting { group: 0, sources: Vec::new(), source: 0, cursor: 0, targets: [None; 2], left: 0 },
+            compacting: Compacting { group: 0, sources: Vec::new(), source: 0, cursor: 0, targets: [None; 2], cold: 0 },
             phase: Phase::Written,
             lane,
         }
@@ -297,11 +297,16 @@ impl Superblock {
         }
         compacting.sources.truncate(sources as usize);
         (compacting.group, compacting.source, compacting.cursor) = (number, 0, 0);
-        (compacting.targets, compacting.left) = ([None; 2], sum.div_ceil(self.lane.pages));
-        debug_assert!(compacting.left < sources, "a superblock with U-blocks has room for a block's pages");
+        debug_assert!(sum.div_ceil(self.lane.pages) < sources, "a superblock with U-blocks has a block to save");
+        let mut cold = 0;
         for nth in 0..sources as usize {
-            self.close(number, self.compacting.sources[nth].2);
+            let source = self.compacting.sources[nth].2;
+            self.close(number, source);
+            let valid = |offset| self.lane.valid_page(self.lane.page(source, offset));
+            cold += (0..self.lane.written(source)).filter_map(valid).filter(|page| !self.is_hot(*page)).count() as u32;
         }
+        // What the cold pages do not fill is left to the hot ones, so that the host's next updates go there too.
+        (self.compacting.targets, self.compacting.cold) = ([None; 2], cold - cold % self.lane.pages);
         self.phase = Phase::Compact;
     }
 
@@ -320,8 +325,8 @@ impl Superblock {
         for cursor in self.compacting.cursor..self.lane.written(source) {
             let from = self.lane.page(source, cursor);
             let Some(page) = self.lane.valid_page(from) else { continue };
-            let updates = std::mem::take(&mut self.updates[page.0 as usize]);
-            let target = self.target(self.hot > 0 && updates >= self.hot);
+            let target = self.target(self.is_hot(page));
+            self.updates[page.0 as usize] = 0;
             self.compacting.cursor = cursor + 1;
             let to = self.lane.append(target);
             return self.give(page, Step::Copy { from, to });
@@ -331,17 +336,21 @@ impl Superblock {
         self.lane.give(Step::Erase { block: source });
     }
 
-    /// Where the next hot or cold page goes: to a block of its kind, unless there are as many as will be needed.
+    fn is_hot(&self, page: Lpn) -> bool {
+        self.hot > 0 && self.updates[page.0 as usize] >= self.hot
+    }
+
+    /// Where the next hot or cold page goes.
     fn target(&mut self, hot: bool) -> Block {
         let compacting = &mut self.compacting;
-        let [mine, other] = [usize::from(hot), usize::from(!hot)].map(|kind| compacting.targets[kind]);
-        match (mine, other) {
-            (Some(mine), _) if self.lane.has_room(Some(mine)) => mine,
-            (_, Some(other)) if compacting.left == 0 => other,
+        let apart = !hot && compacting.cold > 0;
+        compacting.cold -= u32::from(apart);
+        let target = &mut compacting.targets[usize::from(!apart)];
+        match *target {
+            Some(open) if self.lane.has_room(Some(open)) => open,
             _ => {
                 let block = self.lane.take();
-                compacting.left -= 1;
-                compacting.targets[usize::from(hot)] = Some(block);
+                *target = Some(block);
                 self.groups[compacting.group as usize].blocks.push(block);
                 self.lane.count(Merge::Full);
                 block

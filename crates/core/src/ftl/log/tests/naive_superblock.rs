@@ -191,8 +191,13 @@ impl NaiveSuperblock {
             Compaction::All => blocks.len(),
             Compaction::Least => (1..=blocks.len()).find(saves).unwrap(),
         };
-        let most = sum(count).div_ceil(self.pages) as usize;
         order.truncate(count);
+        let is_hot = |updates: u32| self.spec.superblock_hot > 0 && updates >= self.spec.superblock_hot;
+        let entries = order.iter().flat_map(|nth| blocks[*nth].written.iter().flatten());
+        let valid = entries.filter(|entry| self.newest[entry.0 as usize] == entry.1);
+        let cold = valid.filter(|entry| !is_hot(self.updates[entry.0 as usize])).count();
+        // Cold pages fill whole blocks; the rest of them is like hot ones.
+        let mut apart = cold / self.pages as usize * self.pages as usize;
         // Targets: cold or hot, in the order of their opening.
         let mut targets: Vec<(bool, Block)> = Vec::new();
         for source in &order {
@@ -201,15 +206,19 @@ impl NaiveSuperblock {
                     continue;
                 }
                 let updates = std::mem::take(&mut self.updates[page as usize]);
-                let hot = self.spec.superblock_hot > 0 && updates >= self.spec.superblock_hot;
+                let mut hot = self.spec.superblock_hot > 0 && updates >= self.spec.superblock_hot;
+                match apart {
+                    0 => hot = true,
+                    _ if !hot => apart -= 1,
+                    _ => {}
+                }
                 let room = |target: &(bool, Block)| target.1.written.len() < self.pages as usize;
-                let mut at = targets.iter().position(|target| target.0 == hot && room(target));
-                if at.is_none() && targets.len() < most {
+                let at = targets.iter().position(|target| target.0 == hot && room(target));
+                let at = at.unwrap_or_else(|| {
                     targets.push((hot, Block::default()));
                     self.cost.full_merges += 1;
-                    at = Some(targets.len() - 1);
-                }
-                let at = at.or_else(|| targets.iter().position(room)).unwrap();
+                    targets.len() - 1
+                });
                 targets[at].1.written.push(self.program(page));
                 self.cost.copies += 1;
             }
