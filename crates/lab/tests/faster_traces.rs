@@ -54,6 +54,7 @@ fn serve(policy: LogPolicy, log_percent: f64, pages: &[u32]) -> (f64, f64) {
         ftl.write(Lpn(page));
         loop {
             us += match ftl.step() {
+                Step::Read { .. } => unreachable!("these FTLs have their maps in RAM"),
                 Step::Copy { .. } => 225,
                 Step::Program { .. } => 200,
                 Step::Erase { .. } => 1_500,

@@ -191,6 +191,22 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "superblock",
+        axis: Axis::Ftl,
+        summary: "adjacent data blocks share log blocks, every page anywhere within them",
+        source: "Kang et al., A Superblock-Based Flash Translation Layer for NAND Flash Memory, EMSOFT 2006",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"superblock\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "last",
+        axis: Axis::Ftl,
+        summary: "log blocks for long requests, for hot pages and for cold ones",
+        source: "Lee et al., LAST: Locality-Aware Sector Translation for NAND Flash Memory-Based Storage, SPEED 2008",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"last\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "rain",
         axis: Axis::Rain,
         summary: "seven pages in eight are data, one is the parity of their stripe, each on a channel of its own",

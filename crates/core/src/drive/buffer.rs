@@ -35,6 +35,8 @@ pub(super) struct Slot {
     pub mask: u64,
     /// What it holds, and the version expected beneath a partial page.
     pub stamp: Stamp,
+    /// Pages of the request that wrote it last; kept for log-block FTLs only.
+    pub pages: u32,
     /// When it became dirty, in the order of such events: what a flush waits for.
     pub born: u64,
     /// The slot that waits behind this flying one.
@@ -464,6 +466,7 @@ fn empty_slot() -> Slot {
         dropped: false,
         mask: 0,
         stamp: Stamp::default(),
+        pages: 1,
         born: 0,
         successor: NIL,
         waiters: NIL,

@@ -143,7 +143,8 @@ impl Drive {
             let chain = self.chain(lane);
             (chain.slot, chain.landed, chain.began, chain.booked) = (slot, false, now, now);
             chain.split = Split::NONE;
-            self.ftl.log_write(lane, self.buffer.slot(slot).lpn);
+            let (lpn, pages) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).pages);
+            self.ftl.log_write(lane, lpn, pages);
             self.advance_merge(now, lane);
         }
     }
@@ -163,6 +164,8 @@ impl Drive {
                     self.ftl.log_done(lane);
                 }
                 Step::Copy { from, to } => return self.begin_run(now, lane, from, to),
+                Step::Read { .. } if no_time => self.ftl.log_done(lane),
+                Step::Read { page } => return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page),
                 Step::Program { to, .. } => return self.program_page(now, lane, to),
                 Step::Erase { block } if self.ftl.is_being_read(block) => {
                     self.chain(lane).erase = Some(block);
@@ -239,8 +242,18 @@ impl Drive {
         let op = self.merge_op(lane);
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane, operation.ppn) = (owner, lane, ppn);
+        // Of a spare area the least that the model knows crosses: a sector.
+        let sectors = if matches!(owner, Owner::SpareRead { .. }) { 1 } else { sectors };
         (operation.units, operation.sectors) = (1, sectors);
         self.enqueue(now, op);
+    }
+
+    /// A part of the page map is read from a spare area.
+    pub(super) fn spare_read_done(&mut self, now: Instant, lane: u32) {
+        self.counters.units_read += 1;
+        self.book_merge(now, lane, Cause::GcCopy);
+        self.ftl.log_done(lane);
+        self.advance_merge(now, lane);
     }
 
     fn read_copy(&mut self, now: Instant, lane: u32) {

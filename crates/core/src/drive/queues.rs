@@ -30,6 +30,8 @@ impl Class {
 pub(super) enum Owner {
     /// A host read: pages `first..` of the request.
     Request { request: u32, first: u32 },
+    /// A part of the page map is read from a spare area: page `number` of a host read can be translated then.
+    LookUp { request: u32, number: u32 },
     /// A partial page of the buffer gets its other sectors.
     Fill { slot: u32 },
     /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member, or the parity).
@@ -54,6 +56,8 @@ pub(super) enum Owner {
     MergeRun { lane: u32 },
     /// a block is erased,
     MergeErase { lane: u32 },
+    /// a part of the page map is read from a spare area,
+    SpareRead { lane: u32 },
     /// or the host's page is on flash.
     LogProgram { lane: u32 },
     /// Pages are read to be checked.

@@ -29,7 +29,7 @@ impl Drive {
         debug_assert!(class.is_of_host(), "scrubbing starts at once or not at all");
         self.book_arrival(now, op, die);
         self.collector.user_arrived(die);
-        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } = owner {
+        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } | Owner::LookUp { request, .. } = owner {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
             self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             if self.holds.is_some() {
@@ -211,12 +211,16 @@ impl Drive {
         }
         let operation = &mut self.ops[op];
         match operation.owner {
-            Owner::Request { .. } | Owner::Rebuild { .. } | Owner::Fill { .. } | Owner::Update { .. } => {
+            Owner::Request { .. }
+            | Owner::Rebuild { .. }
+            | Owner::LookUp { .. }
+            | Owner::Fill { .. }
+            | Owner::Update { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::Scrub => {
+            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::SpareRead { .. } | Owner::Scrub => {
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
             Owner::Row { first_slot } => {
@@ -290,6 +294,10 @@ impl Drive {
                 }
                 self.read_done(now, op, request, first);
             }
+            Owner::LookUp { request, number } => {
+                self.collector.user_read_ended(die);
+                self.looked_up(now, op, request, number);
+            }
             Owner::Fill { slot } => {
                 self.check_own_read(op);
                 self.collector.user_read_ended(die);
@@ -317,6 +325,7 @@ impl Drive {
                 self.chain_erase_done(now, block);
             }
             Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
+            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
             Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
             Owner::MergeRun { lane } => self.merge_run_done(now, lane),
             Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
@@ -332,7 +341,8 @@ impl Drive {
             Owner::MergeRead { .. }
             | Owner::MergeProgram { .. }
             | Owner::MergeRun { .. }
-            | Owner::MergeErase { .. } => {}
+            | Owner::MergeErase { .. }
+            | Owner::SpareRead { .. } => {}
             _ => {
                 self.ops.release(op);
                 if class.is_of_host() {

@@ -175,6 +175,9 @@ impl Drive {
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
         };
+        if self.merges.is_some() {
+            self.buffer.slot_mut(slot).pages = self.units(request);
+        }
         if durable {
             self.buffer.add_waiter(slot, request);
             match self.buffer.slot(slot).state {

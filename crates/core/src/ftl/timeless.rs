@@ -172,9 +172,10 @@ impl<'a> Writer<'a> {
     /// Log blocks: the page's write and all that it causes.
     fn put_in_log(&mut self, lpn: Lpn) {
         let lane = self.map.striped_lane(lpn);
-        self.map.log_write(lane, lpn);
+        self.map.log_write(lane, lpn, 1);
         loop {
             match self.map.log_step(lane) {
+                LogStep::Read { .. } => {}
                 LogStep::Copy { .. } => self.work.copied += 1,
                 LogStep::Program { .. } => self.work.written += 1,
                 LogStep::Erase { block } => {

@@ -364,6 +364,9 @@ impl Counted {
             renewed_blocks: log.renewed_blocks,
             isolated_pages: log.isolations,
             forced_merges: log.forced_merges,
+            map_reads: log.map_reads,
+            hot_overflows: log.hot_overflows,
+            dead_hot_blocks: log.dead_hot_blocks,
             longest_chain: log.longest_chain,
             most_merges: log.most_merges,
         }

@@ -57,11 +57,19 @@ impl LogLanes {
         self.lanes[lane as usize].translate(self.local(lpn)).map(|at| self.ppn(lane, at))
     }
 
-    /// A host write of a page of `lane` begins.
+    /// The page whose spare area must be read before a page of `lane` can be translated for a host read, if any.
     #[inline]
-    pub fn write(&mut self, lane: u32, lpn: Lpn) {
+    pub fn look_up(&mut self, lane: u32, lpn: Lpn) -> Option<Ppn> {
         let local = self.local(lpn);
-        self.lanes[lane as usize].write(local);
+        let spare = self.lanes[lane as usize].look_up(local)?;
+        Some(self.ppn(lane, spare))
+    }
+
+    /// A host write of a page of `lane` begins, of a request of `request` pages.
+    #[inline]
+    pub fn write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+        let local = self.local(lpn);
+        self.lanes[lane as usize].write_of(local, request);
     }
 
     /// What the write under way on `lane` needs next, in the numbers of the drive (but the host's page in those of the
@@ -71,6 +79,7 @@ impl LogLanes {
         match self.lanes[lane as usize].step() {
             Step::Copy { from, to } => Step::Copy { from: self.ppn(lane, from), to: self.ppn(lane, to) },
             Step::Program { page, to } => Step::Program { page, to: self.ppn(lane, to) },
+            Step::Read { page } => Step::Read { page: self.ppn(lane, page) },
             Step::Erase { block } => Step::Erase { block: Block(lane * self.blocks + block.0) },
             Step::Done => Step::Done,
         }
@@ -128,10 +137,17 @@ impl PageMap {
         log.translate(self.striped_lane(lpn), lpn).map_or(Translation::Unwritten, Translation::Ready)
     }
 
-    /// A host write of `lpn` begins on its lane, where none is under way.
+    /// The page whose spare area must be read before a host read of `lpn` can be translated, if any.
     #[inline]
-    pub fn log_write(&mut self, lane: u32, lpn: Lpn) {
-        self.lanes_mut().write(lane, lpn);
+    pub fn log_look_up(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let lane = self.striped_lane(lpn);
+        self.lanes_mut().look_up(lane, lpn)
+    }
+
+    /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is under way.
+    #[inline]
+    pub fn log_write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+        self.lanes_mut().write(lane, lpn, request);
     }
 
     /// What the write under way on `lane` needs next; the same until it is done.
