@@ -148,7 +148,7 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
 
 fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
-    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed);
+    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_translation_pages(&ftl.map);
     match rain.update {
         Update::InPlace => map.with_parity(ftl, device, rain.width),
         Update::Superblock => map.with_superblock_parity(ftl, device, rain.width),

@@ -4,7 +4,7 @@
 //! are no fields: one that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
-use manx_core::stats::{Curve, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport};
+use manx_core::stats::{Curve, MapReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport};
 use manx_core::units::Duration;
 use serde_json::Value;
 
@@ -70,7 +70,8 @@ impl Quantities {
     pub fn every() -> Self {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, ..RunResult::default() })
+        let map = Some(MapReport::default());
+        Self::of(&RunResult { rain: Some(rain), rotation, scrub, map, ..RunResult::default() })
     }
 
     /// The number called `name`.

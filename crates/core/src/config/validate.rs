@@ -2,6 +2,7 @@
 
 mod device;
 pub(super) mod job;
+mod map;
 mod scrub;
 mod space;
 
@@ -72,10 +73,11 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
+    map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
-    space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
+    space::enough(&scenario.device, &scenario.gc, &scenario.rain, &scenario.ftl.map)?;
     precondition(&scenario.precondition)?;
-    space::aged(&scenario.precondition, &scenario.device)?;
+    space::aged(&scenario.precondition, &scenario.device, &scenario.ftl.map)?;
     job::all(scenario)
 }
 

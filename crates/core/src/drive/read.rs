@@ -88,6 +88,9 @@ impl Drive {
             Some(slot) => Some(self.buffer.slot(slot).stamp),
             None => None,
         };
+        if self.dftl.is_some() && !self.is_known(now, request, number, unit.lpn) {
+            return None;
+        }
         match self.ftl.translate(unit.lpn) {
             Translation::Unwritten => {
                 self.counters.unwritten_reads += 1;
@@ -113,7 +116,8 @@ impl Drive {
         if let Some(op) = open {
             let joins = {
                 let o = &self.ops[op];
-                o.owner == Owner::Request { request, first: number - o.units }
+                // The open operation may be another request's: then no number fits.
+                o.owner == Owner::Request { request, first: number.wrapping_sub(o.units) }
                     && o.over.is_none()
                     && over.is_none()
                     && Ppn(o.ppn.0 + o.units) == ppn

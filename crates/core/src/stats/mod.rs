@@ -16,6 +16,7 @@ mod counters;
 mod curve;
 mod histogram;
 mod latency;
+mod map;
 mod merge;
 mod over_time;
 mod parity;
@@ -32,6 +33,7 @@ pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, Rota
 pub use curve::Curve;
 pub use histogram::{Bucket, Histogram, SUB};
 pub use latency::{CountSummary, LatencySummary, OpStats};
+pub use map::{MapCounters, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainReport, TolerantReport};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};

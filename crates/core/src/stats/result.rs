@@ -5,9 +5,9 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, OpStats,
-    OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport,
-    SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, MapCounters,
+    MapReport, OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport,
+    ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -65,6 +65,9 @@ pub struct RunResult {
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
+    /// The map where it lies on flash; absent where DRAM holds the whole map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -290,6 +293,8 @@ pub struct RunTotals {
     pub rotation: Option<RotationCounters>,
     /// Bit errors in `span`, where they are modelled.
     pub scrub: Option<ScrubCounters>,
+    /// The map in `span`, where it lies on flash.
+    pub map: Option<MapCounters>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -354,6 +359,7 @@ impl RunTotals {
             rain: self.rain.map(|rain| RainReport::new(&rain)),
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
+            map: self.map.map(|map| map.report()),
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,
