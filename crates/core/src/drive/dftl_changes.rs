@@ -89,7 +89,7 @@ impl Drive {
             if let Some(owed) = self.page_moved(page)
                 && let Some(dftl) = &mut self.dftl
             {
-                dftl.pages.gather(pool, owed, dftl.batch);
+                dftl.pages.gather(pool, owed);
             }
         }
     }
@@ -130,8 +130,7 @@ impl Drive {
             let Some(dftl) = &mut self.dftl else { break };
             let lpn = self.ftl.mapping().logical_of(*page);
             if let Some(stored) = dftl.stored.as_mut().filter(|_| lpn.0 < dftl.first) {
-                let is_dirty = dftl.cmt.find(lpn).is_some_and(|entry| dftl.cmt.is_dirty(entry));
-                if !is_dirty && self.ftl.mapping().is_valid(*page) && stored.owed[lpn.0 as usize] {
+                if self.ftl.mapping().is_valid(*page) && stored.owed[lpn.0 as usize] {
                     stored.tell(self.ftl.mapping(), lpn);
                 }
             }

@@ -7,7 +7,7 @@
 //!
 //! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it (on its way to
 //! flash), then staged in its lane's row. When that takes off, what has changed by then is in it: all dirty entries of
-//! that page and everything owed (`ftl.map.batch`; otherwise each change has a round of its own). What changes later
+//! that page and everything owed (without `ftl.map.batch` each entry that leaves has a round of its own). What changes later
 //! is the next round's. A row that somebody waits for is programmed at once, with padding, unless a row of that lane is
 //! on its way; then when that is done. What only collections owe waits for its row to fill.
 
@@ -40,7 +40,7 @@ struct Page {
     phase: Phase,
     /// Rounds that should begin, or take off.
     owed: u32,
-    /// The round that begins, or takes off, is for collections only.
+    /// One of these is for collections only.
     of_collections: bool,
     /// Its read, while it is read.
     op: u32,
@@ -50,6 +50,13 @@ struct Page {
     /// Misses that wait for a round that has not taken off, and for the one that has.
     writers: Misses,
     flying: Misses,
+}
+
+impl Page {
+    /// True when nobody else wants the next round.
+    fn is_for_collections(&self) -> bool {
+        self.writers.is_empty() && self.of_collections
+    }
 }
 
 /// All translation pages.
@@ -79,10 +86,10 @@ impl Pages {
         }
     }
 
-    /// Notes that a collection of the pool changed what a translation page says; with `once` a page is noted once.
-    pub fn gather(&mut self, pool: u32, page: u32, once: bool) {
+    /// Notes that a collection of the pool changed what a translation page says.
+    pub fn gather(&mut self, pool: u32, page: u32) {
         let by = std::mem::replace(&mut self.gathered_by[page as usize], pool + 1);
-        if !once || by != pool + 1 {
+        if by != pool + 1 {
             self.gathered[pool as usize].push(page);
         }
     }
@@ -148,8 +155,18 @@ impl Drive {
     pub(super) fn owe(&mut self, now: Instant, page: u32, of_collection: bool) {
         let Some(dftl) = &mut self.dftl else { return };
         let p = &mut dftl.pages.all[page as usize];
-        p.of_collections = of_collection && (p.owed == 0 || p.of_collections);
-        p.owed = if dftl.batch { 1 } else { p.owed + 1 };
+        match (dftl.batch, of_collection) {
+            (true, _) => {
+                p.of_collections = of_collection && (p.owed == 0 || p.of_collections);
+                p.owed = 1;
+            }
+            // What collections owe is one round in any case: the paper's batch updates.
+            (false, true) if p.of_collections => {}
+            (false, _) => {
+                p.of_collections |= of_collection;
+                p.owed += 1;
+            }
+        }
         if p.phase == Phase::Idle {
             self.begin_round(now, page);
         }
@@ -179,7 +196,7 @@ impl Drive {
         let Some(dftl) = &mut self.dftl else { return };
         let p = &dftl.pages.all[page as usize];
         let urgent = p.writers.iter(&dftl.misses).any(|miss| dftl.misses[miss].urgent);
-        self.counters.map.collection_reads += u64::from(p.of_collections);
+        self.counters.map.collection_reads += u64::from(p.is_for_collections());
         self.read_page_of_map(now, page, urgent);
     }
 
@@ -291,8 +308,9 @@ impl Drive {
         let p = &mut dftl.pages.all[page as usize];
         debug_assert!(p.phase == Phase::Staged && p.flying.is_empty());
         p.phase = Phase::Flying;
-        self.counters.map.collection_programs += u64::from(p.of_collections);
-        p.of_collections = false;
+        let for_collections = p.is_for_collections();
+        self.counters.map.collection_programs += u64::from(for_collections);
+        p.of_collections &= !dftl.batch && !for_collections;
         let (mapping, mut stored) = (self.ftl.mapping(), dftl.stored.as_deref_mut());
         if dftl.batch {
             p.owed = 0;

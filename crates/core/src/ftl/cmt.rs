@@ -32,7 +32,7 @@ pub struct MapSpec {
     pub stored: Bytes,
     /// Share of the cached entries that is protected: used again since they came.
     pub protected: f64,
-    /// Entries of one translation page are written together; otherwise each with a read and a program of its own.
+    /// An entry that leaves takes the others of its translation page with it to flash; otherwise each goes alone.
     pub batch: bool,
     /// Entries that garbage collection changes are only changed in the cache, where they are cached.
     pub lazy: bool,
