@@ -1,8 +1,8 @@
 //! Policies as data: each is an overlay over the scenario, on one of seven axes.
 //!
 //! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A part may be an alias
-//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time a size or a name, in parentheses. A new policy is a
-//! new entry here; what it switches on lives where the mechanism lives.
+//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time, a size or a name, in parentheses. A new
+//! policy is a new entry here; what it switches on lives where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.

@@ -316,7 +316,7 @@ impl Drive {
         let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
         let (since, mut split) = attribution.entries[waiter as usize];
         split.add(Cause::Buffer, now.since(since));
-        *at(&mut attribution.mapped, op as usize, (now, split)) = (now, split);
+        *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
     }
 
     /// The last member of a computed page is read.

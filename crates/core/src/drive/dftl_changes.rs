@@ -129,10 +129,11 @@ impl Drive {
             owed.extend(self.page_moved(*page));
             let Some(dftl) = &mut self.dftl else { break };
             let lpn = self.ftl.mapping().logical_of(*page);
-            if let Some(stored) = dftl.stored.as_mut().filter(|_| lpn.0 < dftl.first) {
-                if self.ftl.mapping().is_valid(*page) && stored.owed[lpn.0 as usize] {
-                    stored.tell(self.ftl.mapping(), lpn);
-                }
+            if let Some(stored) = dftl.stored.as_mut().filter(|_| lpn.0 < dftl.first)
+                && self.ftl.mapping().is_valid(*page)
+                && stored.owed[lpn.0 as usize]
+            {
+                stored.tell(self.ftl.mapping(), lpn);
             }
         }
         owed.sort_unstable();

@@ -29,7 +29,7 @@ pub fn all(scenario: &Scenario) -> Check {
         scenario.rain.width
     );
     require(scenario.rain.width == 0, key, cache, message)?;
-    let message = "with scrub.errors, or scrub.rate above 0, it needs 0: what becomes of a translation page that cannot \
-                   be read is not modelled";
+    let message = "with scrub.errors, or scrub.rate above 0, it needs 0: a translation page that cannot be read is not \
+                   modelled";
     require(!scenario.scrub.is_on(), key, cache, message)
 }

@@ -66,7 +66,6 @@ fn drives_with_a_map_on_flash_drawn_at_random_complete_every_request_and_keep_da
     let (mut misses, mut owed) = (0, 0);
     for seed in 0..150 {
         let setup = drawn_with_map(seed);
-        println!("seed {seed}");
         let result = std::panic::catch_unwind(|| setup.play().drive().counters().map);
         let Ok(map) = result else { panic!("seed {seed}: {setup:?}") };
         misses += map.misses;
