@@ -8,8 +8,8 @@
 //! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it (on its way to
 //! flash), then staged in its lane's row. When that takes off, what has changed by then is in it: all dirty entries of
 //! that page and everything owed (without `ftl.map.batch` each entry that leaves has a round of its own). What changes
-//! later is the next round's. A row that somebody waits for is programmed at once, with padding, unless a row of that lane is
-//! on its way; then when that is done. What only collections owe waits for its row to fill.
+//! later is the next round's. A row that somebody waits for is programmed at once, with padding, unless a row of that
+//! lane is on its way; then when that is done. What only collections owe waits for its row to fill.
 
 use super::Drive;
 use super::dftl::{Miss, Misses};
