@@ -150,7 +150,7 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
 
 fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
-    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed);
+    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_translation_pages(&ftl.map);
     if ftl.kind == FtlKind::LogBlock {
         return map.with_log_blocks(&ftl.log).expect("a scenario is validated");
     }

@@ -1,8 +1,8 @@
 //! Policies as data: each is an overlay over the scenario, on one of seven axes.
 //!
 //! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A part may be an alias
-//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time or a name, in parentheses. A new policy is a
-//! new entry here; what it switches on lives where the mechanism lives.
+//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time, a size or a name, in parentheses. A new
+//! policy is a new entry here; what it switches on lives where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
@@ -10,7 +10,7 @@
 
 use super::error::ConfigError;
 use super::nearest;
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 use std::fmt;
 
 /// What a policy decides.
@@ -68,6 +68,8 @@ pub struct Policy {
 pub enum Parameter {
     /// A key whose value is a time; the scenario's own where none is said.
     Time(&'static str),
+    /// A key whose value is a size, and the one where none is said.
+    Size(&'static str, &'static str),
     /// A key whose value is one of these names; the first where none is said.
     OneOf(&'static str, &'static [&'static str]),
 }
@@ -240,6 +242,14 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "dftl",
+        axis: Axis::Ftl,
+        summary: "the map lies on flash and DRAM caches some of it: 64KiB, or dftl(X); a miss reads a translation page",
+        source: "Gupta et al., DFTL, ASPLOS '09, section 3; the 64 KB of its authors' simulator",
+        overlay: "[ftl.map]\n",
+        parameter: Some(Parameter::Size("cache", "64KiB")),
+    },
+    Policy {
         name: "baseline",
         axis: Axis::Erase,
         summary: "a read waits for the end of an erase",
@@ -348,6 +358,7 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
     };
     let overlay = match (parameter, policy.parameter) {
         (None, Some(Parameter::OneOf(key, values))) => format!("{}{key} = \"{}\"\n", policy.overlay, values[0]),
+        (None, Some(Parameter::Size(key, size))) => format!("{}{key} = \"{size}\"\n", policy.overlay),
         (None, _) => policy.overlay.to_string(),
         (Some(_), None) => return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter"))),
         (Some(value), Some(Parameter::OneOf(key, values))) => {
@@ -358,6 +369,12 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
             }
             format!("{}{key} = \"{value}\"\n", policy.overlay)
         }
+        (Some(value), Some(Parameter::Size(key, _))) => match value.parse::<Bytes>() {
+            Ok(size) => format!("{}{key} = \"{size}\"\n", policy.overlay),
+            Err(why) => {
+                return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));
+            }
+        },
         (Some(value), Some(Parameter::Time(key))) => match value.parse::<Duration>() {
             Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
             Err(why) => {

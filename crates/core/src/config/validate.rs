@@ -3,6 +3,7 @@
 mod device;
 pub(super) mod job;
 mod log;
+mod map;
 mod scrub;
 mod space;
 
@@ -73,11 +74,12 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
+    map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     log::all(scenario)?;
-    space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
+    space::enough(&scenario.device, &scenario.gc, &scenario.rain, &scenario.ftl.map)?;
     precondition(&scenario.precondition)?;
-    space::aged(&scenario.precondition, &scenario.device)?;
+    space::aged(&scenario.precondition, &scenario.device, &scenario.ftl.map)?;
     job::all(scenario)
 }
 

@@ -256,7 +256,7 @@ impl Drive {
 
     fn reclaim_in_no_time(&mut self, pool: u32) {
         let mut work = Work::default();
-        while self.ftl.wants_collection(pool) && self.ftl.collect_now(pool, &mut self.flash, &mut work) {}
+        while self.ftl.wants_collection(pool) && self.collect_now_with_map(pool, &mut work) {}
         // What it freed may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
         self.counters.free_erases += work.erased;
@@ -394,6 +394,9 @@ impl Drive {
         }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+        if self.dftl.is_some() {
+            self.pages_moved(self.ftl.pool_of(lane), row, units);
+        }
         if self.holds.is_some() {
             self.hurry_erases(now, self.ftl.pool_of(lane));
         }
@@ -426,6 +429,9 @@ impl Drive {
         }
         if self.collector.planes.is_some() {
             self.plane_copied(now, pool);
+        }
+        if self.dftl.is_some() {
+            self.owe_gathered(now, pool);
         }
         if self.holds.is_some() {
             // The next victim need not wait for an erase that is held back.

@@ -7,20 +7,23 @@
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
-//! bit errors, which reads meet and the scrubber looks for (`scrub`).
+//! bit errors, which reads meet and the scrubber looks for (`scrub`). The map may lie on flash, with a part of it in
+//! DRAM (`dftl`, `dftl_changes`, `dftl_pages`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
 //! erases held back, and dies by number.
 //!
-//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than
-//! DRAM.
+//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
 mod attribution;
 mod buffer;
 mod collect;
 mod command;
 mod describe;
+mod dftl;
+mod dftl_changes;
+mod dftl_pages;
 mod forecast;
 mod hold;
 mod merge;
@@ -44,6 +47,7 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use dftl::MapCounters;
 pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use rotate::RotationCounters;
@@ -94,6 +98,8 @@ pub struct Drive {
     superblock: Option<Box<superblock::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
     merges: Option<Box<merge::Merges>>,
+    /// The map where it lies on flash, if it does.
+    dftl: Option<Box<dftl::Dftl>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -171,13 +177,16 @@ pub struct Counters {
     pub scrub: ScrubCounters,
     /// What a log-block FTL did.
     pub log: LogCounters,
+    /// What the map cost, where it lies on flash.
+    pub map: MapCounters,
 }
 
 impl Counters {
     /// Map units programmed, for whatever reason.
     pub fn units_programmed(&self) -> u64 {
         let parity = self.rain.parity_units + self.rain.copy_parity_units;
-        self.host_units + parity + self.copied_units + self.scrub.rewrites + self.padded_units
+        let written = self.host_units + parity + self.map.page_programs;
+        written + self.copied_units + self.scrub.rewrites + self.padded_units
     }
 }
 
@@ -215,6 +224,7 @@ impl Drive {
             scrub: None,
             superblock: None,
             merges: merge::Merges::new(gc, &flash, &ftl),
+            dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),

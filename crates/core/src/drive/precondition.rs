@@ -66,6 +66,12 @@ fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prec
             break;
         }
     }
+    // A map that lies on flash is written once, behind the data; the run begins with an empty cache.
+    (0..writer.map().translation_pages())
+        .map(|page| writer.map().translation_page(page))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .try_for_each(|page| writer.write(page))?;
     writer.finish()?;
     let work = writer.work();
     Ok(Preconditioned { work, waf: waf(&work), passes: 0.0, settled: true })
@@ -128,6 +134,13 @@ fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
             let first = lpn / round * stripes.unit();
             (first..first + stripes.unit()).try_for_each(|stripe| place(map, stripes.parity(stripe)))?;
         }
+    }
+    for lpn in (0..map.translation_pages()).map(|page| map.translation_page(page)).collect::<Vec<_>>() {
+        // Beyond the share that is used: the map of what was written must be somewhere.
+        let lane = map.striped_lane(lpn);
+        let ageing = &mut lanes[lane as usize];
+        let half = half.max(ageing.valid + 1);
+        ageing.place(map, lpn, lane, half, stale_rows, &mut work)?;
     }
     for ageing in lanes.iter().filter(|ageing| ageing.slot > 0) {
         work.padded += u64::from(layout.units_per_row - ageing.slot);

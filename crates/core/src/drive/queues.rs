@@ -60,6 +60,8 @@ pub(super) enum Owner {
     SpareRead { lane: u32 },
     /// or the host's page is on flash.
     LogProgram { lane: u32 },
+    /// A translation page is read.
+    MapRead { page: u32 },
     /// Pages are read to be checked.
     Scrub,
     /// Pages that held too many errors are written anew.
@@ -138,6 +140,26 @@ impl Fifo {
             self.tail = NIL;
         }
         Some(op)
+    }
+
+    /// Takes an operation out, wherever it stands; false when it is not there.
+    pub fn remove(&mut self, ops: &mut Slab<FlashOp>, op: u32) -> bool {
+        let (mut before, mut at) = (NIL, self.head);
+        while at != op {
+            if at == NIL {
+                return false;
+            }
+            (before, at) = (at, ops[at].next);
+        }
+        let next = ops[op].next;
+        match before {
+            NIL => self.head = next,
+            before => ops[before].next = next,
+        }
+        if next == NIL {
+            self.tail = before;
+        }
+        true
     }
 }
 

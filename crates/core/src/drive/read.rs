@@ -88,10 +88,13 @@ impl Drive {
             Some(slot) => Some(self.buffer.slot(slot).stamp),
             None => None,
         };
+        if self.dftl.is_some() && !self.is_known(now, request, number, unit.lpn) {
+            return None;
+        }
         if self.merges.is_some()
             && let Some(spare) = self.ftl.log_look_up(unit.lpn)
         {
-            self.look_up(now, request, number, spare);
+            self.look_up_spare(now, request, number, spare);
             return None;
         }
         self.read_known_unit(now, request, number, unit, over, open)
@@ -118,7 +121,7 @@ impl Drive {
     }
 
     /// A part of the page map is not in RAM: it is read from the spare area of a page first.
-    fn look_up(&mut self, now: Instant, request: u32, number: u32, spare: Ppn) {
+    fn look_up_spare(&mut self, now: Instant, request: u32, number: u32, spare: Ppn) {
         self.ftl.read_started(spare);
         self.requests[request].remaining += 1;
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(spare));
@@ -174,7 +177,8 @@ impl Drive {
         if let Some(op) = open {
             let joins = {
                 let o = &self.ops[op];
-                o.owner == Owner::Request { request, first: number - o.units }
+                // The open operation may be another request's: then no number fits.
+                o.owner == Owner::Request { request, first: number.wrapping_sub(o.units) }
                     && o.over.is_none()
                     && over.is_none()
                     && Ppn(o.ppn.0 + o.units) == ppn

@@ -36,6 +36,9 @@ impl Drive {
                 self.read_arrived(die);
             }
         }
+        if self.dftl.is_some() {
+            self.ops[op].gc_before = self.flash.gc_time(die, now);
+        }
         if self.spec.scheduler == Scheduler::Fifo {
             self.in_order.push_back(op);
             return self.dispatch(now, die);
@@ -43,7 +46,7 @@ impl Drive {
         let queues = &mut self.queues[die as usize];
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
-            Owner::Fill { .. } | Owner::Update { .. } => queues.fill.push(&mut self.ops, op),
+            Owner::Fill { .. } | Owner::Update { .. } | Owner::MapRead { .. } => queues.fill.push(&mut self.ops, op),
             _ => queues.write.push(&mut self.ops, op),
         }
         self.look_at(now, die);
@@ -59,7 +62,7 @@ impl Drive {
 
     /// Something joined the die's lists.
     #[inline]
-    fn look_at(&mut self, now: Instant, die: u32) {
+    pub(super) fn look_at(&mut self, now: Instant, die: u32) {
         if self.flash.accepts_preload(die) {
             self.preload(now, die);
         }
@@ -215,7 +218,8 @@ impl Drive {
             | Owner::Rebuild { .. }
             | Owner::LookUp { .. }
             | Owner::Fill { .. }
-            | Owner::Update { .. } => {
+            | Owner::Update { .. }
+            | Owner::MapRead { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
@@ -225,6 +229,9 @@ impl Drive {
             }
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                if self.dftl.is_some() {
+                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                }
                 self.row_takes_off(first_slot);
                 what
             }
@@ -315,6 +322,10 @@ impl Drive {
                 self.check_own_read(op);
                 self.collector.user_read_ended(die);
                 self.update_read_done(now, op, update, slot);
+            }
+            Owner::MapRead { page } => {
+                self.collector.user_read_ended(die);
+                self.map_read_done(now, op, page);
             }
             Owner::Row { first_slot } => self.row_done(now, op, first_slot),
             Owner::Parity => self.parity_done(now, op),

@@ -65,6 +65,13 @@ pub(super) struct Row {
     pub(super) waiting: u32,
 }
 
+impl Row {
+    /// True when nothing gathers.
+    pub fn is_empty(&self) -> bool {
+        self.units == 0
+    }
+}
+
 impl WritePath {
     pub fn new(spec: &DriveSpec, layout: &Layout, slots: u32) -> Self {
         // Room for one row a lane is always left, or half the buffer where it is small.
@@ -217,6 +224,8 @@ impl Drive {
         }
         if self.rain.is_some() {
             self.trim_member(unit.lpn);
+        } else if self.dftl.is_some() {
+            self.trim_mapped(now, unit.lpn);
         } else {
             self.ftl.trim(unit.lpn);
         }
@@ -225,6 +234,9 @@ impl Drive {
 
     /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
     pub(super) fn drain(&mut self, now: Instant) {
+        if self.dftl.is_some() {
+            self.place_homeless(now);
+        }
         loop {
             let flushing = !self.writes.flushes.is_empty();
             let stuck = !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little());
@@ -277,7 +289,7 @@ impl Drive {
     }
 
     /// Sends a dirty page that someone waits for on its way, or remembers to.
-    fn evict_awaited(&mut self, now: Instant, slot: u32) {
+    pub(super) fn evict_awaited(&mut self, now: Instant, slot: u32) {
         if !self.evict(now, slot) {
             self.buffer.make_urgent(slot);
         }
@@ -287,6 +299,9 @@ impl Drive {
     fn evict(&mut self, now: Instant, slot: u32) -> bool {
         if self.rain.is_some() {
             return self.evict_stripe(now, slot);
+        }
+        if self.dftl.is_some() && self.awaits_entry(now, slot) {
+            return true;
         }
         let lpn = self.buffer.slot(slot).lpn;
         if !self.buffer.is_whole(slot) {
@@ -353,6 +368,13 @@ impl Drive {
         self.writes.rows[lane as usize].waiting
     }
 
+    /// True when the row that gathers for `lane` holds `slot`.
+    pub(super) fn row_holds(&self, lane: u32, slot: u32) -> bool {
+        let row = &self.writes.rows[lane as usize];
+        let slots = std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
+        slots.take(row.units as usize).any(|held| held == slot)
+    }
+
     /// Adds a page to the row that gathers for `lane`.
     pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
         let row = &mut self.writes.rows[lane as usize];
@@ -381,7 +403,7 @@ impl Drive {
         }
     }
 
-    fn seal_row(&mut self, now: Instant, lane: u32) {
+    pub(super) fn seal_row(&mut self, now: Instant, lane: u32) {
         let layout = &self.flash.layout;
         let row = &mut self.writes.rows[lane as usize];
         let (first_slot, units) = (row.first, row.units);
@@ -407,6 +429,9 @@ impl Drive {
     pub(super) fn row_takes_off(&mut self, first_slot: u32) {
         let mut slot = first_slot;
         while slot != NIL {
+            if self.dftl.is_some() {
+                self.map_page_takes_off(slot);
+            }
             self.buffer.slot_mut(slot).state = State::Flying;
             self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
             slot = self.buffer.row_next(slot);
@@ -421,7 +446,7 @@ impl Drive {
 
     pub(super) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
-        let mut parity = 0;
+        let (mut parity, mut of_map) = (0, 0);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         let waiting = &mut self.writes.rows[lane as usize].waiting;
         *waiting -= 1;
@@ -440,6 +465,8 @@ impl Drive {
             self.flash.programmed(ppn);
             if self.rain.is_some() {
                 parity += u32::from(self.stripe_landed(now, slot, ppn));
+            } else if self.dftl.is_some() {
+                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
             } else {
                 if !s.dropped {
                     self.ftl.commit(s.lpn, ppn);
@@ -448,17 +475,23 @@ impl Drive {
             }
             (slot, ppn) = (next, Ppn(ppn.0 + 1));
         }
-        self.counters.host_units += u64::from(units - parity);
+        self.counters.host_units += u64::from(units - parity - of_map);
         self.counters.rain.parity_units += u64::from(parity);
         self.ftl.row_programmed(row);
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
         self.revive_pools(now);
+        if self.dftl.is_some() {
+            self.awaited_row(now, lane);
+        }
         self.take_writes(now);
     }
 
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
     pub(super) fn slot_done(&mut self, now: Instant, slot: u32) {
+        if self.dftl.is_some() {
+            self.set_translated(slot, false);
+        }
         self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;

@@ -11,9 +11,11 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
 //! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
-//! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`.
+//! `log/` (log blocks in place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on
+//! flash), `timeless`, `snapshot`.
 
 mod blocks;
+mod cmt;
 mod collection;
 pub mod log;
 mod mapping;
@@ -29,6 +31,7 @@ pub mod timeless;
 pub mod victim;
 
 pub use blocks::Blocks;
+pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
 pub use collection::{CopiesLeft, Step};
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation, Wear};

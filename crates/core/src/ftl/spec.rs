@@ -1,5 +1,6 @@
 //! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
 
+use super::MapSpec;
 use super::log::LogSpec;
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -25,6 +26,8 @@ pub struct FtlSpec {
     pub frontiers: Frontiers,
     /// Static wear levelling: when a block's erase count is this far below the largest, its data moves; 0 is off.
     pub static_wear_gap: u32,
+    /// How much of the map DRAM holds.
+    pub map: MapSpec,
 }
 
 impl Default for FtlSpec {
@@ -38,6 +41,7 @@ impl Default for FtlSpec {
             free_block: FreeBlock::LeastWorn,
             frontiers: Frontiers::Separate,
             static_wear_gap: 0,
+            map: MapSpec::default(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod causes;
 mod cuts;
+mod dftl;
 mod hold;
 mod knobs;
 mod laws;
@@ -88,11 +89,13 @@ impl Setup {
             Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
             Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
         };
+        map = map.with_translation_pages(&self.ftl.map);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.keep_parity(&self.rain);
+        drive.keep_map_on_flash(&self.ftl.map);
         drive.check_parity();
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);
@@ -129,6 +132,7 @@ impl Setup {
         check_stress(driver.drive());
         driver.drive().check_nobody_reads();
         driver.drive().check_parity();
+        driver.drive().check_map();
         driver
     }
 }

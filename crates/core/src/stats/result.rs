@@ -6,8 +6,9 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, LogReport,
-    OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters,
-    ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    MapCounters, MapReport, OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters,
+    RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters,
+    percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -68,6 +69,9 @@ pub struct RunResult {
     /// What a log-block FTL did; absent with page mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogReport>,
+    /// The map where it lies on flash; absent where DRAM holds the whole map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -295,6 +299,8 @@ pub struct RunTotals {
     pub scrub: Option<ScrubCounters>,
     /// Merges in `span`, where the FTL has log blocks.
     pub log: Option<LogReport>,
+    /// The map in `span`, where it lies on flash.
+    pub map: Option<MapCounters>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -360,6 +366,7 @@ impl RunTotals {
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             log: self.log.map(LogReport::report),
+            map: self.map.map(|map| map.report()),
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,

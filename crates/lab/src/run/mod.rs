@@ -292,6 +292,7 @@ impl Run<'_> {
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
         drive.keep_parity(rain);
+        drive.keep_map_on_flash(&ftl.map);
         drive.suspend_erases(erase);
         drive.suspend_programs(program);
         drive.vary_erases(erase, *seed);

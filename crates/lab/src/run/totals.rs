@@ -2,14 +2,14 @@
 
 use super::Run;
 use crate::machine::peak_rss_bytes;
-use crate::prepare::About;
+use crate::prepare::{About, logical_pages};
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{FtlKind, GcMode, Rotate};
+use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
+    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, MapCounters, Outcome,
     RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport,
     WarmupExcluded, WearCounters,
 };
@@ -55,6 +55,7 @@ impl Run<'_> {
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
+            map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -301,6 +302,28 @@ impl Counted {
             postponed_max_ns: self.now.rotation.postponed_max.as_ns(),
             switched_off: self.since(|c| c.rotation.switched_off),
             off_ns: self.since(|c| c.rotation.off.as_ns()),
+        }
+    }
+
+    fn map(&self, scenario: &Scenario) -> MapCounters {
+        let (map, logical) = (&scenario.ftl.map, u64::from(logical_pages(scenario)));
+        let cached_entries = map.entries().min(logical);
+        MapCounters {
+            hits: self.since(|c| c.map.hits),
+            misses: self.since(|c| c.map.misses),
+            evictions: self.since(|c| c.map.evictions),
+            dirty_evictions: self.since(|c| c.map.dirty_evictions),
+            page_reads: self.since(|c| c.map.page_reads),
+            collection_reads: self.since(|c| c.map.collection_reads),
+            page_programs: self.since(|c| c.map.page_programs),
+            collection_programs: self.since(|c| c.map.collection_programs),
+            page_copies: self.since(|c| c.map.page_copies),
+            lazy_updates: self.since(|c| c.map.lazy_updates),
+            free_updates: self.since(|c| c.map.free_updates),
+            cached_entries,
+            cache_bytes: cached_entries * map.entry.get(),
+            directory_bytes: map.pages(logical, self.unit) * DIRECTORY_ENTRY,
+            whole_map_bytes: logical * map.stored.get(),
         }
     }
 

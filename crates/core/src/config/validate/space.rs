@@ -3,7 +3,7 @@
 use super::{Check, require};
 use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
-use crate::ftl::GcSpec;
+use crate::ftl::{GcSpec, MapSpec};
 
 /// Blocks that a lane cannot do without: the host's frontier, the collector's frontier, and one to start the next with.
 const BLOCKS_HELD: u64 = 3;
@@ -13,20 +13,23 @@ const BLOCKS_OPEN: u64 = 2;
 /// One lane in map units.
 struct Lane {
     raw: u64,
-    /// Data, and with it the parity: what can be valid at once.
+    /// Data, and with it the parity, and the map where it lies on flash: what can be valid at once.
     user: u64,
+    /// Of that, the map.
+    map: u64,
     block: u64,
     /// A program unit: what reclaiming a block frees at the least.
     row: u64,
 }
 
 impl Lane {
-    fn of(device: &Device) -> Self {
+    fn of(device: &Device, map: &MapSpec) -> Self {
         let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
         let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
         let row = program_unit(device) as u64 / unit;
         let block = row * u64::from(device.geometry.pages / device.feature.program_pages);
-        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()), block, row }
+        let map = map.pages(capacity.user.get() / unit, unit).div_ceil(lanes(device) as u64);
+        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()) + map, map, block, row }
     }
 
     fn blocks(&self, units: u64) -> f64 {
@@ -35,12 +38,16 @@ impl Lane {
 }
 
 /// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
-pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
-    let holders = if rain.width > 0 { "data and parity take" } else { "the host sees" };
-    let lane = Lane::of(device);
-    let Lane { raw, user, block, row } = lane;
-    require(user > 0, "device.op", device.op, "the host would see nothing; lower it")?;
-    let left = raw - user;
+pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec, map: &MapSpec) -> Check {
+    let holders = match rain.width > 0 {
+        true => "data and parity take",
+        false if map.is_cached() => "data and their map take",
+        false => "the host sees",
+    };
+    let lane = Lane::of(device, map);
+    let Lane { raw, user, block, row, map } = lane;
+    require(user > map, "device.op", device.op, "the host would see nothing; lower it")?;
+    let left = raw.saturating_sub(user);
     let needed = (gc.hard * raw as f64).ceil() as u64 + BLOCKS_HELD * block;
     let message = format!(
         "{holders} {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
@@ -72,17 +79,17 @@ pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
 }
 
 /// An aged drive: half of what is used is valid, and that half is the host's.
-pub(super) fn aged(precondition: &PreconditionSpec, device: &Device) -> Check {
+pub(super) fn aged(precondition: &PreconditionSpec, device: &Device, map: &MapSpec) -> Check {
     if precondition.state != PreconditionState::Aged {
         return Ok(());
     }
-    let (lane, ratio) = (Lane::of(device), precondition.ratio);
+    let (lane, ratio) = (Lane::of(device, map), precondition.ratio);
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
-    let user = lane.user;
+    let user = lane.user - lane.map;
     let message = format!("half of it is valid data, {valid} map units in each lane, of which the host sees {user}");
     require(valid <= user, key, ratio, message)?;
-    let free = ((1.0 - ratio) * lane.raw as f64) as u64;
+    let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map);
     let message = format!(
         "it leaves {:.2} free blocks in each lane, and {BLOCKS_HELD} are needed to start (host, collector, reserve)",
         lane.blocks(free)
