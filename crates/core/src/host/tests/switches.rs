@@ -5,15 +5,15 @@ use super::{Setup, small};
 use crate::drive::{
     CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update, UpdateReads,
 };
-use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, Rotate, Victim, VictimUnit};
-use crate::host::JobSpec;
+use crate::ftl::{Allocation, DataPlacement, Frontiers, GcMode, GcWhen, Rotate, Victim, VictimUnit};
+use crate::host::{JobSpec, Pattern, StreamBy};
 use crate::units::{Bytes, Duration};
 
 /// A setting of each switch, by number.
 type Row = [usize; SWITCHES.len()];
 
 /// The switches, and how many settings each has.
-const SWITCHES: [(&str, usize); 20] = [
+const SWITCHES: [(&str, usize); 21] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
@@ -34,14 +34,15 @@ const SWITCHES: [(&str, usize); 20] = [
     ("planes", 2),
     ("when", 2),
     ("scrub", 2),
+    ("placement", 6),
 ];
 
 const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
 
-/// The switches of what goes with plane-blocking only, with parity only, and with parity in place only.
+/// The switches of what goes with plane-blocking only, with parity only, and not with parity over superblocks.
 const OF_PLANES: [usize; 3] = [2, 13, 14];
 const OF_PARITY: [usize; 3] = [4, 5, 6];
-const OF_PLACE: [usize; 5] = [1, 5, 6, 12, 19];
+const OF_PLACE: [usize; 6] = [1, 5, 6, 12, 19, 20];
 
 /// What validation refuses, and what would say nothing.
 fn makes_sense(row: &Row) -> bool {
@@ -113,8 +114,28 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     if row[16] == 1 {
         setup.jobs[0] = rough;
     }
+    if row[20] > 0 {
+        place_data(&mut setup, row[20]);
+    }
     setup.jobs[0].requests = requests;
     setup
+}
+
+/// Classes of data, and room for them.
+fn place_data(setup: &mut Setup, placement: usize) {
+    let rules = [
+        DataPlacement::None,
+        DataPlacement::Dac,
+        DataPlacement::Sepbit,
+        DataPlacement::TwoRegions,
+        DataPlacement::TwoRegionsSecondChance,
+        DataPlacement::Stream,
+    ];
+    setup.ftl.placement = rules[placement];
+    setup.device.geometry.blocks = 48;
+    setup.drive.buffer = Bytes::kib(1024);
+    let job = &mut setup.jobs[0];
+    (job.pattern, job.stream_by) = (Pattern::Tiers, StreamBy::Tier);
 }
 
 /// Two settings that meet in a row.
@@ -228,7 +249,7 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
         (0, 18) => x == 4 && y == 1,
         (1, 3) => x == 1 && y == 4,
         (2, 3) => x > 0 && y == 4,
-        (3, 12 | 13 | 14 | 19) => x == 4 && y > 0,
+        (3, 12 | 13 | 14 | 19 | 20) => x == 4 && y > 0,
         _ => false,
     };
     for ((a, x), (b, y)) in all_pairs() {
