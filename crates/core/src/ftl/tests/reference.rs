@@ -262,7 +262,7 @@ impl Pair {
     /// A row was taken for a class: its block is of that class.
     fn row_of(&mut self, row: Ppn, class: u32) {
         let block = row.0 / self.naive.units();
-        self.classes.row_taken(block, row.0 % self.naive.units() == 0, class);
+        self.classes.row_taken(block, row.0.is_multiple_of(self.naive.units()), class);
         let known = self.map.classes().map_or(0, |classes| classes.of_block(Block(block)));
         assert_eq!(known, class, "the class of block {block}");
     }
