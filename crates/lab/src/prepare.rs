@@ -187,7 +187,7 @@ fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Pr
     let Preconditioned { waf, passes, settled, .. } = match &mut pages {
         Some(pages) => {
             let mut next = || pages.next();
-            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), &mut progress)
+            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> (Lpn, u8)), &mut progress)
         }
         None => precondition(&mut map, spec, seed, None, &mut progress),
     }

@@ -97,6 +97,54 @@ pub struct Alias {
 /// Every policy, in the order they are listed.
 pub const POLICIES: &[Policy] = &[
     Policy {
+        name: "cost-benefit",
+        axis: Axis::Ftl,
+        summary: "one log for the host and one for copies; the victim is worth most for its age and what it frees",
+        source: "Kawaguchi, Nishioka, Motoda, USENIX '95, sections 2.2 and 2.3 (cost-benefit, and separate cleaning)",
+        overlay: "[ftl]\nplacement = \"none\"\nfrontiers = \"separate\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "dac",
+        axis: Axis::Ftl,
+        summary: "four regions: a page rises when it is written and sinks when it is copied; cost-benefit victims",
+        source: "Chiang, Lee, Chang, SP&E 29(3), 1999 (DAC), as OpenSSD's Jasmine firmware has it: without the ages",
+        overlay: "[ftl]\nplacement = \"dac\"\nfrontiers = \"shared\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "sepbit",
+        axis: Axis::Ftl,
+        summary: "six classes by the inferred time of invalidation: two of the host's pages, four of copies",
+        source: "Wang et al., Separating Data via Block Invalidation Time Inference, FAST '22, Algorithm 1",
+        overlay: "[ftl]\nplacement = \"sepbit\"\nfrontiers = \"separate\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "2r",
+        axis: Axis::Ftl,
+        summary: "what a collection finds valid goes to a cold region until it is written again; also 2r(fifo)",
+        source: "Kang et al., 2R, PVLDB 13(11), 2020 (the abstract; which region is collected is not public)",
+        overlay: "[ftl]\nplacement = \"2r\"\nfrontiers = \"separate\"\n\n[gc]\n",
+        parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
+    },
+    Policy {
+        name: "2r-second-chance",
+        axis: Axis::Ftl,
+        summary: "as 2r, and a page is copied once among the others before it counts as cold",
+        source: "An, Lee, 2R++, KIPS Transactions on Computer and Communication Systems 11(12), 2022 (the abstract)",
+        overlay: "[ftl]\nplacement = \"2r-second-chance\"\nfrontiers = \"separate\"\n\n[gc]\n",
+        parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
+    },
+    Policy {
+        name: "streams",
+        axis: Axis::Ftl,
+        summary: "the host's hint chooses the open block: workload.stream, or by tier; copies keep to their stream",
+        source: "NVM Express Base 2.1, 8.1.8 (streams directive) and 8.1.10 (flexible data placement)",
+        overlay: "[ftl]\nplacement = \"stream\"\nfrontiers = \"separate\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "nogc",
         axis: Axis::Gc,
         summary: "space is reclaimed in no time and blocks nothing: a baseline that no drive can have",
@@ -308,8 +356,11 @@ pub const POLICIES: &[Policy] = &[
 ];
 
 /// Every alias: the papers' own names for paths.
-pub const ALIASES: &[Alias] =
-    &[Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" }, Alias { name: "semi-preemptive", path: "preemptive" }];
+pub const ALIASES: &[Alias] = &[
+    Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" },
+    Alias { name: "semi-preemptive", path: "preemptive" },
+    Alias { name: "2r++", path: "2r-second-chance" },
+];
 
 /// The collection that a policy of the axis `erase` presumes where a path names none.
 pub const ERASE_GC: &str = "reads-first";
@@ -322,9 +373,12 @@ const JOINTS: [char; 2] = ['/', '+'];
 
 /// The policies that `name` stands for, in the order they are laid over a scenario.
 pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
+    // An alias may hold what joins the parts of a path.
+    let with_joints = ALIASES.iter().filter(|alias| alias.name.contains(JOINTS));
+    let spelled = with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
     let plain = |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
     let mut parts =
-        name.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
+        spelled.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
     for (i, later) in parts.iter().enumerate() {
         if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
             let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);

@@ -31,6 +31,8 @@ pub(super) struct Slot {
     pub state: State,
     /// Deallocated while on its way: it must not become the page's newest version.
     pub dropped: bool,
+    /// The hint of its newest write.
+    pub stream: u8,
     /// Sectors that hold data.
     pub mask: u64,
     /// What it holds, and the version expected beneath a partial page.
@@ -464,6 +466,7 @@ fn empty_slot() -> Slot {
         lpn: Lpn(0),
         state: State::Free,
         dropped: false,
+        stream: 0,
         mask: 0,
         stamp: Stamp::default(),
         pages: 1,

@@ -253,7 +253,7 @@ impl Drive {
     fn stage_page_of_map(&mut self, now: Instant, page: u32) {
         let lpn = self.ftl.translation_page(page);
         let rows = &self.writes.rows;
-        let lane = self.ftl.place(lpn, |lane: u32| rows[lane as usize].waiting);
+        let lane = self.ftl.place(lpn, 0, |lane: u32| rows[lane as usize].waiting);
         let Some(dftl) = &mut self.dftl else { return };
         let p = &mut dftl.pages.all[page as usize];
         let Some(lane) = lane else {
@@ -262,7 +262,7 @@ impl Drive {
         };
         (p.phase, p.lane) = (Phase::Staged, lane);
         let slot = dftl.pages.first_slot + page;
-        self.stage(now, slot, lane);
+        self.stage(now, slot, lane, 0);
         self.hurry_row(now, page);
     }
 

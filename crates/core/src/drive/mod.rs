@@ -215,7 +215,7 @@ impl Drive {
         let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
         Self {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
-            writes: write::WritePath::new(spec, layout, slots),
+            writes: write::WritePath::new(spec, layout, ftl.host_classes(), slots),
             collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,

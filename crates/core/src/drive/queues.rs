@@ -87,6 +87,8 @@ pub(super) struct FlashOp {
     pub gc_before: Duration,
     /// Garbage collection lay in its wait.
     pub gc_blocked: bool,
+    /// A row of the host's: the class of its data.
+    pub data_class: u8,
     /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
     pub over: Option<super::command::Stamp>,
     /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
@@ -98,7 +100,8 @@ impl FlashOp {
     pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
         let (gc_blocked, over, feeds, next) = (false, None, NIL, NIL);
-        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, over, feeds, next }
+        let data_class = 0;
+        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, data_class, over, feeds, next }
     }
 }
 

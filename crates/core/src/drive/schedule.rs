@@ -188,8 +188,10 @@ impl Drive {
     /// reclaimed.
     #[inline]
     fn make_startable(&mut self, op: u32) -> bool {
-        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, .. } = self.ops[op] else { return true };
-        match self.ftl.open_row(lane, Stream::Host) {
+        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } = self.ops[op] else {
+            return true;
+        };
+        match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
             Some(row) => {
                 self.ops[op].ppn = row;
                 true
@@ -246,9 +248,9 @@ impl Drive {
             Owner::ChainProgram { .. } if operation.ppn.is_some() => {
                 What::Program { row: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainProgram { .. } => {
+            Owner::ChainProgram { lane: chain } => {
                 let (lane, sectors) = (operation.lane, operation.sectors);
-                let row = self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
+                let row = self.ftl.open_copy_row(chain, lane).expect("the reserve holds a victim's copies");
                 operation.ppn = row;
                 What::Program { row, sectors }
             }

@@ -463,8 +463,9 @@ impl Drive {
             return None;
         }
         let urgent = self.ftl.is_urgent(self.ftl.pool_of(lane));
-        let room = !urgent && self.ftl.has_row_to_spare(lane, waiting);
-        let row = if room { self.ftl.open_row(lane, Stream::Host) } else { None };
+        let class = self.ftl.class_of_rewrite(block);
+        let room = !urgent && self.ftl.has_row_to_spare(lane, class, waiting);
+        let row = if room { self.ftl.open_row_of(lane, Stream::Host, class) } else { None };
         scrub.counters.deferred_rewrites += u64::from(row.is_none());
         row.map(|row| (row, units))
     }

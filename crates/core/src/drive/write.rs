@@ -30,9 +30,9 @@ pub(super) struct WritePath {
     waiting: VecDeque<u32>,
     /// Flushes that wait for pages to be on flash.
     flushes: VecDeque<Flush>,
-    /// Pages gathering into each lane's next row.
+    /// Pages gathering into the next row of each lane and class of data; every lane of class 0 first.
     pub(super) rows: Vec<Row>,
-    /// Lanes whose row holds something.
+    /// Of these, those that hold something.
     open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
     dirty_max: u32,
@@ -61,7 +61,9 @@ pub(super) struct Row {
     last: u32,
     units: u32,
     listed: bool,
-    /// Rows of this lane that wait for their die.
+    lane: u32,
+    class: u8,
+    /// Rows of this lane that wait for their die, of any class; kept in the lane's first row.
     pub(super) waiting: u32,
 }
 
@@ -73,14 +75,24 @@ impl Row {
 }
 
 impl WritePath {
-    pub fn new(spec: &DriveSpec, layout: &Layout, slots: u32) -> Self {
-        // Room for one row a lane is always left, or half the buffer where it is small.
-        let rows = (layout.lanes * layout.units_per_row).min(slots / 2);
+    pub fn new(spec: &DriveSpec, layout: &Layout, classes: u32, slots: u32) -> Self {
+        let row = |at| Row {
+            first: NIL,
+            last: NIL,
+            units: 0,
+            listed: false,
+            lane: at % layout.lanes,
+            class: (at / layout.lanes) as u8,
+            waiting: 0,
+        };
+        let gathering: Vec<Row> = (0..layout.lanes * classes).map(row).collect();
+        // Room for one row each is always left, or half the buffer where it is small.
+        let rows = (gathering.len() as u32 * layout.units_per_row).min(slots / 2);
         let share = (f64::from(slots) * spec.flush_above) as u32;
         Self {
             waiting: VecDeque::new(),
             flushes: VecDeque::new(),
-            rows: vec![Row { first: NIL, last: NIL, units: 0, listed: false, waiting: 0 }; layout.lanes as usize],
+            rows: gathering,
             open_rows: Vec::new(),
             dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
             wanted: 0,
@@ -185,6 +197,7 @@ impl Drive {
         if self.merges.is_some() {
             self.buffer.slot_mut(slot).pages = self.units(request);
         }
+        self.buffer.slot_mut(slot).stream = self.requests[request].command.stream;
         if durable {
             self.buffer.add_waiter(slot, request);
             match self.buffer.slot(slot).state {
@@ -319,10 +332,11 @@ impl Drive {
             self.leave_for_log(now, slot);
             return true;
         }
+        let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
         let place = match &mut self.superblock {
             None => {
                 let rows = &self.writes.rows;
-                self.ftl.place(lpn, |lane: u32| rows[lane as usize].waiting)
+                self.ftl.place(lpn, class, |lane: u32| rows[lane as usize].waiting)
             }
             Some(superblock) => superblock.place(&mut self.ftl),
         };
@@ -331,7 +345,7 @@ impl Drive {
         };
         self.leaves(slot, State::Staged);
         self.ftl.prefetch(lpn);
-        self.stage(now, slot, lane);
+        self.stage(now, slot, lane, class);
         true
     }
 
@@ -368,16 +382,18 @@ impl Drive {
         self.writes.rows[lane as usize].waiting
     }
 
-    /// True when the row that gathers for `lane` holds `slot`.
+    /// True when the row that gathers for `lane` and the first class of data holds `slot`.
     pub(super) fn row_holds(&self, lane: u32, slot: u32) -> bool {
         let row = &self.writes.rows[lane as usize];
         let slots = std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
         slots.take(row.units as usize).any(|held| held == slot)
     }
 
-    /// Adds a page to the row that gathers for `lane`.
-    pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
-        let row = &mut self.writes.rows[lane as usize];
+    /// Adds a page to the row that gathers for `lane` and its class of data.
+    pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32, class: u32) {
+        self.ftl.note_write(self.buffer.slot(slot).lpn);
+        let at = class * self.flash.layout.lanes + lane;
+        let row = &mut self.writes.rows[at as usize];
         self.buffer.link_row(row.last, slot);
         if row.units == 0 {
             row.first = slot;
@@ -386,38 +402,40 @@ impl Drive {
         row.units += 1;
         self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
         if row.units == self.flash.layout.units_per_row {
-            self.seal_row(now, lane);
+            self.seal_row(now, at);
         } else if !row.listed {
             row.listed = true;
-            self.writes.open_rows.push(lane);
+            self.writes.open_rows.push(at);
         }
     }
 
     /// Queues the program of every row that holds something, with padding.
     fn seal_rows(&mut self, now: Instant) {
-        while let Some(lane) = self.writes.open_rows.pop() {
-            self.writes.rows[lane as usize].listed = false;
-            if self.writes.rows[lane as usize].units > 0 {
-                self.seal_row(now, lane);
+        while let Some(at) = self.writes.open_rows.pop() {
+            self.writes.rows[at as usize].listed = false;
+            if self.writes.rows[at as usize].units > 0 {
+                self.seal_row(now, at);
             }
         }
     }
 
-    pub(super) fn seal_row(&mut self, now: Instant, lane: u32) {
+    pub(super) fn seal_row(&mut self, now: Instant, at: u32) {
         let layout = &self.flash.layout;
-        let row = &mut self.writes.rows[lane as usize];
-        let (first_slot, units) = (row.first, row.units);
+        let row = &mut self.writes.rows[at as usize];
+        let Row { first: first_slot, units, lane, class, .. } = *row;
         (row.first, row.last, row.units) = (NIL, NIL, 0);
-        row.waiting += 1;
-        if row.waiting == ROWS_WAITING_MAX {
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting += 1;
+        if *waiting == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, false);
         }
         self.writes.leaving += 1;
         if units < layout.units_per_row {
-            self.ftl.row_closed_early(lane);
+            self.ftl.row_closed_early(lane, class.into());
         }
         let sectors = layout.units_per_row * layout.unit_sectors;
-        let op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        let mut op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        op.data_class = class;
         let op = self.ops.insert(op);
         if self.superblock.is_some() {
             return self.enqueue_in_stripe(now, op, first_slot);

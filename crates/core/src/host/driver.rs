@@ -429,7 +429,7 @@ pub(super) fn command(id: u32, request: &Request) -> Command {
         sectors: request.sectors,
         fua: request.fua,
         predictable: PredictableLatency::Off,
-        stream: 0,
+        stream: request.stream,
         payload: None,
     }
 }

@@ -24,10 +24,10 @@ pub use driver::{Driver, Measured, Progress, Starved};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;
-pub use request::{Request, RequestSource};
+pub use request::{Hinted, Request, RequestSource};
 pub use spec::{
-    Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec,
-    WorkloadSpec,
+    Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, StreamBy, TimeUnit, TraceEvent, TraceFormat, TraceOp,
+    TraceSpec, WorkloadSpec,
 };
 
 #[cfg(test)]

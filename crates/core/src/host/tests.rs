@@ -473,7 +473,7 @@ impl super::RequestSource for Residues {
         let residue = self.left / 1_000 % 4;
         let page = self.rng.below(self.pages / 4) * 4 + residue;
         let lba = crate::units::Lba(page * 8);
-        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false })
+        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false, stream: 0 })
     }
 }
 

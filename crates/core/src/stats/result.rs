@@ -195,6 +195,9 @@ pub struct WearReport {
     pub erases_mean: f64,
     /// Erases of the most worn block (erases).
     pub erases_max: u64,
+    /// The standard deviation of erases over all blocks (erases).
+    #[serde(default)]
+    pub erases_stddev: f64,
 }
 
 /// Capacity and over-provisioning.
@@ -438,6 +441,7 @@ impl FlashReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
+                erases_stddev: wear.stddev(),
             },
         }
     }

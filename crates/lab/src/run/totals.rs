@@ -25,8 +25,6 @@ impl Run<'_> {
     pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
         let (scenario, measured) = (self.scenario, driver.measured());
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
-        let wear = driver.drive().ftl().wear();
-        let blocks = u64::from(driver.drive().flash().layout.total_blocks());
         let least_free = driver.drive().ftl().least_free_millionths();
         let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), least_free, unit };
         RunTotals {
@@ -43,12 +41,7 @@ impl Run<'_> {
             flush: measured.flush.clone(),
             gc: counters.gc(measured),
             flash: counters.flash(),
-            wear: WearCounters {
-                blocks,
-                erases_total: (wear.mean * blocks as f64).round() as u64,
-                erases_min: wear.min.into(),
-                erases_max: wear.max.into(),
-            },
+            wear: WearCounters::of(driver.drive().ftl().block_erases().iter().map(|erases| u64::from(*erases))),
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),

@@ -1,7 +1,7 @@
 //! What the settings of a map that lies on flash may be.
 
 use super::{Check, Scenario, require};
-use crate::ftl::FtlKind;
+use crate::ftl::{DataPlacement, FtlKind};
 use crate::units::Bytes;
 
 /// More than any drive spends on an entry: a slip of the unit must not make a cache of one.
@@ -26,6 +26,8 @@ pub fn all(scenario: &Scenario) -> Check {
     }
     let message = "ftl.kind = \"log-block\" needs 0: the maps of log-block FTLs are in RAM";
     require(scenario.ftl.kind == FtlKind::Page, key, cache, message)?;
+    let message = "ftl.placement needs 0 but for \"none\": translation pages have no class of their own";
+    require(scenario.ftl.placement == DataPlacement::None, key, cache, message)?;
     let message = format!(
         "with rain.width = {} it needs 0: parity of translation pages is not modelled, and a stripe's pages are looked \
          up together",

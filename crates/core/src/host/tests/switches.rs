@@ -5,15 +5,15 @@ use super::{Setup, small};
 use crate::drive::{
     CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update, UpdateReads,
 };
-use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit};
-use crate::host::JobSpec;
+use crate::ftl::{Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit};
+use crate::host::{JobSpec, Pattern, StreamBy};
 use crate::units::{Bytes, Duration};
 
 /// A setting of each switch, by number.
 type Row = [usize; SWITCHES.len()];
 
 /// The switches, and how many settings each has.
-const SWITCHES: [(&str, usize); 21] = [
+const SWITCHES: [(&str, usize); 22] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
@@ -35,14 +35,15 @@ const SWITCHES: [(&str, usize); 21] = [
     ("when", 2),
     ("scrub", 2),
     ("map on flash", 2),
+    ("placement", 6),
 ];
 
 const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
 
-/// The switches of what goes with plane-blocking only, with parity only, and with parity in place only.
+/// The switches of what goes with plane-blocking only, with parity only, and not with parity over superblocks.
 const OF_PLANES: [usize; 3] = [2, 13, 14];
 const OF_PARITY: [usize; 3] = [4, 5, 6];
-const OF_PLACE: [usize; 5] = [1, 5, 6, 12, 19];
+const OF_PLACE: [usize; 6] = [1, 5, 6, 12, 19, 21];
 
 /// What validation refuses, and what would say nothing.
 fn makes_sense(row: &Row) -> bool {
@@ -54,7 +55,7 @@ fn makes_sense(row: &Row) -> bool {
         && (rain > 0 || off(&OF_PARITY))
         && !(is_preemptive && row[18] == 1)
         && (!over_superblocks || (off(&OF_PLACE) && !is_pb))
-        && (row[20] == 0 || (rain == 0 && row[19] == 0))
+        && (row[20] == 0 || (rain == 0 && row[19] == 0 && row[21] == 0))
 }
 
 fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
@@ -118,8 +119,28 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     if row[16] == 1 {
         setup.jobs[0] = rough;
     }
+    if row[21] > 0 {
+        place_data(&mut setup, row[21]);
+    }
     setup.jobs[0].requests = requests;
     setup
+}
+
+/// Classes of data, and room for them.
+fn place_data(setup: &mut Setup, placement: usize) {
+    let rules = [
+        DataPlacement::None,
+        DataPlacement::Dac,
+        DataPlacement::Sepbit,
+        DataPlacement::TwoRegions,
+        DataPlacement::TwoRegionsSecondChance,
+        DataPlacement::Stream,
+    ];
+    setup.ftl.placement = rules[placement];
+    setup.device.geometry.blocks = 48;
+    setup.drive.buffer = Bytes::kib(1024);
+    let job = &mut setup.jobs[0];
+    (job.pattern, job.stream_by) = (Pattern::Tiers, StreamBy::Tier);
 }
 
 /// Two settings that meet in a row.
@@ -147,7 +168,7 @@ fn mended(row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
             row[switch] = setting.filter(|_| is_free(switch)).unwrap_or(row[switch]);
         }
         let on_flash = row[20] > 0;
-        for switch in [3, 19].into_iter().filter(|switch| on_flash && is_free(*switch)) {
+        for switch in [3, 19, 21].into_iter().filter(|switch| on_flash && is_free(*switch)) {
             row[switch] = 0;
         }
         let (is_pb, rain) = (row[0] == 0, row[3]);
@@ -238,8 +259,9 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
         (0, 18) => x == 4 && y == 1,
         (1, 3) => x == 1 && y == 4,
         (2, 3) => x > 0 && y == 4,
-        (3, 12 | 13 | 14 | 19) => x == 4 && y > 0,
+        (3, 12 | 13 | 14 | 19 | 21) => x == 4 && y > 0,
         (3 | 4 | 5 | 6 | 19, 20) => x > 0 && y > 0,
+        (20, 21) => x > 0 && y > 0,
         _ => false,
     };
     for ((a, x), (b, y)) in all_pairs() {
