@@ -47,6 +47,7 @@ impl RunTotals {
             (one, two) => one.or(two),
         };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
+        self.map_ram += other.map_ram;
         self.user = Bytes::new(self.user.get() + other.user.get());
         self.verify = match (self.verify.take(), other.verify) {
             (Some(one), Some(two)) => Some(VerifyReport {

@@ -209,6 +209,10 @@ pub struct CapacityReport {
     pub user_bytes: u64,
     /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
     pub op_percent: Option<f64>,
+    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the directory where the map
+    /// lies on flash, block maps and the map of the log with log blocks (bytes).
+    #[serde(default)]
+    pub map_ram_bytes: u64,
 }
 
 /// What was read from a trace, and what was left out.
@@ -308,6 +312,8 @@ pub struct RunTotals {
     pub raw: Bytes,
     /// What the host can address.
     pub user: Bytes,
+    /// RAM for the map (bytes).
+    pub map_ram: u64,
     /// What was read from a trace.
     pub trace: Option<TraceReport>,
     /// What the oracle checked.
@@ -370,7 +376,7 @@ impl RunTotals {
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             log: self.log.map(LogReport::report),
             map: self.map.map(|map| map.report()),
-            capacity: CapacityReport::new(self.raw, self.user),
+            capacity: CapacityReport::new(self.raw, self.user, self.map_ram),
             trace: self.trace,
             verify: self.verify,
             act: self.act,
@@ -448,9 +454,10 @@ impl FlashReport {
 }
 
 impl CapacityReport {
-    fn new(raw: Bytes, user: Bytes) -> Self {
+    fn new(raw: Bytes, user: Bytes, map_ram_bytes: u64) -> Self {
         let spare = raw.get().saturating_sub(user.get());
-        Self { raw_bytes: raw.get(), user_bytes: user.get(), op_percent: ratio::percent(spare, user.get()) }
+        let op_percent = ratio::percent(spare, user.get());
+        Self { raw_bytes: raw.get(), user_bytes: user.get(), op_percent, map_ram_bytes }
     }
 }
 

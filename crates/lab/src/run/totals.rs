@@ -20,6 +20,9 @@ use manx_core::units::Instant;
 const CONTENT_BYTES: u64 = 4;
 const ORACLE_BYTES: u64 = 8;
 
+/// Bytes of RAM for a page's place with page mapping: a 32-bit physical page number.
+const MAP_ENTRY: u64 = 4;
+
 impl Run<'_> {
     /// What the run of one drive tells, without what became of its traces.
     pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
@@ -51,6 +54,7 @@ impl Run<'_> {
             map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
+            map_ram: map_ram(scenario, driver),
             trace: None,
             act: None,
             over_time: measured.over_time.clone(),
@@ -153,6 +157,20 @@ impl Run<'_> {
                 device.geometry.blocks
             )
         })
+    }
+}
+
+/// Bytes of RAM that the drive spends on its map.
+fn map_ram(scenario: &Scenario, driver: &Driver) -> u64 {
+    let ftl = driver.drive().ftl();
+    let (map, logical) = (&scenario.ftl.map, u64::from(ftl.logical()));
+    match ftl.log_blocks() {
+        Some(log) => log.map_ram(),
+        None if map.is_cached() => {
+            let unit = scenario.device.geometry.map_unit.get();
+            map.entries().min(logical) * map.entry.get() + map.pages(logical, unit) * DIRECTORY_ENTRY
+        }
+        None => logical * MAP_ENTRY,
     }
 }
 

@@ -3,7 +3,7 @@
 //! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate` sees to it), and a
 //! lane's pages and blocks count like the layout's. Consecutive pages of a lane are a logical block.
 
-use super::{LogBlocks, LogCounters, LogSpec, Step};
+use super::{LogBlocks, LogCounters, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, Layout};
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
@@ -16,7 +16,8 @@ pub struct LogLanes {
     by_lanes: Divisor,
     units_per_lane: u32,
     blocks: u32,
-    write_waits: bool,
+    pages: u32,
+    spec: LogSpec,
 }
 
 impl LogLanes {
@@ -32,13 +33,14 @@ impl LogLanes {
             by_lanes: Divisor::new(layout.lanes),
             units_per_lane: layout.units_per_lane(),
             blocks: layout.blocks,
-            write_waits: spec.write_waits,
+            pages: layout.rows,
+            spec,
         })
     }
 
     /// Writes that complete on flash wait for the work that they cause.
     pub fn write_waits(&self) -> bool {
-        self.write_waits
+        self.spec.write_waits
     }
 
     #[inline]
@@ -100,6 +102,23 @@ impl LogLanes {
     /// Rows up to the last one that is programmed in a block.
     pub fn rows_programmed(&self, lane: u32, block: u32) -> u32 {
         self.lanes[lane as usize].written(Block(block))
+    }
+
+    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which page,
+    /// and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each block
+    /// and 2 for each page whose table is cached; for page mapping 4 for each page.
+    pub fn map_ram(&self) -> u64 {
+        let (Shape { data, blocks, .. }, lane) = (self.lanes[0].shape(), &self.spec);
+        let (data, all, pages) = (u64::from(data), u64::from(blocks), u64::from(self.pages));
+        let log = all - data;
+        let of_lane = match lane.policy {
+            LogPolicy::Bast => 4 * data + log * (4 + pages),
+            LogPolicy::Superblock if lane.superblock_cache == 0 => 4 * all + 2 * data * pages,
+            LogPolicy::Superblock => 4 * all + 2 * 8 * u64::from(lane.superblock_cache),
+            LogPolicy::PageMapping => 4 * data * pages,
+            LogPolicy::Fast | LogPolicy::Faster | LogPolicy::Last => 4 * data + 8 * log * pages,
+        };
+        of_lane * self.lanes.len() as u64
     }
 
     /// What all lanes did, added up.
