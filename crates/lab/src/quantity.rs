@@ -4,7 +4,9 @@
 //! are no fields: one that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
-use manx_core::stats::{Curve, LogReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport};
+use manx_core::stats::{
+    Curve, FaultReport, LogReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+};
 use manx_core::units::Duration;
 use serde_json::Value;
 
@@ -71,7 +73,8 @@ impl Quantities {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
         let log = Some(LogReport::default());
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, ..RunResult::default() })
+        let faults = Some(FaultReport::default());
+        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, faults, ..RunResult::default() })
     }
 
     /// The number called `name`.

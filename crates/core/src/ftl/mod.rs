@@ -11,6 +11,7 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
 //! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
+//! `retire` (bad blocks),
 //! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`.
 
 mod blocks;
@@ -21,6 +22,7 @@ mod page_map;
 mod placement;
 mod pool;
 mod rain;
+mod retire;
 mod rewrite;
 mod snapshot;
 mod spec;
@@ -34,6 +36,7 @@ pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation, Wear};
 pub use pool::{Pool, RESERVE, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
+pub use retire::Needs;
 pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim,

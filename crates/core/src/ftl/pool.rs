@@ -8,7 +8,8 @@ use crate::flash::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Group blocks that only copies may open, so that a collection always ends: its copies fit into one group block.
+/// Group blocks that only copies may open, so that a collection always ends: its copies fit into one group block. Where
+/// operations may fail there is one more.
 pub const RESERVE: usize = 1;
 
 /// Group blocks of several lanes that the host may have open: a lane that is ahead of the others waits for them, or
@@ -49,8 +50,12 @@ pub struct Pool {
     pub erases_max: u32,
     /// Erases since static wear levelling last looked at the pool.
     pub erases_unlooked: u32,
-    /// Static wear levelling asks to move this group block's data.
+    /// Static wear levelling asks to move this group block's data, or it holds a block that failed.
     pub wear_victim: Option<u32>,
+    /// Data lies in a group block of which a program failed: to collect that is urgent.
+    pub rescues: bool,
+    /// Group blocks that only copies may open.
+    pub reserve: usize,
 }
 
 /// An open group block.
@@ -139,14 +144,14 @@ impl Pool {
     /// Shared frontier: what the host may take. It leaves a block's worth of space, so that a collection always ends.
     #[inline]
     pub fn units_above_reserve(&self, layout: &Layout) -> u32 {
-        self.free_units.saturating_sub(RESERVE as u32 * layout.units_per_block)
+        self.free_units.saturating_sub(self.reserve as u32 * layout.units_per_block)
     }
 
     /// True when the copies of another victim fit while earlier ones are not yet erased.
     pub fn is_reserve_whole(&self, layout: &Layout) -> bool {
         match self.shared {
-            true => self.free_units >= RESERVE as u32 * layout.units_per_block,
-            false => self.free.len() > RESERVE,
+            true => self.free_units >= self.reserve as u32 * layout.units_per_block,
+            false => self.free.len() > self.reserve,
         }
     }
 
@@ -156,10 +161,20 @@ impl Pool {
             Stream::Host if self.shared => !self.free.is_empty(),
             Stream::Copy => !self.free.is_empty(),
             Stream::Host => {
-                let groups = self.lanes == 1 || self.open[Stream::Host as usize].len() < OPEN_GROUPS_MAX;
-                groups && self.free.len() > RESERVE
+                let groups = self.lanes == 1 || self.unfinished() < OPEN_GROUPS_MAX;
+                groups && self.free.len() > self.reserve
             }
         }
+    }
+
+    /// Group blocks that the host has open. Where programs may fail, without those that take no more rows and wait for
+    /// an earlier one: whoever has rows left in that may stand behind somebody who needs a new one.
+    fn unfinished(&self) -> usize {
+        let open = &self.open[Stream::Host as usize];
+        if self.reserve == RESERVE {
+            return open.len();
+        }
+        open.iter().filter(|group| group.lanes_done < self.lanes).count()
     }
 
     /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already,

@@ -107,6 +107,7 @@ impl PageMap {
             return Err(SnapshotError::Length);
         }
         self.count_valid_pages();
+        self.pass_over_bad_blocks();
         self.pass_over_parity();
         Ok(())
     }

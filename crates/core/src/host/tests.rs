@@ -2,6 +2,7 @@
 
 mod causes;
 mod cuts;
+mod faults;
 mod hold;
 mod knobs;
 mod laws;
@@ -24,7 +25,7 @@ use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
     RainSpec, Scheduler, ScrubSpec, Update,
 };
-use crate::flash::{BlockStress, Device, Features};
+use crate::flash::{BlockStress, Device, FaultSpec, Features};
 use crate::ftl::{
     Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit,
 };
@@ -41,6 +42,7 @@ pub(crate) struct Setup {
     pub drive: DriveSpec,
     pub rain: RainSpec,
     pub scrub: ScrubSpec,
+    pub faults: FaultSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -60,6 +62,7 @@ pub(crate) fn small() -> Setup {
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
         scrub: ScrubSpec::default(),
+        faults: FaultSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -88,6 +91,7 @@ impl Setup {
             Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
             Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
         };
+        map = map.with_bad_blocks(&self.faults, self.seed);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
@@ -99,6 +103,7 @@ impl Setup {
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
+        drive.fail_blocks(&self.faults, self.seed);
         drive
     }
 

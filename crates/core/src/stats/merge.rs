@@ -42,6 +42,10 @@ impl RunTotals {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),
         };
+        self.faults = match (self.faults, other.faults) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.user = Bytes::new(self.user.get() + other.user.get());
         self.verify = match (self.verify.take(), other.verify) {

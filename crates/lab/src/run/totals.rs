@@ -9,7 +9,7 @@ use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
+    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
     RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport,
     WarmupExcluded, WearCounters,
 };
@@ -54,6 +54,7 @@ impl Run<'_> {
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
+            faults: scenario.faults.is_on().then(|| counters.faults()),
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
             raw: capacity.raw,
             user: capacity.user,
@@ -111,6 +112,13 @@ impl Run<'_> {
             let lost = progress.issued - progress.completed;
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
+        }
+        if let Some(at) = driver.drive().counters().faults.read_only_at {
+            let at = at.since(Instant::START).as_s_f64();
+            warnings.push(format!(
+                "the drive ran out of spare blocks and turned read-only after {at} s: writes failed from then on, and \
+                 are in no latency"
+            ));
         }
         if progress.failed > 0 {
             warnings.push(format!("{} requests completed with an error", progress.failed));
@@ -301,6 +309,22 @@ impl Counted {
             postponed_max_ns: self.now.rotation.postponed_max.as_ns(),
             switched_off: self.since(|c| c.rotation.switched_off),
             off_ns: self.since(|c| c.rotation.off.as_ns()),
+        }
+    }
+
+    fn faults(&self) -> FaultReport {
+        let faults = &self.now.faults;
+        FaultReport {
+            factory_bad: faults.factory_bad,
+            program_failures: self.since(|c| c.faults.program_failures),
+            erase_failures: self.since(|c| c.faults.erase_failures),
+            retired: self.since(|c| c.faults.retired),
+            pages_moved: self.since(|c| c.faults.moved_units),
+            pages_failed: self.since(|c| c.faults.failed_units),
+            spare_least: faults.spare,
+            refused: self.since(|c| c.faults.refused),
+            stranded: faults.stranded,
+            read_only_at_s: faults.read_only_at.map(|at| at.since(Instant::START).as_s_f64()),
         }
     }
 
