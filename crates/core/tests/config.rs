@@ -408,7 +408,6 @@ fn bad_blocks_are_shares_and_the_drive_must_be_able_to_begin() {
     assert!(faults(&["faults.factory_bad=0.01", "faults.erase_fail=1e-4"]).unwrap().fails());
     let says = |set: &str, parts: &[&str]| assert_says(&faults(&[set]).unwrap_err().to_string(), parts);
     says("faults.program_fail=0.6", &["faults.program_fail = 0.6", "from 0 to 0.5"]);
-    says("faults.erase_fail=nan", &["faults.erase_fail", "from 0 to 0.5"]);
     says("faults.growth_per_1000=-1", &["faults.growth_per_1000", "from 0 to 1000000"]);
     says("faults.factory_bad=0.5", &["faults.factory_bad = 0.5", "bad from the start"]);
 }

@@ -1,8 +1,8 @@
 //! Bad blocks: which are bad from the start, and which programs and erases fail.
 //!
 //! NAND leaves the factory with bad blocks and grows more: a datasheet guarantees 2008 of 2048 blocks over its life
-//! (Micron MT29F2G08, "Error Management": the number of valid blocks, NVB), so at most 2 % are bad, whenever they became
-//! so. A program or an erase that fails says so in its status byte, after tPROG or tBERS, and the block is not to be
+//! (Micron MT29F2G08, "Error Management": the number of valid blocks), so at most 2 % are bad, whenever they became so.
+//! A program or an erase that fails says so in its status byte, after tPROG or tBERS, and the block is not to be
 //! used again (same section). How probable that is no datasheet says: the probabilities are the user's, and grow
 //! linearly with the block's erases where asked for (assumed).
 //!

@@ -1,7 +1,7 @@
 //! Bad blocks under page mapping: which blocks are out of service, and what becomes of the groups that lose one.
 //!
-//! **Groups.** Group block `b` is block number `b` of every lane of its pool. A drive does not give up a whole group for
-//! one bad block: another block of the same lane takes its place. So a number is a place in a group here, not a place
+//! **Groups.** Group block `b` is block number `b` of every lane of its pool. A drive does not give up a group for one
+//! bad block: another block of the same lane takes its place. So a number is a place in a group here, not a place
 //! on the chip (no time depends on that): of the blocks of a lane that are bad from the start as many numbers at the
 //! end of the lane are bad. A pool has as many groups as its worst lane has good blocks; what the other lanes have
 //! left over are their *spares*. A block that fails is replaced by a spare of its lane when its group is reclaimed; its
@@ -13,9 +13,9 @@
 //! the reserve is whole. Its failed blocks are not erased.
 //!
 //! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim whose erase fails gives
-//! nothing back for what its copies took. So where operations may fail one group more is reserved for copies. When even that is gone a collection cannot end: it is given up
-//! ([`PageMap::give_up`]), its victim stays as it is, and the pool is *dead*: it is written as far as it has rows, and
-//! reclaims nothing any more.
+//! nothing back for what its copies took. So where operations may fail one group more is reserved for copies. When
+//! even that is gone a collection cannot end: it is given up ([`PageMap::give_up`]), its victim stays as it is, and the
+//! pool is *dead*: it is written as far as it has rows, and reclaims nothing any more.
 //!
 //! **How many a pool needs** ([`Needs`]): what validation asks of a new drive; below that the drive turns read-only.
 
