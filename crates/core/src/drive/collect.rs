@@ -242,7 +242,12 @@ impl Drive {
 
     fn want_collection(&mut self, now: Instant, pool: u32) {
         match self.collector.mode {
-            GcMode::Nogc => self.reclaim_in_no_time(pool),
+            GcMode::Nogc => {
+                self.reclaim_in_no_time(pool);
+                if self.faults.is_some() && self.ftl.is_hopeless(pool) {
+                    self.nothing_gained(now, pool);
+                }
+            }
             GcMode::Preemptive => {
                 self.start_collection(now, pool);
             }

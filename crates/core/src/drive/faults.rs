@@ -172,6 +172,18 @@ impl Drive {
             }
         }
         self.space_used(now, self.ftl.pool_of(lane));
+        self.wake_pool(now, lane);
+    }
+
+    /// A group of several lanes may have closed early: rows may wait for a new one, which any lane may make possible.
+    pub(super) fn wake_pool(&mut self, now: Instant, lane: u32) {
+        let lanes = self.ftl.lanes_of(self.ftl.pool_of(lane));
+        if lanes.len() == 1 {
+            return;
+        }
+        for lane in lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>() {
+            self.dispatch(now, self.flash.layout.die_of(lane));
+        }
     }
 
     fn erase_failed(&mut self, now: Instant, block: Block) {
@@ -254,7 +266,12 @@ impl Drive {
     /// A collection of the pool would gain nothing.
     #[inline(never)]
     pub(super) fn nothing_gained(&mut self, now: Instant, pool: u32) {
-        if !self.ftl.is_dead(pool) && self.ftl.has_failed_groups(pool) {
+        // What takes no time passes over blocks that are being read: it may gain something when they are not.
+        let lost = match self.collector.takes_no_time() {
+            true => self.ftl.has_lost_reserve(pool),
+            false => self.ftl.has_failed_groups(pool),
+        };
+        if lost && !self.ftl.is_dead(pool) {
             self.ftl.give_up(pool);
             self.turn_read_only(now);
         } else if self.is_read_only() && !self.strands_pages() {

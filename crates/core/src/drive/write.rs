@@ -485,6 +485,9 @@ impl Drive {
         self.ftl.row_programmed(row);
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
+        if self.faults.is_some() {
+            self.wake_pool(now, lane);
+        }
         self.revive_pools(now);
         self.take_writes(now);
     }

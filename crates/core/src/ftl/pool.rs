@@ -65,6 +65,8 @@ pub struct OpenGroup {
     pub index: u32,
     /// Lanes whose last row is programmed.
     pub lanes_done: u32,
+    /// It takes no more rows: a program of it has failed.
+    pub is_given_up: bool,
 }
 
 /// Erased group blocks, in the order in which they are opened.
@@ -167,14 +169,14 @@ impl Pool {
         }
     }
 
-    /// Group blocks that the host has open. Where programs may fail, without those that take no more rows and wait for
-    /// an earlier one: whoever has rows left in that may stand behind somebody who needs a new one.
+    /// Group blocks that the host has open, without those that take no more rows: whoever has rows left in an earlier
+    /// one may stand behind somebody who needs a new one.
     fn unfinished(&self) -> usize {
         let open = &self.open[Stream::Host as usize];
         if self.reserve == RESERVE {
             return open.len();
         }
-        open.iter().filter(|group| group.lanes_done < self.lanes).count()
+        open.iter().filter(|group| !group.is_given_up).count()
     }
 
     /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already,
@@ -186,7 +188,7 @@ impl Pool {
                 return None;
             }
             let index = self.free.pop()?;
-            self.open[stream as usize].push_back(OpenGroup { index, lanes_done: 0 });
+            self.open[stream as usize].push_back(OpenGroup { index, lanes_done: 0, is_given_up: false });
         }
         Some(self.open[stream as usize][at].index)
     }

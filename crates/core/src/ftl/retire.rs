@@ -71,6 +71,8 @@ pub(super) struct Retire {
     under_way: Vec<u8>,
     /// By block: it closes with the last row under way.
     closes: Vec<bool>,
+    /// A block that a lane has not opened and never will, behind the one that it has open: they close in their order.
+    follow: Vec<(Block, Block)>,
     /// By lane: good blocks without a group.
     spares: Vec<Vec<Block>>,
     pools: Vec<Health>,
@@ -118,6 +120,7 @@ impl PageMap {
             states: vec![State::Good; blocks],
             under_way: vec![0; blocks],
             closes: vec![false; blocks],
+            follow: Vec::new(),
             spares: vec![Vec::new(); lanes],
             pools: vec![Health::default(); self.pools.len()],
             needed: self.needs(spec.fails()).group_blocks() as u32,
@@ -198,8 +201,20 @@ impl PageMap {
         }
     }
 
-    /// A block takes no more rows: its group may be closed with it.
+    /// A block takes no more rows, and those that follow it take none.
     fn fill(&mut self, block: Block) {
+        self.fill_one(block);
+        let next = |retire: &mut Retire| {
+            let at = retire.follow.iter().position(|(first, _)| *first == block)?;
+            Some(retire.follow.remove(at).1)
+        };
+        while let Some(follower) = self.retire.as_mut().and_then(|retire| next(retire)) {
+            self.fill_one(follower);
+        }
+    }
+
+    /// A block takes no more rows: its group may be closed with it.
+    fn fill_one(&mut self, block: Block) {
         self.block_filled(block);
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         if !self.blocks.is_candidate(block) {
@@ -282,6 +297,7 @@ impl PageMap {
         let state = &self.pools[pool as usize];
         let at = state.open[stream as usize].iter().take_while(|group| group.index != index).count();
         let number = state.opened_before[stream as usize] + at as u64 + 1;
+        self.pools[pool as usize].open[stream as usize][at].is_given_up = true;
         for lane in self.lanes_of(pool) {
             self.close_lane_early(lane, index, stream, number);
         }
@@ -291,23 +307,30 @@ impl PageMap {
     fn close_lane_early(&mut self, lane: u32, index: u32, stream: Stream, number: u64) {
         let (rows, block) = (self.layout.rows, self.layout.block(lane, index));
         let pool = self.pool_of(lane) as usize;
+        let current = self.frontiers[lane as usize][stream as usize];
+        let writes = self.writes_to(current.block) == Some(stream);
         let frontier = &mut self.frontiers[lane as usize][stream as usize];
-        let lost = if frontier.opened == number && frontier.row < rows {
-            let lost = rows - frontier.row;
+        let Some(retire) = &mut self.retire else { return };
+        let is_under_way = |block: Block| retire.under_way[block.0 as usize] > 0;
+        let (lost, now) = if frontier.opened == number && frontier.row < rows {
             frontier.row = rows;
-            lost
+            let now = !is_under_way(block);
+            retire.closes[block.0 as usize] = !now;
+            (rows - current.row, now)
         } else if frontier.opened + 1 == number {
             // It would have been the lane's next. A lane further back fills it when it gets there.
             frontier.opened += 1;
-            rows
+            let waits = current.opened > 0 && (current.row < rows || (writes && is_under_way(current.block)));
+            if waits {
+                retire.follow.push((current.block, block));
+            }
+            (rows, !waits)
         } else {
             return;
         };
         self.pools[pool].free_units -= lost * self.layout.units_per_row;
-        let Some(retire) = &mut self.retire else { return };
-        match retire.under_way[block.0 as usize] {
-            0 => self.fill(block),
-            _ => retire.closes[block.0 as usize] = true,
+        if now {
+            self.fill(block);
         }
     }
 
@@ -412,6 +435,12 @@ impl PageMap {
     #[inline]
     pub fn is_dead(&self, pool: u32) -> bool {
         self.retire.as_ref().is_some_and(|retire| retire.pools[pool as usize].dead)
+    }
+
+    /// True when no group is left for the copies of a collection that takes no time.
+    pub fn has_lost_reserve(&self, pool: u32) -> bool {
+        let state = &self.pools[pool as usize];
+        self.retire.is_some() && !state.shared && state.free.is_empty()
     }
 
     /// True when data of the pool waits in a group with a failed block.

@@ -132,8 +132,10 @@ impl PageMap {
         for stream in [Stream::Host, Stream::Copy] {
             self.pools[number].opened_before[stream as usize] = from.u64()?;
             let groups = from.list()?;
-            self.pools[number].open[stream as usize] =
-                groups.chunks_exact(2).map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1] }).collect();
+            self.pools[number].open[stream as usize] = groups
+                .chunks_exact(2)
+                .map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1], is_given_up: false })
+                .collect();
             groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
         }
         let pool = &mut self.pools[number];
