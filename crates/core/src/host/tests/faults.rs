@@ -2,7 +2,7 @@
 //! read-only and beyond.
 
 use super::{Setup, drawn, small};
-use crate::drive::{PreconditionState, RainSpec, Status};
+use crate::drive::{PreconditionState, RainSpec, ScrubSpec, Status, Update};
 use crate::flash::FaultSpec;
 use crate::ftl::log::LogPolicy;
 use crate::ftl::{Allocation, Frontiers, FtlKind, GcMode, VictimUnit};
@@ -375,4 +375,37 @@ fn shared_frontiers_and_every_mode_survive_many_failures() {
             }
         }
     }
+}
+
+#[test]
+fn parity_over_superblocks_keeps_the_data_while_erases_fail() {
+    let mut retired = 0;
+    for seed in 0..40 {
+        let mut setup = Setup { seed, ..worn() };
+        setup.device.geometry.channels = 4;
+        (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
+        setup.gc.mode = [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][seed as usize % 4];
+        setup.rain = RainSpec { width: 4, update: Update::Superblock, ..RainSpec::default() };
+        setup.faults = FaultSpec { factory_bad: 0.01, ..with(0.0, 0.03) };
+        setup.jobs[0].requests = 6_000;
+        let driver = play(&setup);
+        retired += driver.drive().counters().faults.retired;
+        rest(&driver).check_parity();
+    }
+    assert!(retired > 50, "{retired}");
+}
+
+#[test]
+fn pages_that_are_written_anew_survive_programs_that_fail() {
+    let (mut failures, mut rewrites) = (0, 0);
+    for seed in 0..20 {
+        let mut setup = Setup { seed, ..worn() };
+        setup.scrub = ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
+        setup.faults = with(1e-2, 1e-2);
+        setup.jobs[0].requests = 3_000;
+        let counters = play(&setup).drive().counters();
+        failures += counters.faults.program_failures;
+        rewrites += counters.scrub.rewrites;
+    }
+    assert!(failures > 100 && rewrites > 100, "{failures} {rewrites}");
 }
