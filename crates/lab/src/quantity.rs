@@ -5,7 +5,7 @@
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    Curve, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+    Curve, FaultReport, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -72,8 +72,8 @@ impl Quantities {
     pub fn every() -> Self {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let (log, map) = (Some(LogReport::default()), Some(MapReport::default()));
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, ..RunResult::default() })
+        let (log, map, faults) = (Some(LogReport::default()), Some(MapReport::default()), Some(FaultReport::default()));
+        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, ..RunResult::default() })
     }
 
     /// The number called `name`.

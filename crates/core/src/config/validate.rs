@@ -1,6 +1,7 @@
 //! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
 
 mod device;
+mod faults;
 pub(super) mod job;
 mod log;
 mod map;
@@ -80,6 +81,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     log::all(scenario)?;
     space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;
+    faults::all(scenario)?;
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device, &scenario.ftl, &scenario.gc)?;
     job::all(scenario)

@@ -242,7 +242,12 @@ impl Drive {
 
     fn want_collection(&mut self, now: Instant, pool: u32) {
         match self.collector.mode {
-            GcMode::Nogc => self.reclaim_in_no_time(pool),
+            GcMode::Nogc => {
+                self.reclaim_in_no_time(pool);
+                if self.faults.is_some() && self.ftl.is_hopeless(pool) {
+                    self.nothing_gained(now, pool);
+                }
+            }
             GcMode::Preemptive => {
                 self.start_collection(now, pool);
             }
@@ -330,6 +335,9 @@ impl Drive {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
+            if self.faults.is_some() && has_room {
+                self.nothing_gained(now, pool);
+            }
             return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
@@ -345,6 +353,9 @@ impl Drive {
 
     /// Does the next step of a lane's chain.
     fn advance_chain(&mut self, now: Instant, lane: u32) {
+        if self.faults.is_some() && self.ftl.is_dead(self.ftl.pool_of(lane)) {
+            return self.stop_chain(now, lane);
+        }
         let layout = &self.flash.layout;
         let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
         let (owner, on, ppn, units, sectors) = match self.ftl.step(lane) {
@@ -392,6 +403,9 @@ impl Drive {
         if let Some(timeline) = &mut self.timeline {
             timeline.copied(self.ftl.pool_of(lane), units);
         }
+        if self.faults.is_some() {
+            self.count_moved(lane, units);
+        }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
         if self.dftl.is_some() {
@@ -422,6 +436,15 @@ impl Drive {
                 self.may_erase(now, block);
             }
         }
+        self.copying_is_over(now, pool);
+        if self.holds.is_some() {
+            // The next victim need not wait for an erase that is held back.
+            self.space_used(now, pool);
+        }
+    }
+
+    /// A collection copies no more: what it kept is the host's again.
+    pub(super) fn copying_is_over(&mut self, now: Instant, pool: u32) {
         let domain = self.collector.domain_of_pool[pool as usize] as usize;
         if self.collector.domains[domain].phase == (Phase::Holding { pool }) {
             self.release(now, domain);
@@ -454,6 +477,9 @@ impl Drive {
 
     /// Nothing reads a victim's block any more: it is erased, or held back.
     pub(super) fn may_erase(&mut self, now: Instant, block: Block) {
+        if self.faults.is_some() && self.ftl.is_failed(block) {
+            return self.leaves_service(now, block);
+        }
         if self.holds.is_some() && self.holds_back(now, block) {
             return;
         }
@@ -469,13 +495,16 @@ impl Drive {
 
     pub(super) fn chain_erase_done(&mut self, now: Instant, block: Block) {
         self.counters.erases += 1;
-        let lane = self.flash.layout.lane_of(block);
-        let (die, pool) = (self.flash.layout.die_of(lane), self.ftl.pool_of(lane));
         let is_whole = self.ftl.erased(block);
-        self.held_erase_done(now, die);
-        if !is_whole {
-            return;
+        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
+        if is_whole {
+            self.victim_reclaimed(now, block);
         }
+    }
+
+    /// The last block of a victim is erased.
+    pub(super) fn victim_reclaimed(&mut self, now: Instant, block: Block) {
+        let pool = self.ftl.pool_of(self.flash.layout.lane_of(block));
         self.timeline_reclaimed(now, pool, block);
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));

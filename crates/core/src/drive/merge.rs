@@ -312,6 +312,20 @@ impl Drive {
         self.advance_merge(now, lane);
     }
 
+    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the lane has none to spare.
+    pub(super) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
+        self.counters.erases += 1;
+        self.count_erase_failure();
+        let block = self.flash.layout.block_of(self.ops[op].ppn);
+        self.book_merge(now, lane, Cause::Erase);
+        if self.ftl.log_erase_failed(block) {
+            return self.advance_merge(now, lane);
+        }
+        self.turn_read_only(now);
+        let page = self.ops[op].ppn;
+        self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
+    }
+
     /// A block is no longer read: an erase may have waited for that.
     #[inline]
     pub(super) fn merge_read_ended(&mut self, now: Instant, page: Ppn) {

@@ -7,8 +7,8 @@
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
-//! bit errors, which reads meet and the scrubber looks for (`scrub`). The map may lie on flash, with a part of it in
-//! DRAM (`dftl`, `dftl_changes`, `dftl_pages`).
+//! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
+//! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -24,6 +24,7 @@ mod describe;
 mod dftl;
 mod dftl_changes;
 mod dftl_pages;
+mod faults;
 mod forecast;
 mod hold;
 mod merge;
@@ -48,6 +49,7 @@ mod write;
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use dftl::MapCounters;
+pub use faults::FaultCounters;
 pub use power::AtRisk;
 pub use rain::RainCounters;
 pub use rotate::RotationCounters;
@@ -94,6 +96,8 @@ pub struct Drive {
     rain: Option<Box<rain::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
     scrub: Option<Box<scrub::Scrub>>,
+    /// Blocks that are bad and operations that fail, if there are any.
+    faults: Option<Box<faults::Faults>>,
     /// Parity over superblocks, if there is that.
     superblock: Option<Box<superblock::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
@@ -123,6 +127,8 @@ struct Request {
     gc_blocked_at_split: bool,
     /// A page of it could not be read.
     unrecovered: bool,
+    /// The drive turned read-only before it was done.
+    refused: bool,
     versions: Option<Box<[u32]>>,
 }
 
@@ -179,13 +185,15 @@ pub struct Counters {
     pub log: LogCounters,
     /// What the map cost, where it lies on flash.
     pub map: MapCounters,
+    /// What failed.
+    pub faults: FaultCounters,
 }
 
 impl Counters {
     /// Map units programmed, for whatever reason.
     pub fn units_programmed(&self) -> u64 {
         let parity = self.rain.parity_units + self.rain.copy_parity_units;
-        let written = self.host_units + parity + self.map.page_programs;
+        let written = self.host_units + parity + self.map.page_programs + self.faults.failed_units;
         written + self.copied_units + self.scrub.rewrites + self.padded_units
     }
 }
@@ -222,6 +230,7 @@ impl Drive {
             holds_at: Instant::NEVER,
             rain: None,
             scrub: None,
+            faults: None,
             superblock: None,
             merges: merge::Merges::new(gc, &flash, &ftl),
             dftl: None,
@@ -254,7 +263,8 @@ impl Drive {
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
         let log = self.ftl.log_blocks().map_or(LogCounters::default(), |log| log.counters());
-        Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), log, ..self.counters }
+        let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
+        Counters { suspended: self.flash.suspensions(), scrub, log, faults, ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).
@@ -383,6 +393,8 @@ impl Drive {
                 self.finish_with(now, request, Status::Success);
             } else if request == scrub::TIMER {
                 self.scrub_turn(now);
+            } else if request == faults::TIMER {
+                self.settle(now);
             } else {
                 self.rebuilt(now, request & !reconstruct::REBUILT);
             }
@@ -471,6 +483,7 @@ impl Request {
             gc_blocked: false,
             gc_blocked_at_split: false,
             unrecovered: false,
+            refused: false,
             versions: None,
         }
     }

@@ -202,6 +202,9 @@ impl Drive {
 
     #[inline]
     pub(super) fn issue(&mut self, now: Instant, die: u32, op: u32) {
+        if self.faults.is_some() && self.finds_no_row(now, die, op) {
+            return;
+        }
         let gc = self.ops[op].class == Class::Gc;
         let what = self.prepare(now, die, op);
         self.flash.start(now, die, Operation { what, token: op, gc });
@@ -292,6 +295,9 @@ impl Drive {
         let FlashOp { owner, lane, class, .. } = self.ops[op];
         self.ops[op].gc_blocked |= behind_gc && class.is_of_host();
         let die = self.flash.layout.die_of(lane);
+        if self.faults.is_some() && self.op_fails(op) {
+            return self.op_failed(now, op);
+        }
         if class.is_of_host() {
             self.book_end(op);
         }

@@ -113,6 +113,10 @@ impl Drive {
     }
 
     pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
+        if self.is_read_only() {
+            self.count_refused(1);
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
         let command = &self.requests[request].command;
         if command.op == Op::Write {
             self.counters.host_bytes_written += command.bytes();
@@ -129,6 +133,9 @@ impl Drive {
         if self.spec.power_loss_protection || self.buffer.occupied == 0 {
             self.complete_later(now + self.spec.buffer_hit, request);
             return;
+        }
+        if self.strands_pages() {
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
         }
         self.writes.flushes.push_back(Flush { request, up_to: self.buffer.latest_birth() });
         self.drain(now);
@@ -155,6 +162,34 @@ impl Drive {
             }
         }
         self.drain(now);
+    }
+
+    /// The drive is read-only: writes and deallocations that wait for room take no more pages. Those of which no page
+    /// is on its way to flash end now; says how many were refused.
+    pub(super) fn refuse_waiting(&mut self, now: Instant) -> u64 {
+        let mut refused = 0;
+        while let Some(request) = self.writes.waiting.pop_front() {
+            let (units, durable) = (self.units(request), self.is_durable(request));
+            let r = &mut self.requests[request];
+            let left = units - std::mem::replace(&mut r.next_unit, units);
+            if r.command.op == Op::Write {
+                self.writes.wanted -= left;
+                r.remaining -= if durable { left } else { 0 };
+            }
+            r.refused = true;
+            refused += 1;
+            if r.remaining == 0 {
+                self.finish_with(now, request, Status::NamespaceWriteProtected);
+            }
+        }
+        refused
+    }
+
+    /// Flushes end: what they wait for will not be on flash.
+    pub(super) fn refuse_flushes(&mut self, now: Instant) {
+        while let Some(Flush { request, .. }) = self.writes.flushes.pop_front() {
+            self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
     }
 
     /// Takes the pages of one write; false when the buffer is full before its end.
@@ -251,7 +286,7 @@ impl Drive {
             self.place_homeless(now);
         }
         loop {
-            let flushing = !self.writes.flushes.is_empty();
+            let flushing = !self.writes.flushes.is_empty() || self.is_read_only();
             let stuck = !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little());
             if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
                 break;
@@ -498,6 +533,9 @@ impl Drive {
         self.ftl.row_programmed(row);
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
+        if self.faults.is_some() {
+            self.wake_pool(now, lane);
+        }
         self.revive_pools(now);
         if self.dftl.is_some() {
             self.awaited_row(now, lane);
@@ -514,7 +552,7 @@ impl Drive {
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
             if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
-                self.finish_with(now, request, Status::Success);
+                self.finish_with(now, request, self.write_status(request));
             }
         }
         self.book_landing(slot, true);

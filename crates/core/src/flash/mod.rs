@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `blame`, `activity`.
+//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -20,6 +20,7 @@ mod cut;
 mod device;
 mod die;
 mod errors;
+mod faults;
 mod layout;
 mod pulses;
 mod remaining;
@@ -36,6 +37,7 @@ pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Fired, Operation, What};
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
+pub use faults::{FaultDraws, FaultSpec};
 pub use layout::{Block, Layout};
 pub use pulses::EraseLengths;
 pub use stress::BlockStress;

@@ -51,18 +51,18 @@ pub struct CopiesLeft {
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     /// Lanes whose copying goes on; none: no victim is being copied.
-    copying: u32,
+    pub copying: u32,
     /// Victims that are copied and not yet wholly erased, in the order of their copying.
-    copied: Vec<Copied>,
+    pub copied: Vec<Copied>,
 }
 
 /// A victim that is copied out.
 #[derive(Clone, Copy, Debug)]
-struct Copied {
+pub(super) struct Copied {
     /// Its group block.
-    index: u32,
+    pub index: u32,
     /// Lanes whose block is not yet erased.
-    erasing: u32,
+    pub erasing: u32,
 }
 
 impl Collection {
@@ -79,6 +79,15 @@ impl Collection {
     /// Blocks that are erased while others of their victim are not yet.
     pub fn blocks_erased(&self, lanes: u32) -> u32 {
         self.copied.len() as u32 * lanes - self.blocks_to_erase()
+    }
+}
+
+impl Relocation {
+    /// The chain ends here; what it has read stays where it is.
+    pub fn stop(&mut self) {
+        self.staged.clear();
+        self.writing.clear();
+        (self.cursor, self.copied) = (self.end, true);
     }
 }
 
@@ -185,7 +194,7 @@ impl PageMap {
             let whole = self.pools[pool as usize].is_reserve_whole(&self.layout);
             copied.len() < self.victims_max as usize && whole && !self.is_urgent(pool)
         };
-        *copying == 0 && (copied.is_empty() || room())
+        *copying == 0 && (copied.is_empty() || room()) && !self.is_dead(pool)
     }
 
     /// Map units of copied victims that are not yet erased: they are as good as free.
@@ -197,7 +206,8 @@ impl PageMap {
     /// when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
         debug_assert!(!self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout));
-        let choice = self.choose_victim(pool, avoid_reads);
+        self.prefer_failed(pool);
+        let choice = self.choose_victim(pool, avoid_reads).or_else(|| self.last_resort(pool, avoid_reads));
         self.set_hopeless(pool, choice.is_none());
         let Some(index) = choice else { return false };
         for block in self.group(pool, index) {
@@ -442,6 +452,9 @@ impl PageMap {
 
     /// A copied victim's block is erased; true when the whole victim is.
     pub fn erased(&mut self, block: Block) -> bool {
+        if self.retire.is_some() {
+            return self.leaves_victim(block);
+        }
         self.blocks.erased(block);
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.pools[pool as usize].free_units += self.layout.units_per_block;

@@ -11,8 +11,8 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement` (the lane of a
 //! page), `classes` (what shares a block with it), `wear`, `rain` (where stripes with parity live), `superblock`
 //! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
-//! (a file a policy), `rewrite` (room for a page that is written anew), `log/` (log blocks in place of page mapping),
-//! `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`, `snapshot`.
+//! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
+//! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`, `snapshot`.
 
 mod blocks;
 mod classes;
@@ -24,6 +24,7 @@ mod page_map;
 mod placement;
 mod pool;
 mod rain;
+mod retire;
 mod rewrite;
 mod snapshot;
 mod spec;
@@ -40,6 +41,7 @@ pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
 pub use pool::{Pool, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
+pub use retire::Needs;
 pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate,

@@ -4,6 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::log::LogLanes;
 use super::placement::Placement;
 use super::pool::{FreeBlocks, OpenLog, Pool, Stream};
+use super::retire::Retire;
 use super::victim::{Candidates, Region, VictimPolicy};
 use super::{Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes, VictimUnit};
 use crate::flash::{Block, Device, Layout};
@@ -54,7 +55,7 @@ pub struct PageMap {
     keeps_order: bool,
     pub(super) by_pool: Divisor,
     soft_units: u32,
-    hard_units: u32,
+    pub(super) hard_units: u32,
     last_rows_soft: u32,
     last_rows_hard: u32,
     pub(super) static_wear_gap: u32,
@@ -77,6 +78,8 @@ pub struct PageMap {
     pub(super) superstripes: Option<Box<Superstripes>>,
     /// Log blocks in place of page mapping, where that is asked for.
     pub(super) log: Option<Box<LogLanes>>,
+    /// Bad blocks, where there are any.
+    pub(super) retire: Option<Box<Retire>>,
 }
 
 impl PageMap {
@@ -128,6 +131,7 @@ impl PageMap {
             trimmed_pages: 0,
             superstripes: None,
             log: None,
+            retire: None,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -248,6 +252,7 @@ impl PageMap {
         }
         let row = self.layout.row_start(frontier.block, frontier.row);
         frontier.row += 1;
+        Retire::row_opened(&mut self.retire, frontier.block);
         let free = &mut self.pools[pool].free_units;
         *free -= self.layout.units_per_row;
         self.least_free = self.least_free.min(*free);
@@ -258,12 +263,14 @@ impl PageMap {
     /// The program of a row is done; call after its pages were committed.
     #[inline]
     pub fn row_programmed(&mut self, row: Ppn) {
-        if self.layout.row_of(row) + 1 == self.layout.rows {
+        if self.retire.is_some() {
+            self.row_ended(row);
+        } else if self.layout.row_of(row) + 1 == self.layout.rows {
             self.block_filled(self.layout.block_of(row));
         }
     }
 
-    fn block_filled(&mut self, block: Block) {
+    pub(super) fn block_filled(&mut self, block: Block) {
         let (index, pool) = (self.layout.index_of(block), self.pool_of(self.layout.lane_of(block)));
         if !self.pools[pool as usize].lane_done(index) {
             return;
@@ -391,7 +398,7 @@ impl PageMap {
         let state = &self.pools[pool as usize];
         let low =
             || state.free_units < self.soft_units && state.free_units + self.units_to_erase(pool) < self.soft_units;
-        low() || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
+        low() || state.rescues || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
     }
 
     /// The least free space that a pool has had in this run, in millionths of its raw pages.
@@ -403,7 +410,8 @@ impl PageMap {
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {
-        self.pools[pool as usize].free_units <= self.hard_units || self.is_last_block_used(pool, self.last_rows_hard)
+        let state = &self.pools[pool as usize];
+        state.free_units <= self.hard_units || state.rescues || self.is_last_block_used(pool, self.last_rows_hard)
     }
 
     /// True when only the reserve is left and an open block of the host has at most `rows` left.
@@ -519,6 +527,7 @@ impl PageMap {
     /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for
     /// tests.
     pub fn check_laws(&self) {
+        self.check_bad_blocks();
         let layout = &self.layout;
         for block in (0..layout.total_blocks()).map(Block) {
             let first = layout.first_page(block).0;
@@ -537,7 +546,7 @@ impl PageMap {
             };
             let ahead: u32 = self.logs().map(|(class, stream)| self.units_not_yet_opened(pool, class, stream)).sum();
             let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            let erased = self.collections[number].blocks_erased(pool.lanes) * layout.units_per_block;
+            let erased = self.erased_of_victims(number as u32) * layout.units_per_block;
             assert_eq!(pool.free_units, free + open + ahead + erased, "free units of pool {number}");
         }
     }
@@ -567,5 +576,6 @@ fn new_pool(first_lane: u32, lanes: u32, shared: bool, open: OpenBlocks, ftl: &F
         erases_max: 0,
         erases_unlooked: 0,
         wear_victim: None,
+        rescues: false,
     }
 }

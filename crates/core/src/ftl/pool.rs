@@ -47,8 +47,10 @@ pub struct Pool {
     pub erases_max: u32,
     /// Erases since static wear levelling last looked at the pool.
     pub erases_unlooked: u32,
-    /// Static wear levelling asks to move this group block's data.
+    /// Static wear levelling asks to move this group block's data, or it holds a block that failed.
     pub wear_victim: Option<u32>,
+    /// Data lies in a group block of which a program failed: to collect that is urgent.
+    pub rescues: bool,
 }
 
 /// The open group blocks of a stream in a class.
@@ -67,6 +69,8 @@ pub struct OpenGroup {
     pub index: u32,
     /// Lanes whose last row is programmed.
     pub lanes_done: u32,
+    /// It takes no more rows: a program of it has failed.
+    pub is_given_up: bool,
 }
 
 /// Erased group blocks, in the order in which they are opened.
@@ -164,10 +168,17 @@ impl Pool {
             Stream::Host if self.shared => !self.free.is_empty(),
             Stream::Copy => !self.free.is_empty(),
             Stream::Host => {
-                let open = self.logs[class as usize][Stream::Host as usize].open.len();
-                (self.lanes == 1 || open < OPEN_GROUPS_MAX) && self.free.len() > self.reserve as usize
+                let groups = self.lanes == 1 || self.unfinished(class) < OPEN_GROUPS_MAX;
+                groups && self.free.len() > self.reserve as usize
             }
         }
+    }
+
+    /// Group blocks that the host's class has open, without those that take no more rows: whoever has rows left in an
+    /// earlier one may stand behind somebody who needs a new one.
+    fn unfinished(&self, class: u32) -> usize {
+        let open = &self.logs[class as usize][Stream::Host as usize].open;
+        open.iter().filter(|group| !group.is_given_up).count()
     }
 
     /// The group block that a lane opens after `opened` earlier ones of a class's `stream`: one that another lane
@@ -182,7 +193,11 @@ impl Pool {
             return None;
         }
         let index = self.free.pop()?;
-        self.logs[class as usize][stream as usize].open.push_back(OpenGroup { index, lanes_done: 0 });
+        self.logs[class as usize][stream as usize].open.push_back(OpenGroup {
+            index,
+            lanes_done: 0,
+            is_given_up: false,
+        });
         Some(index)
     }
 

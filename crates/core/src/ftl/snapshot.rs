@@ -119,6 +119,7 @@ impl PageMap {
             return Err(SnapshotError::Length);
         }
         self.count_valid_pages();
+        self.pass_over_bad_blocks();
         self.pass_over_parity();
         Ok(())
     }
@@ -143,7 +144,10 @@ impl PageMap {
         for (class, stream) in self.logs() {
             let opened_before = from.u64()?;
             let groups = from.list()?;
-            let open = groups.chunks_exact(2).map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1] }).collect();
+            let open = groups
+                .chunks_exact(2)
+                .map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1], is_given_up: false })
+                .collect();
             self.pools[number].logs[class as usize][stream as usize] = OpenLog { open, opened_before };
             groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
         }

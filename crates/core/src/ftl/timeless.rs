@@ -347,6 +347,10 @@ impl PageMap {
     /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be
     /// gained.
     pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
+        if self.has_lost_reserve(pool) {
+            self.set_hopeless(pool, true);
+            return false;
+        }
         if !self.start_collection(pool, true) {
             return false;
         }

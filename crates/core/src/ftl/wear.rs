@@ -50,7 +50,7 @@ impl PageMap {
         let blocks = erases.len().max(1) as f64;
         let mean = sum(|e| e) / blocks;
         Wear {
-            min: erases.iter().copied().min().unwrap_or(0),
+            min: self.least_erases(),
             mean,
             max: erases.iter().copied().max().unwrap_or(0),
             deviation: (sum(|e| e * e) / blocks - mean * mean).max(0.0).sqrt(),

@@ -3,6 +3,7 @@
 mod causes;
 mod cuts;
 mod dftl;
+mod faults;
 mod hold;
 mod knobs;
 mod laws;
@@ -25,7 +26,7 @@ use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
     RainSpec, Scheduler, ScrubSpec, Update,
 };
-use crate::flash::{BlockStress, Device, Features};
+use crate::flash::{BlockStress, Device, FaultSpec, Features};
 use crate::ftl::{
     Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit,
 };
@@ -42,6 +43,7 @@ pub(crate) struct Setup {
     pub drive: DriveSpec,
     pub rain: RainSpec,
     pub scrub: ScrubSpec,
+    pub faults: FaultSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -61,6 +63,7 @@ pub(crate) fn small() -> Setup {
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
         scrub: ScrubSpec::default(),
+        faults: FaultSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -90,6 +93,7 @@ impl Setup {
             Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
         };
         map = map.with_translation_pages(&self.ftl.map);
+        map = map.with_bad_blocks(&self.faults, self.seed);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
@@ -102,6 +106,7 @@ impl Setup {
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
+        drive.fail_blocks(&self.faults, self.seed);
         drive
     }
 

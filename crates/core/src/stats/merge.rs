@@ -46,6 +46,10 @@ impl RunTotals {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),
         };
+        self.faults = match (self.faults, other.faults) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.map_ram += other.map_ram;
         self.user = Bytes::new(self.user.get() + other.user.get());

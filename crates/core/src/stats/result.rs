@@ -5,8 +5,8 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, LogReport,
-    MapCounters, MapReport, OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters,
+    ActReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters, LatencySummary,
+    LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters,
     RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters,
     percentile, ratio,
 };
@@ -72,6 +72,9 @@ pub struct RunResult {
     /// The map where it lies on flash; absent where DRAM holds the whole map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapReport>,
+    /// Bad blocks; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -308,6 +311,8 @@ pub struct RunTotals {
     pub log: Option<LogReport>,
     /// The map in `span`, where it lies on flash.
     pub map: Option<MapCounters>,
+    /// Bad blocks in `span`, where there are any.
+    pub faults: Option<FaultReport>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -376,6 +381,7 @@ impl RunTotals {
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             log: self.log.map(LogReport::report),
             map: self.map.map(|map| map.report()),
+            faults: self.faults,
             capacity: CapacityReport::new(self.raw, self.user, self.map_ram),
             trace: self.trace,
             verify: self.verify,

@@ -303,6 +303,7 @@ impl Run<'_> {
         drive.vary_erases(erase, *seed);
         drive.hold_erases(erase);
         drive.scrub(scrub, *seed);
+        drive.fail_blocks(&self.scenario.faults, *seed);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }

@@ -9,9 +9,9 @@ use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, MapCounters, Outcome,
-    RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport,
-    WarmupExcluded, WearCounters,
+    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
+    MapCounters, Outcome, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest,
+    StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -50,6 +50,7 @@ impl Run<'_> {
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
+            faults: scenario.faults.is_on().then(|| counters.faults()),
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
             map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
@@ -109,6 +110,13 @@ impl Run<'_> {
             let lost = progress.issued - progress.completed;
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
+        }
+        if let Some(at) = driver.drive().counters().faults.read_only_at {
+            let at = at.since(Instant::START).as_s_f64();
+            warnings.push(format!(
+                "the drive ran out of spare blocks and turned read-only after {at} s: writes failed from then on, and \
+                 are in no latency"
+            ));
         }
         if progress.failed > 0 {
             warnings.push(format!("{} requests completed with an error", progress.failed));
@@ -335,6 +343,22 @@ impl Counted {
             cache_bytes: cached_entries * map.entry.get(),
             directory_bytes: map.pages(logical, self.unit) * DIRECTORY_ENTRY,
             whole_map_bytes: logical * map.stored.get(),
+        }
+    }
+
+    fn faults(&self) -> FaultReport {
+        let faults = &self.now.faults;
+        FaultReport {
+            factory_bad: faults.factory_bad,
+            program_failures: self.since(|c| c.faults.program_failures),
+            erase_failures: self.since(|c| c.faults.erase_failures),
+            retired: self.since(|c| c.faults.retired),
+            pages_moved: self.since(|c| c.faults.moved_units),
+            pages_failed: self.since(|c| c.faults.failed_units),
+            spare_least: faults.spare,
+            refused: self.since(|c| c.faults.refused),
+            stranded: faults.stranded,
+            read_only_at_s: faults.read_only_at.map(|at| at.since(Instant::START).as_s_f64()),
         }
     }
 

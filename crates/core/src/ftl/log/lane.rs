@@ -73,6 +73,8 @@ pub(super) struct Lane {
     pub host: Lpn,
     /// Pages of the request that it belongs to.
     pub request: u32,
+    /// The erase given out has failed: its block is not free then.
+    loses: bool,
     /// The step that was given out and is not done.
     pending: Option<Step>,
     busy: bool,
@@ -106,6 +108,7 @@ impl Lane {
             dead: [NO_BLOCK; 2],
             host: NO_PAGE,
             request: 1,
+            loses: false,
             pending: None,
             busy: false,
             chain: 0,
@@ -193,6 +196,16 @@ impl Lane {
     /// Takes a free block.
     pub fn take(&mut self) -> Block {
         self.free.pop_front().expect("data, log and spare never need more blocks than `Shape` counts")
+    }
+
+    /// Takes a free block out of service.
+    pub fn withdraw(&mut self, block: Block) {
+        self.free.retain(|free| *free != block);
+    }
+
+    /// The erase that was given out has failed: its block is out of service with [`Lane::commit`].
+    pub fn lose(&mut self) {
+        self.loses = true;
     }
 
     pub fn free_blocks(&self) -> usize {
@@ -436,7 +449,9 @@ impl Lane {
         let pages = block.0 * self.pages..(block.0 + 1) * self.pages;
         clear(&mut self.programmed, pages.clone());
         clear(&mut self.marks, pages);
-        self.free.push_back(block);
+        if !std::mem::take(&mut self.loses) {
+            self.free.push_back(block);
+        }
     }
 }
 

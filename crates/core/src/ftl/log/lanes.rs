@@ -4,7 +4,7 @@
 //! lane's pages and blocks count like the layout's. Consecutive pages of a lane are a logical block.
 
 use super::{LogBlocks, LogCounters, LogPolicy, LogSpec, Shape, Step};
-use crate::flash::{Block, Layout};
+use crate::flash::{Block, FaultSpec, Layout};
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -18,6 +18,10 @@ pub struct LogLanes {
     blocks: u32,
     pages: u32,
     spec: LogSpec,
+    /// Blocks that each lane can lose, where blocks are bad or go bad.
+    spares: Vec<u32>,
+    factory_bad: u32,
+    retired: u64,
 }
 
 impl LogLanes {
@@ -35,6 +39,9 @@ impl LogLanes {
             blocks: layout.blocks,
             pages: layout.rows,
             spec,
+            spares: Vec::new(),
+            factory_bad: 0,
+            retired: 0,
         })
     }
 
@@ -121,6 +128,30 @@ impl LogLanes {
         of_lane * self.lanes.len() as u64
     }
 
+    /// Takes the blocks out of service that are bad from the start. A lane without enough others is left as it was:
+    /// validation sees to it that there is none.
+    fn take_factory_bad(&mut self, spec: &FaultSpec, layout: &Layout, seed: u64) {
+        for (number, lane) in (0..).zip(&mut self.lanes) {
+            let bad = spec.factory_bad_blocks(layout, number, seed);
+            let spares = (layout.blocks - bad.len() as u32).checked_sub(lane.shape().blocks);
+            self.spares.push(spares.unwrap_or(0));
+            if spares.is_some() {
+                self.factory_bad += bad.len() as u32;
+                bad.iter().for_each(|block| lane.withdraw(Block(*block)));
+            }
+        }
+    }
+
+    /// Blocks that the worst lane can lose.
+    pub fn spare_blocks(&self) -> u32 {
+        self.spares.iter().copied().min().unwrap_or(0)
+    }
+
+    /// Blocks that are bad from the start, and those that were retired since.
+    pub fn bad_blocks(&self) -> (u32, u64) {
+        (self.factory_bad, self.retired)
+    }
+
     /// What all lanes did, added up.
     pub fn counters(&self) -> LogCounters {
         self.lanes.iter().fold(LogCounters::default(), |sum, lane| sum.plus(lane.counters()))
@@ -186,6 +217,25 @@ impl PageMap {
         self.blocks.erased(block);
         let lane = self.layout.lane_of(block);
         self.log_done(lane);
+    }
+
+    /// Blocks of the log-block FTL that are bad from the start.
+    pub(in crate::ftl) fn take_factory_bad_of_log(&mut self, spec: &FaultSpec, seed: u64) {
+        if let Some(log) = &mut self.log {
+            log.take_factory_bad(spec, &self.layout, seed);
+        }
+    }
+
+    /// The erase of a merge's block has failed. True: the block is out of service. False: its lane has none to spare,
+    /// and erases it again.
+    pub fn log_erase_failed(&mut self, block: Block) -> bool {
+        let lane = self.layout.lane_of(block);
+        let log = self.lanes_mut();
+        let Some(left) = log.spares[lane as usize].checked_sub(1) else { return false };
+        (log.spares[lane as usize], log.retired) = (left, log.retired + 1);
+        log.lanes[lane as usize].lose();
+        self.log_erased(block);
+        true
     }
 
     /// True while a read of the block is under way.

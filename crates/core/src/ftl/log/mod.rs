@@ -192,6 +192,16 @@ impl LogBlocks {
         self.lane_mut().commit();
     }
 
+    /// Takes a free block out of service; nothing may have been written yet.
+    pub fn withdraw(&mut self, block: Block) {
+        self.lane_mut().withdraw(block);
+    }
+
+    /// The erase that [`LogBlocks::step`] gave has failed: [`LogBlocks::done`] takes its block out of service.
+    pub fn lose(&mut self) {
+        self.lane_mut().lose();
+    }
+
     /// True between a write and its [`Step::Done`].
     pub fn is_busy(&self) -> bool {
         self.lane().is_busy()
