@@ -212,8 +212,8 @@ pub struct CapacityReport {
     pub user_bytes: u64,
     /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
     pub op_percent: Option<f64>,
-    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the directory where the map
-    /// lies on flash, block maps and the map of the log with log blocks (bytes).
+    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the directory where the
+    /// map lies on flash, block maps and the map of the log with log blocks (bytes).
     #[serde(default)]
     pub map_ram_bytes: u64,
 }

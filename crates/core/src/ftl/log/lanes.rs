@@ -111,9 +111,9 @@ impl LogLanes {
         self.lanes[lane as usize].written(Block(block))
     }
 
-    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which page,
-    /// and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each block
-    /// and 2 for each page whose table is cached; for page mapping 4 for each page.
+    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which
+    /// page, and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each
+    /// block and 2 for each page whose table is cached; for page mapping 4 for each page.
     pub fn map_ram(&self) -> u64 {
         let (Shape { data, blocks, .. }, lane) = (self.lanes[0].shape(), &self.spec);
         let (data, all, pages) = (u64::from(data), u64::from(blocks), u64::from(self.pages));
