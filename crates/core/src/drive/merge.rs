@@ -249,11 +249,24 @@ impl Drive {
     }
 
     /// A part of the page map is read from a spare area.
-    pub(super) fn spare_read_done(&mut self, now: Instant, lane: u32) {
+    fn spare_read_done(&mut self, now: Instant, lane: u32) {
         self.counters.units_read += 1;
         self.book_merge(now, lane, Cause::GcCopy);
         self.ftl.log_done(lane);
         self.advance_merge(now, lane);
+    }
+
+    /// An operation of a chain is done.
+    pub(super) fn merge_goes_on(&mut self, now: Instant, op: u32, owner: Owner) {
+        match owner {
+            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
+            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
+            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
+            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
+            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
+            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
+            _ => unreachable!("{owner:?} is no part of a merge"),
+        }
     }
 
     fn read_copy(&mut self, now: Instant, lane: u32) {
@@ -262,7 +275,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeRead { lane }, from);
     }
 
-    pub(super) fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
         let version = self.flash.load(self.ops[op].ppn);
         self.counters.units_read += 1;
         let chain = self.chain(lane);
@@ -271,7 +284,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeProgram { lane }, to);
     }
 
-    pub(super) fn merge_program_done(&mut self, now: Instant, lane: u32) {
+    fn merge_program_done(&mut self, now: Instant, lane: u32) {
         self.counters.copied_units += 1;
         let chain = self.chain(lane);
         let ((from, to), version) = (chain.run[chain.at], chain.version);
@@ -290,7 +303,7 @@ impl Drive {
     }
 
     /// A run that was one operation is done.
-    pub(super) fn merge_run_done(&mut self, now: Instant, lane: u32) {
+    fn merge_run_done(&mut self, now: Instant, lane: u32) {
         let copies = self.chain(lane).run.len() as u64;
         self.counters.units_read += copies;
         self.counters.copied_units += copies;
@@ -304,7 +317,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
     }
 
-    pub(super) fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
         let block = self.flash.layout.block_of(self.ops[op].ppn);
         self.counters.erases += 1;
         self.book_merge(now, lane, Cause::Erase);
@@ -347,7 +360,7 @@ impl Drive {
     }
 
     /// The host's page is on flash.
-    pub(super) fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
+    fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
         let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
         let (lpn, version, dropped) = {
             let s = self.buffer.slot(slot);

@@ -343,14 +343,10 @@ impl Drive {
                 let block = self.flash.layout.block_of(self.ops[op].ppn);
                 self.chain_erase_done(now, block);
             }
-            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
-            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
-            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
-            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
-            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
-            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
+            // What is left are the operations of merges.
+            _ => self.merge_goes_on(now, op, owner),
         }
         self.book_told();
         debug_assert_ne!(op, NIL);

@@ -12,7 +12,8 @@
 //! page), `classes` (what shares a block with it), `wear`, `rain` (where stripes with parity live), `superblock`
 //! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
 //! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
-//! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`, `snapshot`.
+//! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`,
+//! `snapshot`.
 
 mod blocks;
 mod classes;
