@@ -88,6 +88,9 @@ pub enum Status {
     NamespaceWriteProtected,
     /// SCT 2h SC 81h: bit errors beyond correction, and no parity that helps.
     UnrecoveredRead,
+    /// SCT 7h (vendor) SC 01h: a read with [`PredictableLatency::On`] would have waited for garbage collection and was
+    /// failed fast; the completion's result is the busy remaining time.
+    PredictableLatencyNotMet,
 }
 
 /// A completion.

@@ -44,6 +44,7 @@ mod superblock;
 mod superblock_read;
 mod suspension;
 mod timeline;
+mod windows;
 mod write;
 
 pub use attribution::{Attributed, Story};
@@ -59,6 +60,7 @@ pub use spec::{
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
+pub use windows::{WindowSchedule, Windows};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::log::LogCounters;
