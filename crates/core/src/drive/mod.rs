@@ -40,6 +40,7 @@ mod rotate;
 mod schedule;
 mod scrub;
 mod spec;
+mod storage;
 mod superblock;
 mod superblock_read;
 mod suspension;
@@ -59,6 +60,7 @@ pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
+pub use storage::Storage;
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use windows::{WindowSchedule, Windows};
 
@@ -458,6 +460,18 @@ impl Drive {
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);
         self.requests.release(request);
+    }
+
+    /// The page, if it is on flash, holds `version` from the start (runs that carry content).
+    pub fn put_content(&mut self, page: u32, version: u32) {
+        if let Translation::Ready(ppn) = self.ftl.translate(Lpn(page)) {
+            self.flash.store(ppn, version);
+        }
+    }
+
+    /// True when the page is mapped: it holds data on flash.
+    pub fn holds_page(&self, page: u32) -> bool {
+        self.ftl.translate(Lpn(page)) != Translation::Unwritten
     }
 
     /// Hints that a read of `lba` comes soon.

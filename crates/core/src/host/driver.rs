@@ -4,14 +4,14 @@
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
 use super::{ActRecorder, Causes, Job, Oracle, Record, Records, Request};
-use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status};
+use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::{Kind, OpStats, OverTime};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
-/// Plays jobs against a drive.
+/// Plays jobs against a drive, or an array of drives.
 #[derive(Debug)]
-pub struct Driver {
-    drive: Drive,
+pub struct Driver<S: Storage = Drive> {
+    storage: S,
     jobs: Vec<Job>,
     oracle: Option<Oracle>,
     /// Requests under way, by command identifier.
@@ -115,21 +115,21 @@ pub struct Measured {
     pub warmup_requests: u64,
     /// When the counted part began.
     pub since: Instant,
-    /// The drive's counters then.
-    pub counters_before: Counters,
-    /// Pages in the write buffer then: written, but not yet programmed.
-    pub buffered_before: u32,
+    /// The counters of each drive then; none when everything was counted.
+    pub counters_before: Vec<Counters>,
+    /// Pages in the write buffer of each drive then: written, but not yet programmed.
+    pub buffered_before: Vec<u32>,
     /// When the last counted request completed.
     pub until: Instant,
 }
 
-impl Driver {
-    /// A driver of `jobs` against `drive`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
+impl<S: Storage> Driver<S> {
+    /// A driver of `jobs` against `storage`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
     /// not counted. With an oracle every read is checked (the drive then carries content).
-    pub fn new(drive: Drive, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
+    pub fn new(storage: S, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
         let warmup = Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
         Self {
-            drive,
+            storage,
             jobs,
             oracle,
             issued: Vec::new(),
@@ -156,7 +156,7 @@ impl Driver {
 
     /// The same driver, which also splits every latency into its causes (`Measured::causes`).
     pub fn with_attribution(mut self) -> Self {
-        self.drive.attribute();
+        self.storage.attribute();
         self.measured.causes = Some(Box::default());
         self
     }
@@ -203,7 +203,7 @@ impl Driver {
             return false;
         }
         let look_at = self.patience.look_at;
-        if let Some(completion) = self.drive.advance_before(at.min(look_at)) {
+        if let Some(completion) = self.storage.advance_before(at.min(look_at)) {
             self.complete(completion);
             return true;
         }
@@ -226,7 +226,7 @@ impl Driver {
             return false;
         }
         let outstanding = self.progress.issued - self.progress.completed;
-        if outstanding > 0 && self.drive.next_event_at() == Instant::NEVER {
+        if outstanding > 0 && self.storage.next_event_at() == Instant::NEVER {
             self.patience.look_at = Instant::NEVER;
             return true;
         }
@@ -267,7 +267,7 @@ impl Driver {
         debug_assert!(self.now <= at, "time does not go back");
         self.now = at;
         self.account_outstanding(at);
-        let (request, thread) = self.jobs[job].take(&self.drive);
+        let (request, thread) = self.jobs[job].take(&self.storage);
         #[cfg(test)]
         self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
@@ -289,7 +289,7 @@ impl Driver {
             Some(oracle) => oracle.submit(command),
             None => command,
         };
-        self.drive.submit(at, command);
+        self.storage.submit(at, command);
     }
 
     #[inline]
@@ -303,8 +303,9 @@ impl Driver {
         }
         self.warmup.over = true;
         self.measured.since = if self.measured.warmup_requests == 0 { Instant::START } else { at };
-        self.measured.counters_before = self.drive.counters();
-        self.measured.buffered_before = self.drive.buffered();
+        let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
+        self.measured.counters_before = drives().map(Drive::counters).collect();
+        self.measured.buffered_before = drives().map(Drive::buffered).collect();
         true
     }
 
@@ -361,7 +362,7 @@ impl Driver {
         let Issued { at, op, lba, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
-        let attributed = self.drive.attributed();
+        let attributed = self.storage.attributed();
         let counted = counted && status != Status::NamespaceWriteProtected;
         if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
             causes.record(&record, attributed);
@@ -393,9 +394,14 @@ impl Driver {
         &self.measured
     }
 
-    /// The drive.
+    /// What is played against.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// The drive, or the first of them.
     pub fn drive(&self) -> &Drive {
-        &self.drive
+        self.storage.drive(0)
     }
 
     /// The oracle, if reads are checked.

@@ -5,8 +5,7 @@
 //! version that it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may
 //! return.
 
-use crate::drive::{Command, Completion, Drive, Op, Stamp, Status};
-use crate::ftl::Translation;
+use crate::drive::{Command, Completion, Op, Stamp, Status, Storage};
 use crate::units::Lpn;
 use std::collections::BTreeMap;
 
@@ -14,6 +13,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Oracle {
     unit_sectors: u64,
+    /// Deallocations need not be heeded.
+    keeps_deallocated: bool,
     submitted: Vec<u32>,
     acknowledged: Vec<u32>,
     /// The newest deallocation of a page, as a version.
@@ -35,13 +36,14 @@ struct Pending {
 }
 
 impl Oracle {
-    /// An oracle of a drive that starts with version 1 in every mapped page.
-    pub fn new(drive: &Drive) -> Self {
-        let pages = drive.ftl().logical();
-        let start: Vec<u32> =
-            (0..pages).map(|lpn| u32::from(drive.ftl().translate(Lpn(lpn)) != Translation::Unwritten)).collect();
+    /// An oracle of a storage that starts with version 1 in every page that holds data.
+    pub fn new(storage: &impl Storage) -> Self {
+        let unit_sectors = u64::from(storage.page_sectors());
+        let pages = (storage.sectors() / unit_sectors) as u32;
+        let start: Vec<u32> = (0..pages).map(|page| u32::from(storage.holds(page))).collect();
         Self {
-            unit_sectors: u64::from(drive.flash().layout.unit_sectors),
+            unit_sectors,
+            keeps_deallocated: storage.keeps_deallocated(),
             acknowledged: start.clone(),
             submitted: start,
             deallocated: BTreeMap::new(),
@@ -71,6 +73,7 @@ impl Oracle {
                 pending.versions.extend(stamps.iter().map(|stamp| stamp.version));
                 command.payload = Some(stamps.into_boxed_slice());
             }
+            Op::Trim if self.keeps_deallocated => {}
             Op::Trim => {
                 let whole = self.whole_pages(&command);
                 pending.first = whole.start;

@@ -18,7 +18,7 @@ use crate::replay::Replays;
 use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::config::Scenario;
-use manx_core::drive::{Drive, PreconditionState};
+use manx_core::drive::{Drive, PreconditionState, Storage};
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -320,9 +320,9 @@ impl Run<'_> {
     }
 
     /// Plays a drive to its end, of `requests` in all, of which `before` are done already on others.
-    fn play(
+    fn play<S: Storage>(
         &self,
-        driver: &mut Driver,
+        driver: &mut Driver<S>,
         requests: Option<u64>,
         before: u64,
         files: &mut Files,
@@ -338,7 +338,7 @@ impl Run<'_> {
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
             self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
         }
-        let lost = driver.progress().issued != driver.progress().completed || driver.drive().outstanding() > 0;
+        let lost = driver.progress().issued != driver.progress().completed || driver.storage().outstanding() > 0;
         Ok(match (driver.starved(), lost) {
             (Some(_), _) => Outcome::Starved,
             (None, true) => Outcome::Stuck,
