@@ -1,7 +1,7 @@
 //! Manx: one exact, deterministic model of flash storage. The folders are the data path, read from the bottom up:
 //!
 //! ```text
-//! units ← sim ← flash ← ftl ← drive ← host        (stats: what is counted;  config: what is read from a scenario)
+//! units ← sim ← flash ← ftl ← drive ← array ← host        (stats: what is counted;  config: what is read from a scenario)
 //! ```
 //!
 //! * [`units`]: time, sizes, rates, addresses as types.
@@ -9,6 +9,7 @@
 //! * [`flash`]: channels, dies, planes, blocks, pages: what takes time.
 //! * [`ftl`]: where a logical page lies, where the next write goes, what is reclaimed; it never touches timing.
 //! * [`drive`]: commands in, completions out; write buffer, scheduler, garbage collection at work.
+//! * [`array`]: RAID over drives, and the strategies of reading it.
 //! * [`host`]: workloads, trace readers, the driver that plays them against a drive, the integrity oracle.
 //! * [`stats`]: histograms, percentiles, the result of a run.
 //! * [`config`]: scenarios, device tables and policies, read and validated.
@@ -16,6 +17,7 @@
 //! The core is *told* the time. It reads no clock, starts no thread, does no I/O (`clippy.toml` bans it): the same
 //! scenario and seed give the same bytes on every machine. `ARCHITECTURE.md` has the floor plan and the invariants.
 
+pub mod array;
 pub mod config;
 pub mod drive;
 pub mod flash;

@@ -1,5 +1,6 @@
 //! Whole drives under random load, checked by the oracle, Little's law and determinism.
 
+mod array;
 mod causes;
 mod cuts;
 mod dftl;
