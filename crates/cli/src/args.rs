@@ -1,9 +1,11 @@
 //! What can be said on the command line.
 
 mod lab;
+mod plan;
 mod sweep;
 
 pub use lab::{LabCommand, LabRunArgs};
+pub use plan::PlanCommand;
 pub use sweep::SweepArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
@@ -54,6 +56,9 @@ pub enum Command {
     /// Workload profiles: the built-in ones, and one fitted to a trace
     #[command(subcommand)]
     Workload(WorkloadCommand),
+    /// Calculators that show their formula and where each input is from
+    #[command(subcommand)]
+    Plan(PlanCommand),
     /// The device tables
     #[command(subcommand)]
     Device(DeviceCommand),

@@ -6,7 +6,7 @@
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
 //! [`trace_info`] measures a trace without a drive.
-//! [`convert`] writes a trace in another format.
+//! [`convert`] writes a trace in another format. [`plan`] calculates what needs no run.
 
 pub mod act_log;
 pub mod cache;
@@ -21,6 +21,7 @@ pub mod load;
 pub mod machine;
 pub mod open;
 mod overwrite;
+pub mod plan;
 mod prepare;
 pub mod quantity;
 mod replay;

@@ -6,6 +6,7 @@ mod execute;
 mod explain;
 mod lab;
 mod outputs;
+mod plan;
 #[cfg(feature = "plot")]
 mod plot;
 mod policy;
@@ -97,6 +98,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
+        Command::Plan(command) => plan::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),

@@ -11,6 +11,9 @@ const DEVICES: &[(&str, &str)] = &[
     ("k9wag08u1a", include_str!("../../../../devices/k9wag08u1a.toml")),
     ("tlc-enterprise", include_str!("../../../../devices/tlc-enterprise.toml")),
     ("mqsim-default", include_str!("../../../../devices/mqsim-default.toml")),
+    ("nvmevirt-970pro", include_str!("../../../../devices/nvmevirt-970pro.toml")),
+    ("simplessd-sample", include_str!("../../../../devices/simplessd-sample.toml")),
+    ("ssdsim-ioda", include_str!("../../../../devices/ssdsim-ioda.toml")),
 ];
 
 const SCENARIOS: &[(&str, &str)] = &[
