@@ -6,6 +6,7 @@
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
 //! [`trace_info`] measures a trace without a drive.
+//! [`torture`] lets the power fail in many small runs.
 //! [`convert`] writes a trace in another format.
 
 pub mod act_log;
@@ -29,4 +30,5 @@ pub mod save;
 pub mod sweep;
 pub mod table;
 pub mod timeline;
+pub mod torture;
 pub mod trace_info;

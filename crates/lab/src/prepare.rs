@@ -168,7 +168,7 @@ fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
     Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
 }
 
-fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
+pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
     let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
     let mut map = fresh(scenario);
     let mut pages = None;

@@ -3,6 +3,7 @@
 mod device;
 pub(super) mod job;
 mod log;
+mod recovery;
 mod scrub;
 mod space;
 
@@ -75,6 +76,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     scrub::all(&scenario.scrub, &scenario.device)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     log::all(scenario)?;
+    recovery::all(scenario)?;
     space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device)?;

@@ -256,6 +256,7 @@ impl Drive {
 
     fn reclaim_in_no_time(&mut self, pool: u32) {
         let mut work = Work::default();
+        self.journal_settles();
         while self.ftl.wants_collection(pool) && self.ftl.collect_now(pool, &mut self.flash, &mut work) {}
         // What it freed may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
@@ -449,6 +450,9 @@ impl Drive {
     /// Nothing reads a victim's block any more: it is erased, or held back.
     pub(super) fn may_erase(&mut self, now: Instant, block: Block) {
         if self.holds.is_some() && self.holds_back(now, block) {
+            return;
+        }
+        if self.kept.is_some() && self.journal_holds(now, block) {
             return;
         }
         self.enqueue_erase(now, block);

@@ -7,7 +7,7 @@
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
-//! bit errors, which reads meet and the scrubber looks for (`scrub`).
+//! bit errors, which reads meet and the scrubber looks for (`scrub`). The power may fail (`power`, `recovery`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -32,6 +32,7 @@ mod queues;
 mod rain;
 mod read;
 mod reconstruct;
+mod recovery;
 mod rotate;
 mod schedule;
 mod scrub;
@@ -46,6 +47,7 @@ pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use power::AtRisk;
 pub use rain::RainCounters;
+pub use recovery::{Blueprint, JOURNAL_ENTRY, Recovered, RecoveryReport, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
@@ -94,6 +96,8 @@ pub struct Drive {
     superblock: Option<Box<superblock::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
     merges: Option<Box<merge::Merges>>,
+    /// What a recovery from a power loss needs, if that is asked for.
+    kept: Option<Box<recovery::Kept>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -171,6 +175,8 @@ pub struct Counters {
     pub scrub: ScrubCounters,
     /// What a log-block FTL did.
     pub log: LogCounters,
+    /// Pages of the journal of deallocations programmed.
+    pub journal_pages: u64,
 }
 
 impl Counters {
@@ -196,6 +202,11 @@ impl Drive {
                 }
             }
         }
+        Self::assemble(spec, gc, flash, ftl)
+    }
+
+    /// A drive on `flash`, which holds what `ftl` says.
+    fn assemble(spec: &DriveSpec, gc: &GcSpec, mut flash: Flash, ftl: PageMap) -> Self {
         if gc.mode == GcMode::PlaneBlocking && gc.cut_transfers {
             flash.cut_transfers();
         }
@@ -215,6 +226,7 @@ impl Drive {
             scrub: None,
             superblock: None,
             merges: merge::Merges::new(gc, &flash, &ftl),
+            kept: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -243,7 +255,7 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        let log = self.ftl.log_blocks().map_or(LogCounters::default(), |log| log.counters());
+        let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
         Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), log, ..self.counters }
     }
 

@@ -56,6 +56,8 @@ pub(super) enum Owner {
     MergeErase { lane: u32 },
     /// or the host's page is on flash.
     LogProgram { lane: u32 },
+    /// A page of the journal of deallocations is on flash.
+    Journal,
     /// Pages are read to be checked.
     Scrub,
     /// Pages that held too many errors are written anew.
@@ -141,7 +143,7 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieQueues {
     pub read: Fifo,
-    /// Reads of partial pages. Not behind the programs: one without room waits for an erase, which waits for reads.
+    /// Reads of partial pages, and the journal. Not behind the programs: one without room waits for an erase, which waits for reads.
     pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,

@@ -43,7 +43,8 @@ impl Drive {
         let queues = &mut self.queues[die as usize];
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
-            Owner::Fill { .. } | Owner::Update { .. } => queues.fill.push(&mut self.ops, op),
+            // The journal, too: what has no room may wait for an erase that waits for it.
+            Owner::Fill { .. } | Owner::Update { .. } | Owner::Journal => queues.fill.push(&mut self.ops, op),
             _ => queues.write.push(&mut self.ops, op),
         }
         self.look_at(now, die);
@@ -244,6 +245,7 @@ impl Drive {
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
                 What::Erase { block: self.flash.layout.block_of(operation.ppn) }
             }
+            Owner::Journal => What::System { sectors: operation.sectors },
             Owner::MergeRun { .. } => unreachable!("a run starts by itself"),
         }
     }
@@ -321,6 +323,7 @@ impl Drive {
             Owner::MergeRun { lane } => self.merge_run_done(now, lane),
             Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
             Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
+            Owner::Journal => self.journal_written(now),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
         }

@@ -30,6 +30,11 @@ pub enum What {
         /// The block.
         block: Block,
     },
+    /// `sectors` cross the channel, then a page of the system area is programmed, which is no part of the geometry.
+    System {
+        /// Sectors that cross the channel.
+        sectors: u32,
+    },
     /// A run of copies ([`Flash::start_run`]).
     Copies {
         /// How many.
@@ -191,6 +196,11 @@ impl Die {
         self.preloaded.is_some()
     }
 
+    /// What is in the cache register, or on its way there, to be programmed next.
+    pub(super) fn preloaded_operation(&self) -> Option<Operation> {
+        self.preloaded.map(|(operation, _)| operation)
+    }
+
     /// A suspended operation goes on.
     pub(super) fn take_back(&mut self, now: Instant, operation: Operation, behind_gc: bool) {
         (self.holds_suspended, self.operation, self.started) = (false, operation, now);
@@ -280,6 +290,12 @@ impl Flash {
                     d.phase = Phase::Programming;
                     (load, load.end + self.timing.program(&self.layout, row))
                 }
+            }
+            What::System { sectors } => {
+                let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
+                let d = &mut self.dies[slot];
+                (d.behind_gc, d.phase) = (load.behind_gc, Phase::Programming);
+                (load, load.end + self.timing.program(&self.layout, Ppn(0)))
             }
             What::Copies { nanoseconds, .. } => {
                 let d = &mut self.dies[slot];
@@ -550,12 +566,16 @@ impl Flash {
         let done = Fired { done: operation.token, behind_gc: self.dies[slot].behind_gc, ..Fired::NOTHING };
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
-            What::Program { .. } => {
+            What::Program { row, .. } => {
                 self.counters.programs += 1;
+                if let Some(spares) = &mut self.spares {
+                    spares.ends(row);
+                }
                 if let Some((next, load)) = self.dies[slot].preloaded.take() {
                     return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
                 }
             }
+            What::System { .. } => self.counters.programs += 1,
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
                 self.counters.programs += u64::from(count);

@@ -220,6 +220,11 @@ impl Flash {
         self.suspensions.get_or_insert_with(|| Box::new(Suspensions::new(dies)))
     }
 
+    /// The erase or program of a die that can be suspended, from its issue to its end.
+    pub(super) fn suspendable_work(&self, slot: usize) -> Option<Operation> {
+        self.suspensions.as_ref()?.dies[slot].map(|work| work.operation)
+    }
+
     /// Lets erases be suspended from now on. Call it before the first operation.
     pub fn allow_suspension(&mut self, times: SuspensionTimes) {
         let pulses = Pulses::fixed(self.timing.erase_step, self.timing.erase_steps);

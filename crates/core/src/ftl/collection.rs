@@ -388,6 +388,9 @@ impl PageMap {
     /// A copied victim's block is erased; true when the whole victim is.
     pub fn erased(&mut self, block: Block) -> bool {
         self.blocks.erased(block);
+        if let Some(headers) = &mut self.headers {
+            headers.close(block);
+        }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.pools[pool as usize].free_units += self.layout.units_per_block;
         let copied = &mut self.collections[pool as usize].copied;

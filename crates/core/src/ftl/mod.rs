@@ -11,7 +11,7 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
 //! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
-//! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`.
+//! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`, `recovery` (the maps from what is on flash).
 
 mod blocks;
 mod collection;
@@ -21,6 +21,7 @@ mod page_map;
 mod placement;
 mod pool;
 mod rain;
+pub mod recovery;
 mod rewrite;
 mod snapshot;
 mod spec;

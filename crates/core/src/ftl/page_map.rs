@@ -4,6 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::log::LogLanes;
 use super::placement::Placement;
 use super::pool::{FreeBlocks, Pool, Stream};
+use super::recovery::{Headers, Role};
 use super::victim::{Candidates, VictimPolicy};
 use super::{Blocks, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, Superstripes, VictimUnit};
 use crate::flash::{Block, Device, Layout};
@@ -55,7 +56,7 @@ pub struct PageMap {
     /// Victims of a pool that may be copied before the first of them is erased.
     pub(super) victims_max: u32,
     victim: VictimPolicy,
-    keeps_order: bool,
+    pub(super) keeps_order: bool,
     pub(super) by_pool: Divisor,
     soft_units: u32,
     hard_units: u32,
@@ -81,6 +82,8 @@ pub struct PageMap {
     pub(super) superstripes: Option<Box<Superstripes>>,
     /// Log blocks in place of page mapping, where that is asked for.
     pub(super) log: Option<Box<LogLanes>>,
+    /// What the first page of each block says of it, where the power may fail.
+    pub(super) headers: Option<Box<Headers>>,
 }
 
 impl PageMap {
@@ -126,6 +129,7 @@ impl PageMap {
             trimmed_pages: 0,
             superstripes: None,
             log: None,
+            headers: None,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -232,6 +236,9 @@ impl PageMap {
         if frontier.row == self.layout.rows {
             let index = self.pools[pool].open_next(stream, frontier.opened)?;
             *frontier = Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
+            if let Some(headers) = &mut self.headers {
+                headers.open(frontier.block, if stream == Stream::Host { Role::Data } else { Role::Copies });
+            }
         }
         let row = self.layout.row_start(frontier.block, frontier.row);
         frontier.row += 1;
@@ -562,7 +569,7 @@ impl PageMap {
     }
 
     /// Units in group blocks that some lanes have opened and others not yet.
-    fn units_not_yet_opened(&self, pool: &Pool, stream: Stream) -> u32 {
+    pub(super) fn units_not_yet_opened(&self, pool: &Pool, stream: Stream) -> u32 {
         let opened_by_pool = pool.opened_before[stream as usize] + pool.open[stream as usize].len() as u64;
         let lanes = pool.first_lane..pool.first_lane + pool.lanes;
         let missing = lanes.map(|lane| opened_by_pool - self.frontiers[lane as usize][stream as usize].opened);

@@ -21,6 +21,7 @@ mod merge;
 mod over_time;
 mod parity;
 mod percentile;
+mod power_loss;
 mod ratio;
 mod result;
 mod rotation;
@@ -37,6 +38,7 @@ pub use log::LogReport;
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainReport, TolerantReport};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
+pub use power_loss::PowerLossReport;
 pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
     TraceReport, VerifyReport, WarmupExcluded, WearReport,

@@ -6,8 +6,8 @@
 
 use super::{
     ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, LogReport,
-    OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters,
-    ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    OpStats, OverTime, OverTimeReport, PowerLossReport, RainCounters, RainReport, RotationCounters, RotationReport,
+    ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -68,6 +68,9 @@ pub struct RunResult {
     /// What a log-block FTL did; absent with page mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogReport>,
+    /// The power loss of the run; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -295,6 +298,8 @@ pub struct RunTotals {
     pub scrub: Option<ScrubCounters>,
     /// Merges in `span`, where the FTL has log blocks.
     pub log: Option<LogReport>,
+    /// The power loss, if there was one.
+    pub power_loss: Option<PowerLossReport>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -360,6 +365,7 @@ impl RunTotals {
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             log: self.log.map(LogReport::report),
+            power_loss: self.power_loss,
             capacity: CapacityReport::new(self.raw, self.user),
             trace: self.trace,
             verify: self.verify,

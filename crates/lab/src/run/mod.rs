@@ -18,7 +18,7 @@ use crate::replay::Replays;
 use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::config::Scenario;
-use manx_core::drive::{Drive, PreconditionState};
+use manx_core::drive::{Blueprint, Drive, PreconditionState};
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -26,11 +26,42 @@ use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
+use manx_core::units::Instant;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions between two looks at the stop flag.
 const CHUNK: u64 = 1 << 16;
+
+/// Parts of the time until a power loss, between two such looks.
+const CUT_PARTS: u128 = 256;
+
+/// The scenario's drive with this state.
+pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: bool) -> Drive {
+    let Scenario { device, ftl, gc, rain, drive, recovery, seed, .. } = scenario;
+    map.begin_run(ftl, gc, device, *seed);
+    let mut drive = Drive::new(device, drive, gc, map, with_content);
+    drive.keep_parity(rain);
+    fit_out(&mut drive, scenario);
+    drive.keep_for_recovery(&Blueprint {
+        device: device.clone(),
+        ftl: ftl.clone(),
+        gc: gc.clone(),
+        recovery: recovery.clone(),
+        seed: *seed,
+    });
+    drive
+}
+
+/// What a new drive is given, and one that recovered from a power loss.
+pub(crate) fn fit_out(drive: &mut Drive, scenario: &Scenario) {
+    let Scenario { erase, program, scrub, seed, .. } = scenario;
+    drive.suspend_erases(erase);
+    drive.suspend_programs(program);
+    drive.vary_erases(erase, *seed);
+    drive.hold_erases(erase);
+    drive.scrub(scrub, *seed);
+}
 
 /// Why a run cannot begin, or go on. All but `Write` are the input's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -285,22 +316,20 @@ impl Run<'_> {
     fn driver(
         &self,
         sources: Vec<(Box<dyn RequestSource>, Pacing)>,
-        mut map: PageMap,
+        map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, rain, erase, program, scrub, drive, measure, seed, .. } = self.scenario;
-        map.begin_run(ftl, gc, device, *seed);
-        let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
-        drive.keep_parity(rain);
-        drive.suspend_erases(erase);
-        drive.suspend_programs(program);
-        drive.vary_erases(erase, *seed);
-        drive.hold_erases(erase);
-        drive.scrub(scrub, *seed);
+        let Scenario { device, measure, .. } = self.scenario;
+        let cut = !self.scenario.recovery.cut_at.is_zero();
+        let verify = self.context.verify || cut;
+        let mut drive = new_drive(self.scenario, map, verify);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
-        let oracle = self.context.verify.then(|| Oracle::new(&drive));
+        let mut oracle = verify.then(|| Oracle::new(&drive));
+        if let Some(oracle) = oracle.as_mut().filter(|_| cut) {
+            oracle.note_promises(&self.scenario.drive);
+        }
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
         let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
@@ -320,6 +349,9 @@ impl Run<'_> {
         before: u64,
         files: &mut Files,
     ) -> Result<Outcome, RunError> {
+        if !self.play_until_power_loss(driver, requests, before) {
+            return Ok(Outcome::Partial);
+        }
         loop {
             if self.stopped() {
                 return Ok(Outcome::Partial);
@@ -337,6 +369,22 @@ impl Run<'_> {
             (None, true) => Outcome::Stuck,
             (None, false) => Outcome::Completed,
         })
+    }
+
+    /// Plays until the power fails, if it does, and through the recovery; false when the run was stopped before.
+    fn play_until_power_loss(&self, driver: &mut Driver, requests: Option<u64>, before: u64) -> bool {
+        let at = self.scenario.recovery.cut_at.as_ns();
+        for part in (1..=CUT_PARTS).filter(|_| at > 0) {
+            if self.stopped() {
+                return false;
+            }
+            driver.play_before(Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64));
+            self.tell(Phase::Running, before + driver.progress().completed, requests, None);
+        }
+        if at > 0 {
+            driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
+        }
+        true
     }
 
     fn stopped(&self) -> bool {

@@ -7,11 +7,11 @@ use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{FtlKind, GcMode, Rotate};
-use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
+use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
-    RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters, VerifyReport,
-    WarmupExcluded, WearCounters,
+    PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters,
+    VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -55,6 +55,7 @@ impl Run<'_> {
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
+            power_loss: driver.outages().first().map(power_loss),
             raw: capacity.raw,
             user: capacity.user,
             trace: None,
@@ -112,9 +113,11 @@ impl Run<'_> {
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
-        if progress.failed > 0 {
-            warnings.push(format!("{} requests completed with an error", progress.failed));
+        let lost = driver.outages().iter().map(|outage| outage.commands_lost).sum::<u64>();
+        if progress.failed > lost {
+            warnings.push(format!("{} requests completed with an error", progress.failed - lost));
         }
+        warnings.extend(driver.outages().iter().flat_map(power_loss_in_words));
         if progress.issued > 0 && measured.warmup_requests == progress.issued {
             warnings.push("every request belongs to the warm-up: nothing was measured".to_string());
         } else if progress.completed > 0 && measured.read.count() == 0 {
@@ -377,4 +380,42 @@ impl Counted {
             rmw_reads: self.since(|c| c.fill_reads),
         }
     }
+}
+
+fn power_loss(outage: &Outage) -> PowerLossReport {
+    let report = &outage.report;
+    PowerLossReport {
+        cut_ns: report.cut_ns,
+        recovery_us: report.time_us,
+        journal_us: report.journal_us,
+        scan_us: report.scan_us,
+        repair_us: report.repair_us,
+        blocks_scanned: report.blocks_scanned,
+        reads: report.reads,
+        torn_rows: report.torn_rows,
+        illegible_blocks: report.illegible_blocks,
+        erases: report.erases,
+        merges: report.merges,
+        copies: report.copies,
+        pages_lost: report.pages_lost,
+        trims_lost: report.trims_lost,
+        pages_saved: report.pages_saved,
+        commands_lost: outage.commands_lost,
+        broken_promises: outage.broken.len() as u64,
+    }
+}
+
+fn power_loss_in_words(outage: &Outage) -> Vec<String> {
+    let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = power_loss(outage);
+    let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = power_loss(outage);
+    let mut words = vec![format!(
+        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it for a scan of {reads} reads, \
+         {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
+         {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
+         flash's own counts begin anew there"
+    )];
+    words.extend(outage.broken.first().map(|first| {
+        format!("{} promises were broken, a defect of the model; the first: {first}", outage.broken.len())
+    }));
+    words
 }

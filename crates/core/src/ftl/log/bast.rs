@@ -10,6 +10,7 @@
 use super::lane::Lane;
 use super::{LogSpec, LogVictim, Policy, Shape, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::Lpn;
 
 /// The policy.
@@ -54,7 +55,7 @@ impl Bast {
     }
 
     fn open(&mut self, lbn: u32) -> Block {
-        let log = self.lane.take();
+        let log = self.lane.take(Role::Log);
         self.log_of[lbn as usize] = Some(log);
         self.owner[log.0 as usize] = (lbn, true);
         self.logs.push(log);

@@ -5,6 +5,7 @@
 
 use super::{LogBlocks, LogCounters, LogSpec, Step};
 use crate::flash::{Block, Layout};
+use crate::ftl::recovery::Role;
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -12,9 +13,9 @@ use crate::units::{Lpn, Ppn};
 /// The lanes of a drive.
 #[derive(Clone, Debug)]
 pub struct LogLanes {
-    lanes: Vec<LogBlocks>,
+    pub(super) lanes: Vec<LogBlocks>,
     by_lanes: Divisor,
-    units_per_lane: u32,
+    pub(super) units_per_lane: u32,
     blocks: u32,
     write_waits: bool,
 }
@@ -93,6 +94,11 @@ impl LogLanes {
         self.lanes[lane as usize].written(Block(block))
     }
 
+    /// What a block was opened for.
+    pub fn role(&self, lane: u32, block: u32) -> Role {
+        self.lanes[lane as usize].role(Block(block))
+    }
+
     /// What all lanes did, added up.
     pub fn counters(&self) -> LogCounters {
         self.lanes.iter().fold(LogCounters::default(), |sum, lane| sum.plus(lane.counters()))
@@ -137,7 +143,14 @@ impl PageMap {
     /// What the write under way on `lane` needs next; the same until it is done.
     #[inline]
     pub fn log_step(&mut self, lane: u32) -> Step {
-        self.lanes_mut().step(lane)
+        let step = self.lanes_mut().step(lane);
+        if let (Step::Copy { to, .. } | Step::Program { to, .. }, Some(headers)) = (step, &mut self.headers) {
+            let block = self.layout.block_of(to);
+            if let (false, Some(log)) = (headers.is_open(block), &self.log) {
+                headers.open(block, log.role(lane, self.layout.index_of(block)));
+            }
+        }
+        step
     }
 
     /// The step that [`PageMap::log_step`] gave is done: only now do the maps change.
@@ -149,6 +162,9 @@ impl PageMap {
     /// A merge's block is erased.
     pub fn log_erased(&mut self, block: Block) {
         self.blocks.erased(block);
+        if let Some(headers) = &mut self.headers {
+            headers.close(block);
+        }
         let lane = self.layout.lane_of(block);
         self.log_done(lane);
     }

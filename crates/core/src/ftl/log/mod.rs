@@ -16,7 +16,7 @@
 //!
 //! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
 //! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a
-//! time); `page_mapping` with `ranks`, what they are measured against.
+//! time); `page_mapping` with `ranks`, what they are measured against; `recovery` (a lane from what is on flash).
 
 mod bast;
 mod counters;
@@ -26,6 +26,7 @@ mod lane;
 mod lanes;
 mod page_mapping;
 mod ranks;
+mod recovery;
 mod sequential;
 mod spec;
 
@@ -34,6 +35,7 @@ pub use lanes::LogLanes;
 pub use spec::{FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail};
 
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;
@@ -169,6 +171,11 @@ impl LogBlocks {
     /// Erases of each block.
     pub fn erases(&self) -> &[u32] {
         self.lane().erases()
+    }
+
+    /// What a block was opened for.
+    pub fn role(&self, block: Block) -> Role {
+        self.lane().role(block)
     }
 
     /// Bytes of the maps in the simulator.

@@ -10,6 +10,7 @@
 use super::lane::Lane;
 use super::{Policy, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 
 /// One for the host's next block, one for the copies'.
 const FREE_LEAST: usize = 2;
@@ -54,7 +55,7 @@ impl PageMapping {
             Some(full) => self.lane.rank(full),
             None => {}
         }
-        Some(self.lane.take())
+        Some(self.lane.take(Role::Log))
     }
 }
 
