@@ -116,6 +116,8 @@ struct Journal {
     flying: BTreeMap<u32, u64>,
     flying_oldest: Option<u64>,
     pages_flying: u32,
+    /// Writes whose page was deallocated before it came to flash, by the number of the deallocation.
+    waiters: Vec<(u64, u32)>,
     next_die: u32,
     /// Pages programmed so far: what recovery reads.
     pages: u64,
@@ -124,7 +126,7 @@ struct Journal {
 impl Journal {
     /// The lowest number of a deallocation that is not on flash.
     fn oldest(&self) -> Option<u64> {
-        self.flying_oldest.or(self.oldest)
+        self.flying_oldest.into_iter().chain(self.oldest).min()
     }
 }
 
@@ -221,12 +223,40 @@ impl Drive {
         self.kept.is_some()
     }
 
-    /// A page is deallocated: the journal takes a note.
-    pub(super) fn note_trim(&mut self, lpn: Lpn) {
-        if let Some(kept) = &mut self.kept {
-            let number = self.buffer.number();
-            kept.journal.pending.insert(lpn.0, number);
-            kept.journal.oldest.get_or_insert(number);
+    /// A page is deallocated: the journal takes a note. What is in the buffer and may never come to flash now counts as
+    /// done when the note is on flash: for the write that waits for it, and for a flush.
+    pub(super) fn note_trim(&mut self, now: Instant, lpn: Lpn) {
+        let (number, slot) = (self.buffer.number(), self.buffer.find(lpn));
+        let (protected, waiting) = (self.spec.power_loss_protection, !self.writes_flushed());
+        let Some(kept) = &mut self.kept else { return };
+        let journal = &mut kept.journal;
+        journal.pending.insert(lpn.0, number);
+        let mut oldest = number;
+        let mut hurry = waiting;
+        if let Some(slot) = slot
+            && self.buffer.slot(slot).state != State::Flying
+            && !protected
+        {
+            oldest = self.buffer.slot(slot).born;
+            while let Some(request) = self.buffer.pop_waiter(slot) {
+                journal.waiters.push((number, request));
+                hurry = true;
+            }
+        }
+        journal.oldest = Some(journal.oldest.map_or(oldest, |before| before.min(oldest)));
+        if hurry {
+            self.write_journal(now);
+        }
+    }
+
+    /// Writes that wait for a deallocation which is on flash now.
+    fn tell_waiters(&mut self, now: Instant) {
+        let Some(kept) = &mut self.kept else { return };
+        let in_dram = kept.journal.oldest.unwrap_or(u64::MAX);
+        let waiters = &mut kept.journal.waiters;
+        let landed = waiters.partition_point(|(number, _)| *number < in_dram);
+        for (_, request) in waiters.drain(..landed).collect::<Vec<_>>() {
+            self.durable_elsewhere(now, request);
         }
     }
 
@@ -274,10 +304,11 @@ impl Drive {
             let newest = journal.durable.entry(lpn).or_insert(0);
             *newest = number.max(*newest);
         }
+        self.tell_waiters(now);
         self.finish_flushes(now);
         self.let_erases_go(now);
-        let holds = self.kept.as_ref().is_some_and(|kept| !kept.held.is_empty());
-        if self.flushes_wait() || holds {
+        let wanted = |kept: &Kept| !kept.held.is_empty() || !kept.journal.waiters.is_empty();
+        if !self.writes_flushed() || self.kept.as_ref().is_some_and(|kept| wanted(kept)) {
             self.write_journal(now);
         }
     }

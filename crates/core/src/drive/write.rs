@@ -197,6 +197,9 @@ impl Drive {
         if unit.sectors < self.flash.layout.unit_sectors {
             return;
         }
+        if self.kept.is_some() {
+            self.note_trim(now, unit.lpn);
+        }
         if let Some(slot) = self.buffer.find(unit.lpn) {
             match self.buffer.slot(slot).state {
                 State::Dirty => {
@@ -214,7 +217,6 @@ impl Drive {
                 _ => self.buffer.forget(slot),
             }
         }
-        self.note_trim(unit.lpn);
         if self.rain.is_some() {
             self.trim_member(unit.lpn);
         } else {
@@ -483,8 +485,17 @@ impl Drive {
         }
     }
 
-    pub(super) fn flushes_wait(&self) -> bool {
-        !self.writes.flushes.is_empty()
+    /// True when no flush waits.
+    pub(super) fn writes_flushed(&self) -> bool {
+        self.writes.flushes.is_empty()
+    }
+
+    /// What a durable write waited for need not come to flash any more: something newer did.
+    pub(super) fn durable_elsewhere(&mut self, now: Instant, request: u32) {
+        self.requests[request].remaining -= 1;
+        if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
+            self.finish_with(now, request, Status::Success);
+        }
     }
 
     /// Flushes end in their order: each waits for the oldest pages.

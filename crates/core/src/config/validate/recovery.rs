@@ -39,8 +39,6 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return Ok(());
     }
     let needs = "recovery.cut_at needs";
-    let message = format!("{needs} false: the books of a latency end with the power");
-    require(!measure.attribution, "measure.attribution", measure.attribution, message)?;
     let message = format!("{needs} 0: what the drive counted before is not told apart");
     require(measure.warmup.is_zero(), "measure.warmup", measure.warmup, message.as_str())?;
     require(measure.warmup_requests == 0, "measure.warmup_requests", measure.warmup_requests, message)?;

@@ -2,12 +2,12 @@
 
 use super::{Setup, small};
 use crate::drive::{Blueprint, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, RecoverySpec, Scheduler};
-use crate::flash::{Features, GARBAGE};
+use crate::flash::{Features, GARBAGE, Spare};
 use crate::ftl::log::{LogPolicy, LogSpec, Sequential, Tail};
 use crate::ftl::{Allocation, FreeBlock, FtlKind, GcMode, Victim, VictimUnit};
 use crate::host::{Driver, JobSpec, Oracle, Pattern};
 use crate::sim::Rng;
-use crate::units::{Bytes, Duration, Instant, Lpn};
+use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 
 const NS: Duration = Duration::from_ns(1);
 
@@ -111,6 +111,111 @@ fn cut_everywhere(setup: &Setup) -> u32 {
         driver.play_before(at + NS);
         last = at;
     }
+}
+
+/// One die on a channel of its own, written sequentially, and the sums of a recovery.
+#[test]
+fn the_time_of_a_recovery_is_the_sum_of_its_operations() {
+    let mut setup = mixed(0);
+    let geometry = &mut setup.device.geometry;
+    (geometry.channels, geometry.ways, geometry.blocks, geometry.pages) = (1, 1, 6, 8);
+    setup.precondition.state = PreconditionState::Empty;
+    setup.drive.power_loss_protection = true;
+    setup.jobs[0] = JobSpec {
+        requests: 12,
+        read_percent: 0.0,
+        pattern: Pattern::Sequential,
+        fua_percent: 0.0,
+        trim_percent: 0.0,
+        flush_every: 0,
+        queue_depth: 1,
+        ..small().jobs[0].clone()
+    };
+    setup.drive.write_through = true;
+    let mut driver = driver(&setup);
+    driver.play_to_the_end();
+    // A channel of 40 MB/s carries 512 B in 12.8 us and 4 KiB in 102.4 us; a command takes 175 ns and tR 40 us.
+    let read = Duration::from_ns(175 + 40_000 + 12_800);
+    let write = Duration::from_ns(175 + 102_400 + 800_000);
+    // Twelve rows: eight of a full block, four and an erased one of the next, an erased one of each of the other four.
+    let at = driver.now() + NS;
+    let Recovered { ready, report, .. } = look(&driver, at, &setup);
+    assert_eq!((report.reads, report.blocks_scanned, report.torn_rows, report.erases), (8 + 5 + 4, 2, 0, 0));
+    assert_eq!(ready.since(at), read * 17);
+    // A write in the midst of its program: its row is torn, and read; the capacitor's page is read back, whole.
+    let mut driver = super::recovery::driver(&setup);
+    let half = Instant::START + write * 3 + Duration::from_us(500);
+    driver.play_before(half);
+    let Recovered { ready, report, .. } = look(&driver, half, &setup);
+    assert_eq!((report.reads, report.torn_rows, report.pages_saved), (4 + 1 + 5, 1, 1));
+    assert_eq!(ready.since(half), read * 10 + Duration::from_ns(175 + 40_000 + 102_400));
+    // Its data still crosses the channel: nothing of it is on flash.
+    let mut driver = super::recovery::driver(&setup);
+    let early = Instant::START + write * 3 + Duration::from_us(100);
+    driver.play_before(early);
+    let Recovered { report, .. } = look(&driver, early, &setup);
+    assert_eq!((report.reads, report.torn_rows, report.pages_saved), (3 + 1 + 5, 0, 1));
+    // The first and the last instant of the program itself.
+    for (after, torn) in [(102_575, 0), (102_576, 1), (902_575, 1)] {
+        let mut driver = super::recovery::driver(&setup);
+        let at = Instant::START + write * 3 + Duration::from_ns(after);
+        driver.play_before(at);
+        assert_eq!(look(&driver, at, &setup).report.torn_rows, torn, "{after} ns");
+    }
+}
+
+#[test]
+fn an_erase_that_was_cut_is_done_again_and_takes_its_time() {
+    let mut setup = mixed(400);
+    setup.gc.mode = GcMode::Preemptive;
+    let mut driver = driver(&setup);
+    let mut seen = 0;
+    loop {
+        let at = driver.next_event_at();
+        if at == Instant::NEVER {
+            break;
+        }
+        let report = look(&driver, at, &setup).report;
+        // Blocks are erased side by side, each on its die: a command and five steps of 400 us.
+        if report.illegible_blocks == 1 && report.erases == 1 {
+            assert_eq!(report.repair_us, 2_001, "125 ns and 2 ms, rounded up");
+            seen += 1;
+        }
+        driver.play_before(at + NS);
+    }
+    assert!(seen > 20, "{seen}");
+}
+
+#[test]
+fn a_run_of_copies_that_was_cut_leaves_what_copies_one_by_one_leave() {
+    let mut setup = with_log(mixed(150), LogPolicy::Fast);
+    (setup.gc.mode, setup.device.geometry.ways) = (GcMode::Base, 1);
+    setup.drive.write_through = true;
+    let (mut runs, mut singly) = (driver(&setup), driver(&setup));
+    assert!(runs.drive().flash().may_run_copies());
+    singly.drive.attribute();
+    assert!(!singly.drive().flash().may_run_copies());
+    let (mut torn, mut last) = (0, Instant::START);
+    loop {
+        // The events of the copies one by one lie within a run.
+        let at = singly.next_event_at();
+        if at == Instant::NEVER {
+            break;
+        }
+        for cut in [last + NS, at] {
+            runs.play_before(cut);
+            let [a, b] = [&runs, &singly].map(|driver| driver.drive().clone().power_cut(cut));
+            let pages = a.flash().layout.total_units();
+            for page in (0..pages).map(Ppn) {
+                let of = |remains: &crate::drive::Remains| (remains.flash().spare(page), remains.flash().load(page));
+                assert_eq!(of(&a), of(&b), "{page:?} at {cut:?}");
+                torn += u32::from(a.flash().spare(page) == Spare::Torn);
+            }
+        }
+        singly.play_before(at + NS);
+        last = at;
+    }
+    assert!(torn > 1_000, "{torn}");
 }
 
 #[test]
