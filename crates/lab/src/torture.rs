@@ -287,6 +287,7 @@ fn kind(seed: u64) -> Vec<(&'static str, String)> {
     one_of("device.feature.program_planes", &["1", planes.as_str()]);
     one_of("device.feature.program_pages", &["1", "2"]);
     one_of("device.feature.cache_read", &["false", "false", "true"]);
+    one_of("device.feature.cache_program", &["false", "false", "true"]);
     one_of("device.feature.independent_planes", &yes_or_no);
     let mode = one_of("gc.mode", &["nogc", "base", "controller", "preemptive", "plane-blocking"]);
     one_of("gc.victim", &["greedy", "fifo", "cost-benefit"]);

@@ -325,7 +325,9 @@ impl Flash {
     #[inline]
     pub fn accepts_preload(&self, die: u32) -> bool {
         let d = &self.dies[die as usize];
-        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none()
+        // Behind a page of the system area nothing goes ahead.
+        let is_program = matches!(d.operation.what, What::Program { .. });
+        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none() && is_program
     }
 
     /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
