@@ -82,8 +82,8 @@ pub struct RunArgs {
     /// The policy [default: the scenario as it is written]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// The power fails at this time of the run: the drive recovers, every page is checked against what was promised, and
-    /// the run goes on (recovery.cut_at; docs/torture.md)
+    /// The power fails at this time of the run: the drive recovers, every page is checked against what was
+    /// promised, and the run goes on (recovery.cut_at; docs/torture.md)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["file", "requests", "act_log", "attribution"],
         value_parser = time)]
     pub power_cut_at: Option<Duration>,

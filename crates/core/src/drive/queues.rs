@@ -143,7 +143,8 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieQueues {
     pub read: Fifo,
-    /// Reads of partial pages, and the journal. Not behind the programs: one without room waits for an erase, which waits for reads.
+    /// Reads of partial pages, and the journal. Not behind the programs: one without room waits for an
+    /// erase, which waits for reads, or for the journal.
     pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,

@@ -10,14 +10,14 @@
 //! any with power-loss protection, is there afterwards; nothing older than a version that was on flash comes back; and
 //! a deallocation holds if a flush followed, or with power-loss protection. Deallocations are a journal: entries of
 //! [`JOURNAL_ENTRY`] bytes gather in DRAM, and a flush waits until they are programmed. So does each erase of a
-//! collection or a merge: a page that was deallocated counts no more and is not copied, but until its deallocation is on
-//! flash its block must stay, or an older version of the page would come back.
+//! collection or a merge: a page that was deallocated counts no more and is not copied, but until its deallocation is
+//! on flash its block must stay, or an older version of the page would come back.
 //!
 //! The number of a version is when its page came into the buffer (`Slot::born`); deallocations take numbers from the
 //! same counter. A page that was deallocated on its way to flash so keeps the lower number, whenever it lands.
 //!
-//! The system area (journal, dump, erase counters) is outside of the geometry and does not wear out: its programs take a
-//! die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time to boot and to
+//! The system area (journal, dump, erase counters) is outside of the geometry and does not wear out: its programs take
+//! a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time to boot and to
 //! compute, tables in NOR flash, and a failure of the capacitor.
 
 use super::buffer::State;
@@ -76,8 +76,8 @@ impl Blueprint {
         match self.ftl.kind {
             FtlKind::Page if self.ftl.frontiers == Frontiers::Shared => Some((
                 "ftl.frontiers",
-                "\"separate\": a collection that was cut begins again, and in blocks that it shares with the host's data \
-                 it would not get its room back",
+                "\"separate\": a collection that was cut begins again, and in blocks shared with the host's data it \
+                 would not get its room back",
             )),
             FtlKind::LogBlock if !matches!(log.policy, LogPolicy::Fast | LogPolicy::Faster) => {
                 Some(("ftl.log.policy", "\"fast\" or \"faster\": recovery is made for these"))

@@ -4,6 +4,7 @@ use super::activity::Act;
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::cut::Crossing;
+use super::fired::Fired;
 use super::{Block, Flash};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
@@ -53,39 +54,6 @@ pub struct Operation {
     pub token: u32,
     /// Done for garbage collection: whoever waits for it is blocked by garbage collection.
     pub gc: bool,
-}
-
-/// What a timer brought. Numbers or `NIL`: it is made and taken apart at every event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fired {
-    pub(super) done: u32,
-    pub(super) free: u32,
-    pub(super) preload: u32,
-    /// What is done waited on the channel for a garbage collection.
-    pub behind_gc: bool,
-}
-
-impl Fired {
-    /// Nothing that anybody need know.
-    pub const NOTHING: Fired = Fired { done: NIL, free: NIL, preload: NIL, behind_gc: false };
-
-    /// The operation that is done.
-    #[inline]
-    pub fn done(&self) -> Option<u32> {
-        (self.done != NIL).then_some(self.done)
-    }
-
-    /// The die that may be given the next operation.
-    #[inline]
-    pub fn free(&self) -> Option<u32> {
-        (self.free != NIL).then_some(self.free)
-    }
-
-    /// The die that may be given the next program ahead, into its cache register.
-    #[inline]
-    pub fn preload(&self) -> Option<u32> {
-        (self.preload != NIL).then_some(self.preload)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

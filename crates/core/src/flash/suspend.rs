@@ -20,7 +20,8 @@
 
 use super::activity::Act;
 use super::blame::Keeper;
-use super::die::{Fired, Operation, Phase, What};
+use super::die::{Operation, Phase, What};
+use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::{Block, Flash};

@@ -125,7 +125,7 @@ impl Oracle {
 
     /// Checks a completion.
     pub fn complete(&mut self, completion: &Completion) {
-        let pending = std::mem::replace(&mut self.pending[completion.id as usize], Pending::default());
+        let pending = std::mem::take(&mut self.pending[completion.id as usize]);
         if completion.status == Status::Success {
             match pending.op {
                 Op::Write | Op::Trim => {

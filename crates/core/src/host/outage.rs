@@ -41,8 +41,8 @@ impl Driver {
         self.next_due().1.min(self.drive.next_event_at())
     }
 
-    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, `dress` gives
-    /// it what a new one is given beside [`Drive::new`], and promises are checked.
+    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, `dress`
+    /// gives it what a new one is given beside [`Drive::new`], and promises are checked.
     pub fn power_cut(&mut self, at: Instant, dress: impl FnOnce(&mut Drive)) -> Outage {
         self.play_before(at);
         let Recovered { mut drive, ready, report } = self.drive.clone().power_cut(at).recover();

@@ -409,7 +409,7 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
     let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = power_loss(outage);
     let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = power_loss(outage);
     let mut words = vec![format!(
-        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it for a scan of {reads} reads, \
+        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
          {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
          {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
          flash's own counts begin anew there"

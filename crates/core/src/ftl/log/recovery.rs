@@ -3,11 +3,11 @@
 //! Log blocks of random writes, second chances and cold pages go back to their queues in the order in which they were
 //! opened, if anything in them counts. A data block holds each page in its place, and so do the log block of sequential
 //! writes and the target of a merge: where a logical block is left with several of these, its pages are brought
-//! together in a free block (one of `spare_blocks`) and they are erased. So the log block of sequential writes is closed
-//! by a power loss, and a merge that had programmed the host's page is done anew.
+//! together in a free block (one of `spare_blocks`) and they are erased. So the log block of sequential writes is
+//! closed by a power loss, and a merge that had programmed the host's page is done anew.
 //!
 //! Second chances are known again by the block that they are in; a mark without a block of its own (`tail = "mixed"`,
-//! renewed blocks) is lost, and the page has another chance. The pointer of the isolation area begins at the first page.
+//! renewed blocks) is lost, and the page has another chance. The pointer of the isolation area begins at the first.
 
 use super::fast::Fast;
 use super::{Either, LogBlocks, LogLanes, Policy, Step};
