@@ -402,6 +402,17 @@ fn erases_give_way_only_where_reads_go_first() {
 }
 
 #[test]
+fn bad_blocks_are_shares_and_the_drive_must_be_able_to_begin() {
+    let faults = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.faults);
+    assert!(!faults(&["faults.growth_per_1000=5"]).unwrap().is_on());
+    assert!(faults(&["faults.factory_bad=0.01", "faults.erase_fail=1e-4"]).unwrap().fails());
+    let says = |set: &str, parts: &[&str]| assert_says(&faults(&[set]).unwrap_err().to_string(), parts);
+    says("faults.program_fail=0.6", &["faults.program_fail = 0.6", "from 0 to 0.5"]);
+    says("faults.growth_per_1000=-1", &["faults.growth_per_1000", "from 0 to 1000000"]);
+    says("faults.factory_bad=0.5", &["faults.factory_bad = 0.5", "bad from the start"]);
+}
+
+#[test]
 fn scrubbing_is_off_until_it_is_asked_for_and_its_code_must_fit() {
     let scrub = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.scrub);
     assert!(!scrub(&[]).unwrap().is_on());
@@ -493,6 +504,7 @@ fn parity_over_superblocks_takes_the_same_share_and_needs_superblocks() {
     says(&["rain.width=3"], &["rain.width", "divisor"]);
     says(&["scrub.rate=100"], &["scrub.rate = 100", "leave its stripe"]);
     says(&["scrub.errors=true"], &["scrub.errors = true", "not modelled"]);
+    says(&["faults.program_fail=1e-4"], &["faults.program_fail = 0.0001", "leave its stripe"]);
     // It is of no account without parity.
     assert!(load_with(GOOD, &["rain.update=superblock"]).is_ok());
     assert_says(&refusal(&format!("{GOOD}[rain]\nupdate = \"row\"\n")), &["rain.update", "`superblock`"]);

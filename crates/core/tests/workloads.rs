@@ -191,7 +191,7 @@ fn a_fitted_profile_is_a_workload_file_that_says_what_was_fitted() {
     for spec in specs {
         let mut generator = Generator::new(&spec, 1 << 18, 1, 0).unwrap();
         let mut fitter = Fitter::default();
-        while let Some(Request { at, op, lba, sectors, fua }) = generator.next_request() {
+        while let Some(Request { at, op, lba, sectors, fua, .. }) = generator.next_request() {
             let at = Duration::from_ns(at.as_ns());
             fitter.add(&Record { at, op, lba, sectors, fua, device: 0, latency: None });
         }

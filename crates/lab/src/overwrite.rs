@@ -5,7 +5,7 @@ use crate::run::RunError;
 use manx_core::config::Scenario;
 use manx_core::drive::Op;
 use manx_core::host::generate::Generator;
-use manx_core::host::{Arrival, JobSpec, RequestSource};
+use manx_core::host::{Arrival, Hinted, JobSpec, RequestSource};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Lpn, SECTOR};
 
@@ -22,6 +22,8 @@ pub(crate) struct WorkloadPages {
     pages: u64,
     /// Pages of the request under way.
     current: std::ops::Range<u32>,
+    /// Its placement hint.
+    stream: u8,
     fallback: Rng,
     ended: bool,
 }
@@ -41,7 +43,7 @@ impl WorkloadPages {
                 let endless = manx_core::host::TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..trace.clone() };
                 let (source, summary) = trace_source(&endless, sectors)?;
                 if summary.writes > 0 {
-                    sources.push(Box::new(source));
+                    sources.push(Hinted::wrap(Box::new(source), job.stream));
                 }
             } else if job.read_percent + job.trim_percent < 100.0 {
                 let mut source = Generator::new(&writes_without_end(job), sectors, scenario.seed, number)?;
@@ -55,19 +57,28 @@ impl WorkloadPages {
             return Ok(None);
         }
         let fallback = Rng::stream(scenario.seed, "precondition/overwrite");
-        Ok(Some(Self { sources, turn: 0, unit_sectors, pages: pages.into(), current: 0..0, fallback, ended: false }))
+        Ok(Some(Self {
+            sources,
+            turn: 0,
+            unit_sectors,
+            pages: pages.into(),
+            current: 0..0,
+            stream: 0,
+            fallback,
+            ended: false,
+        }))
     }
 
-    /// The next page.
+    /// The next page, and the hint that it is written with.
     #[inline]
-    pub(crate) fn next(&mut self) -> Lpn {
+    pub(crate) fn next(&mut self) -> (Lpn, u8) {
         loop {
             if let Some(page) = self.current.next() {
-                return Lpn(page);
+                return (Lpn(page), self.stream);
             }
             if self.sources.is_empty() {
                 self.ended = true;
-                return Lpn(self.fallback.below(self.pages) as u32);
+                return (Lpn(self.fallback.below(self.pages) as u32), 0);
             }
             self.turn();
         }
@@ -84,6 +95,7 @@ impl WorkloadPages {
             Some(request) if request.op == Op::Write && request.sectors > 0 => {
                 let first = request.lba.0 / self.unit_sectors;
                 let last = (request.lba.0 + u64::from(request.sectors) - 1) / self.unit_sectors;
+                self.stream = request.stream;
                 self.current = first as u32..(last + 1).min(self.pages) as u32;
             }
             Some(_) => {}

@@ -150,14 +150,16 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
 
 fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
-    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed);
+    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_translation_pages(&ftl.map);
     if ftl.kind == FtlKind::LogBlock {
-        return map.with_log_blocks(&ftl.log).expect("a scenario is validated");
+        let map = map.with_log_blocks(&ftl.log).expect("a scenario is validated");
+        return map.with_bad_blocks(&scenario.faults, *seed);
     }
-    match rain.update {
+    let map = match rain.update {
         Update::InPlace => map.with_parity(ftl, device, rain.width),
         Update::Superblock => map.with_superblock_parity(ftl, device, rain.width),
-    }
+    };
+    map.with_bad_blocks(&scenario.faults, *seed)
 }
 
 fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
@@ -187,7 +189,7 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
     let Preconditioned { waf, passes, settled, .. } = match &mut pages {
         Some(pages) => {
             let mut next = || pages.next();
-            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> Lpn), &mut progress)
+            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> (Lpn, u8)), &mut progress)
         }
         None => precondition(&mut map, spec, seed, None, &mut progress),
     }
@@ -229,6 +231,10 @@ impl Keys {
         });
         if scenario.rain.width > 0 {
             all["rain"] = json!([scenario.rain.width, scenario.rain.update]);
+        }
+        if scenario.faults.is_on() {
+            // What is bad from the start, and whether a reserve is kept for failures.
+            all["faults"] = json!([scenario.faults.factory_bad, scenario.faults.fails()]);
         }
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);

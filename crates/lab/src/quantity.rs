@@ -4,7 +4,9 @@
 //! are no fields: one that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
-use manx_core::stats::{Curve, LogReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport};
+use manx_core::stats::{
+    Curve, FaultReport, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+};
 use manx_core::units::Duration;
 use serde_json::Value;
 
@@ -70,8 +72,8 @@ impl Quantities {
     pub fn every() -> Self {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let log = Some(LogReport::default());
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, ..RunResult::default() })
+        let (log, map, faults) = (Some(LogReport::default()), Some(MapReport::default()), Some(FaultReport::default()));
+        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, ..RunResult::default() })
     }
 
     /// The number called `name`.

@@ -73,7 +73,7 @@ fn drawn(spec: &manx_core::host::JobSpec) -> Figures {
     let capacity = spec.size.get() / SECTOR + 8;
     let mut generator = Generator::new(spec, capacity, 1, 0).unwrap();
     let (mut fitter, mut base) = (Fitter::default(), None);
-    while let Some(Asked { at, op, lba, sectors, fua }) = generator.next_request() {
+    while let Some(Asked { at, op, lba, sectors, fua, .. }) = generator.next_request() {
         let at = at.as_ns();
         let at = Duration::from_ns(at - *base.get_or_insert(at));
         fitter.add(&Record { at, op, lba, sectors, fua, device: 0, latency: None });

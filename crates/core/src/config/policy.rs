@@ -1,8 +1,8 @@
 //! Policies as data: each is an overlay over the scenario, on one of seven axes.
 //!
 //! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A part may be an alias
-//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time or a name, in parentheses. A new policy is a
-//! new entry here; what it switches on lives where the mechanism lives.
+//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time, a size or a name, in parentheses. A new
+//! policy is a new entry here; what it switches on lives where the mechanism lives.
 //!
 //! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
 //! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
@@ -10,7 +10,7 @@
 
 use super::error::ConfigError;
 use super::nearest;
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 use std::fmt;
 
 /// What a policy decides.
@@ -68,6 +68,8 @@ pub struct Policy {
 pub enum Parameter {
     /// A key whose value is a time; the scenario's own where none is said.
     Time(&'static str),
+    /// A key whose value is a size, and the one where none is said.
+    Size(&'static str, &'static str),
     /// A key whose value is one of these names; the first where none is said.
     OneOf(&'static str, &'static [&'static str]),
 }
@@ -94,6 +96,54 @@ pub struct Alias {
 
 /// Every policy, in the order they are listed.
 pub const POLICIES: &[Policy] = &[
+    Policy {
+        name: "cost-benefit",
+        axis: Axis::Ftl,
+        summary: "one log for the host and one for copies; the victim is worth most for its age and what it frees",
+        source: "Kawaguchi, Nishioka, Motoda, USENIX '95, sections 2.2 and 2.3 (cost-benefit, and separate cleaning)",
+        overlay: "[ftl]\nplacement = \"none\"\nfrontiers = \"separate\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "dac",
+        axis: Axis::Ftl,
+        summary: "four regions: a page rises when it is written and sinks when it is copied; cost-benefit victims",
+        source: "Chiang, Lee, Chang, SP&E 29(3), 1999 (DAC), as OpenSSD's Jasmine firmware has it: without the ages",
+        overlay: "[ftl]\nplacement = \"dac\"\nfrontiers = \"shared\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "sepbit",
+        axis: Axis::Ftl,
+        summary: "six classes by the inferred time of invalidation: two of the host's pages, four of copies",
+        source: "Wang et al., Separating Data via Block Invalidation Time Inference, FAST '22, Algorithm 1",
+        overlay: "[ftl]\nplacement = \"sepbit\"\nfrontiers = \"separate\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "2r",
+        axis: Axis::Ftl,
+        summary: "what a collection finds valid goes to a cold region until it is written again; also 2r(fifo)",
+        source: "Kang et al., 2R, PVLDB 13(11), 2020 (the abstract; which region is collected is not public)",
+        overlay: "[ftl]\nplacement = \"2r\"\nfrontiers = \"separate\"\n\n[gc]\n",
+        parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
+    },
+    Policy {
+        name: "2r-second-chance",
+        axis: Axis::Ftl,
+        summary: "as 2r, and a page is copied once among the others before it counts as cold",
+        source: "An, Lee, 2R++, KIPS Transactions on Computer and Communication Systems 11(12), 2022 (the abstract)",
+        overlay: "[ftl]\nplacement = \"2r-second-chance\"\nfrontiers = \"separate\"\n\n[gc]\n",
+        parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
+    },
+    Policy {
+        name: "streams",
+        axis: Axis::Ftl,
+        summary: "the host's hint chooses the open block: workload.stream, or by tier; copies keep to their stream",
+        source: "NVM Express Base 2.1, 8.1.8 (streams directive) and 8.1.10 (flexible data placement)",
+        overlay: "[ftl]\nplacement = \"stream\"\nfrontiers = \"separate\"\n",
+        parameter: None,
+    },
     Policy {
         name: "nogc",
         axis: Axis::Gc,
@@ -191,6 +241,22 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "superblock",
+        axis: Axis::Ftl,
+        summary: "adjacent data blocks share log blocks, every page anywhere within them",
+        source: "Kang et al., A Superblock-Based Flash Translation Layer for NAND Flash Memory, EMSOFT 2006",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"superblock\"\n",
+        parameter: None,
+    },
+    Policy {
+        name: "last",
+        axis: Axis::Ftl,
+        summary: "log blocks for long requests, for hot pages and for cold ones",
+        source: "Lee et al., LAST: Locality-Aware Sector Translation for NAND Flash Memory-Based Storage, SPEED 2008",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"last\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "rain",
         axis: Axis::Rain,
         summary: "seven pages in eight are data, one is the parity of their stripe, each on a channel of its own",
@@ -222,6 +288,14 @@ pub const POLICIES: &[Policy] = &[
         source: "ttFlash, FAST '17, section 4.4 (GC-tolerant flush)",
         overlay: "[drive]\nbackground_flush = true\npower_loss_protection = true\nwrite_through = false\n",
         parameter: None,
+    },
+    Policy {
+        name: "dftl",
+        axis: Axis::Ftl,
+        summary: "the map lies on flash and DRAM caches some of it: 64KiB, or dftl(X); a miss reads a translation page",
+        source: "Gupta et al., DFTL, ASPLOS '09, section 3; the 64 KB of its authors' simulator",
+        overlay: "[ftl.map]\n",
+        parameter: Some(Parameter::Size("cache", "64KiB")),
     },
     Policy {
         name: "baseline",
@@ -282,8 +356,11 @@ pub const POLICIES: &[Policy] = &[
 ];
 
 /// Every alias: the papers' own names for paths.
-pub const ALIASES: &[Alias] =
-    &[Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" }, Alias { name: "semi-preemptive", path: "preemptive" }];
+pub const ALIASES: &[Alias] = &[
+    Alias { name: "ttflash", path: "pb+gtr+rgc+gtf" },
+    Alias { name: "semi-preemptive", path: "preemptive" },
+    Alias { name: "2r++", path: "2r-second-chance" },
+];
 
 /// The collection that a policy of the axis `erase` presumes where a path names none.
 pub const ERASE_GC: &str = "reads-first";
@@ -296,9 +373,12 @@ const JOINTS: [char; 2] = ['/', '+'];
 
 /// The policies that `name` stands for, in the order they are laid over a scenario.
 pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
+    // An alias may hold what joins the parts of a path.
+    let with_joints = ALIASES.iter().filter(|alias| alias.name.contains(JOINTS));
+    let spelled = with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
     let plain = |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
     let mut parts =
-        name.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
+        spelled.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
     for (i, later) in parts.iter().enumerate() {
         if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
             let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);
@@ -332,6 +412,7 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
     };
     let overlay = match (parameter, policy.parameter) {
         (None, Some(Parameter::OneOf(key, values))) => format!("{}{key} = \"{}\"\n", policy.overlay, values[0]),
+        (None, Some(Parameter::Size(key, size))) => format!("{}{key} = \"{size}\"\n", policy.overlay),
         (None, _) => policy.overlay.to_string(),
         (Some(_), None) => return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter"))),
         (Some(value), Some(Parameter::OneOf(key, values))) => {
@@ -342,6 +423,12 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
             }
             format!("{}{key} = \"{value}\"\n", policy.overlay)
         }
+        (Some(value), Some(Parameter::Size(key, _))) => match value.parse::<Bytes>() {
+            Ok(size) => format!("{}{key} = \"{size}\"\n", policy.overlay),
+            Err(why) => {
+                return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));
+            }
+        },
         (Some(value), Some(Parameter::Time(key))) => match value.parse::<Duration>() {
             Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
             Err(why) => {

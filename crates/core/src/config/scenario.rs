@@ -1,7 +1,7 @@
 //! A scenario: everything that determines a run.
 
 use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec};
-use crate::flash::{Capacity, Device};
+use crate::flash::{Capacity, Device, FaultSpec};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
 use crate::units::Duration;
@@ -43,6 +43,9 @@ pub struct Scenario {
     /// Bit errors and scrubbing.
     #[serde(default)]
     pub scrub: ScrubSpec,
+    /// Bad blocks: factory bad ones, and programs and erases that fail.
+    #[serde(default)]
+    pub faults: FaultSpec,
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,

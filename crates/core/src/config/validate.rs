@@ -1,8 +1,10 @@
 //! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
 
 mod device;
+mod faults;
 pub(super) mod job;
 mod log;
+mod map;
 mod recovery;
 mod scrub;
 mod space;
@@ -14,7 +16,8 @@ use crate::drive::{
 };
 use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{
-    Allocation, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, VictimUnit, WIDTH_MAX,
+    Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, OpenBlocks, Rotate, Stripe,
+    VictimUnit, WIDTH_MAX,
 };
 use crate::units::{Bandwidth, Duration};
 use std::fmt::Display;
@@ -68,18 +71,21 @@ fn require_percent(percent: f64, key: &str) -> Check {
 pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     validate_device(&scenario.device)?;
     ftl(&scenario.ftl)?;
+    data_placement(&scenario.ftl)?;
     gc(&scenario.gc, &scenario.ftl)?;
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     superblock_parity(scenario)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
     program(&scenario.program, scenario.drive.scheduler, &scenario.device)?;
     scrub::all(&scenario.scrub, &scenario.device)?;
+    map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     log::all(scenario)?;
     recovery::all(scenario)?;
-    space::enough(&scenario.device, &scenario.gc, &scenario.rain)?;
+    space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;
+    faults::all(scenario)?;
     precondition(&scenario.precondition)?;
-    space::aged(&scenario.precondition, &scenario.device)?;
+    space::aged(&scenario.precondition, &scenario.device, &scenario.ftl, &scenario.gc)?;
     job::all(scenario)
 }
 
@@ -103,6 +109,29 @@ fn ftl(ftl: &FtlSpec) -> Check {
     let once = all.iter().all(|dimension| ftl.order.contains(dimension));
     require(once, "ftl.order", format!("[{names}]"), "channel, way, die and plane, each exactly once, fastest first")
 }
+
+/// What `ftl.placement` reads: the other keys are not looked at.
+fn data_placement(ftl: &FtlSpec) -> Check {
+    match ftl.placement {
+        DataPlacement::Dac => {
+            let message = format!("from 2 to {PLACES_MAX}: each has open blocks of its own");
+            require((2..=PLACES_MAX).contains(&ftl.dac_regions), "ftl.dac_regions", ftl.dac_regions, message)?;
+            let message = "from 0 to 1000 times the user capacity, as writes of the host; 0 leaves the age out";
+            require((0.0..=1000.0).contains(&ftl.dac_age), "ftl.dac_age", ftl.dac_age, message)
+        }
+        DataPlacement::Stream => {
+            let message = format!("from 1 to {PLACES_MAX}: each has open blocks of its own");
+            require((1..=PLACES_MAX).contains(&ftl.streams), "ftl.streams", ftl.streams, message)
+        }
+        DataPlacement::None
+        | DataPlacement::Sepbit
+        | DataPlacement::TwoRegions
+        | DataPlacement::TwoRegionsSecondChance => Ok(()),
+    }
+}
+
+/// The most regions, and the most streams.
+const PLACES_MAX: u32 = 8;
 
 fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
     require(gc.soft > 0.0 && gc.soft < 1.0, "gc.soft", gc.soft, "a share of the raw pages, above 0 and below 1")?;
@@ -239,6 +268,10 @@ fn superblock_parity(scenario: &Scenario) -> Check {
     let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" fills each lane by \
                    itself, and a stripe is written over all of them";
     require(precondition.state != PreconditionState::Aged, "precondition.state", "\"aged\"", message)?;
+    let message = "rain.update = \"superblock\" needs \"none\": a row of a stripe takes its place when its first page \
+                   leaves the buffer, and where parity comes next is known of one open superblock only";
+    let holds = ftl.placement == DataPlacement::None;
+    require(holds, "ftl.placement", format!("\"{}\"", ftl.placement.name()), message)?;
     let message = "rain.update = \"superblock\" needs 0: a page that is written anew would leave its stripe";
     require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
     let message = "rain.update = \"superblock\" needs false: errors of its parity are not modelled";
@@ -326,12 +359,14 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     require_time(drive.controller, "drive.controller")?;
     require_rate(drive.link, "drive.link")?;
     let (unit, lanes) = (program_unit(device), lanes(device));
+    let classes = u128::from(OpenBlocks::of(ftl).host);
+    let each = if classes == 1 { String::new() } else { format!(" and {classes} classes of data") };
     let (needed, why) = match ftl.stripe {
         Stripe::MapUnit => {
-            let why = format!("2 program units of {unit} B for each of {lanes} lanes, which fill side by side");
-            (2 * unit * lanes, why)
+            let why = format!("2 program units of {unit} B for each of {lanes} lanes{each}, which fill side by side");
+            (2 * unit * lanes * classes, why)
         }
-        Stripe::ProgramUnit => (2 * unit, format!("2 program units of {unit} B")),
+        Stripe::ProgramUnit => (2 * unit * classes, format!("2 program units of {unit} B{each}")),
     };
     let enough = u128::from(drive.buffer.get()) >= needed;
     require(enough, "drive.buffer", drive.buffer, format!("at least {needed}B: {why}"))?;

@@ -53,6 +53,10 @@ pub(super) struct Attribution {
     rebuilt: Option<u32>,
     /// What the page that a log-block FTL wrote waited for, while those who waited for it are told.
     chained: Option<Chained>,
+    /// By waiter for an entry of the map: since when it waits for what goes on now, and what it waited for before.
+    entries: Vec<(Instant, Split)>,
+    /// By operation: when it came, and what its page waited for the map before.
+    mapped: Vec<(Instant, Split)>,
     /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
     /// `given`.
     leaving: VecDeque<Attributed>,
@@ -174,6 +178,17 @@ impl Attribution {
         }
     }
 
+    /// Adds what the operation's page waited for the map before it came, and says up to when.
+    fn add_map(&self, split: &mut Split, op: u32, from: Instant, enqueued: Instant) -> Instant {
+        match self.mapped.get(op as usize).filter(|(at, _)| *at == enqueued) {
+            Some((_, waited)) => {
+                *split += *waited;
+                from + waited.total()
+            }
+            None => from,
+        }
+    }
+
     #[inline]
     pub fn completion_leaves(&mut self) {
         if self.given {
@@ -273,6 +288,40 @@ impl Drive {
         *at(&mut attribution.fills, slot as usize, None) = Some(Fill { books, waits, ended: now, idle });
     }
 
+    /// Somebody begins to wait for an entry of the map.
+    pub(super) fn book_entry(&mut self, now: Instant, waiter: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            *at(&mut attribution.entries, waiter as usize, (now, Split::NONE)) = (now, Split::NONE);
+        }
+    }
+
+    /// An operation on a translation page is over, for which somebody waits who waits for an entry. Who came while it
+    /// was on its way waited for a read of others.
+    pub(super) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
+        let (since, split) = &mut attribution.entries[waiter as usize];
+        if books.enqueued >= *since {
+            split.add(Cause::Buffer, books.enqueued.since(*since));
+            books.add_to(split, &waits, now, idle);
+        } else if books.issued >= *since {
+            split.add(Cause::Reads, books.issued.since(*since));
+            books.add_service_to(split, &waits, now);
+        } else {
+            split.add(Cause::Reads, now.since(*since));
+        }
+        *since = now;
+    }
+
+    /// An entry of the map is there, and the page that waited for it is read by `op`, which comes now.
+    pub(super) fn book_entry_over(&mut self, now: Instant, waiter: u32, op: Option<u32>) {
+        let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
+        let (since, mut split) = attribution.entries[waiter as usize];
+        split.add(Cause::Buffer, now.since(since));
+        *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
+    }
+
     /// The last member of a computed page is read.
     pub(super) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
         let Some(attribution) = &mut self.attribution else { return };
@@ -365,6 +414,7 @@ impl Drive {
                         books.add_service_to(&mut split, &waits, now);
                     } else {
                         let from = attribution.add_fill(&mut split, begun, books.enqueued);
+                        let from = attribution.add_map(&mut split, op, from, books.enqueued);
                         split.add(Cause::Buffer, books.enqueued.since(from));
                         let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
                         books.add_to(&mut split, &waits, now, idle);

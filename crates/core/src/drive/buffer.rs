@@ -31,10 +31,14 @@ pub(super) struct Slot {
     pub state: State,
     /// Deallocated while on its way: it must not become the page's newest version.
     pub dropped: bool,
+    /// The hint of its newest write.
+    pub stream: u8,
     /// Sectors that hold data.
     pub mask: u64,
     /// What it holds, and the version expected beneath a partial page.
     pub stamp: Stamp,
+    /// Pages of the request that wrote it last; kept for log-block FTLs only.
+    pub pages: u32,
     /// When it became dirty, in the order of such events: what a flush waits for.
     pub born: u64,
     /// The slot that waits behind this flying one.
@@ -473,8 +477,10 @@ fn empty_slot() -> Slot {
         lpn: Lpn(0),
         state: State::Free,
         dropped: false,
+        stream: 0,
         mask: 0,
         stamp: Stamp::default(),
+        pages: 1,
         born: 0,
         successor: NIL,
         waiters: NIL,

@@ -242,7 +242,12 @@ impl Drive {
 
     fn want_collection(&mut self, now: Instant, pool: u32) {
         match self.collector.mode {
-            GcMode::Nogc => self.reclaim_in_no_time(pool),
+            GcMode::Nogc => {
+                self.reclaim_in_no_time(pool);
+                if self.faults.is_some() && self.ftl.is_hopeless(pool) {
+                    self.nothing_gained(now, pool);
+                }
+            }
             GcMode::Preemptive => {
                 self.start_collection(now, pool);
             }
@@ -257,7 +262,7 @@ impl Drive {
     fn reclaim_in_no_time(&mut self, pool: u32) {
         let mut work = Work::default();
         self.journal_settles();
-        while self.ftl.wants_collection(pool) && self.ftl.collect_now(pool, &mut self.flash, &mut work) {}
+        while self.ftl.wants_collection(pool) && self.collect_now_with_map(pool, &mut work) {}
         // What it freed may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
         self.counters.free_erases += work.erased;
@@ -331,6 +336,9 @@ impl Drive {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
+            if self.faults.is_some() && has_room {
+                self.nothing_gained(now, pool);
+            }
             return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
@@ -346,6 +354,9 @@ impl Drive {
 
     /// Does the next step of a lane's chain.
     fn advance_chain(&mut self, now: Instant, lane: u32) {
+        if self.faults.is_some() && self.ftl.is_dead(self.ftl.pool_of(lane)) {
+            return self.stop_chain(now, lane);
+        }
         let layout = &self.flash.layout;
         let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
         let (owner, on, ppn, units, sectors) = match self.ftl.step(lane) {
@@ -393,8 +404,14 @@ impl Drive {
         if let Some(timeline) = &mut self.timeline {
             timeline.copied(self.ftl.pool_of(lane), units);
         }
+        if self.faults.is_some() {
+            self.count_moved(lane, units);
+        }
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+        if self.dftl.is_some() {
+            self.pages_moved(self.ftl.pool_of(lane), row, units);
+        }
         if self.holds.is_some() {
             self.hurry_erases(now, self.ftl.pool_of(lane));
         }
@@ -420,6 +437,15 @@ impl Drive {
                 self.may_erase(now, block);
             }
         }
+        self.copying_is_over(now, pool);
+        if self.holds.is_some() {
+            // The next victim need not wait for an erase that is held back.
+            self.space_used(now, pool);
+        }
+    }
+
+    /// A collection copies no more: what it kept is the host's again.
+    pub(super) fn copying_is_over(&mut self, now: Instant, pool: u32) {
         let domain = self.collector.domain_of_pool[pool as usize] as usize;
         if self.collector.domains[domain].phase == (Phase::Holding { pool }) {
             self.release(now, domain);
@@ -427,6 +453,9 @@ impl Drive {
         }
         if self.collector.planes.is_some() {
             self.plane_copied(now, pool);
+        }
+        if self.dftl.is_some() {
+            self.owe_gathered(now, pool);
         }
         if self.holds.is_some() {
             // The next victim need not wait for an erase that is held back.
@@ -449,6 +478,9 @@ impl Drive {
 
     /// Nothing reads a victim's block any more: it is erased, or held back.
     pub(super) fn may_erase(&mut self, now: Instant, block: Block) {
+        if self.faults.is_some() && self.ftl.is_failed(block) {
+            return self.leaves_service(now, block);
+        }
         if self.holds.is_some() && self.holds_back(now, block) {
             return;
         }
@@ -467,13 +499,16 @@ impl Drive {
 
     pub(super) fn chain_erase_done(&mut self, now: Instant, block: Block) {
         self.counters.erases += 1;
-        let lane = self.flash.layout.lane_of(block);
-        let (die, pool) = (self.flash.layout.die_of(lane), self.ftl.pool_of(lane));
         let is_whole = self.ftl.erased(block);
-        self.held_erase_done(now, die);
-        if !is_whole {
-            return;
+        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
+        if is_whole {
+            self.victim_reclaimed(now, block);
         }
+    }
+
+    /// The last block of a victim is erased.
+    pub(super) fn victim_reclaimed(&mut self, now: Instant, block: Block) {
+        let pool = self.ftl.pool_of(self.flash.layout.lane_of(block));
         self.timeline_reclaimed(now, pool, block);
         for lane in self.ftl.lanes_of(pool) {
             self.dispatch(now, self.flash.layout.die_of(lane));

@@ -84,6 +84,8 @@ pub enum Status {
     LbaOutOfRange,
     /// SCT 0h SC 07h: aborted at the host's request.
     Aborted,
+    /// SCT 0h SC 20h: the drive has too few good blocks left and takes no writes any more.
+    NamespaceWriteProtected,
     /// SCT 2h SC 81h: bit errors beyond correction, and no parity that helps.
     UnrecoveredRead,
 }

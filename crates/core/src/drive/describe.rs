@@ -30,6 +30,7 @@ impl Drive {
         let in_order = self.in_order.front().map(|op| (self.ops[*op].owner, self.ops[*op].lane));
         text += &format!("in order {in_order:?}; {:?}\n", self.collector);
         text += &self.holds.as_ref().map_or(String::new(), |holds| format!("erases held back: {holds:?}\n"));
+        text += &self.describe_map();
         text += &(0..self.ftl.pools()).map(|pool| self.ftl.describe_pool(pool)).collect::<String>();
         text
     }

@@ -151,7 +151,8 @@ impl Drive {
             let chain = self.chain(lane);
             (chain.slot, chain.landed, chain.began, chain.booked) = (slot, false, now, now);
             chain.split = Split::NONE;
-            self.ftl.log_write(lane, self.buffer.slot(slot).lpn);
+            let (lpn, pages) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).pages);
+            self.ftl.log_write(lane, lpn, pages);
             self.advance_merge(now, lane);
         }
     }
@@ -171,6 +172,8 @@ impl Drive {
                     self.ftl.log_done(lane);
                 }
                 Step::Copy { from, to } => return self.begin_run(now, lane, from, to),
+                Step::Read { .. } if no_time => self.ftl.log_done(lane),
+                Step::Read { page } => return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page),
                 Step::Program { to, .. } => return self.program_page(now, lane, to),
                 Step::Erase { block } if self.ftl.is_being_read(block) || self.journal_holds(now, block) => {
                     self.chain(lane).erase = Some(block);
@@ -247,8 +250,31 @@ impl Drive {
         let op = self.merge_op(lane);
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane, operation.ppn) = (owner, lane, ppn);
+        // Of a spare area the least that the model knows crosses: a sector.
+        let sectors = if matches!(owner, Owner::SpareRead { .. }) { 1 } else { sectors };
         (operation.units, operation.sectors) = (1, sectors);
         self.enqueue(now, op);
+    }
+
+    /// A part of the page map is read from a spare area.
+    fn spare_read_done(&mut self, now: Instant, lane: u32) {
+        self.counters.units_read += 1;
+        self.book_merge(now, lane, Cause::GcCopy);
+        self.ftl.log_done(lane);
+        self.advance_merge(now, lane);
+    }
+
+    /// An operation of a chain is done.
+    pub(super) fn merge_goes_on(&mut self, now: Instant, op: u32, owner: Owner) {
+        match owner {
+            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
+            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
+            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
+            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
+            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
+            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
+            _ => unreachable!("{owner:?} is no part of a merge"),
+        }
     }
 
     fn read_copy(&mut self, now: Instant, lane: u32) {
@@ -257,7 +283,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeRead { lane }, from);
     }
 
-    pub(super) fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
         let version = self.flash.load(self.ops[op].ppn);
         self.counters.units_read += 1;
         let chain = self.chain(lane);
@@ -266,7 +292,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeProgram { lane }, to);
     }
 
-    pub(super) fn merge_program_done(&mut self, now: Instant, lane: u32) {
+    fn merge_program_done(&mut self, now: Instant, lane: u32) {
         self.counters.copied_units += 1;
         let chain = self.chain(lane);
         let ((from, to), version) = (chain.run[chain.at], chain.version);
@@ -285,7 +311,7 @@ impl Drive {
     }
 
     /// A run that was one operation is done.
-    pub(super) fn merge_run_done(&mut self, now: Instant, lane: u32) {
+    fn merge_run_done(&mut self, now: Instant, lane: u32) {
         let copies = self.chain(lane).run.len() as u64;
         self.counters.units_read += copies;
         self.counters.copied_units += copies;
@@ -299,12 +325,26 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
     }
 
-    pub(super) fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
         let block = self.flash.layout.block_of(self.ops[op].ppn);
         self.counters.erases += 1;
         self.book_merge(now, lane, Cause::Erase);
         self.ftl.log_erased(block);
         self.advance_merge(now, lane);
+    }
+
+    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the lane has none to spare.
+    pub(super) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
+        self.counters.erases += 1;
+        self.count_erase_failure();
+        let block = self.flash.layout.block_of(self.ops[op].ppn);
+        self.book_merge(now, lane, Cause::Erase);
+        if self.ftl.log_erase_failed(block) {
+            return self.advance_merge(now, lane);
+        }
+        self.turn_read_only(now);
+        let page = self.ops[op].ppn;
+        self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
     }
 
     /// A block is no longer read: an erase may have waited for that.
@@ -328,7 +368,7 @@ impl Drive {
     }
 
     /// The host's page is on flash.
-    pub(super) fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
+    fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
         let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
         let (lpn, version, dropped, born) = {
             let s = self.buffer.slot(slot);

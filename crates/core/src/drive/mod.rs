@@ -7,22 +7,28 @@
 //! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
-//! bit errors, which reads meet and the scrubber looks for (`scrub`). The power may fail (`power`, `recovery`).
+//! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
+//! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The power may fail (`power`,
+//! `recovery`, `journal`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
 //! erases held back, and dies by number.
 //!
-//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth, mapping tables larger than
-//! DRAM.
+//! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
 mod attribution;
 mod buffer;
 mod collect;
 mod command;
 mod describe;
+mod dftl;
+mod dftl_changes;
+mod dftl_pages;
+mod faults;
 mod forecast;
 mod hold;
+mod journal;
 mod merge;
 mod plane;
 mod ports;
@@ -45,9 +51,12 @@ mod write;
 
 pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use dftl::MapCounters;
+pub use faults::FaultCounters;
+pub use journal::JOURNAL_ENTRY;
 pub use power::AtRisk;
 pub use rain::RainCounters;
-pub use recovery::{Blueprint, JOURNAL_ENTRY, Recovered, RecoveryReport, RecoverySpec, Remains};
+pub use recovery::{Blueprint, Recovered, RecoveryReport, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
@@ -92,12 +101,16 @@ pub struct Drive {
     rain: Option<Box<rain::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
     scrub: Option<Box<scrub::Scrub>>,
+    /// Blocks that are bad and operations that fail, if there are any.
+    faults: Option<Box<faults::Faults>>,
     /// Parity over superblocks, if there is that.
     superblock: Option<Box<superblock::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
     merges: Option<Box<merge::Merges>>,
     /// What a recovery from a power loss needs, if that is asked for.
     kept: Option<Box<recovery::Kept>>,
+    /// The map where it lies on flash, if it does.
+    dftl: Option<Box<dftl::Dftl>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
@@ -121,6 +134,8 @@ struct Request {
     gc_blocked_at_split: bool,
     /// A page of it could not be read.
     unrecovered: bool,
+    /// The drive turned read-only before it was done.
+    refused: bool,
     versions: Option<Box<[u32]>>,
 }
 
@@ -177,13 +192,18 @@ pub struct Counters {
     pub log: LogCounters,
     /// Pages of the journal of deallocations programmed.
     pub journal_pages: u64,
+    /// What the map cost, where it lies on flash.
+    pub map: MapCounters,
+    /// What failed.
+    pub faults: FaultCounters,
 }
 
 impl Counters {
     /// Map units programmed, for whatever reason.
     pub fn units_programmed(&self) -> u64 {
         let parity = self.rain.parity_units + self.rain.copy_parity_units;
-        self.host_units + parity + self.copied_units + self.scrub.rewrites + self.padded_units
+        let written = self.host_units + parity + self.map.page_programs + self.faults.failed_units;
+        written + self.copied_units + self.scrub.rewrites + self.padded_units
     }
 }
 
@@ -217,16 +237,18 @@ impl Drive {
         let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
         Self {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
-            writes: write::WritePath::new(spec, layout, slots),
+            writes: write::WritePath::new(spec, layout, ftl.host_classes(), slots),
             collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,
             holds_at: Instant::NEVER,
             rain: None,
             scrub: None,
+            faults: None,
             superblock: None,
             merges: merge::Merges::new(gc, &flash, &ftl),
             kept: None,
+            dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
             ports: Ports::new(spec),
@@ -256,7 +278,8 @@ impl Drive {
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
         let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
-        Counters { suspended: self.flash.suspensions(), scrub: self.scrub_counters(), log, ..self.counters }
+        let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
+        Counters { suspended: self.flash.suspensions(), scrub, log, faults, ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).
@@ -385,6 +408,8 @@ impl Drive {
                 self.finish_with(now, request, Status::Success);
             } else if request == scrub::TIMER {
                 self.scrub_turn(now);
+            } else if request == faults::TIMER {
+                self.settle(now);
             } else {
                 self.rebuilt(now, request & !reconstruct::REBUILT);
             }
@@ -473,6 +498,7 @@ impl Request {
             gc_blocked: false,
             gc_blocked_at_split: false,
             unrecovered: false,
+            refused: false,
             versions: None,
         }
     }

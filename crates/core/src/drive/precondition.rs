@@ -26,14 +26,14 @@ const AHEAD_OLD: usize = 12;
 /// Windows in which a pass over the user capacity is watched.
 const WINDOWS: u32 = 4;
 
-/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites, uniformly
-/// random ones when `None`; `progress` is told the pages programmed now and then, and stops everything by returning
-/// false.
+/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites and their
+/// placement hints, uniformly random ones without a hint when `None`; `progress` is told the pages programmed now and
+/// then, and stops everything by returning false.
 pub fn precondition(
     map: &mut PageMap,
     spec: &PreconditionSpec,
     seed: u64,
-    overwrite: Option<&mut dyn FnMut() -> Lpn>,
+    overwrite: Option<&mut dyn FnMut() -> (Lpn, u8)>,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Preconditioned, Full> {
     match spec.state {
@@ -43,9 +43,9 @@ pub fn precondition(
         PreconditionState::Steady => {
             let filled = fill(map, progress)?;
             let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "precondition"));
-            let mut random = || Lpn(rng.below(pages) as u32);
+            let mut random = || (Lpn(rng.below(pages) as u32), 0);
             let mut next = match overwrite {
-                Some(next) => next as &mut dyn FnMut() -> Lpn,
+                Some(next) => next as &mut dyn FnMut() -> (Lpn, u8),
                 None => &mut random,
             };
             let mut steady = settle(map, spec, &mut next, progress)?;
@@ -66,6 +66,12 @@ fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prec
             break;
         }
     }
+    // A map that lies on flash is written once, behind the data; the run begins with an empty cache.
+    (0..writer.map().translation_pages())
+        .map(|page| writer.map().translation_page(page))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .try_for_each(|page| writer.write(page))?;
     writer.finish()?;
     let work = writer.work();
     Ok(Preconditioned { work, waf: waf(&work), passes: 0.0, settled: true })
@@ -75,20 +81,21 @@ fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prec
 fn settle(
     map: &mut PageMap,
     spec: &PreconditionSpec,
-    next: &mut dyn FnMut() -> Lpn,
+    next: &mut dyn FnMut() -> (Lpn, u8),
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Preconditioned, Full> {
     let window = (u64::from(map.logical()) / u64::from(WINDOWS)).max(1);
-    let mut ahead: [Lpn; AHEAD] = std::array::from_fn(|_| next());
+    let mut ahead: [(Lpn, u8); AHEAD] = std::array::from_fn(|_| next());
     let mut writer = Writer::new(map);
     let (mut before, mut settled, mut windows, mut at) = (0.0, false, 0, 0);
     while windows < spec.passes_max * WINDOWS && !settled {
         let start = writer.work();
         for _ in 0..window {
-            let lpn = std::mem::replace(&mut ahead[at], next());
-            writer.map().prefetch(ahead[at]);
+            let (lpn, stream) = std::mem::replace(&mut ahead[at], next());
+            writer.map().prefetch(ahead[at].0);
             at = (at + 1) % AHEAD;
-            writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD]);
+            writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD].0);
+            writer.set_stream(stream);
             writer.write(lpn)?;
         }
         windows += 1;
@@ -128,6 +135,13 @@ fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
             let first = lpn / round * stripes.unit();
             (first..first + stripes.unit()).try_for_each(|stripe| place(map, stripes.parity(stripe)))?;
         }
+    }
+    for lpn in (0..map.translation_pages()).map(|page| map.translation_page(page)).collect::<Vec<_>>() {
+        // Beyond the share that is used: the map of what was written must be somewhere.
+        let lane = map.striped_lane(lpn);
+        let ageing = &mut lanes[lane as usize];
+        let half = half.max(ageing.valid + 1);
+        ageing.place(map, lpn, lane, half, stale_rows, &mut work)?;
     }
     for ageing in lanes.iter().filter(|ageing| ageing.slot > 0) {
         work.padded += u64::from(layout.units_per_row - ageing.slot);
@@ -184,7 +198,7 @@ impl Ageing {
     ) -> Result<(), Full> {
         let units = map.layout().units_per_row;
         loop {
-            self.row = map.open_row(lane, Stream::Host).ok_or(Full)?;
+            self.row = map.open_row_of(lane, Stream::Host, map.class_of_first_write()).ok_or(Full)?;
             if self.stale >= half || map.layout().row_of(self.row) >= stale_rows {
                 return Ok(());
             }

@@ -30,6 +30,8 @@ impl Class {
 pub(super) enum Owner {
     /// A host read: pages `first..` of the request.
     Request { request: u32, first: u32 },
+    /// A part of the page map is read from a spare area: page `number` of a host read can be translated then.
+    LookUp { request: u32, number: u32 },
     /// A partial page of the buffer gets its other sectors.
     Fill { slot: u32 },
     /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member, or the parity).
@@ -54,10 +56,14 @@ pub(super) enum Owner {
     MergeRun { lane: u32 },
     /// a block is erased,
     MergeErase { lane: u32 },
+    /// a part of the page map is read from a spare area,
+    SpareRead { lane: u32 },
     /// or the host's page is on flash.
     LogProgram { lane: u32 },
     /// A page of the journal of deallocations is on flash.
     Journal,
+    /// A translation page is read.
+    MapRead { page: u32 },
     /// Pages are read to be checked.
     Scrub,
     /// Pages that held too many errors are written anew.
@@ -83,6 +89,8 @@ pub(super) struct FlashOp {
     pub gc_before: Duration,
     /// Garbage collection lay in its wait.
     pub gc_blocked: bool,
+    /// A row of the host's: the class of its data.
+    pub data_class: u8,
     /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
     pub over: Option<super::command::Stamp>,
     /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
@@ -94,7 +102,8 @@ impl FlashOp {
     pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
         let (gc_blocked, over, feeds, next) = (false, None, NIL, NIL);
-        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, over, feeds, next }
+        let data_class = 0;
+        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, data_class, over, feeds, next }
     }
 }
 
@@ -136,6 +145,26 @@ impl Fifo {
             self.tail = NIL;
         }
         Some(op)
+    }
+
+    /// Takes an operation out, wherever it stands; false when it is not there.
+    pub fn remove(&mut self, ops: &mut Slab<FlashOp>, op: u32) -> bool {
+        let (mut before, mut at) = (NIL, self.head);
+        while at != op {
+            if at == NIL {
+                return false;
+            }
+            (before, at) = (at, ops[at].next);
+        }
+        let next = ops[op].next;
+        match before {
+            NIL => self.head = next,
+            before => ops[before].next = next,
+        }
+        if next == NIL {
+            self.tail = before;
+        }
+        true
     }
 }
 

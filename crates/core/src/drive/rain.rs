@@ -416,7 +416,8 @@ impl Drive {
         let lpn = self.buffer.slot(slot).lpn;
         self.writes.seal_wanted |= self.rain.as_mut().is_some_and(|rain| rain.update_mut(update).awaited);
         self.ftl.prefetch(lpn);
-        self.stage(now, slot, self.ftl.striped_lane(lpn));
+        let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
+        self.stage(now, slot, self.ftl.striped_lane(lpn), class);
     }
 
     /// A page of a row is on flash at `ppn`, data or parity; true for parity.

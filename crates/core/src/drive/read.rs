@@ -88,6 +88,28 @@ impl Drive {
             Some(slot) => Some(self.buffer.slot(slot).stamp),
             None => None,
         };
+        if self.dftl.is_some() && !self.is_known(now, request, number, unit.lpn) {
+            return None;
+        }
+        if self.merges.is_some()
+            && let Some(spare) = self.ftl.log_look_up(unit.lpn)
+        {
+            self.look_up_spare(now, request, number, spare);
+            return None;
+        }
+        self.read_known_unit(now, request, number, unit, over, open)
+    }
+
+    /// The same for a unit that is to be read from flash and can be translated.
+    fn read_known_unit(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        over: Option<Stamp>,
+        open: Option<u32>,
+    ) -> Option<u32> {
         match self.ftl.translate(unit.lpn) {
             Translation::Unwritten => {
                 self.counters.unwritten_reads += 1;
@@ -95,6 +117,48 @@ impl Drive {
                 None
             }
             Translation::Ready(ppn) => Some(self.read_page(now, request, number, unit, ppn, over, open)),
+        }
+    }
+
+    /// A part of the page map is not in RAM: it is read from the spare area of a page first.
+    fn look_up_spare(&mut self, now: Instant, request: u32, number: u32, spare: Ppn) {
+        self.ftl.read_started(spare);
+        self.requests[request].remaining += 1;
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(spare));
+        let op = FlashOp::new(Owner::LookUp { request, number }, Class::Read, lane, spare, 1, 1);
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer, or gone.
+    pub(super) fn looked_up(&mut self, now: Instant, op: u32, request: u32, number: u32) {
+        self.counters.units_read += 1;
+        let (spare, unit) = (self.ops[op].ppn, self.unit(request, number));
+        self.end_of_read(now, spare);
+        self.requests[request].gc_blocked |= self.ops[op].gc_blocked;
+        let slot = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot));
+        let over = match slot {
+            Some(slot) if slot.mask & unit.mask() == unit.mask() => {
+                let version = slot.stamp.version;
+                self.counters.buffer_read_hits += 1;
+                self.note_version(request, number, version);
+                return self.part_of_read_done(now, request);
+            }
+            slot => slot.map(|slot| slot.stamp),
+        };
+        if let Some(op) = self.read_known_unit(now, request, number, unit, over, None) {
+            self.enqueue(now, op);
+        }
+        self.part_of_read_done(now, request);
+    }
+
+    /// One of the operations that a read waits for is done.
+    fn part_of_read_done(&mut self, now: Instant, request: u32) {
+        let r = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
         }
     }
 
@@ -113,7 +177,8 @@ impl Drive {
         if let Some(op) = open {
             let joins = {
                 let o = &self.ops[op];
-                o.owner == Owner::Request { request, first: number - o.units }
+                // The open operation may be another request's: then no number fits.
+                o.owner == Owner::Request { request, first: number.wrapping_sub(o.units) }
                     && o.over.is_none()
                     && over.is_none()
                     && Ppn(o.ppn.0 + o.units) == ppn
@@ -156,11 +221,7 @@ impl Drive {
         }
         let r = &mut self.requests[request];
         r.gc_blocked |= gc_blocked;
-        r.remaining -= 1;
-        if r.remaining == 0 {
-            let status = self.read_status(request);
-            self.finish_with(now, request, status);
-        }
+        self.part_of_read_done(now, request);
     }
 
     /// A read of the page's block ended: an erase may have waited for it.

@@ -29,12 +29,15 @@ impl Drive {
         debug_assert!(class.is_of_host(), "scrubbing starts at once or not at all");
         self.book_arrival(now, op, die);
         self.collector.user_arrived(die);
-        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } = owner {
+        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } | Owner::LookUp { request, .. } = owner {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
             self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             if self.holds.is_some() {
                 self.read_arrived(die);
             }
+        }
+        if self.dftl.is_some() {
+            self.ops[op].gc_before = self.flash.gc_time(die, now);
         }
         if self.spec.scheduler == Scheduler::Fifo {
             self.in_order.push_back(op);
@@ -44,7 +47,9 @@ impl Drive {
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
             // The journal, too: what has no room may wait for an erase that waits for it.
-            Owner::Fill { .. } | Owner::Update { .. } | Owner::Journal => queues.fill.push(&mut self.ops, op),
+            Owner::Fill { .. } | Owner::Update { .. } | Owner::MapRead { .. } | Owner::Journal => {
+                queues.fill.push(&mut self.ops, op)
+            }
             _ => queues.write.push(&mut self.ops, op),
         }
         self.look_at(now, die);
@@ -60,7 +65,7 @@ impl Drive {
 
     /// Something joined the die's lists.
     #[inline]
-    fn look_at(&mut self, now: Instant, die: u32) {
+    pub(super) fn look_at(&mut self, now: Instant, die: u32) {
         if self.flash.accepts_preload(die) {
             self.preload(now, die);
         }
@@ -186,8 +191,10 @@ impl Drive {
     /// reclaimed.
     #[inline]
     fn make_startable(&mut self, op: u32) -> bool {
-        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, .. } = self.ops[op] else { return true };
-        match self.ftl.open_row(lane, Stream::Host) {
+        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } = self.ops[op] else {
+            return true;
+        };
+        match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
             Some(row) => {
                 self.ops[op].ppn = row;
                 true
@@ -198,6 +205,9 @@ impl Drive {
 
     #[inline]
     pub(super) fn issue(&mut self, now: Instant, die: u32, op: u32) {
+        if self.faults.is_some() && self.finds_no_row(now, die, op) {
+            return;
+        }
         let gc = self.ops[op].class == Class::Gc;
         let what = self.prepare(now, die, op);
         self.flash.start(now, die, Operation { what, token: op, gc });
@@ -212,16 +222,24 @@ impl Drive {
         }
         let operation = &mut self.ops[op];
         match operation.owner {
-            Owner::Request { .. } | Owner::Rebuild { .. } | Owner::Fill { .. } | Owner::Update { .. } => {
+            Owner::Request { .. }
+            | Owner::Rebuild { .. }
+            | Owner::LookUp { .. }
+            | Owner::Fill { .. }
+            | Owner::Update { .. }
+            | Owner::MapRead { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::Scrub => {
+            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::SpareRead { .. } | Owner::Scrub => {
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                if self.dftl.is_some() {
+                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                }
                 self.row_takes_off(first_slot);
                 what
             }
@@ -236,9 +254,9 @@ impl Drive {
             Owner::ChainProgram { .. } if operation.ppn.is_some() => {
                 What::Program { row: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainProgram { .. } => {
+            Owner::ChainProgram { lane: chain } => {
                 let (lane, sectors) = (operation.lane, operation.sectors);
-                let row = self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
+                let row = self.ftl.open_copy_row(chain, lane).expect("the reserve holds a victim's copies");
                 operation.ppn = row;
                 What::Program { row, sectors }
             }
@@ -281,6 +299,9 @@ impl Drive {
         let FlashOp { owner, lane, class, .. } = self.ops[op];
         self.ops[op].gc_blocked |= behind_gc && class.is_of_host();
         let die = self.flash.layout.die_of(lane);
+        if self.faults.is_some() && self.op_fails(op) {
+            return self.op_failed(now, op);
+        }
         if class.is_of_host() {
             self.book_end(op);
         }
@@ -291,6 +312,10 @@ impl Drive {
                     self.read_left(now, die);
                 }
                 self.read_done(now, op, request, first);
+            }
+            Owner::LookUp { request, number } => {
+                self.collector.user_read_ended(die);
+                self.looked_up(now, op, request, number);
             }
             Owner::Fill { slot } => {
                 self.check_own_read(op);
@@ -310,6 +335,10 @@ impl Drive {
                 self.collector.user_read_ended(die);
                 self.update_read_done(now, op, update, slot);
             }
+            Owner::MapRead { page } => {
+                self.collector.user_read_ended(die);
+                self.map_read_done(now, op, page);
+            }
             Owner::Row { first_slot } => self.row_done(now, op, first_slot),
             Owner::Parity => self.parity_done(now, op),
             Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
@@ -318,14 +347,11 @@ impl Drive {
                 let block = self.flash.layout.block_of(self.ops[op].ppn);
                 self.chain_erase_done(now, block);
             }
-            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
-            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
-            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
-            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
-            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
             Owner::Journal => self.journal_written(now),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
+            // What is left are the operations of merges.
+            _ => self.merge_goes_on(now, op, owner),
         }
         self.book_told();
         debug_assert_ne!(op, NIL);
@@ -335,7 +361,8 @@ impl Drive {
             Owner::MergeRead { .. }
             | Owner::MergeProgram { .. }
             | Owner::MergeRun { .. }
-            | Owner::MergeErase { .. } => {}
+            | Owner::MergeErase { .. }
+            | Owner::SpareRead { .. } => {}
             _ => {
                 self.ops.release(op);
                 if class.is_of_host() {

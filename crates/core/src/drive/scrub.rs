@@ -463,8 +463,11 @@ impl Drive {
             return None;
         }
         let urgent = self.ftl.is_urgent(self.ftl.pool_of(lane));
-        let room = !urgent && self.ftl.has_row_to_spare(lane, waiting);
-        let row = if room { self.ftl.open_row(lane, Stream::Host) } else { None };
+        let class = self.ftl.class_of_rewrite(block);
+        let room = !urgent
+            && !self.faults.as_ref().is_some_and(|faults| faults.is_read_only())
+            && self.ftl.has_row_to_spare(lane, class, waiting);
+        let row = if room { self.ftl.open_row_of(lane, Stream::Host, class) } else { None };
         scrub.counters.deferred_rewrites += u64::from(row.is_none());
         row.map(|row| (row, units))
     }
@@ -501,6 +504,17 @@ impl Drive {
         self.space_used(now, pool);
         self.revive_pools(now);
         self.take_writes(now);
+    }
+
+    /// The program of a rewrite has failed: its pages stay where they are, for the next pass.
+    pub(super) fn rewrite_failed(&mut self, now: Instant, op: u32) {
+        let lane = self.ops[op].lane;
+        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
+        self.set_scrub_job(lane, Job::Nothing);
+        let source = self.scrub.as_ref().and_then(|scrub| scrub.moving[channel].first()).map(|(from, ..)| *from);
+        if let Some(source) = source {
+            self.end_of_read(now, source);
+        }
     }
 
     /// Checks the page of a user read: it is corrected, computed from its stripe, or the read will end with an error.

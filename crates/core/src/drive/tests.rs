@@ -2,6 +2,7 @@
 //! nanosecond.
 
 mod collections;
+mod dftl;
 mod hold;
 mod planes;
 mod program_suspension;

@@ -30,9 +30,9 @@ pub(super) struct WritePath {
     waiting: VecDeque<u32>,
     /// Flushes that wait for pages to be on flash.
     flushes: VecDeque<Flush>,
-    /// Pages gathering into each lane's next row.
+    /// Pages gathering into the next row of each lane and class of data; every lane of class 0 first.
     pub(super) rows: Vec<Row>,
-    /// Lanes whose row holds something.
+    /// Of these, those that hold something.
     open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
     dirty_max: u32,
@@ -61,19 +61,38 @@ pub(super) struct Row {
     last: u32,
     units: u32,
     listed: bool,
-    /// Rows of this lane that wait for their die.
+    lane: u32,
+    class: u8,
+    /// Rows of this lane that wait for their die, of any class; kept in the lane's first row.
     pub(super) waiting: u32,
 }
 
+impl Row {
+    /// True when nothing gathers.
+    pub fn is_empty(&self) -> bool {
+        self.units == 0
+    }
+}
+
 impl WritePath {
-    pub fn new(spec: &DriveSpec, layout: &Layout, slots: u32) -> Self {
-        // Room for one row a lane is always left, or half the buffer where it is small.
-        let rows = (layout.lanes * layout.units_per_row).min(slots / 2);
+    pub fn new(spec: &DriveSpec, layout: &Layout, classes: u32, slots: u32) -> Self {
+        let row = |at| Row {
+            first: NIL,
+            last: NIL,
+            units: 0,
+            listed: false,
+            lane: at % layout.lanes,
+            class: (at / layout.lanes) as u8,
+            waiting: 0,
+        };
+        let gathering: Vec<Row> = (0..layout.lanes * classes).map(row).collect();
+        // Room for one row each is always left, or half the buffer where it is small.
+        let rows = (gathering.len() as u32 * layout.units_per_row).min(slots / 2);
         let share = (f64::from(slots) * spec.flush_above) as u32;
         Self {
             waiting: VecDeque::new(),
             flushes: VecDeque::new(),
-            rows: vec![Row { first: NIL, last: NIL, units: 0, listed: false, waiting: 0 }; layout.lanes as usize],
+            rows: gathering,
             open_rows: Vec::new(),
             dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
             wanted: 0,
@@ -94,6 +113,10 @@ impl Drive {
     }
 
     pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
+        if self.is_read_only() {
+            self.count_refused(1);
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
         let command = &self.requests[request].command;
         if command.op == Op::Write {
             self.counters.host_bytes_written += command.bytes();
@@ -111,6 +134,9 @@ impl Drive {
         if self.spec.power_loss_protection || (self.buffer.occupied == 0 && !self.journal_lags(up_to)) {
             self.complete_later(now + self.spec.buffer_hit, request);
             return;
+        }
+        if self.strands_pages() {
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
         }
         self.writes.flushes.push_back(Flush { request, up_to });
         self.write_journal(now);
@@ -138,6 +164,34 @@ impl Drive {
             }
         }
         self.drain(now);
+    }
+
+    /// The drive is read-only: writes and deallocations that wait for room take no more pages. Those of which no page
+    /// is on its way to flash end now; says how many were refused.
+    pub(super) fn refuse_waiting(&mut self, now: Instant) -> u64 {
+        let mut refused = 0;
+        while let Some(request) = self.writes.waiting.pop_front() {
+            let (units, durable) = (self.units(request), self.is_durable(request));
+            let r = &mut self.requests[request];
+            let left = units - std::mem::replace(&mut r.next_unit, units);
+            if r.command.op == Op::Write {
+                self.writes.wanted -= left;
+                r.remaining -= if durable { left } else { 0 };
+            }
+            r.refused = true;
+            refused += 1;
+            if r.remaining == 0 {
+                self.finish_with(now, request, Status::NamespaceWriteProtected);
+            }
+        }
+        refused
+    }
+
+    /// Flushes end: what they wait for will not be on flash.
+    pub(super) fn refuse_flushes(&mut self, now: Instant) {
+        while let Some(Flush { request, .. }) = self.writes.flushes.pop_front() {
+            self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
     }
 
     /// Takes the pages of one write; false when the buffer is full before its end.
@@ -177,6 +231,10 @@ impl Drive {
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
         };
+        if self.merges.is_some() {
+            self.buffer.slot_mut(slot).pages = self.units(request);
+        }
+        self.buffer.slot_mut(slot).stream = self.requests[request].command.stream;
         if durable {
             self.buffer.add_waiter(slot, request);
             match self.buffer.slot(slot).state {
@@ -219,6 +277,8 @@ impl Drive {
         }
         if self.rain.is_some() {
             self.trim_member(unit.lpn);
+        } else if self.dftl.is_some() {
+            self.trim_mapped(now, unit.lpn);
         } else {
             self.ftl.trim(unit.lpn);
         }
@@ -227,8 +287,11 @@ impl Drive {
 
     /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
     pub(super) fn drain(&mut self, now: Instant) {
+        if self.dftl.is_some() {
+            self.place_homeless(now);
+        }
         loop {
-            let flushing = !self.writes.flushes.is_empty();
+            let flushing = !self.writes.flushes.is_empty() || self.is_read_only();
             let stuck = !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little());
             if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
                 break;
@@ -279,7 +342,7 @@ impl Drive {
     }
 
     /// Sends a dirty page that someone waits for on its way, or remembers to.
-    fn evict_awaited(&mut self, now: Instant, slot: u32) {
+    pub(super) fn evict_awaited(&mut self, now: Instant, slot: u32) {
         if !self.evict(now, slot) {
             self.buffer.make_urgent(slot);
         }
@@ -289,6 +352,9 @@ impl Drive {
     fn evict(&mut self, now: Instant, slot: u32) -> bool {
         if self.rain.is_some() {
             return self.evict_stripe(now, slot);
+        }
+        if self.dftl.is_some() && self.awaits_entry(now, slot) {
+            return true;
         }
         let lpn = self.buffer.slot(slot).lpn;
         if !self.buffer.is_whole(slot) {
@@ -306,10 +372,11 @@ impl Drive {
             self.leave_for_log(now, slot);
             return true;
         }
+        let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
         let place = match &mut self.superblock {
             None => {
                 let rows = &self.writes.rows;
-                self.ftl.place(lpn, |lane: u32| rows[lane as usize].waiting)
+                self.ftl.place(lpn, class, |lane: u32| rows[lane as usize].waiting)
             }
             Some(superblock) => superblock.place(&mut self.ftl),
         };
@@ -318,7 +385,7 @@ impl Drive {
         };
         self.leaves(slot, State::Staged);
         self.ftl.prefetch(lpn);
-        self.stage(now, slot, lane);
+        self.stage(now, slot, lane, class);
         true
     }
 
@@ -355,9 +422,18 @@ impl Drive {
         self.writes.rows[lane as usize].waiting
     }
 
-    /// Adds a page to the row that gathers for `lane`.
-    pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32) {
-        let row = &mut self.writes.rows[lane as usize];
+    /// True when the row that gathers for `lane` and the first class of data holds `slot`.
+    pub(super) fn row_holds(&self, lane: u32, slot: u32) -> bool {
+        let row = &self.writes.rows[lane as usize];
+        let slots = std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
+        slots.take(row.units as usize).any(|held| held == slot)
+    }
+
+    /// Adds a page to the row that gathers for `lane` and its class of data.
+    pub(super) fn stage(&mut self, now: Instant, slot: u32, lane: u32, class: u32) {
+        self.ftl.note_write(self.buffer.slot(slot).lpn);
+        let at = class * self.flash.layout.lanes + lane;
+        let row = &mut self.writes.rows[at as usize];
         self.buffer.link_row(row.last, slot);
         if row.units == 0 {
             row.first = slot;
@@ -366,38 +442,40 @@ impl Drive {
         row.units += 1;
         self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
         if row.units == self.flash.layout.units_per_row {
-            self.seal_row(now, lane);
+            self.seal_row(now, at);
         } else if !row.listed {
             row.listed = true;
-            self.writes.open_rows.push(lane);
+            self.writes.open_rows.push(at);
         }
     }
 
     /// Queues the program of every row that holds something, with padding.
     fn seal_rows(&mut self, now: Instant) {
-        while let Some(lane) = self.writes.open_rows.pop() {
-            self.writes.rows[lane as usize].listed = false;
-            if self.writes.rows[lane as usize].units > 0 {
-                self.seal_row(now, lane);
+        while let Some(at) = self.writes.open_rows.pop() {
+            self.writes.rows[at as usize].listed = false;
+            if self.writes.rows[at as usize].units > 0 {
+                self.seal_row(now, at);
             }
         }
     }
 
-    fn seal_row(&mut self, now: Instant, lane: u32) {
+    pub(super) fn seal_row(&mut self, now: Instant, at: u32) {
         let layout = &self.flash.layout;
-        let row = &mut self.writes.rows[lane as usize];
-        let (first_slot, units) = (row.first, row.units);
+        let row = &mut self.writes.rows[at as usize];
+        let Row { first: first_slot, units, lane, class, .. } = *row;
         (row.first, row.last, row.units) = (NIL, NIL, 0);
-        row.waiting += 1;
-        if row.waiting == ROWS_WAITING_MAX {
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting += 1;
+        if *waiting == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, false);
         }
         self.writes.leaving += 1;
         if units < layout.units_per_row {
-            self.ftl.row_closed_early(lane);
+            self.ftl.row_closed_early(lane, class.into());
         }
         let sectors = layout.units_per_row * layout.unit_sectors;
-        let op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        let mut op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        op.data_class = class;
         let op = self.ops.insert(op);
         if self.superblock.is_some() {
             return self.enqueue_in_stripe(now, op, first_slot);
@@ -409,6 +487,9 @@ impl Drive {
     pub(super) fn row_takes_off(&mut self, first_slot: u32) {
         let mut slot = first_slot;
         while slot != NIL {
+            if self.dftl.is_some() {
+                self.map_page_takes_off(slot);
+            }
             self.buffer.slot_mut(slot).state = State::Flying;
             self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
             slot = self.buffer.row_next(slot);
@@ -423,7 +504,7 @@ impl Drive {
 
     pub(super) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
-        let mut parity = 0;
+        let (mut parity, mut of_map) = (0, 0);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         let waiting = &mut self.writes.rows[lane as usize].waiting;
         *waiting -= 1;
@@ -443,6 +524,8 @@ impl Drive {
             self.flash.programmed(ppn);
             if self.rain.is_some() {
                 parity += u32::from(self.stripe_landed(now, slot, ppn));
+            } else if self.dftl.is_some() {
+                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
             } else {
                 if !s.dropped {
                     self.ftl.commit(s.lpn, ppn);
@@ -451,22 +534,31 @@ impl Drive {
             }
             (slot, ppn) = (next, Ppn(ppn.0 + 1));
         }
-        self.counters.host_units += u64::from(units - parity);
+        self.counters.host_units += u64::from(units - parity - of_map);
         self.counters.rain.parity_units += u64::from(parity);
         self.ftl.row_programmed(row);
         self.row_was_written(now, self.ftl.pool_of(lane));
         self.space_used(now, self.ftl.pool_of(lane));
+        if self.faults.is_some() {
+            self.wake_pool(now, lane);
+        }
         self.revive_pools(now);
+        if self.dftl.is_some() {
+            self.awaited_row(now, lane);
+        }
         self.take_writes(now);
     }
 
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
     pub(super) fn slot_done(&mut self, now: Instant, slot: u32) {
+        if self.dftl.is_some() {
+            self.set_translated(slot, false);
+        }
         self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
             if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
-                self.finish_with(now, request, Status::Success);
+                self.finish_with(now, request, self.write_status(request));
             }
         }
         self.book_landing(slot, true);
@@ -488,14 +580,6 @@ impl Drive {
     /// True when no flush waits.
     pub(super) fn writes_flushed(&self) -> bool {
         self.writes.flushes.is_empty()
-    }
-
-    /// What a durable write waited for need not come to flash any more: something newer did.
-    pub(super) fn durable_elsewhere(&mut self, now: Instant, request: u32) {
-        self.requests[request].remaining -= 1;
-        if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
-            self.finish_with(now, request, Status::Success);
-        }
     }
 
     /// Flushes end in their order: each waits for the oldest pages.

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `spare`, `blame`, `activity`.
+//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -20,6 +20,7 @@ mod cut;
 mod device;
 mod die;
 mod errors;
+mod faults;
 mod fired;
 mod layout;
 mod pulses;
@@ -38,6 +39,7 @@ pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
 pub use die::{Operation, What};
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
+pub use faults::{FaultDraws, FaultSpec};
 pub use fired::Fired;
 pub use layout::{Block, Layout};
 pub use pulses::EraseLengths;

@@ -97,6 +97,11 @@ impl Blocks {
         self.erases = erases;
     }
 
+    /// Two blocks take each other's number.
+    pub fn exchange_erases(&mut self, one: Block, other: Block) {
+        self.erases.swap(one.0 as usize, other.0 as usize);
+    }
+
     /// The block was erased: it has no valid page, and asserts that.
     pub fn erased(&mut self, block: Block) {
         assert_eq!(self.valid(block), 0, "block {block:?} is erased with valid pages");

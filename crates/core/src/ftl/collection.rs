@@ -4,7 +4,7 @@
 //! its erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that
 //! is done, so between any two a host write may overtake it: what is no longer valid is not copied.
 
-use super::PageMap;
+use super::{CLASSES_MAX, PageMap, Stream};
 use crate::flash::{Block, Layout};
 use crate::units::{Lpn, Ppn};
 
@@ -21,7 +21,7 @@ pub enum Step {
         /// Valid map units that come out.
         units: u32,
     },
-    /// Program a row of `lane` (from [`PageMap::open_row`], stream `Copy`) with `units` pages; then
+    /// Program a row of `lane` (from [`PageMap::open_copy_row`]) with `units` pages; then
     /// [`PageMap::copied`].
     Program {
         /// Where to.
@@ -51,18 +51,18 @@ pub struct CopiesLeft {
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     /// Lanes whose copying goes on; none: no victim is being copied.
-    copying: u32,
+    pub copying: u32,
     /// Victims that are copied and not yet wholly erased, in the order of their copying.
-    copied: Vec<Copied>,
+    pub copied: Vec<Copied>,
 }
 
 /// A victim that is copied out.
 #[derive(Clone, Copy, Debug)]
-struct Copied {
+pub(super) struct Copied {
     /// Its group block.
-    index: u32,
+    pub index: u32,
     /// Lanes whose block is not yet erased.
-    erasing: u32,
+    pub erasing: u32,
 }
 
 impl Collection {
@@ -82,12 +82,22 @@ impl Collection {
     }
 }
 
+impl Relocation {
+    /// The chain ends here; what it has read stays where it is.
+    pub fn stop(&mut self) {
+        self.staged.clear();
+        self.writing.clear();
+        (self.cursor, self.copied) = (self.end, true);
+    }
+}
+
 /// A page on its way: from where, which, and its content.
 #[derive(Clone, Copy, Debug)]
 struct Moving {
     from: Ppn,
     lpn: Lpn,
     version: u32,
+    class: u32,
 }
 
 /// The chain of one lane's victim block.
@@ -101,6 +111,9 @@ pub(super) struct Relocation {
     end: u32,
     /// The array read under way covers `cursor_before..cursor`.
     cursor_before: u32,
+    /// The class of the victim, and that of the row being programmed.
+    from_class: u32,
+    class: u32,
     /// Read, not yet programmed.
     staged: Vec<Moving>,
     /// In the row being programmed.
@@ -117,6 +130,8 @@ impl Relocation {
             hinted: 0,
             end: 0,
             cursor_before: 0,
+            from_class: 0,
+            class: 0,
             staged: Vec::with_capacity((layout.units_per_row + layout.units_per_read) as usize),
             writing: Vec::with_capacity(layout.units_per_row as usize),
             copied: false,
@@ -128,6 +143,30 @@ impl Relocation {
         let first = layout.first_page(block).0;
         (self.block, self.cursor, self.hinted, self.copied) = (block, first, first, false);
         self.end = first + layout.units_per_block;
+    }
+
+    /// The class that most of what is staged belongs to, the lowest of equals, and how many pages that are.
+    fn fullest(&self) -> (u32, usize) {
+        let mut pages = [0; CLASSES_MAX];
+        self.staged.iter().for_each(|moving| pages[moving.class as usize] += 1);
+        let most = pages.iter().copied().max().unwrap_or(0);
+        (pages.iter().position(|count| *count == most).unwrap_or(0) as u32, most)
+    }
+
+    /// Fills the next row with pages of `class`, in the order in which they were read, and with others behind them when
+    /// those do not fill it.
+    fn take_row_of(&mut self, class: u32, row: usize) {
+        self.class = class;
+        let Self { staged, writing, .. } = self;
+        for others in [false, true] {
+            staged.retain(|moving| {
+                let goes = writing.len() < row && (others || moving.class == class);
+                if goes {
+                    writing.push(*moving);
+                }
+                !goes
+            });
+        }
     }
 }
 
@@ -155,7 +194,7 @@ impl PageMap {
             let whole = self.pools[pool as usize].is_reserve_whole(&self.layout);
             copied.len() < self.victims_max as usize && whole && !self.is_urgent(pool)
         };
-        *copying == 0 && (copied.is_empty() || room())
+        *copying == 0 && (copied.is_empty() || room()) && !self.is_dead(pool)
     }
 
     /// Map units of copied victims that are not yet erased: they are as good as free.
@@ -167,12 +206,16 @@ impl PageMap {
     /// when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
         debug_assert!(!self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout));
-        let choice = self.choose_victim(pool, avoid_reads);
+        self.prefer_failed(pool);
+        let choice = self.choose_victim(pool, avoid_reads).or_else(|| self.last_resort(pool, avoid_reads));
         self.set_hopeless(pool, choice.is_none());
         let Some(index) = choice else { return false };
         for block in self.group(pool, index) {
             self.blocks.set_candidate(block, false);
             self.relocations[self.layout.lane_of(block) as usize].begin(block, &self.layout);
+        }
+        if self.classes.is_some() {
+            self.classify_victim(pool, index);
         }
         let state = &mut self.pools[pool as usize];
         if let Some(at) = state.closed.iter().position(|closed| *closed == index) {
@@ -228,6 +271,9 @@ impl PageMap {
     /// What the chain of `lane` does next.
     #[inline]
     pub fn step(&mut self, lane: u32) -> Step {
+        if self.splits_victims {
+            return self.step_by_class(lane);
+        }
         let row = self.layout.units_per_row as usize;
         loop {
             let chain = &mut self.relocations[lane as usize];
@@ -239,6 +285,7 @@ impl PageMap {
                 }
                 let chain = &self.relocations[lane as usize];
                 if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
+                    self.take_row(lane);
                     return self.program_step(lane);
                 }
             } else if let Some(first) = self.mapping.next_valid(chain.cursor, chain.end) {
@@ -286,8 +333,9 @@ impl PageMap {
         Step::Read { page: Ppn(first), units }
     }
 
+    /// What was read first goes into the next row.
     #[inline]
-    fn program_step(&mut self, lane: u32) -> Step {
+    fn take_row(&mut self, lane: u32) {
         let chain = &mut self.relocations[lane as usize];
         let units = chain.staged.len().min(self.layout.units_per_row as usize);
         if units == chain.staged.len() {
@@ -295,6 +343,12 @@ impl PageMap {
         } else {
             chain.writing.extend(chain.staged.drain(..units));
         }
+    }
+
+    #[inline]
+    fn program_step(&mut self, lane: u32) -> Step {
+        let Relocation { class, ref writing, .. } = self.relocations[lane as usize];
+        let units = writing.len();
         let number = self.by_pool.quotient(lane);
         let pool = &mut self.pools[number as usize];
         let to = if pool.lanes == 1 {
@@ -303,11 +357,18 @@ impl PageMap {
             self.copy_lane(number)
         } else {
             // Copies of a group go round its lanes, so that the open group block fills evenly.
-            let to = pool.next_copy_lane;
-            pool.next_copy_lane = if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
+            let to = pool.next_copy_lane[class as usize];
+            let next = if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
+            pool.next_copy_lane[class as usize] = next;
             to
         };
         Step::Program { lane: to, units: units as u32 }
+    }
+
+    /// The row on lane `to` for the last [`Step::Program`] of the chain of `lane`, now taken.
+    #[inline]
+    pub fn open_copy_row(&mut self, lane: u32, to: u32) -> Option<Ppn> {
+        self.open_row_of(to, Stream::Copy, self.relocations[lane as usize].class)
     }
 
     /// The array read of the last [`Step::Read`] is done; `load` gives a page's content.
@@ -315,10 +376,14 @@ impl PageMap {
     pub fn read_done(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) {
         let chain = &mut self.relocations[lane as usize];
         let (mut at, end) = (chain.cursor_before, chain.cursor);
+        let staged_before = chain.staged.len();
         while let Some(found) = self.mapping.next_valid(at, end) {
             let from = Ppn(found);
-            chain.staged.push(Moving { from, lpn: self.mapping.logical_of(from), version: load(from) });
+            chain.staged.push(Moving { from, lpn: self.mapping.logical_of(from), version: load(from), class: 0 });
             at = found + 1;
+        }
+        if self.splits_victims {
+            self.classify_copies(lane, staged_before);
         }
     }
 
@@ -328,7 +393,7 @@ impl PageMap {
     pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, Ppn, u32)) -> u32 {
         let mut moved = 0;
         for at in 0..self.relocations[lane as usize].writing.len() {
-            let Moving { from, lpn, version } = self.relocations[lane as usize].writing[at];
+            let Moving { from, lpn, version, .. } = self.relocations[lane as usize].writing[at];
             let to = Ppn(row.0 + at as u32);
             store(from, to, version);
             if self.mapping.physical(lpn) == from {
@@ -387,6 +452,9 @@ impl PageMap {
 
     /// A copied victim's block is erased; true when the whole victim is.
     pub fn erased(&mut self, block: Block) -> bool {
+        if self.retire.is_some() {
+            return self.leaves_victim(block);
+        }
         self.blocks.erased(block);
         if let Some(headers) = &mut self.headers {
             headers.close(block);
@@ -404,5 +472,56 @@ impl PageMap {
         self.pools[pool as usize].free.push(index, erases);
         self.level_wear(pool, erases);
         true
+    }
+
+    /// The victim has a class: so have its copies.
+    fn classify_victim(&mut self, pool: u32, index: u32) {
+        let group = self.group(pool, index);
+        let Some(classes) = &mut self.classes else { return };
+        let from = classes.of_block(self.layout.block(self.pools[pool as usize].first_lane, index));
+        classes.collected(group);
+        let class = classes.of_every_copy(from);
+        for lane in self.lanes_of(pool) {
+            let chain = &mut self.relocations[lane as usize];
+            (chain.from_class, chain.class) = (from, class);
+        }
+    }
+
+    /// Copies of one victim differ in their class: those read now are told theirs.
+    fn classify_copies(&mut self, lane: u32, first: usize) {
+        let Some(classes) = &self.classes else { return };
+        let chain = &mut self.relocations[lane as usize];
+        for moving in &mut chain.staged[first..] {
+            moving.class = classes.of_copy(moving.lpn, chain.from_class);
+        }
+    }
+
+    /// The next step where copies of one victim differ in their class: a row is programmed when one class fills it.
+    /// What fills none when everything is read is packed together.
+    fn step_by_class(&mut self, lane: u32) -> Step {
+        let row = self.layout.units_per_row as usize;
+        loop {
+            let chain = &mut self.relocations[lane as usize];
+            let is_last = chain.cursor >= chain.end && !chain.staged.is_empty();
+            if chain.fullest().1 >= row || is_last {
+                let mapping = &self.mapping;
+                chain.staged.retain(|moving| mapping.physical(moving.lpn) == moving.from);
+                let (class, pages) = chain.fullest();
+                if pages >= row || (is_last && pages > 0) {
+                    if pages < row && self.hand_over(lane) {
+                        return Step::Copied;
+                    }
+                    self.relocations[lane as usize].take_row_of(class, row);
+                    return self.program_step(lane);
+                }
+            } else if let Some(first) = self.mapping.next_valid(chain.cursor, chain.end) {
+                return self.read_step(lane, first);
+            } else {
+                chain.cursor = chain.end;
+                if chain.staged.is_empty() {
+                    return Step::Copied;
+                }
+            }
+        }
     }
 }

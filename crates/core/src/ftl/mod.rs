@@ -8,12 +8,16 @@
 //! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`], [`PageMap::copied`]). Until
 //! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
 //!
-//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement`, `rain` (where
-//! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer itself), `collection`
-//! (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite` (room for a page that is written anew),
-//! `log/` (log blocks in place of page mapping), `timeless`, `snapshot`, `recovery` (the maps from what is on flash).
+//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement` (the lane of a
+//! page), `classes` (what shares a block with it), `wear`, `rain` (where stripes with parity live), `superblock`
+//! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
+//! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
+//! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`,
+//! `snapshot`, `recovery` (the maps from what is on flash).
 
 mod blocks;
+mod classes;
+mod cmt;
 mod collection;
 pub mod log;
 mod mapping;
@@ -22,25 +26,31 @@ mod placement;
 mod pool;
 mod rain;
 pub mod recovery;
+mod retire;
 mod rewrite;
 mod snapshot;
 mod spec;
 mod superblock;
 pub mod timeless;
 pub mod victim;
+mod wear;
 
 pub use blocks::Blocks;
+pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
+pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
 pub use collection::{CopiesLeft, Step};
 pub use mapping::Mapping;
-pub use page_map::{PageMap, Translation, Wear};
-pub use pool::{Pool, RESERVE, Stream};
+pub use page_map::{PageMap, Translation};
+pub use pool::{Pool, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
+pub use retire::Needs;
 pub use snapshot::SnapshotError;
 pub use spec::{
-    Allocation, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim,
-    VictimUnit,
+    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate,
+    StreamCopies, Stripe, Victim, VictimUnit,
 };
 pub use superblock::{Superstripes, part_of, version_of};
+pub use wear::Wear;
 
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,11 @@
 use super::collection::{Collection, Relocation};
 use super::log::LogLanes;
 use super::placement::Placement;
-use super::pool::{FreeBlocks, Pool, Stream};
+use super::pool::{FreeBlocks, OpenLog, Pool, Stream};
 use super::recovery::{Headers, Role};
-use super::victim::{Candidates, VictimPolicy};
-use super::{Blocks, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, Superstripes, VictimUnit};
+use super::retire::Retire;
+use super::victim::{Candidates, Region, VictimPolicy};
+use super::{Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes, VictimUnit};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -22,23 +23,12 @@ pub enum Translation {
     Unwritten,
 }
 
-/// How unevenly the blocks are worn.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wear {
-    /// Erases of the least worn block.
-    pub min: u32,
-    /// Mean erases.
-    pub mean: f64,
-    /// Erases of the most worn block.
-    pub max: u32,
-}
-
 /// Where a lane's stream is written next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frontier {
     pub block: Block,
     pub row: u32,
-    /// Group blocks that this lane has opened for this stream.
+    /// Group blocks that this lane has opened for this stream and class.
     pub opened: u64,
 }
 
@@ -49,7 +39,14 @@ pub struct PageMap {
     pub(super) mapping: Mapping,
     pub(super) blocks: Blocks,
     pub(super) pools: Vec<Pool>,
+    /// By stream: of every lane for class 0, then of every lane for class 1, and so on.
     pub(super) frontiers: Vec<[Frontier; 2]>,
+    /// Data placement, if it has more than one class.
+    pub(super) classes: Option<Box<Classes>>,
+    /// Of the classes, those that the host writes.
+    pub(super) host_classes: u32,
+    /// Copies of one victim may belong to several classes.
+    pub(super) splits_victims: bool,
     pub(super) placement: Placement,
     pub(super) collections: Vec<Collection>,
     pub(super) relocations: Vec<Relocation>,
@@ -59,10 +56,10 @@ pub struct PageMap {
     pub(super) keeps_order: bool,
     pub(super) by_pool: Divisor,
     soft_units: u32,
-    hard_units: u32,
+    pub(super) hard_units: u32,
     last_rows_soft: u32,
     last_rows_hard: u32,
-    static_wear_gap: u32,
+    pub(super) static_wear_gap: u32,
     /// Copied blocks whose erase waits for reads: none at nearly every read's end.
     erases_waiting: u32,
     /// Pools that have nothing to reclaim, how many they are, and those that may have something again.
@@ -84,6 +81,8 @@ pub struct PageMap {
     pub(super) log: Option<Box<LogLanes>>,
     /// What the first page of each block says of it, where the power may fail.
     pub(super) headers: Option<Box<Headers>>,
+    /// Bad blocks, where there are any.
+    pub(super) retire: Option<Box<Retire>>,
 }
 
 impl PageMap {
@@ -99,13 +98,19 @@ impl PageMap {
         // Copies that take no time would overtake host rows on their way into the same block, and close it before them.
         let shared = ftl.frontiers == Frontiers::Shared && gc.mode != GcMode::Nogc;
         let closed = Frontier { block: Block(0), row: layout.rows, opened: 0 };
+        let frontiers = if shared { Frontiers::Shared } else { Frontiers::Separate };
+        let open = OpenBlocks::of(&FtlSpec { frontiers, ..ftl.clone() });
+        let classes = Classes::new(ftl, layout.total_blocks(), logical);
         let mut map = Self {
             mapping: Mapping::new(logical, layout.total_units()),
             blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
             pools: (0..layout.lanes / lanes_per_pool)
-                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, shared, ftl, &layout))
+                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, shared, open, ftl, &layout))
                 .collect(),
-            frontiers: vec![[closed; 2]; layout.lanes as usize],
+            frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize],
+            host_classes: open.host,
+            splits_victims: classes.as_ref().is_some_and(|classes| classes.splits_victims()),
+            classes,
             placement: Placement::new(ftl, device, &layout),
             collections: vec![Collection::none(1); (layout.lanes / lanes_per_pool) as usize],
             victims_max: 1,
@@ -130,6 +135,7 @@ impl PageMap {
             superstripes: None,
             log: None,
             headers: None,
+            retire: None,
             layout,
         };
         for pool in 0..map.pools.len() {
@@ -166,7 +172,8 @@ impl PageMap {
     /// Bytes of the maps and the counters of blocks: what a simulated page costs.
     pub fn bytes(&self) -> usize {
         let log = self.log.as_ref().map_or(0, |log| log.bytes());
-        log + self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
+        let classes = self.classes.as_ref().map_or(0, |classes| classes.bytes());
+        log + classes + self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
     }
 
     /// Logical pages that the host sees.
@@ -189,9 +196,9 @@ impl PageMap {
 
     /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no rows now
     /// ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`; `None` when no lane is left.
-    /// Strict round robin passes over none.
+    /// Strict round robin passes over none. The turns of a class are its own, so that its rows fill one by one.
     #[inline]
-    pub fn place(&mut self, lpn: Lpn, waiting: impl Fn(u32) -> u32) -> Option<u32> {
+    pub fn place(&mut self, lpn: Lpn, class: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
             return Some(lane);
         }
@@ -201,11 +208,11 @@ impl PageMap {
             if pools[pool].shared {
                 return pools[pool].units_above_reserve(layout) / layout.units_per_row;
             }
-            let frontier = &frontiers[lane as usize][Stream::Host as usize];
-            let blocks = pools[pool].host_blocks_left(frontier.opened);
+            let frontier = &frontiers[(class * layout.lanes + lane) as usize][Stream::Host as usize];
+            let blocks = pools[pool].host_blocks_left(class, frontier.opened);
             layout.rows - frontier.row + blocks * layout.rows
         };
-        placement.next(|lane| waiting(lane) < rows_left(lane))
+        placement.next(class, |lane| waiting(lane) < rows_left(lane))
     }
 
     /// Dynamic allocation: `lane` takes more rows, or is passed over.
@@ -214,8 +221,8 @@ impl PageMap {
     }
 
     /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next lane.
-    pub fn row_closed_early(&mut self, lane: u32) {
-        self.placement.leave(lane);
+    pub fn row_closed_early(&mut self, lane: u32, class: u32) {
+        self.placement.leave(lane, class);
     }
 
     /// The lane that striping gives `lpn`, whatever the allocation.
@@ -223,25 +230,36 @@ impl PageMap {
         self.placement.striped(lpn)
     }
 
-    /// The next row of a lane for a stream, now taken; `None` when the lane has no room for that stream.
+    /// The next row of a lane for a stream of class 0, now taken; `None` when the lane has no room for that stream.
     #[inline]
     pub fn open_row(&mut self, lane: u32, stream: Stream) -> Option<Ppn> {
+        self.open_row_of(lane, stream, 0)
+    }
+
+    /// The same for a class.
+    #[inline]
+    pub fn open_row_of(&mut self, lane: u32, stream: Stream, class: u32) -> Option<Ppn> {
         let pool = self.by_pool.quotient(lane) as usize;
         if self.pools[pool].shared && stream == Stream::Host && self.pools[pool].units_above_reserve(&self.layout) == 0
         {
             return None;
         }
         let stream = self.pools[pool].frontier_of(stream);
-        let frontier = &mut self.frontiers[lane as usize][stream as usize];
+        let at = self.frontier_at(lane, class);
+        let frontier = &mut self.frontiers[at][stream as usize];
         if frontier.row == self.layout.rows {
-            let index = self.pools[pool].open_next(stream, frontier.opened)?;
+            let index = self.pools[pool].open_next(class, stream, frontier.opened)?;
             *frontier = Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
             if let Some(headers) = &mut self.headers {
                 headers.open(frontier.block, if stream == Stream::Host { Role::Data } else { Role::Copies });
             }
+            if let Some(classes) = &mut self.classes {
+                classes.opened(frontier.block, class);
+            }
         }
         let row = self.layout.row_start(frontier.block, frontier.row);
         frontier.row += 1;
+        Retire::row_opened(&mut self.retire, frontier.block);
         let free = &mut self.pools[pool].free_units;
         *free -= self.layout.units_per_row;
         self.least_free = self.least_free.min(*free);
@@ -252,12 +270,14 @@ impl PageMap {
     /// The program of a row is done; call after its pages were committed.
     #[inline]
     pub fn row_programmed(&mut self, row: Ppn) {
-        if self.layout.row_of(row) + 1 == self.layout.rows {
+        if self.retire.is_some() {
+            self.row_ended(row);
+        } else if self.layout.row_of(row) + 1 == self.layout.rows {
             self.block_filled(self.layout.block_of(row));
         }
     }
 
-    fn block_filled(&mut self, block: Block) {
+    pub(super) fn block_filled(&mut self, block: Block) {
         let (index, pool) = (self.layout.index_of(block), self.pool_of(self.layout.lane_of(block)));
         if !self.pools[pool as usize].lane_done(index) {
             return;
@@ -385,7 +405,7 @@ impl PageMap {
         let state = &self.pools[pool as usize];
         let low =
             || state.free_units < self.soft_units && state.free_units + self.units_to_erase(pool) < self.soft_units;
-        low() || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
+        low() || state.rescues || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
     }
 
     /// The least free space that a pool has had in this run, in millionths of its raw pages.
@@ -397,21 +417,23 @@ impl PageMap {
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {
-        self.pools[pool as usize].free_units <= self.hard_units || self.is_last_block_used(pool, self.last_rows_hard)
+        let state = &self.pools[pool as usize];
+        state.free_units <= self.hard_units || state.rescues || self.is_last_block_used(pool, self.last_rows_hard)
     }
 
-    /// True when only the reserve is left and the host's open block has at most `rows` left.
+    /// True when only the reserve is left and an open block of the host has at most `rows` left.
     #[inline]
     fn is_last_block_used(&self, pool: u32, rows: u32) -> bool {
         let state = &self.pools[pool as usize];
         if state.shared {
             return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
         }
-        if state.free.len() > super::RESERVE {
+        if state.free.len() > state.reserve as usize {
             return false;
         }
-        let rows_left = self.layout.rows - self.frontiers[state.first_lane as usize][Stream::Host as usize].row;
-        rows_left <= rows
+        let rows_left = |at: usize| self.layout.rows - self.frontiers[at][Stream::Host as usize].row;
+        let is_used = |class| rows_left(self.frontier_at(state.first_lane, class)) <= rows;
+        is_used(0) || (1..self.host_classes).any(is_used)
     }
 
     /// Map units that can be programmed in the pool before anything is reclaimed.
@@ -436,6 +458,8 @@ impl PageMap {
                 pool: &self.pools[pool as usize],
                 clock: self.clock,
                 data_rows: self.data_rows(pool),
+                apart: self.classes.as_ref().and_then(|classes| classes.apart()),
+                region: Region::All,
             };
             let Some(index) = self.victim.choose(&candidates) else { break None };
             if !avoid_reads || !self.group(pool, index).any(|block| self.blocks.is_being_read(block)) {
@@ -450,47 +474,11 @@ impl PageMap {
         choice
     }
 
-    /// Looks, after an erase, whether a block lags so far behind in wear that its data should move.
-    pub(super) fn level_wear(&mut self, pool: u32, erases: u32) {
-        let state = &mut self.pools[pool as usize];
-        state.erases_max = state.erases_max.max(erases);
-        state.erases_unlooked += 1;
-        // The least worn candidate is looked for once in sixteen erases: a scan of the pool's blocks.
-        if self.static_wear_gap == 0 || state.erases_unlooked < 16 || state.wear_victim.is_some() {
-            return;
-        }
-        state.erases_unlooked = 0;
-        let (first, limit) = (self.layout.block(state.first_lane, 0), state.erases_max);
-        let least = (0..self.layout.blocks)
-            .filter(|index| self.blocks.is_candidate(Block(first.0 + index)))
-            .min_by_key(|index| (self.blocks.erases(Block(first.0 + index)), *index));
-        if let Some(index) = least
-            && limit - self.blocks.erases(Block(first.0 + index)) > self.static_wear_gap
-        {
-            self.pools[pool as usize].wear_victim = Some(index);
-        }
-    }
-
-    /// How unevenly the blocks are worn.
-    pub fn wear(&self) -> Wear {
-        let erases = self.blocks.all_erases();
-        let total: u64 = erases.iter().map(|e| u64::from(*e)).sum();
-        Wear {
-            min: erases.iter().copied().min().unwrap_or(0),
-            mean: total as f64 / erases.len().max(1) as f64,
-            max: erases.iter().copied().max().unwrap_or(0),
-        }
-    }
-
-    /// Erases of every block since the device was new.
-    pub fn block_erases(&self) -> &[u32] {
-        self.blocks.all_erases()
-    }
-
     /// A pool's blocks and collection in words.
     pub fn describe_pool(&self, pool: u32) -> String {
         let p = &self.pools[pool as usize];
-        let frontiers: Vec<_> = self.lanes_of(pool).map(|lane| self.frontiers[lane as usize]).collect();
+        let lanes = || (0..self.class_count()).flat_map(|class| self.lanes_of(pool).map(move |lane| (lane, class)));
+        let frontiers: Vec<_> = lanes().map(|(lane, class)| self.frontiers[self.frontier_at(lane, class)]).collect();
         format!(
             "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), \
              open {:?}, {:?}, frontiers {frontiers:?}\n",
@@ -498,7 +486,7 @@ impl PageMap {
             p.free_units,
             self.soft_units,
             self.hard_units,
-            p.open,
+            p.logs,
             self.collections[pool as usize],
         )
     }
@@ -530,10 +518,11 @@ impl PageMap {
         }
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let pool = &self.pools[self.pool_of(lane) as usize];
-        for stream in [Stream::Host, Stream::Copy] {
-            let Some(at) = pool.open[stream as usize].iter().position(|group| group.index == index) else { continue };
-            let frontier = &self.frontiers[lane as usize][stream as usize];
-            return match (pool.opened_before[stream as usize] + at as u64 + 1).cmp(&frontier.opened) {
+        for (class, stream) in self.logs() {
+            let log = &pool.logs[class as usize][stream as usize];
+            let Some(at) = log.open.iter().position(|group| group.index == index) else { continue };
+            let frontier = &self.frontiers[self.frontier_at(lane, class)][stream as usize];
+            return match (log.opened_before + at as u64 + 1).cmp(&frontier.opened) {
                 Ordering::Less => self.layout.rows,
                 Ordering::Equal => frontier.row,
                 Ordering::Greater => 0,
@@ -545,6 +534,7 @@ impl PageMap {
     /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for
     /// tests.
     pub fn check_laws(&self) {
+        self.check_bad_blocks();
         let layout = &self.layout;
         for block in (0..layout.total_blocks()).map(Block) {
             let first = layout.first_page(block).0;
@@ -558,38 +548,41 @@ impl PageMap {
         for (number, pool) in self.pools.iter().enumerate() {
             let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
             let behind = |lane: u32| {
-                let rows: u32 = self.frontiers[lane as usize].iter().map(|f| layout.rows - f.row).sum();
-                rows * layout.units_per_row
+                let rows_of = |(class, s): (u32, Stream)| self.frontiers[self.frontier_at(lane, class)][s as usize].row;
+                self.logs().map(|log| layout.rows - rows_of(log)).sum::<u32>() * layout.units_per_row
             };
-            let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, s)).sum();
+            let ahead: u32 = self.logs().map(|(class, stream)| self.units_not_yet_opened(pool, class, stream)).sum();
             let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            let erased = self.collections[number].blocks_erased(pool.lanes) * layout.units_per_block;
+            let erased = self.erased_of_victims(number as u32) * layout.units_per_block;
             assert_eq!(pool.free_units, free + open + ahead + erased, "free units of pool {number}");
         }
     }
 
     /// Units in group blocks that some lanes have opened and others not yet.
-    pub(super) fn units_not_yet_opened(&self, pool: &Pool, stream: Stream) -> u32 {
-        let opened_by_pool = pool.opened_before[stream as usize] + pool.open[stream as usize].len() as u64;
+    pub(super) fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
+        let log = &pool.logs[class as usize][stream as usize];
+        let opened_by_pool = log.opened_before + log.open.len() as u64;
         let lanes = pool.first_lane..pool.first_lane + pool.lanes;
-        let missing = lanes.map(|lane| opened_by_pool - self.frontiers[lane as usize][stream as usize].opened);
+        let opened = |lane| self.frontiers[self.frontier_at(lane, class)][stream as usize].opened;
+        let missing = lanes.map(|lane| opened_by_pool - opened(lane));
         missing.sum::<u64>() as u32 * self.layout.units_per_block
     }
 }
 
-fn new_pool(first_lane: u32, lanes: u32, shared: bool, ftl: &FtlSpec, layout: &Layout) -> Pool {
+fn new_pool(first_lane: u32, lanes: u32, shared: bool, open: OpenBlocks, ftl: &FtlSpec, layout: &Layout) -> Pool {
     Pool {
         first_lane,
         lanes,
         shared,
+        reserve: open.reserve,
         free: FreeBlocks::new(ftl.free_block),
-        open: [VecDeque::new(), VecDeque::new()],
-        opened_before: [0; 2],
+        logs: vec![[OpenLog::default(), OpenLog::default()]; open.classes as usize],
         closed: VecDeque::new(),
         free_units: layout.units_per_lane() * lanes,
-        next_copy_lane: first_lane,
+        next_copy_lane: vec![first_lane; open.classes as usize],
         erases_max: 0,
         erases_unlooked: 0,
         wear_victim: None,
+        rescues: false,
     }
 }

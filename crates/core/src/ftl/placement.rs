@@ -1,11 +1,11 @@
 //! Placement: which lane a logical page is written to.
 
-use super::{Allocation, Dimension, FtlSpec, Stripe, Stripes};
+use super::{Allocation, Dimension, FtlSpec, OpenBlocks, Stripe, Stripes};
 use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
 use crate::units::Lpn;
 
-/// The order of the lanes and the cursor of an allocation that the drive chooses.
+/// The order of the lanes and, for each class of data, the cursor of an allocation that the drive chooses.
 #[derive(Clone, Debug)]
 pub struct Placement {
     allocation: Allocation,
@@ -17,11 +17,17 @@ pub struct Placement {
     taking: Vec<u64>,
     by_stripe: Divisor,
     by_lanes: Divisor,
-    /// Dynamic: the place in `order` that is written now, and map units left there.
-    cursor: u32,
-    left: u32,
+    /// Dynamic, by class: whose turn it is.
+    turns: Vec<Turn>,
     /// With parity: where the pages of a stripe live.
     stripes: Option<Box<Stripes>>,
+}
+
+/// The place in the order of the lanes that is written now, and map units left there.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    cursor: u32,
+    left: u32,
 }
 
 impl Placement {
@@ -47,8 +53,7 @@ impl Placement {
             taking,
             by_stripe: Divisor::new(stripe),
             by_lanes: Divisor::new(layout.lanes),
-            cursor: 0,
-            left: stripe,
+            turns: vec![Turn { cursor: 0, left: stripe }; OpenBlocks::of(spec).classes as usize],
             stripes: None,
         }
     }
@@ -80,14 +85,14 @@ impl Placement {
 
     /// The lane of a write that `fixed` leaves open; `None` when none `has_room` now (never under strict round robin).
     #[inline]
-    pub fn next(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn next(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
         match self.allocation {
             Allocation::RoundRobin => {
-                let lane = u32::from(self.order[self.cursor as usize]);
-                self.taken();
+                let lane = u32::from(self.order[self.turns[class as usize].cursor as usize]);
+                self.taken(class);
                 Some(lane)
             }
-            Allocation::Static | Allocation::Dynamic => self.next_with_room(has_room),
+            Allocation::Static | Allocation::Dynamic => self.next_with_room(class, has_room),
         }
     }
 
@@ -103,16 +108,17 @@ impl Placement {
 
     /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there is none.
     #[inline]
-    fn next_with_room(&mut self, has_room: impl Fn(u32) -> bool) -> Option<u32> {
-        let first = self.next_taking(self.cursor)?;
+    fn next_with_room(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+        let cursor = self.turns[class as usize].cursor;
+        let first = self.next_taking(cursor)?;
         let mut at = first;
         loop {
             let lane = u32::from(self.order[at as usize]);
             if has_room(lane) {
-                if at != self.cursor {
-                    (self.cursor, self.left) = (at, self.by_stripe.get());
+                if at != cursor {
+                    self.turns[class as usize] = Turn { cursor: at, left: self.by_stripe.get() };
                 }
-                self.taken();
+                self.taken(class);
                 return Some(lane);
             }
             at = self.next_taking((at + 1) % self.order.len() as u32)?;
@@ -141,32 +147,35 @@ impl Placement {
         *word = if taking { *word | bit } else { *word & !bit };
     }
 
-    /// Dynamic allocation: nothing more goes to `lane` in this turn.
-    pub fn leave(&mut self, lane: u32) {
-        if u32::from(self.order[self.cursor as usize]) == lane && self.left < self.by_stripe.get() {
-            self.advance();
+    /// Dynamic allocation: nothing more of a class goes to `lane` in this turn.
+    pub fn leave(&mut self, lane: u32, class: u32) {
+        let Turn { cursor, left } = self.turns[class as usize];
+        if u32::from(self.order[cursor as usize]) == lane && left < self.by_stripe.get() {
+            self.advance(class);
         }
     }
 
-    /// Dynamic allocation: if it is the turn of `lane`, it was that.
+    /// Dynamic allocation, of class 0: if it is the turn of `lane`, it was that.
     pub fn skip(&mut self, lane: u32) {
-        if u32::from(self.order[self.cursor as usize]) == lane && self.left == self.by_stripe.get() {
-            self.advance();
+        let Turn { cursor, left } = self.turns[0];
+        if u32::from(self.order[cursor as usize]) == lane && left == self.by_stripe.get() {
+            self.advance(0);
         }
     }
 
     /// One more map unit went to the place of the cursor.
     #[inline]
-    fn taken(&mut self) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.advance();
+    fn taken(&mut self, class: u32) {
+        let turn = &mut self.turns[class as usize];
+        turn.left -= 1;
+        if turn.left == 0 {
+            self.advance(class);
         }
     }
 
-    fn advance(&mut self) {
-        self.cursor = (self.cursor + 1) % self.order.len() as u32;
-        self.left = self.by_stripe.get();
+    fn advance(&mut self, class: u32) {
+        let turn = &mut self.turns[class as usize];
+        *turn = Turn { cursor: (turn.cursor + 1) % self.order.len() as u32, left: self.by_stripe.get() };
     }
 }
 

@@ -8,14 +8,11 @@ use crate::flash::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Group blocks that only copies may open, so that a collection always ends: its copies fit into one group block.
-pub const RESERVE: usize = 1;
-
 /// Group blocks of several lanes that the host may have open: a lane that is ahead of the others waits for them, or
 /// half-filled groups would pile up.
 const OPEN_GROUPS_MAX: usize = 2;
 
-/// Who writes: each stream has open blocks of its own.
+/// Who writes: each stream has open blocks of its own, in each class (`classes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The host's data.
@@ -33,24 +30,36 @@ pub struct Pool {
     pub lanes: u32,
     /// Copies go to the host's open block.
     pub shared: bool,
+    /// Group blocks that only copies may open, so that a collection always ends: without classes its copies fit into
+    /// one group block (`classes` has the proof for more).
+    pub reserve: u32,
     /// Erased group blocks.
     pub free: FreeBlocks,
-    /// Open group blocks of each stream, oldest first.
-    pub open: [VecDeque<OpenGroup>; 2],
-    /// How many group blocks of each stream were opened before the first in `open`.
-    pub opened_before: [u64; 2],
+    /// What each class's streams have open.
+    pub logs: Vec<[OpenLog; 2]>,
     /// Closed group blocks in the order of closing; kept only where a policy asks for it.
     pub closed: VecDeque<u32>,
     /// Map units that can still be programmed: in free blocks and behind the frontiers.
     pub free_units: u32,
-    /// The lane that takes the next copy, in pools of several lanes.
-    pub next_copy_lane: u32,
+    /// By class: the lane that takes the next copy, in pools of several lanes.
+    pub next_copy_lane: Vec<u32>,
     /// The most erases of any group block.
     pub erases_max: u32,
     /// Erases since static wear levelling last looked at the pool.
     pub erases_unlooked: u32,
-    /// Static wear levelling asks to move this group block's data.
+    /// Static wear levelling asks to move this group block's data, or it holds a block that failed.
     pub wear_victim: Option<u32>,
+    /// Data lies in a group block of which a program failed: to collect that is urgent.
+    pub rescues: bool,
+}
+
+/// The open group blocks of a stream in a class.
+#[derive(Clone, Debug, Default)]
+pub struct OpenLog {
+    /// Oldest first.
+    pub open: VecDeque<OpenGroup>,
+    /// How many group blocks were opened before the first in `open`.
+    pub opened_before: u64,
 }
 
 /// An open group block.
@@ -60,6 +69,8 @@ pub struct OpenGroup {
     pub index: u32,
     /// Lanes whose last row is programmed.
     pub lanes_done: u32,
+    /// It takes no more rows: a program of it has failed.
+    pub is_given_up: bool,
 }
 
 /// Erased group blocks, in the order in which they are opened.
@@ -123,11 +134,11 @@ impl FreeBlocks {
 }
 
 impl Pool {
-    /// Group blocks that a lane can still open for the host after `opened` earlier ones.
-    pub fn host_blocks_left(&self, opened: u64) -> u32 {
-        let open = self.open[Stream::Host as usize].len();
-        let ahead = (opened - self.opened_before[Stream::Host as usize]) as usize;
-        (open - ahead) as u32 + u32::from(self.may_open(Stream::Host))
+    /// Group blocks that a lane can still open for the host's class after `opened` earlier ones.
+    pub fn host_blocks_left(&self, class: u32, opened: u64) -> u32 {
+        let log = &self.logs[class as usize][Stream::Host as usize];
+        let ahead = (opened - log.opened_before) as usize;
+        (log.open.len() - ahead) as u32 + u32::from(self.may_open(class, Stream::Host))
     }
 
     /// Whose open blocks `stream` writes to.
@@ -136,56 +147,70 @@ impl Pool {
         if self.shared { Stream::Host } else { stream }
     }
 
-    /// Shared frontier: what the host may take. It leaves a block's worth of space, so that a collection always ends.
+    /// Shared frontiers: what the host may take. It leaves the reserve's worth of space, so that a collection always
+    /// ends.
     #[inline]
     pub fn units_above_reserve(&self, layout: &Layout) -> u32 {
-        self.free_units.saturating_sub(RESERVE as u32 * layout.units_per_block)
+        self.free_units.saturating_sub(self.reserve * layout.units_per_block)
     }
 
     /// True when the copies of another victim fit while earlier ones are not yet erased.
     pub fn is_reserve_whole(&self, layout: &Layout) -> bool {
         match self.shared {
-            true => self.free_units >= RESERVE as u32 * layout.units_per_block,
-            false => self.free.len() > RESERVE,
+            true => self.free_units >= self.reserve * layout.units_per_block,
+            false => self.free.len() > self.reserve as usize,
         }
     }
 
-    fn may_open(&self, stream: Stream) -> bool {
+    fn may_open(&self, class: u32, stream: Stream) -> bool {
         match stream {
             // Whether the host leaves the reserve was asked before.
             Stream::Host if self.shared => !self.free.is_empty(),
             Stream::Copy => !self.free.is_empty(),
             Stream::Host => {
-                let groups = self.lanes == 1 || self.open[Stream::Host as usize].len() < OPEN_GROUPS_MAX;
-                groups && self.free.len() > RESERVE
+                let groups = self.lanes == 1 || self.unfinished(class) < OPEN_GROUPS_MAX;
+                groups && self.free.len() > self.reserve as usize
             }
         }
     }
 
-    /// The group block that a lane opens after `opened` earlier ones of `stream`: one that another lane opened already,
-    /// or a free one.
-    pub fn open_next(&mut self, stream: Stream, opened: u64) -> Option<u32> {
-        let at = (opened - self.opened_before[stream as usize]) as usize;
-        if at == self.open[stream as usize].len() {
-            if !self.may_open(stream) {
-                return None;
-            }
-            let index = self.free.pop()?;
-            self.open[stream as usize].push_back(OpenGroup { index, lanes_done: 0 });
+    /// Group blocks that the host's class has open, without those that take no more rows: whoever has rows left in an
+    /// earlier one may stand behind somebody who needs a new one.
+    fn unfinished(&self, class: u32) -> usize {
+        let open = &self.logs[class as usize][Stream::Host as usize].open;
+        open.iter().filter(|group| !group.is_given_up).count()
+    }
+
+    /// The group block that a lane opens after `opened` earlier ones of a class's `stream`: one that another lane
+    /// opened already, or a free one.
+    pub fn open_next(&mut self, class: u32, stream: Stream, opened: u64) -> Option<u32> {
+        let log = &self.logs[class as usize][stream as usize];
+        let at = (opened - log.opened_before) as usize;
+        if at < log.open.len() {
+            return Some(log.open[at].index);
         }
-        Some(self.open[stream as usize][at].index)
+        if !self.may_open(class, stream) {
+            return None;
+        }
+        let index = self.free.pop()?;
+        self.logs[class as usize][stream as usize].open.push_back(OpenGroup {
+            index,
+            lanes_done: 0,
+            is_given_up: false,
+        });
+        Some(index)
     }
 
     /// One lane of group block `index` is full; true when all its lanes are, and it is closed.
     pub fn lane_done(&mut self, index: u32) -> bool {
         let lanes = self.lanes;
-        for (open, opened_before) in self.open.iter_mut().zip(&mut self.opened_before) {
-            let Some(group) = open.iter_mut().find(|group| group.index == index) else { continue };
+        for log in self.logs.iter_mut().flatten() {
+            let Some(group) = log.open.iter_mut().find(|group| group.index == index) else { continue };
             group.lanes_done += 1;
             let closed = group.lanes_done == lanes;
-            while open.front().is_some_and(|group| group.lanes_done == lanes) {
-                open.pop_front();
-                *opened_before += 1;
+            while log.open.front().is_some_and(|group| group.lanes_done == lanes) {
+                log.open.pop_front();
+                log.opened_before += 1;
             }
             return closed;
         }

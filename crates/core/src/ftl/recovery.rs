@@ -13,7 +13,7 @@
 //! handed out first in first out, cursors and random streams, reads under way.
 
 use super::page_map::Frontier;
-use super::pool::OpenGroup;
+use super::pool::{OpenGroup, OpenLog};
 use super::{PageMap, Stream, Translation};
 use crate::flash::{Block, Flash, Spare};
 use crate::units::{Lpn, Ppn};
@@ -207,7 +207,7 @@ impl PageMap {
         } else {
             for pool in 0..self.pools() {
                 let state = &self.pools[pool as usize];
-                let open = |stream: Stream| state.open[stream as usize].iter().map(|group| group.index);
+                let open = |stream: Stream| state.logs[0][stream as usize].open.iter().map(|group| group.index);
                 let copies: Vec<u32> = open(Stream::Copy).collect();
                 let later = [open(Stream::Host).collect(), copies.clone()].concat();
                 let closed: Vec<u32> = state.closed.iter().copied().collect();
@@ -393,9 +393,9 @@ impl PageMap {
         }
         let lanes_done =
             |index: u32| lanes.clone().filter(|lane| of(*lane, index, &self.layout) == rows).count() as u32;
-        let open = groups.iter().map(|index| OpenGroup { index: *index, lanes_done: lanes_done(*index) }).collect();
-        self.pools[pool as usize].open[stream as usize] = open;
-        self.pools[pool as usize].opened_before[stream as usize] = 0;
+        let group = |index: &u32| OpenGroup { index: *index, lanes_done: lanes_done(*index), is_given_up: false };
+        let open = groups.iter().map(group).collect();
+        self.pools[pool as usize].logs[0][stream as usize] = OpenLog { open, opened_before: 0 };
     }
 
     fn count_free_units(&mut self, number: usize) {
@@ -404,7 +404,7 @@ impl PageMap {
         let free = pool.free.len() as u32 * pool.lanes * self.layout.units_per_block;
         let rows = |lane: u32| self.frontiers[lane as usize].iter().map(|f| self.layout.rows - f.row).sum::<u32>();
         let behind = lanes.clone().map(rows).sum::<u32>() * self.layout.units_per_row;
-        let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, s)).sum();
+        let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, 0, s)).sum();
         let erases = (0..self.layout.blocks).map(|index| self.layout.block(lanes.start, index));
         let erases_max = erases.map(|block| self.blocks.erases(block)).max().unwrap_or(0);
         let pool = &mut self.pools[number];

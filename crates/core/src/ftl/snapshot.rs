@@ -1,12 +1,12 @@
 //! The state of a translation layer as bytes, so that a preconditioned drive need not be made twice.
 //!
 //! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks,
-//! wear, ages, the cursor of dynamic allocation is not (a run starts at the first lane). No collection may be under
-//! way.
+//! wear, ages, classes of data; the cursor of dynamic allocation is not (a run starts at the first lane). No collection
+//! may be under way.
 
 use super::page_map::Frontier;
-use super::pool::OpenGroup;
-use super::{Mapping, PageMap, Stream};
+use super::pool::{OpenGroup, OpenLog};
+use super::{Mapping, PageMap};
 use crate::flash::Block;
 use std::fmt;
 
@@ -53,13 +53,19 @@ impl PageMap {
         for pool in &self.pools {
             put_list(&mut out, &pool.free.in_order());
             put_list(&mut out, &pool.closed.iter().copied().collect::<Vec<_>>());
-            for (open, before) in pool.open.iter().zip(pool.opened_before) {
-                out.extend_from_slice(&before.to_le_bytes());
-                put_list(&mut out, &open.iter().flat_map(|g| [g.index, g.lanes_done]).collect::<Vec<_>>());
+            for log in pool.logs.iter().flatten() {
+                out.extend_from_slice(&log.opened_before.to_le_bytes());
+                put_list(&mut out, &log.open.iter().flat_map(|g| [g.index, g.lanes_done]).collect::<Vec<_>>());
             }
-            for number in [pool.free_units, pool.next_copy_lane, pool.erases_max] {
+            let (first, others) = pool.next_copy_lane.split_at(1);
+            for number in [pool.free_units, first[0], pool.erases_max].iter().chain(others) {
                 out.extend_from_slice(&number.to_le_bytes());
             }
+        }
+        if let Some(classes) = &self.classes {
+            let (of_block, numbers) = classes.state();
+            out.extend_from_slice(of_block);
+            numbers.for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
         }
         let sum = checksum(&out);
         out.extend_from_slice(&sum.to_le_bytes());
@@ -103,10 +109,17 @@ impl PageMap {
         for pool in 0..self.pools.len() {
             self.restore_pool(pool, &mut from)?;
         }
+        if let Some(classes) = &mut self.classes {
+            let reader = std::cell::RefCell::new(&mut from);
+            let class = || reader.borrow_mut().take::<1>().ok().map(|[class]| class);
+            let number = || reader.borrow_mut().u64().ok();
+            classes.restore(class, number).ok_or(SnapshotError::Content("the classes of data"))?;
+        }
         if !from.bytes.is_empty() {
             return Err(SnapshotError::Length);
         }
         self.count_valid_pages();
+        self.pass_over_bad_blocks();
         self.pass_over_parity();
         Ok(())
     }
@@ -128,15 +141,21 @@ impl PageMap {
             self.pools[number].free.push(index, erases);
         }
         self.pools[number].closed = from.list()?.into();
-        for stream in [Stream::Host, Stream::Copy] {
-            self.pools[number].opened_before[stream as usize] = from.u64()?;
+        for (class, stream) in self.logs() {
+            let opened_before = from.u64()?;
             let groups = from.list()?;
-            self.pools[number].open[stream as usize] =
-                groups.chunks_exact(2).map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1] }).collect();
+            let open = groups
+                .chunks_exact(2)
+                .map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1], is_given_up: false })
+                .collect();
+            self.pools[number].logs[class as usize][stream as usize] = OpenLog { open, opened_before };
             groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
         }
         let pool = &mut self.pools[number];
-        (pool.free_units, pool.next_copy_lane, pool.erases_max) = (from.u32()?, from.u32()?, from.u32()?);
+        (pool.free_units, pool.next_copy_lane[0], pool.erases_max) = (from.u32()?, from.u32()?, from.u32()?);
+        for lane in &mut pool.next_copy_lane[1..] {
+            *lane = from.u32()?;
+        }
         for index in 0..self.layout.blocks {
             for block in self.group(number as u32, index) {
                 self.blocks.set_candidate(block, candidate[index as usize]);

@@ -1,5 +1,6 @@
 //! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
 
+use super::MapSpec;
 use super::log::LogSpec;
 use crate::units::Duration;
 use schemars::JsonSchema;
@@ -25,6 +26,19 @@ pub struct FtlSpec {
     pub frontiers: Frontiers,
     /// Static wear levelling: when a block's erase count is this far below the largest, its data moves; 0 is off.
     pub static_wear_gap: u32,
+    /// How much of the map DRAM holds.
+    pub map: MapSpec,
+    /// Which data share a block: each class of pages has open blocks of its own.
+    pub placement: DataPlacement,
+    /// `dac`: regions, from cold to hot.
+    pub dac_regions: u32,
+    /// `dac`: a page rises when it was written last so long ago or less, and sinks when longer ago; in writes of the
+    /// host, as a multiple of the user capacity. 0: always.
+    pub dac_age: f64,
+    /// `stream`: how many streams (placement handles) the drive keeps apart.
+    pub streams: u32,
+    /// `stream`: whether copies of garbage collection keep to their stream.
+    pub stream_copies: StreamCopies,
 }
 
 impl Default for FtlSpec {
@@ -38,6 +52,12 @@ impl Default for FtlSpec {
             free_block: FreeBlock::LeastWorn,
             frontiers: Frontiers::Separate,
             static_wear_gap: 0,
+            map: MapSpec::default(),
+            placement: DataPlacement::None,
+            dac_regions: 4,
+            dac_age: 0.0,
+            streams: 4,
+            stream_copies: StreamCopies::Own,
         }
     }
 }
@@ -50,6 +70,50 @@ pub enum FtlKind {
     Page,
     /// Data blocks hold each page in its place, log blocks take what is written again, merges bring both together.
     LogBlock,
+}
+
+/// Which data share a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataPlacement {
+    /// All data of the host; what `frontiers` says of copies.
+    None,
+    /// Pages rise a region when the host writes them again and sink one when they are copied (Chiang et al., SP&E '99).
+    Dac,
+    /// By the inferred time of their invalidation, in six classes (Wang et al., FAST '22).
+    Sepbit,
+    /// What is still valid when its block is reclaimed is cold and stays apart (Kang et al., VLDB '20).
+    #[serde(rename = "2r")]
+    TwoRegions,
+    /// The same, after a second chance among the others (An and Lee, 2022).
+    #[serde(rename = "2r-second-chance")]
+    TwoRegionsSecondChance,
+    /// By the host's hint: NVMe streams, or the placement handles of FDP.
+    Stream,
+}
+
+impl DataPlacement {
+    /// How it is named in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DataPlacement::None => "none",
+            DataPlacement::Dac => "dac",
+            DataPlacement::Sepbit => "sepbit",
+            DataPlacement::TwoRegions => "2r",
+            DataPlacement::TwoRegionsSecondChance => "2r-second-chance",
+            DataPlacement::Stream => "stream",
+        }
+    }
+}
+
+/// Where copies of the data of a stream go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamCopies {
+    /// To blocks of their stream (FDP: persistently isolated).
+    Own,
+    /// To blocks that all streams share (FDP: initially isolated).
+    Shared,
 }
 
 /// Who chooses the lane of a write.

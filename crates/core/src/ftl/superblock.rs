@@ -204,10 +204,10 @@ impl PageMap {
     pub fn place_in_stripe(&mut self) -> Option<(u32, Option<Ppn>)> {
         let Self { placement, frontiers, pools, by_pool, layout, superstripes, .. } = self;
         let stripes = superstripes.as_ref()?;
-        let lane = placement.next(|lane| {
+        let lane = placement.next(0, |lane| {
             let frontier = &frontiers[lane as usize][Stream::Host as usize];
             let pool = || &pools[by_pool.quotient(lane) as usize];
-            stripes.gathers(lane) || frontier.row < layout.rows || pool().host_blocks_left(frontier.opened) > 0
+            stripes.gathers(lane) || frontier.row < layout.rows || pool().host_blocks_left(0, frontier.opened) > 0
         })?;
         if stripes.gathers(lane) {
             return Some((lane, None));
@@ -254,7 +254,7 @@ impl PageMap {
     /// The lane of a pool that takes the next row of copies: those with the fewest rows in turn, without those that
     /// wait for parity.
     pub(super) fn copy_lane(&mut self, pool: u32) -> u32 {
-        let (lanes, from) = (self.lanes_of(pool), self.pools[pool as usize].next_copy_lane);
+        let (lanes, from) = (self.lanes_of(pool), self.pools[pool as usize].next_copy_lane[0]);
         let even = self.superstripes().map_or(0, |stripes| stripes.copied_evenly);
         let find = |map: &Self, rows: u64| {
             let takes = |lane: &u32| map.rows_opened(*lane, Stream::Copy) == rows;
@@ -269,7 +269,7 @@ impl PageMap {
             find(self, even)
         });
         let lane = lane.expect("of the lanes with the fewest rows one takes data");
-        self.pools[pool as usize].next_copy_lane = if lane + 1 == lanes.end { lanes.start } else { lane + 1 };
+        self.pools[pool as usize].next_copy_lane[0] = if lane + 1 == lanes.end { lanes.start } else { lane + 1 };
         lane
     }
 
@@ -279,8 +279,9 @@ impl PageMap {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let pool = &self.pools[self.pool_of(lane) as usize];
         let Some(stream) = self.writes_to(block) else { return self.layout.rows };
-        let at = pool.open[stream as usize].iter().take_while(|group| group.index != index).count();
-        let before = (pool.opened_before[stream as usize] + at as u64) * u64::from(self.layout.rows);
+        let log = &pool.logs[0][stream as usize];
+        let at = log.open.iter().take_while(|group| group.index != index).count();
+        let before = (log.opened_before + at as u64) * u64::from(self.layout.rows);
         let done = self.rows_opened(lane, stream) - u64::from(under_way(lane, stream));
         done.saturating_sub(before).min(u64::from(self.layout.rows)) as u32
     }
@@ -288,8 +289,8 @@ impl PageMap {
     /// Who writes to a block, if it is open.
     pub fn writes_to(&self, block: Block) -> Option<Stream> {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-        let open = &self.pools[pool as usize].open;
-        let writes = |stream: &Stream| open[*stream as usize].iter().any(|group| group.index == index);
+        let logs = &self.pools[pool as usize].logs[0];
+        let writes = |stream: &Stream| logs[*stream as usize].open.iter().any(|group| group.index == index);
         [Stream::Host, Stream::Copy].into_iter().find(writes)
     }
 }

@@ -1,5 +1,6 @@
 //! The translation layer by itself: against closed forms, against a naive model, and across snapshots.
 
+mod classes;
 mod placement;
 mod rain;
 mod reference;

@@ -103,8 +103,10 @@ impl std::error::Error for Full {}
 #[derive(Debug)]
 pub struct Writer<'a> {
     map: &'a mut PageMap,
-    /// Pages that wait for their lane's row to fill.
+    /// Pages that wait for the row of their class and lane to fill; every lane of class 0 first.
     rows: Vec<Vec<Lpn>>,
+    /// The hint that the next writes carry.
+    stream: u8,
     work: Work,
     /// With parity: the stripes side by side in a lane that were written last, and which of them.
     open: Option<u32>,
@@ -118,14 +120,19 @@ impl<'a> Writer<'a> {
     pub fn new(map: &'a mut PageMap) -> Self {
         let (lanes, row) = (map.layout().lanes as usize, map.layout().units_per_row as usize);
         let unit = map.stripes().map_or(0, |stripes| stripes.unit() as usize);
-        let rows = vec![Vec::with_capacity(row); lanes];
+        let rows = vec![Vec::with_capacity(row); lanes * map.host_classes() as usize];
         let opened = vec![Ppn::NONE; if map.superstripes().is_some() { lanes } else { 0 }];
-        Self { map, rows, work: Work::default(), open: None, touched: vec![false; unit], opened }
+        Self { map, rows, stream: 0, work: Work::default(), open: None, touched: vec![false; unit], opened }
     }
 
     /// What was done so far.
     pub fn work(&self) -> Work {
         self.work
+    }
+
+    /// The hint of the writes to come (`ftl.placement = "stream"`); 0 before the first call.
+    pub fn set_stream(&mut self, stream: u8) {
+        self.stream = stream;
     }
 
     /// The layer written to.
@@ -172,9 +179,10 @@ impl<'a> Writer<'a> {
     /// Log blocks: the page's write and all that it causes.
     fn put_in_log(&mut self, lpn: Lpn) {
         let lane = self.map.striped_lane(lpn);
-        self.map.log_write(lane, lpn);
+        self.map.log_write(lane, lpn, 1);
         loop {
             match self.map.log_step(lane) {
+                LogStep::Read { .. } => {}
                 LogStep::Copy { .. } => self.work.copied += 1,
                 LogStep::Program { .. } => self.work.written += 1,
                 LogStep::Erase { block } => {
@@ -197,21 +205,24 @@ impl<'a> Writer<'a> {
             self.put_in_log(lpn);
             return Ok(());
         }
-        let lane = match self.map.place(lpn, |_| 0) {
+        let class = self.map.class_of_write(lpn, self.stream);
+        let lane = match self.map.place(lpn, class, |_| 0) {
             Some(lane) => lane,
-            None => self.find_lane(lpn)?,
+            None => self.find_lane(lpn, class)?,
         };
+        self.map.note_write(lpn);
         if self.map.layout().units_per_row == 1 {
-            let row = self.open_row(lane)?;
+            let row = self.open_row(lane, class)?;
             self.map.commit(lpn, row);
             self.count(lpn);
             self.map.row_programmed(row);
             self.collect(lane);
             return Ok(());
         }
-        self.rows[lane as usize].push(lpn);
-        if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
-            self.program_row(lane)?;
+        let at = (class * self.map.layout().lanes + lane) as usize;
+        self.rows[at].push(lpn);
+        if self.rows[at].len() == self.map.layout().units_per_row as usize {
+            self.program_row(lane, class)?;
         }
         Ok(())
     }
@@ -228,7 +239,7 @@ impl<'a> Writer<'a> {
         }
         self.rows[lane as usize].push(lpn);
         if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
-            self.program_row(lane)?;
+            self.program_row(lane, 0)?;
         }
         Ok(())
     }
@@ -254,9 +265,9 @@ impl<'a> Writer<'a> {
 
     /// Dynamic allocation found no lane with room: every pool that wants to reclaims.
     #[cold]
-    fn find_lane(&mut self, lpn: Lpn) -> Result<u32, Full> {
+    fn find_lane(&mut self, lpn: Lpn, class: u32) -> Result<u32, Full> {
         self.reclaim_all();
-        self.map.place(lpn, |_| 0).ok_or(Full)
+        self.map.place(lpn, class, |_| 0).ok_or(Full)
     }
 
     fn reclaim_all(&mut self) {
@@ -268,26 +279,28 @@ impl<'a> Writer<'a> {
     /// Writes the last parity, and programs the rows that are not full, with padding.
     pub fn finish(&mut self) -> Result<(), Full> {
         self.write_parity()?;
-        for lane in 0..self.rows.len() as u32 {
-            if !self.rows[lane as usize].is_empty() {
-                self.program_row(lane)?;
+        let lanes = self.map.layout().lanes;
+        for at in 0..self.rows.len() as u32 {
+            if !self.rows[at as usize].is_empty() {
+                self.program_row(at % lanes, at / lanes)?;
             }
         }
         Ok(())
     }
 
-    fn program_row(&mut self, lane: u32) -> Result<(), Full> {
+    fn program_row(&mut self, lane: u32, class: u32) -> Result<(), Full> {
         let row = match self.opened.get(lane as usize) {
             Some(row) => *row,
-            None => self.open_row(lane)?,
+            None => self.open_row(lane, class)?,
         };
-        let pages = self.rows[lane as usize].len() as u64;
-        for slot in 0..self.rows[lane as usize].len() {
-            let lpn = self.rows[lane as usize][slot];
+        let at = (class * self.map.layout().lanes + lane) as usize;
+        let pages = self.rows[at].len() as u64;
+        for slot in 0..self.rows[at].len() {
+            let lpn = self.rows[at][slot];
             self.map.commit(lpn, Ppn(row.0 + slot as u32));
             self.count(lpn);
         }
-        self.rows[lane as usize].clear();
+        self.rows[at].clear();
         self.work.padded += u64::from(self.map.layout().units_per_row) - pages;
         self.map.row_programmed(row);
         if !self.opened.is_empty() {
@@ -298,18 +311,18 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn open_row(&mut self, lane: u32) -> Result<Ppn, Full> {
-        match self.map.open_row(lane, Stream::Host) {
+    fn open_row(&mut self, lane: u32, class: u32) -> Result<Ppn, Full> {
+        match self.map.open_row_of(lane, Stream::Host, class) {
             Some(row) => Ok(row),
-            None => self.make_room(lane),
+            None => self.make_room(lane, class),
         }
     }
 
     #[cold]
-    fn make_room(&mut self, lane: u32) -> Result<Ppn, Full> {
+    fn make_room(&mut self, lane: u32, class: u32) -> Result<Ppn, Full> {
         let pool = self.map.pool_of(lane);
         while self.map.collect_now(pool, &mut NoMedium, &mut self.work) {
-            if let Some(row) = self.map.open_row(lane, Stream::Host) {
+            if let Some(row) = self.map.open_row_of(lane, Stream::Host, class) {
                 return Ok(row);
             }
         }
@@ -334,6 +347,10 @@ impl PageMap {
     /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be
     /// gained.
     pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
+        if self.has_lost_reserve(pool) {
+            self.set_hopeless(pool, true);
+            return false;
+        }
         if !self.start_collection(pool, true) {
             return false;
         }
@@ -342,7 +359,7 @@ impl PageMap {
                 match self.step(lane) {
                     Step::Read { .. } => self.read_done(lane, |page| medium.load(page)),
                     Step::Program { lane: to, units } => {
-                        let row = self.open_row(to, Stream::Copy).expect("the reserve holds a victim's copies");
+                        let row = self.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
                         work.copied += u64::from(units);
                         work.padded += u64::from(self.layout().units_per_row - units);
                         medium.set_rows(self.layout().block_of(row), self.layout().row_of(row) + 1);

@@ -348,7 +348,7 @@ impl Driver {
         self.free.push(completion.id);
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
-        if counted {
+        if counted && completion.status != Status::NamespaceWriteProtected {
             self.measure(&completion, op, completion.at.since(at), u64::from(sectors) * SECTOR);
         }
         if self.records.is_some() || self.measured.causes.is_some() {
@@ -394,6 +394,7 @@ impl Driver {
         let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
         let attributed = self.drive.attributed();
+        let counted = counted && status != Status::NamespaceWriteProtected;
         if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
             causes.record(&record, attributed);
         }
@@ -419,7 +420,7 @@ impl Driver {
         self.progress
     }
 
-    /// What was measured so far.
+    /// What was measured so far; requests that a read-only drive refused are not in it.
     pub fn measured(&self) -> &Measured {
         &self.measured
     }
@@ -461,7 +462,7 @@ pub(super) fn command(id: u32, request: &Request) -> Command {
         sectors: request.sectors,
         fua: request.fua,
         predictable: PredictableLatency::Off,
-        stream: 0,
+        stream: request.stream,
         payload: None,
     }
 }

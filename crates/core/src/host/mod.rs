@@ -28,10 +28,10 @@ pub use job::{Job, Pacing};
 pub use oracle::Oracle;
 pub use outage::Outage;
 pub use promises::Broken;
-pub use request::{Request, RequestSource};
+pub use request::{Hinted, Request, RequestSource};
 pub use spec::{
-    Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec,
-    WorkloadSpec,
+    Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, StreamBy, TimeUnit, TraceEvent, TraceFormat, TraceOp,
+    TraceSpec, WorkloadSpec,
 };
 
 #[cfg(test)]

@@ -73,6 +73,10 @@ pub struct JobSpec {
     pub flush_every: u32,
     /// Share of the requests that are TRIM, percent (taken from the writes' share).
     pub trim_percent: f64,
+    /// The hint that its writes carry (`ftl.placement = "stream"`).
+    pub stream: u8,
+    /// What chooses the hint.
+    pub stream_by: StreamBy,
 }
 
 impl Default for JobSpec {
@@ -103,6 +107,8 @@ impl Default for JobSpec {
             fua_percent: 0.0,
             flush_every: 0,
             trim_percent: 0.0,
+            stream: 0,
+            stream_by: StreamBy::Job,
         }
     }
 }
@@ -119,6 +125,16 @@ pub enum Pattern {
     Zipf,
     /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot, warm and cold.
     Tiers,
+}
+
+/// What chooses the hint of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamBy {
+    /// The job: `stream`.
+    Job,
+    /// `tiers`: the tier that the page belongs to, from 0; what no tier names is the last one.
+    Tier,
 }
 
 /// When requests are issued.

@@ -2,6 +2,8 @@
 
 mod causes;
 mod cuts;
+mod dftl;
+mod faults;
 mod hold;
 mod knobs;
 mod laws;
@@ -25,7 +27,7 @@ use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
     RainSpec, Scheduler, ScrubSpec, Update,
 };
-use crate::flash::{BlockStress, Device, Features};
+use crate::flash::{BlockStress, Device, FaultSpec, Features};
 use crate::ftl::{
     Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit,
 };
@@ -42,6 +44,7 @@ pub(crate) struct Setup {
     pub drive: DriveSpec,
     pub rain: RainSpec,
     pub scrub: ScrubSpec,
+    pub faults: FaultSpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -61,6 +64,7 @@ pub(crate) fn small() -> Setup {
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
         rain: RainSpec::default(),
         scrub: ScrubSpec::default(),
+        faults: FaultSpec::default(),
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,
@@ -89,17 +93,21 @@ impl Setup {
             Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
             Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
         };
+        map = map.with_translation_pages(&self.ftl.map);
+        map = map.with_bad_blocks(&self.faults, self.seed);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         map.check_laws();
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
         drive.keep_parity(&self.rain);
+        drive.keep_map_on_flash(&self.ftl.map);
         drive.check_parity();
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);
         drive.vary_erases(&self.erase, self.seed);
         drive.hold_erases(&self.erase);
         drive.scrub(&self.scrub, self.seed);
+        drive.fail_blocks(&self.faults, self.seed);
         drive
     }
 
@@ -130,6 +138,7 @@ impl Setup {
         check_stress(driver.drive());
         driver.drive().check_nobody_reads();
         driver.drive().check_parity();
+        driver.drive().check_map();
         driver
     }
 }
@@ -470,7 +479,7 @@ impl super::RequestSource for Residues {
         let residue = self.left / 1_000 % 4;
         let page = self.rng.below(self.pages / 4) * 4 + residue;
         let lba = crate::units::Lba(page * 8);
-        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false })
+        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false, stream: 0 })
     }
 }
 

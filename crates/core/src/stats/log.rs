@@ -28,6 +28,12 @@ pub struct LogReport {
     pub isolated_pages: u64,
     /// Merges that a full isolation area forced in the midst of reclaiming (merges).
     pub forced_merges: u64,
+    /// Spare areas that were read for what the cache of the page map did not hold (reads of the superblock FTL).
+    pub map_reads: u64,
+    /// Hot pages that went among the cold ones for want of room (pages of LAST, in map units).
+    pub hot_overflows: u64,
+    /// Log blocks of hot pages that were erased without a merge (blocks of LAST).
+    pub dead_hot_blocks: u64,
     /// Most flash operations that one write caused, warm-up and preconditioning included (flash operations).
     pub longest_chain: u64,
     /// Most merges that one write caused, likewise (merges).
@@ -47,6 +53,9 @@ impl LogReport {
             renewed_blocks: self.renewed_blocks + other.renewed_blocks,
             isolated_pages: self.isolated_pages + other.isolated_pages,
             forced_merges: self.forced_merges + other.forced_merges,
+            map_reads: self.map_reads + other.map_reads,
+            hot_overflows: self.hot_overflows + other.hot_overflows,
+            dead_hot_blocks: self.dead_hot_blocks + other.dead_hot_blocks,
             longest_chain: self.longest_chain.max(other.longest_chain),
             most_merges: self.most_merges.max(other.most_merges),
             merges_per_write: None,

@@ -44,7 +44,16 @@ impl RunTotals {
         };
         // The power of all drives fails at once; each says what it made of it, and the first is shown.
         self.power_loss = self.power_loss.or(other.power_loss);
+        self.map = match (self.map, other.map) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
+        self.faults = match (self.faults, other.faults) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.or(two),
+        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
+        self.map_ram += other.map_ram;
         self.user = Bytes::new(self.user.get() + other.user.get());
         self.verify = match (self.verify.take(), other.verify) {
             (Some(one), Some(two)) => Some(VerifyReport {
@@ -160,6 +169,7 @@ impl WearCounters {
     fn add(&mut self, other: &Self) {
         self.blocks += other.blocks;
         self.erases_total += other.erases_total;
+        self.erases_squared += other.erases_squared;
         self.erases_min = self.erases_min.min(other.erases_min);
         self.erases_max = self.erases_max.max(other.erases_max);
     }
@@ -207,6 +217,9 @@ mod tests {
         assert_eq!(result.flash.waf, Some(3.0));
         let wear = result.flash.wear;
         assert_eq!((wear.erases_min, wear.erases_mean, wear.erases_max), (0, 4.0, 9));
+        // Of all blocks of both, not the mean of two deviations.
+        let apart = [1.0, 2.0, 3.0, 0.0, 9.0, 9.0].map(|erases: f64| (erases - 4.0) * (erases - 4.0));
+        assert!((wear.erases_stddev - (apart.iter().sum::<f64>() / 6.0).sqrt()).abs() < 1e-6);
         assert_eq!(result.verify.map(|verify| verify.reads_checked), Some(400));
         assert_eq!(result.outcome, Outcome::Starved);
         assert_eq!(drive(1, 1, 1, [0, 0, 0]).into_result().drives, None);

@@ -5,9 +5,10 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, AttributionReport, BufferCounters, CountSummary, FlashCounters, GcCounters, LatencySummary, LogReport,
-    OpStats, OverTime, OverTimeReport, PowerLossReport, RainCounters, RainReport, RotationCounters, RotationReport,
-    ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters, percentile, ratio,
+    ActReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters, LatencySummary,
+    LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport, RainCounters, RainReport,
+    RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters,
+    StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -71,6 +72,12 @@ pub struct RunResult {
     /// The power loss of the run; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_loss: Option<PowerLossReport>,
+    /// The map where it lies on flash; absent where DRAM holds the whole map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapReport>,
+    /// Bad blocks; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultReport>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -194,6 +201,9 @@ pub struct WearReport {
     pub erases_mean: f64,
     /// Erases of the most worn block (erases).
     pub erases_max: u64,
+    /// The standard deviation of erases over all blocks (erases).
+    #[serde(default)]
+    pub erases_stddev: f64,
 }
 
 /// Capacity and over-provisioning.
@@ -205,6 +215,10 @@ pub struct CapacityReport {
     pub user_bytes: u64,
     /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
     pub op_percent: Option<f64>,
+    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the directory where the
+    /// map lies on flash, block maps and the map of the log with log blocks (bytes).
+    #[serde(default)]
+    pub map_ram_bytes: u64,
 }
 
 /// What was read from a trace, and what was left out.
@@ -300,10 +314,16 @@ pub struct RunTotals {
     pub log: Option<LogReport>,
     /// The power loss, if there was one.
     pub power_loss: Option<PowerLossReport>,
+    /// The map in `span`, where it lies on flash.
+    pub map: Option<MapCounters>,
+    /// Bad blocks in `span`, where there are any.
+    pub faults: Option<FaultReport>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
     pub user: Bytes,
+    /// RAM for the map (bytes).
+    pub map_ram: u64,
     /// What was read from a trace.
     pub trace: Option<TraceReport>,
     /// What the oracle checked.
@@ -366,7 +386,9 @@ impl RunTotals {
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
             log: self.log.map(LogReport::report),
             power_loss: self.power_loss,
-            capacity: CapacityReport::new(self.raw, self.user),
+            map: self.map.map(|map| map.report()),
+            faults: self.faults,
+            capacity: CapacityReport::new(self.raw, self.user, self.map_ram),
             trace: self.trace,
             verify: self.verify,
             act: self.act,
@@ -437,15 +459,17 @@ impl FlashReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),
                 erases_max: wear.erases_max,
+                erases_stddev: wear.stddev(),
             },
         }
     }
 }
 
 impl CapacityReport {
-    fn new(raw: Bytes, user: Bytes) -> Self {
+    fn new(raw: Bytes, user: Bytes, map_ram_bytes: u64) -> Self {
         let spare = raw.get().saturating_sub(user.get());
-        Self { raw_bytes: raw.get(), user_bytes: user.get(), op_percent: ratio::percent(spare, user.get()) }
+        let op_percent = ratio::percent(spare, user.get());
+        Self { raw_bytes: raw.get(), user_bytes: user.get(), op_percent, map_ram_bytes }
     }
 }
 

@@ -28,6 +28,8 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("faster-interval", include_str!("../../../../experiments/faster-interval.toml")),
     ("faster-merge-cdf", include_str!("../../../../experiments/faster-merge-cdf.toml")),
     ("faster-cost", include_str!("../../../../experiments/faster-cost.toml")),
+    ("ftl-all", include_str!("../../../../experiments/ftl-all.toml")),
+    ("ftl-modern", include_str!("../../../../experiments/ftl-modern.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.

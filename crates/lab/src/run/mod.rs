@@ -24,7 +24,7 @@ use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
-use manx_core::host::{Driver, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
+use manx_core::host::{Driver, Hinted, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
 use manx_core::units::Instant;
 use std::fmt;
@@ -42,7 +42,9 @@ pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: boo
     map.begin_run(ftl, gc, device, *seed);
     let mut drive = Drive::new(device, drive, gc, map, with_content);
     drive.keep_parity(rain);
+    drive.keep_map_on_flash(&ftl.map);
     fit_out(&mut drive, scenario);
+    drive.fail_blocks(&scenario.faults, *seed);
     drive.keep_for_recovery(&Blueprint {
         device: device.clone(),
         ftl: ftl.clone(),
@@ -292,7 +294,9 @@ impl Run<'_> {
             && trace.layout == Layout::Separate
         {
             let (sources, names, requests) = replays.each_device(trace, sectors)?;
-            let drives = sources.into_iter().map(|source| vec![(source, Pacing::of(&specs[0]))]).collect();
+            let stream = specs[0].stream;
+            let drive = |source| vec![(Hinted::wrap(source, stream), Pacing::of(&specs[0]))];
+            let drives = sources.into_iter().map(drive).collect();
             return Ok(Workload { drives, names, requests: Some(requests) });
         }
         if specs.iter().any(is_separate) {
@@ -301,7 +305,10 @@ impl Run<'_> {
         let (mut sources, mut total) = (Vec::new(), Some(0u64));
         for (number, spec) in specs.iter().enumerate() {
             let (source, requests) = match &spec.trace {
-                Some(trace) => replays.source(trace, sectors)?,
+                Some(trace) => {
+                    let (source, requests) = replays.source(trace, sectors)?;
+                    (Hinted::wrap(source, spec.stream), requests)
+                }
                 None => {
                     let source = Generator::new(spec, sectors, self.scenario.seed, number)?;
                     (Box::new(source) as Box<_>, spec.requests)

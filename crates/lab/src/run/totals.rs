@@ -2,16 +2,16 @@
 
 use super::Run;
 use crate::machine::peak_rss_bytes;
-use crate::prepare::About;
+use crate::prepare::{About, logical_pages};
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{FtlKind, GcMode, Rotate};
+use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FlashCounters, GcCounters, LogReport, MachineReport, Outcome,
-    PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest, StressCounters,
-    VerifyReport, WarmupExcluded, WearCounters,
+    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
+    MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash,
+    SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -20,13 +20,14 @@ use manx_core::units::Instant;
 const CONTENT_BYTES: u64 = 4;
 const ORACLE_BYTES: u64 = 8;
 
+/// Bytes of RAM for a page's place with page mapping: a 32-bit physical page number.
+const MAP_ENTRY: u64 = 4;
+
 impl Run<'_> {
     /// What the run of one drive tells, without what became of its traces.
     pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
         let (scenario, measured) = (self.scenario, driver.measured());
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
-        let wear = driver.drive().ftl().wear();
-        let blocks = u64::from(driver.drive().flash().layout.total_blocks());
         let least_free = driver.drive().ftl().least_free_millionths();
         let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), least_free, unit };
         RunTotals {
@@ -43,21 +44,19 @@ impl Run<'_> {
             flush: measured.flush.clone(),
             gc: counters.gc(measured),
             flash: counters.flash(),
-            wear: WearCounters {
-                blocks,
-                erases_total: (wear.mean * blocks as f64).round() as u64,
-                erases_min: wear.min.into(),
-                erases_max: wear.max.into(),
-            },
+            wear: WearCounters::of(driver.drive().ftl().block_erases().iter().map(|erases| u64::from(*erases))),
             stress: stress(driver, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
+            faults: scenario.faults.is_on().then(|| counters.faults()),
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
             power_loss: driver.outages().first().map(power_loss),
+            map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
+            map_ram: map_ram(scenario, driver),
             trace: None,
             act: None,
             over_time: measured.over_time.clone(),
@@ -114,6 +113,13 @@ impl Run<'_> {
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
         let lost = driver.outages().iter().map(|outage| outage.commands_lost).sum::<u64>();
+        if let Some(at) = driver.drive().counters().faults.read_only_at {
+            let at = at.since(Instant::START).as_s_f64();
+            warnings.push(format!(
+                "the drive ran out of spare blocks and turned read-only after {at} s: writes failed from then on, and \
+                 are in no latency"
+            ));
+        }
         if progress.failed > lost {
             warnings.push(format!("{} requests completed with an error", progress.failed - lost));
         }
@@ -162,6 +168,20 @@ impl Run<'_> {
                 device.geometry.blocks
             )
         })
+    }
+}
+
+/// Bytes of RAM that the drive spends on its map.
+fn map_ram(scenario: &Scenario, driver: &Driver) -> u64 {
+    let ftl = driver.drive().ftl();
+    let (map, logical) = (&scenario.ftl.map, u64::from(ftl.logical()));
+    match ftl.log_blocks() {
+        Some(log) => log.map_ram(),
+        None if map.is_cached() => {
+            let unit = scenario.device.geometry.map_unit.get();
+            map.entries().min(logical) * map.entry.get() + map.pages(logical, unit) * DIRECTORY_ENTRY
+        }
+        None => logical * MAP_ENTRY,
     }
 }
 
@@ -307,6 +327,44 @@ impl Counted {
         }
     }
 
+    fn map(&self, scenario: &Scenario) -> MapCounters {
+        let (map, logical) = (&scenario.ftl.map, u64::from(logical_pages(scenario)));
+        let cached_entries = map.entries().min(logical);
+        MapCounters {
+            hits: self.since(|c| c.map.hits),
+            misses: self.since(|c| c.map.misses),
+            evictions: self.since(|c| c.map.evictions),
+            dirty_evictions: self.since(|c| c.map.dirty_evictions),
+            page_reads: self.since(|c| c.map.page_reads),
+            collection_reads: self.since(|c| c.map.collection_reads),
+            page_programs: self.since(|c| c.map.page_programs),
+            collection_programs: self.since(|c| c.map.collection_programs),
+            page_copies: self.since(|c| c.map.page_copies),
+            lazy_updates: self.since(|c| c.map.lazy_updates),
+            free_updates: self.since(|c| c.map.free_updates),
+            cached_entries,
+            cache_bytes: cached_entries * map.entry.get(),
+            directory_bytes: map.pages(logical, self.unit) * DIRECTORY_ENTRY,
+            whole_map_bytes: logical * map.stored.get(),
+        }
+    }
+
+    fn faults(&self) -> FaultReport {
+        let faults = &self.now.faults;
+        FaultReport {
+            factory_bad: faults.factory_bad,
+            program_failures: self.since(|c| c.faults.program_failures),
+            erase_failures: self.since(|c| c.faults.erase_failures),
+            retired: self.since(|c| c.faults.retired),
+            pages_moved: self.since(|c| c.faults.moved_units),
+            pages_failed: self.since(|c| c.faults.failed_units),
+            spare_least: faults.spare,
+            refused: self.since(|c| c.faults.refused),
+            stranded: faults.stranded,
+            read_only_at_s: faults.read_only_at.map(|at| at.since(Instant::START).as_s_f64()),
+        }
+    }
+
     fn scrub(&self) -> ScrubCounters {
         let c = self.now.scrub.since(&self.before.scrub);
         ScrubCounters {
@@ -367,6 +425,9 @@ impl Counted {
             renewed_blocks: log.renewed_blocks,
             isolated_pages: log.isolations,
             forced_merges: log.forced_merges,
+            map_reads: log.map_reads,
+            hot_overflows: log.hot_overflows,
+            dead_hot_blocks: log.dead_hot_blocks,
             longest_chain: log.longest_chain,
             most_merges: log.most_merges,
         }

@@ -2,7 +2,8 @@
 
 use super::{Check, TIME_MAX, require, require_percent, require_time};
 use crate::config::Scenario;
-use crate::host::{Arrival, JobSpec, Pattern, TraceSpec};
+use crate::ftl::DataPlacement;
+use crate::host::{Arrival, JobSpec, Pattern, StreamBy, TraceSpec};
 use crate::units::{Bytes, SECTOR};
 
 /// The most jobs, and the most requests that one keeps outstanding: each has a slot in memory.
@@ -16,6 +17,7 @@ const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 /// Every job, then what is measured of them.
 pub(super) fn all(scenario: &Scenario) -> Check {
     jobs(&scenario.workload.jobs, scenario.capacity().user)?;
+    streams(scenario)?;
     require_time(scenario.measure.warmup, "measure.warmup")?;
     require_time(scenario.measure.timeout, "measure.timeout")?;
     measured(scenario)
@@ -27,6 +29,30 @@ pub(in crate::config) fn jobs(jobs: &[JobSpec], user: Bytes) -> Check {
     require((1..=JOBS_MAX).contains(&count), "workload.jobs", format!("a list of {count}"), "from 1 to 256 jobs")?;
     for (i, job) in jobs.iter().enumerate() {
         one(job, user, &|name| format!("workload.jobs.{i}.{name}"))?;
+    }
+    Ok(())
+}
+
+/// Hints stay within the streams that the drive keeps apart; without those nobody looks at them.
+fn streams(scenario: &Scenario) -> Check {
+    let streams = scenario.ftl.streams;
+    if scenario.ftl.placement != DataPlacement::Stream {
+        return Ok(());
+    }
+    for (i, job) in scenario.workload.jobs.iter().enumerate() {
+        let key = |name: &str| format!("workload.jobs.{i}.{name}");
+        let by_tier = job.stream_by == StreamBy::Tier && job.trace.is_none() && job.pattern == Pattern::Tiers;
+        if !by_tier {
+            let message = format!("below ftl.streams = {streams}");
+            require(u32::from(job.stream) < streams, &key("stream"), job.stream, message)?;
+            continue;
+        }
+        let tiers = if job.write_tiers.is_empty() { &job.tiers } else { &job.write_tiers };
+        let rest = usize::from(tiers.iter().map(|tier| tier.0).sum::<f64>() < 100.0 - 1e-6);
+        let count = (tiers.len() + rest) as u32;
+        let message =
+            format!("at most ftl.streams = {streams} tiers with what is left of the space; there are {count}");
+        require(count <= streams, &key("stream_by"), "\"tier\"", message)?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::{Check, require};
 use crate::config::Scenario;
 use crate::drive::PreconditionState;
 use crate::flash::{Layout, program_unit};
-use crate::ftl::{Allocation, FtlKind, GcMode, VictimUnit};
+use crate::ftl::{Allocation, DataPlacement, FtlKind, GcMode, VictimUnit};
 
 /// Checks a scenario whose FTL has log blocks.
 pub(super) fn all(scenario: &Scenario) -> Check {
@@ -22,6 +22,9 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(u128::from(unit) == row, "device.geometry.map_unit", device.geometry.map_unit, message)?;
     let message = format!("{needs} \"static\": the address of a page decides its data block");
     require(ftl.allocation == Allocation::Static, "ftl.allocation", "not \"static\"", message)?;
+    let message = format!("{needs} \"none\": its log blocks say what lies together");
+    let placement = format!("\"{}\"", ftl.placement.name());
+    require(ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;
     let message = format!("{needs} 0: its blocks are levelled by the order in which they are freed");
     require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)?;
     let message =

@@ -30,6 +30,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
     let message = format!("{needs} 0: a recovery counts on one victim at a time");
     require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
+    let (on, message) = (scenario.faults.is_on(), format!("{needs} none: blocks that fail are not modelled with it"));
+    require(!on, "faults", "some", message)?;
     let blueprint =
         Blueprint { device: device.clone(), ftl: ftl.clone(), gc: gc.clone(), recovery: recovery.clone(), seed: *seed };
     if let Some((key, allowed)) = blueprint.refusal() {

@@ -3,30 +3,54 @@
 use super::{Check, require};
 use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
-use crate::ftl::GcSpec;
+use crate::ftl::{DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, MapSpec, OpenBlocks, VictimUnit};
 
-/// Blocks that a lane cannot do without: the host's frontier, the collector's frontier, and one to start the next with.
-const BLOCKS_HELD: u64 = 3;
-/// Of those, the ones that are open while the others are collected.
-const BLOCKS_OPEN: u64 = 2;
+/// Blocks that a lane cannot do without: the open ones, and those that only copies may open.
+struct Blocks {
+    held: u64,
+    /// Of those, the ones that are open while the others are collected.
+    open: u64,
+    /// Who holds them, in words.
+    who: String,
+}
+
+impl Blocks {
+    fn of(ftl: &FtlSpec, gc: &GcSpec) -> Self {
+        if ftl.placement == DataPlacement::None {
+            return Self { held: 3, open: 2, who: "3 blocks for the host, the collector and a reserve".to_string() };
+        }
+        // Copies that take no time share no block with the host.
+        let frontiers = if gc.mode == GcMode::Nogc { Frontiers::Separate } else { ftl.frontiers };
+        let OpenBlocks { host, open, reserve, .. } = OpenBlocks::of(&FtlSpec { frontiers, ..ftl.clone() });
+        // A lane of a wider unit that is ahead of the others opens a second block.
+        let ahead = if gc.unit == VictimUnit::Block { 0 } else { host };
+        let (open, reserve) = (u64::from(open + ahead), u64::from(reserve));
+        let placement = ftl.placement.name();
+        let who = format!("{open} open blocks and a reserve of {reserve} for ftl.placement = \"{placement}\"");
+        Self { held: open + reserve, open, who }
+    }
+}
 
 /// One lane in map units.
 struct Lane {
     raw: u64,
-    /// Data, and with it the parity: what can be valid at once.
+    /// Data, and with it the parity, and the map where it lies on flash: what can be valid at once.
     user: u64,
+    /// Of that, the map.
+    map: u64,
     block: u64,
     /// A program unit: what reclaiming a block frees at the least.
     row: u64,
 }
 
 impl Lane {
-    fn of(device: &Device) -> Self {
+    fn of(device: &Device, map: &MapSpec) -> Self {
         let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
         let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
         let row = program_unit(device) as u64 / unit;
         let block = row * u64::from(device.geometry.pages / device.feature.program_pages);
-        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()), block, row }
+        let map = map.pages(capacity.user.get() / unit, unit).div_ceil(lanes(device) as u64);
+        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()) + map, map, block, row }
     }
 
     fn blocks(&self, units: u64) -> f64 {
@@ -35,17 +59,25 @@ impl Lane {
 }
 
 /// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
-pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
-    let holders = if rain.width > 0 { "data and parity take" } else { "the host sees" };
-    let lane = Lane::of(device);
-    let Lane { raw, user, block, row } = lane;
-    require(user > 0, "device.op", device.op, "the host would see nothing; lower it")?;
-    let left = raw - user;
-    let needed = (gc.hard * raw as f64).ceil() as u64 + BLOCKS_HELD * block;
+pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpec) -> Check {
+    // A log-block FTL counts its own blocks.
+    if ftl.kind == FtlKind::LogBlock {
+        return Ok(());
+    }
+    let Blocks { held, open, who } = Blocks::of(ftl, gc);
+    let holders = match rain.width > 0 {
+        true => "data and parity take",
+        false if ftl.map.is_cached() => "data and their map take",
+        false => "the host sees",
+    };
+    let lane = Lane::of(device, &ftl.map);
+    let Lane { raw, user, block, row, map } = lane;
+    require(user > map, "device.op", device.op, "the host would see nothing; lower it")?;
+    let left = raw.saturating_sub(user);
+    let needed = (gc.hard * raw as f64).ceil() as u64 + held * block;
     let message = format!(
         "{holders} {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
-         (gc.hard = {} of the raw pages, {BLOCKS_HELD} blocks for the host, the collector and a reserve); raise it or \
-         device.geometry.blocks",
+         (gc.hard = {} of the raw pages, {who}); raise it or device.geometry.blocks",
         lane.blocks(left),
         lane.blocks(needed),
         gc.hard,
@@ -53,7 +85,7 @@ pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
     require(left > needed, "device.op", device.op, message)?;
 
     // When every block holds more than it can without its last program unit, copying one frees nothing.
-    let full = (raw - BLOCKS_HELD * block) / block * (block - row);
+    let full = (raw - held * block) / block * (block - row);
     let message = format!(
         "{holders} {user} map units in each lane, but reclaiming frees whole program units of {row} only: \
          from {full} on \
@@ -61,31 +93,31 @@ pub(super) fn enough(device: &Device, gc: &GcSpec, rain: &RainSpec) -> Check {
     );
     require(user < full, "device.op", device.op, message)?;
 
-    let free = left - BLOCKS_OPEN * block;
+    let free = left - open * block;
     let attainable = free as f64 / raw as f64;
     let message = format!(
         "below {attainable:.4}, the free share that collecting can reach: {raw} map units in each lane - {user} \
-         {holders} - {BLOCKS_OPEN} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
+         {holders} - {open} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
          raise device.op"
     );
     require(attainable > gc.soft, "gc.soft", gc.soft, message)
 }
 
 /// An aged drive: half of what is used is valid, and that half is the host's.
-pub(super) fn aged(precondition: &PreconditionSpec, device: &Device) -> Check {
+pub(super) fn aged(precondition: &PreconditionSpec, device: &Device, ftl: &FtlSpec, gc: &GcSpec) -> Check {
     if precondition.state != PreconditionState::Aged {
         return Ok(());
     }
-    let (lane, ratio) = (Lane::of(device), precondition.ratio);
+    let (lane, ratio) = (Lane::of(device, &ftl.map), precondition.ratio);
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
-    let user = lane.user;
+    let user = lane.user - lane.map;
     let message = format!("half of it is valid data, {valid} map units in each lane, of which the host sees {user}");
     require(valid <= user, key, ratio, message)?;
-    let free = ((1.0 - ratio) * lane.raw as f64) as u64;
-    let message = format!(
-        "it leaves {:.2} free blocks in each lane, and {BLOCKS_HELD} are needed to start (host, collector, reserve)",
-        lane.blocks(free)
-    );
-    require(free >= BLOCKS_HELD * lane.block, key, ratio, message)
+    let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map);
+    let Blocks { held, who, .. } = Blocks::of(ftl, gc);
+    let why = if ftl.placement == DataPlacement::None { "host, collector, reserve" } else { &who };
+    let message =
+        format!("it leaves {:.2} free blocks in each lane, and {held} are needed to start ({why})", lane.blocks(free));
+    require(free >= held * lane.block, key, ratio, message)
 }

@@ -8,6 +8,7 @@
 //! valid pages says nothing of that, nor where the next page is.
 
 use super::lane::Lane;
+use super::queue::Queue;
 use super::{LogSpec, LogVictim, Policy, Shape, Step};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -46,7 +47,7 @@ impl Bast {
     fn merge(&mut self, lbn: u32, log: Block) {
         let (_, in_order) = self.owner[log.0 as usize];
         self.log_of[lbn as usize] = None;
-        self.logs.remove(log);
+        self.logs.remove(log.0);
         if in_order {
             self.lane.merge_into(lbn, log, false);
         } else {
@@ -58,7 +59,7 @@ impl Bast {
         let log = self.lane.take(Role::Log);
         self.log_of[lbn as usize] = Some(log);
         self.owner[log.0 as usize] = (lbn, true);
-        self.logs.push(log);
+        self.logs.push(log.0);
         log
     }
 
@@ -66,8 +67,8 @@ impl Bast {
         let to = self.lane.append(log);
         self.owner[log.0 as usize].1 &= self.lane.written(log) == offset;
         if self.victim == LogVictim::Lru {
-            self.logs.remove(log);
-            self.logs.push(log);
+            self.logs.remove(log.0);
+            self.logs.push(log.0);
         }
         self.placed = true;
         self.lane.give(Step::Program { page, to })
@@ -107,7 +108,7 @@ impl Policy for Bast {
                     let log = self.open(lbn);
                     return self.append(page, offset, log);
                 }
-                None => self.logs.first().map(|log| (self.owner[log.0 as usize].0, log)),
+                None => self.logs.first().map(|log| (self.owner[log as usize].0, Block(log))),
             };
             let (victim, log) = full?;
             self.merge(victim, log);
@@ -116,43 +117,5 @@ impl Policy for Bast {
                 return Some(step);
             }
         }
-    }
-}
-
-/// Blocks in an order, linked both ways: any of them leaves, or goes to the end, at once.
-#[derive(Clone, Debug)]
-struct Queue {
-    /// Before and after each block; the last entry is the ends.
-    links: Vec<(u32, u32)>,
-    len: u32,
-}
-
-impl Queue {
-    fn new(blocks: u32) -> Self {
-        Self { links: vec![(blocks, blocks); blocks as usize + 1], len: 0 }
-    }
-
-    fn ends(&self) -> u32 {
-        self.links.len() as u32 - 1
-    }
-
-    fn first(&self) -> Option<Block> {
-        (self.len > 0).then(|| Block(self.links[self.ends() as usize].1))
-    }
-
-    fn push(&mut self, block: Block) {
-        let ends = self.ends();
-        let last = self.links[ends as usize].0;
-        self.links[block.0 as usize] = (last, ends);
-        self.links[last as usize].1 = block.0;
-        self.links[ends as usize].0 = block.0;
-        self.len += 1;
-    }
-
-    fn remove(&mut self, block: Block) {
-        let (before, after) = self.links[block.0 as usize];
-        self.links[before as usize].1 = after;
-        self.links[after as usize].0 = before;
-        self.len -= 1;
     }
 }

@@ -27,6 +27,12 @@ pub struct LogCounters {
     pub isolations: u64,
     /// Merges that a full isolation area forced in the midst of reclaiming.
     pub forced_merges: u64,
+    /// Reads of a spare area for what the cache of the page map did not hold (superblock FTL).
+    pub map_reads: u64,
+    /// Hot pages that went among the cold ones for want of room (LAST).
+    pub hot_overflows: u64,
+    /// Log blocks of hot pages that were erased without a merge (LAST).
+    pub dead_hot_blocks: u64,
     /// Most flash operations of one write.
     pub longest_chain: u64,
     /// Most merges of one write.
@@ -60,6 +66,9 @@ impl LogCounters {
             renewed_blocks: of(self.renewed_blocks, other.renewed_blocks),
             isolations: of(self.isolations, other.isolations),
             forced_merges: of(self.forced_merges, other.forced_merges),
+            map_reads: of(self.map_reads, other.map_reads),
+            hot_overflows: of(self.hot_overflows, other.hot_overflows),
+            dead_hot_blocks: of(self.dead_hot_blocks, other.dead_hot_blocks),
             ..Self::default()
         }
     }

@@ -4,6 +4,7 @@
 //! block map and a page map of the log that together say the same; here neither a read nor a merge ever searches. The
 //! table changes when a program is done ([`Lane::commit`]), so it is right between any two steps of any chain.
 
+use super::kin::Kin;
 use super::ranks::Ranks;
 use super::{LogCounters, Step};
 use crate::flash::Block;
@@ -65,12 +66,18 @@ pub(super) struct Lane {
     roles: Vec<Role>,
     free: VecDeque<Block>,
     ranks: Option<Box<Ranks>>,
+    /// LAST: how many logical blocks the pages of each log block belong to.
+    pub kin: Option<Box<Kin>>,
     out_of_order: bool,
     gathering: Option<Gathering>,
     /// Blocks without valid pages whose erase is next.
     dead: [Block; 2],
     /// The page of the host write under way.
     pub host: Lpn,
+    /// Pages of the request that it belongs to.
+    pub request: u32,
+    /// The erase given out has failed: its block is not free then.
+    loses: bool,
     /// The step that was given out and is not done.
     pending: Option<Step>,
     busy: bool,
@@ -99,10 +106,13 @@ impl Lane {
             roles: vec![Role::Data; blocks as usize],
             free: (0..blocks).map(Block).collect(),
             ranks: None,
+            kin: None,
             out_of_order,
             gathering: None,
             dead: [NO_BLOCK; 2],
             host: NO_PAGE,
+            request: 1,
+            loses: false,
             pending: None,
             busy: false,
             chain: 0,
@@ -125,7 +135,7 @@ impl Lane {
     }
 
     #[inline]
-    fn block_of(&self, page: Ppn) -> Block {
+    pub fn block_of(&self, page: Ppn) -> Block {
         Block(self.by_block.quotient(page.0))
     }
 
@@ -156,6 +166,7 @@ impl Lane {
     pub fn bytes(&self) -> usize {
         4 * (self.location.len() + self.holds.len() + 3 * self.valid.len() + self.data.len())
             + 8 * (self.programmed.len() + self.marks.len())
+            + self.kin.as_ref().map_or(0, |kin| kin.bytes())
     }
 
     pub fn is_busy(&self) -> bool {
@@ -178,7 +189,10 @@ impl Lane {
             let block = self.block_of(at);
             self.valid[block.0 as usize] -= 1;
             if let Some(ranks) = &mut self.ranks {
-                ranks.lost_one(block);
+                ranks.lost_one(block, self.counters.writes);
+            }
+            if let Some(kin) = &mut self.kin {
+                kin.lost(at, block);
             }
         }
     }
@@ -194,6 +208,16 @@ impl Lane {
         self.roles[block.0 as usize]
     }
 
+    /// Takes a free block out of service.
+    pub fn withdraw(&mut self, block: Block) {
+        self.free.retain(|free| *free != block);
+    }
+
+    /// The erase that was given out has failed: its block is out of service with [`Lane::commit`].
+    pub fn lose(&mut self) {
+        self.loses = true;
+    }
+
     pub fn free_blocks(&self) -> usize {
         self.free.len()
     }
@@ -207,13 +231,29 @@ impl Lane {
     pub fn rank(&mut self, block: Block) {
         let valid = self.valid(block);
         if let Some(ranks) = &mut self.ranks {
-            ranks.insert(block, valid);
+            ranks.insert(block, valid, self.counters.writes);
         }
     }
 
     /// Takes the closed block with the fewest valid pages.
     pub fn least_valid(&mut self) -> Block {
         self.ranks.as_mut().expect("the policy keeps ranks").take_least()
+    }
+
+    /// Takes the closed block that cost-benefit values most; the clock is the host's writes.
+    pub fn worthiest(&mut self) -> Block {
+        self.ranks.as_mut().expect("the policy keeps ranks").take_worthiest(self.counters.writes)
+    }
+
+    /// The data block of a logical block, if it has one.
+    pub fn data_block(&self, lbn: u32) -> Option<Block> {
+        let block = self.data[lbn as usize];
+        (block != NO_BLOCK).then_some(block)
+    }
+
+    /// A logical block has no data block any more; what pages it has are elsewhere, or about to be.
+    pub fn forget_data_block(&mut self, lbn: u32) {
+        self.data[lbn as usize] = NO_BLOCK;
     }
 
     /// Where the host's page may be programmed in its data block, which is made if there is none.
@@ -299,7 +339,7 @@ impl Lane {
         self.gathering = Some(Gathering { lbn, into, cursor, end, host, becomes_data });
     }
 
-    fn count(&mut self, kind: Merge) {
+    pub fn count(&mut self, kind: Merge) {
         let counters = &mut self.counters;
         match kind {
             Merge::Switch => counters.switch_merges += 1,
@@ -388,6 +428,7 @@ impl Lane {
                 self.put(page, to);
             }
             Step::Erase { block } => self.erase(block),
+            Step::Read { .. } => self.counters.map_reads += 1,
             Step::Done => unreachable!("it is never pending"),
         }
     }
@@ -449,7 +490,9 @@ impl Lane {
         let pages = block.0 * self.pages..(block.0 + 1) * self.pages;
         clear(&mut self.programmed, pages.clone());
         clear(&mut self.marks, pages);
-        self.free.push_back(block);
+        if !std::mem::take(&mut self.loses) {
+            self.free.push_back(block);
+        }
     }
 }
 

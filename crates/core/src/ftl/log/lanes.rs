@@ -3,8 +3,8 @@
 //! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate` sees to it), and a
 //! lane's pages and blocks count like the layout's. Consecutive pages of a lane are a logical block.
 
-use super::{LogBlocks, LogCounters, LogSpec, Step};
-use crate::flash::{Block, Layout};
+use super::{LogBlocks, LogCounters, LogPolicy, LogSpec, Shape, Step};
+use crate::flash::{Block, FaultSpec, Layout};
 use crate::ftl::recovery::Role;
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
@@ -17,7 +17,12 @@ pub struct LogLanes {
     by_lanes: Divisor,
     pub(super) units_per_lane: u32,
     blocks: u32,
-    write_waits: bool,
+    pages: u32,
+    spec: LogSpec,
+    /// Blocks that each lane can lose, where blocks are bad or go bad.
+    spares: Vec<u32>,
+    factory_bad: u32,
+    retired: u64,
 }
 
 impl LogLanes {
@@ -33,13 +38,17 @@ impl LogLanes {
             by_lanes: Divisor::new(layout.lanes),
             units_per_lane: layout.units_per_lane(),
             blocks: layout.blocks,
-            write_waits: spec.write_waits,
+            pages: layout.rows,
+            spec,
+            spares: Vec::new(),
+            factory_bad: 0,
+            retired: 0,
         })
     }
 
     /// Writes that complete on flash wait for the work that they cause.
     pub fn write_waits(&self) -> bool {
-        self.write_waits
+        self.spec.write_waits
     }
 
     #[inline]
@@ -58,11 +67,19 @@ impl LogLanes {
         self.lanes[lane as usize].translate(self.local(lpn)).map(|at| self.ppn(lane, at))
     }
 
-    /// A host write of a page of `lane` begins.
+    /// The page whose spare area must be read before a page of `lane` can be translated for a host read, if any.
     #[inline]
-    pub fn write(&mut self, lane: u32, lpn: Lpn) {
+    pub fn look_up(&mut self, lane: u32, lpn: Lpn) -> Option<Ppn> {
         let local = self.local(lpn);
-        self.lanes[lane as usize].write(local);
+        let spare = self.lanes[lane as usize].look_up(local)?;
+        Some(self.ppn(lane, spare))
+    }
+
+    /// A host write of a page of `lane` begins, of a request of `request` pages.
+    #[inline]
+    pub fn write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+        let local = self.local(lpn);
+        self.lanes[lane as usize].write_of(local, request);
     }
 
     /// What the write under way on `lane` needs next, in the numbers of the drive (but the host's page in those of the
@@ -72,6 +89,7 @@ impl LogLanes {
         match self.lanes[lane as usize].step() {
             Step::Copy { from, to } => Step::Copy { from: self.ppn(lane, from), to: self.ppn(lane, to) },
             Step::Program { page, to } => Step::Program { page, to: self.ppn(lane, to) },
+            Step::Read { page } => Step::Read { page: self.ppn(lane, page) },
             Step::Erase { block } => Step::Erase { block: Block(lane * self.blocks + block.0) },
             Step::Done => Step::Done,
         }
@@ -97,6 +115,47 @@ impl LogLanes {
     /// What a block was opened for.
     pub fn role(&self, lane: u32, block: u32) -> Role {
         self.lanes[lane as usize].role(Block(block))
+    }
+
+    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which
+    /// page, and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each
+    /// block and 2 for each page whose table is cached; for page mapping 4 for each page.
+    pub fn map_ram(&self) -> u64 {
+        let (Shape { data, blocks, .. }, lane) = (self.lanes[0].shape(), &self.spec);
+        let (data, all, pages) = (u64::from(data), u64::from(blocks), u64::from(self.pages));
+        let log = all - data;
+        let of_lane = match lane.policy {
+            LogPolicy::Bast => 4 * data + log * (4 + pages),
+            LogPolicy::Superblock if lane.superblock_cache == 0 => 4 * all + 2 * data * pages,
+            LogPolicy::Superblock => 4 * all + 2 * 8 * u64::from(lane.superblock_cache),
+            LogPolicy::PageMapping => 4 * data * pages,
+            LogPolicy::Fast | LogPolicy::Faster | LogPolicy::Last => 4 * data + 8 * log * pages,
+        };
+        of_lane * self.lanes.len() as u64
+    }
+
+    /// Takes the blocks out of service that are bad from the start. A lane without enough others is left as it was:
+    /// validation sees to it that there is none.
+    fn take_factory_bad(&mut self, spec: &FaultSpec, layout: &Layout, seed: u64) {
+        for (number, lane) in (0..).zip(&mut self.lanes) {
+            let bad = spec.factory_bad_blocks(layout, number, seed);
+            let spares = (layout.blocks - bad.len() as u32).checked_sub(lane.shape().blocks);
+            self.spares.push(spares.unwrap_or(0));
+            if spares.is_some() {
+                self.factory_bad += bad.len() as u32;
+                bad.iter().for_each(|block| lane.withdraw(Block(*block)));
+            }
+        }
+    }
+
+    /// Blocks that the worst lane can lose.
+    pub fn spare_blocks(&self) -> u32 {
+        self.spares.iter().copied().min().unwrap_or(0)
+    }
+
+    /// Blocks that are bad from the start, and those that were retired since.
+    pub fn bad_blocks(&self) -> (u32, u64) {
+        (self.factory_bad, self.retired)
     }
 
     /// What all lanes did, added up.
@@ -134,10 +193,17 @@ impl PageMap {
         log.translate(self.striped_lane(lpn), lpn).map_or(Translation::Unwritten, Translation::Ready)
     }
 
-    /// A host write of `lpn` begins on its lane, where none is under way.
+    /// The page whose spare area must be read before a host read of `lpn` can be translated, if any.
     #[inline]
-    pub fn log_write(&mut self, lane: u32, lpn: Lpn) {
-        self.lanes_mut().write(lane, lpn);
+    pub fn log_look_up(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let lane = self.striped_lane(lpn);
+        self.lanes_mut().look_up(lane, lpn)
+    }
+
+    /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is under way.
+    #[inline]
+    pub fn log_write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+        self.lanes_mut().write(lane, lpn, request);
     }
 
     /// What the write under way on `lane` needs next; the same until it is done.
@@ -167,6 +233,25 @@ impl PageMap {
         }
         let lane = self.layout.lane_of(block);
         self.log_done(lane);
+    }
+
+    /// Blocks of the log-block FTL that are bad from the start.
+    pub(in crate::ftl) fn take_factory_bad_of_log(&mut self, spec: &FaultSpec, seed: u64) {
+        if let Some(log) = &mut self.log {
+            log.take_factory_bad(spec, &self.layout, seed);
+        }
+    }
+
+    /// The erase of a merge's block has failed. True: the block is out of service. False: its lane has none to spare,
+    /// and erases it again.
+    pub fn log_erase_failed(&mut self, block: Block) -> bool {
+        let lane = self.layout.lane_of(block);
+        let log = self.lanes_mut();
+        let Some(left) = log.spares[lane as usize].checked_sub(1) else { return false };
+        (log.spares[lane as usize], log.retired) = (left, log.retired + 1);
+        log.lanes[lane as usize].lose();
+        self.log_erased(block);
+        true
     }
 
     /// True while a read of the block is under way.

@@ -16,23 +16,32 @@
 //!
 //! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
 //! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a
-//! time); `page_mapping` with `ranks`, what they are measured against; `recovery` (a lane from what is on flash).
+//! time); `superblock`; `last` with `kin`; `page_mapping` with `ranks`, what they are measured against; `recovery` (a
+//! lane from what is on flash).
+//!
+//! FMAX has no policy of its own: of what is public, `docs/model.md` says where it ends.
 
 mod bast;
 mod counters;
 mod fast;
 mod isolation;
+mod kin;
 mod lane;
 mod lanes;
+mod last;
 mod page_mapping;
+mod queue;
 mod ranks;
 mod recovery;
 mod sequential;
 mod spec;
+mod superblock;
 
 pub use counters::LogCounters;
 pub use lanes::LogLanes;
-pub use spec::{FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail};
+pub use spec::{
+    Compaction, Frontiers, FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail, Victim,
+};
 
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -40,7 +49,9 @@ use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;
 use lane::Lane;
+use last::Last;
 use page_mapping::PageMapping;
+use superblock::Superblock;
 
 /// The next flash operation of a write. Pages and blocks are numbered within the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +70,12 @@ pub enum Step {
         /// An erased page.
         to: Ppn,
     },
+    /// Read the spare area of a page, and nothing else of it: a part of the page map is there that is not in RAM. Only
+    /// the superblock FTL with a cache asks for it (`superblock_cache`).
+    Read {
+        /// The page, programmed.
+        page: Ppn,
+    },
     /// Erase a block without valid pages.
     Erase {
         /// The block.
@@ -76,6 +93,10 @@ trait Policy {
     fn begin(&mut self);
     /// The next step when no merge is under way; it may also begin a merge and return that merge's first step.
     fn plan(&mut self) -> Option<Step>;
+    /// Bytes of what it holds beside the lane.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A log-block FTL over the blocks of one lane.
@@ -90,6 +111,8 @@ enum Either {
     Bast(Bast),
     Fast(Fast),
     PageMapping(PageMapping),
+    Superblock(Box<Superblock>),
+    Last(Box<Last>),
 }
 
 impl LogBlocks {
@@ -100,7 +123,9 @@ impl LogBlocks {
         let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
         let policy = match spec.policy {
             LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
-            LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(lane)),
+            LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(spec, lane)),
+            LogPolicy::Superblock => Either::Superblock(Box::new(Superblock::new(spec, &shape, lane))),
+            LogPolicy::Last => Either::Last(Box::new(Last::new(spec, &shape, lane))),
             LogPolicy::Fast | LogPolicy::Faster => Either::Fast(Fast::new(spec, &shape, lane)),
         };
         Ok(Self { policy, shape })
@@ -122,13 +147,33 @@ impl LogBlocks {
         self.lane().valid_page(at)
     }
 
-    /// A host write of `page` begins; none may be under way.
+    /// The page whose spare area must be read before a host read of `page` can be translated; `None`: nothing. Of the
+    /// superblock FTL this also brings the page's part of the map into its cache; of the others it is always `None`.
+    #[inline]
+    pub fn look_up(&mut self, page: Lpn) -> Option<Ppn> {
+        match &mut self.policy {
+            Either::Superblock(superblock) => superblock.look_up(page),
+            _ => None,
+        }
+    }
+
+    /// A host write of `page` begins, a request of its own; none may be under way.
     #[inline]
     pub fn write(&mut self, page: Lpn) {
+        self.write_of(page, 1);
+    }
+
+    /// A host write of `page` begins, which belongs to a request of `request` pages; none may be under way. Only LAST
+    /// asks how long requests are.
+    #[inline]
+    pub fn write_of(&mut self, page: Lpn, request: u32) {
+        self.lane_mut().request = request;
         match &mut self.policy {
             Either::Bast(bast) => start(bast, page),
             Either::Fast(fast) => start(fast, page),
             Either::PageMapping(mapping) => start(mapping, page),
+            Either::Superblock(superblock) => start(&mut **superblock, page),
+            Either::Last(last) => start(&mut **last, page),
         }
     }
 
@@ -139,6 +184,8 @@ impl LogBlocks {
             Either::Bast(bast) => advance(bast),
             Either::Fast(fast) => advance(fast),
             Either::PageMapping(mapping) => advance(mapping),
+            Either::Superblock(superblock) => advance(&mut **superblock),
+            Either::Last(last) => advance(&mut **last),
         }
     }
 
@@ -146,6 +193,16 @@ impl LogBlocks {
     #[inline]
     pub fn done(&mut self) {
         self.lane_mut().commit();
+    }
+
+    /// Takes a free block out of service; nothing may have been written yet.
+    pub fn withdraw(&mut self, block: Block) {
+        self.lane_mut().withdraw(block);
+    }
+
+    /// The erase that [`LogBlocks::step`] gave has failed: [`LogBlocks::done`] takes its block out of service.
+    pub fn lose(&mut self) {
+        self.lane_mut().lose();
     }
 
     /// True between a write and its [`Step::Done`].
@@ -180,7 +237,12 @@ impl LogBlocks {
 
     /// Bytes of the maps in the simulator.
     pub fn bytes(&self) -> usize {
-        self.lane().bytes()
+        let own = match &self.policy {
+            Either::Superblock(superblock) => superblock.bytes(),
+            Either::Last(last) => last.bytes(),
+            Either::Bast(_) | Either::Fast(_) | Either::PageMapping(_) => 0,
+        };
+        self.lane().bytes() + own
     }
 
     #[inline]
@@ -189,6 +251,8 @@ impl LogBlocks {
             Either::Bast(bast) => bast.lane(),
             Either::Fast(fast) => fast.lane(),
             Either::PageMapping(mapping) => mapping.lane(),
+            Either::Superblock(superblock) => superblock.lane(),
+            Either::Last(last) => last.lane(),
         }
     }
 
@@ -198,6 +262,8 @@ impl LogBlocks {
             Either::Bast(bast) => bast.lane_mut(),
             Either::Fast(fast) => fast.lane_mut(),
             Either::PageMapping(mapping) => mapping.lane_mut(),
+            Either::Superblock(superblock) => superblock.lane_mut(),
+            Either::Last(last) => last.lane_mut(),
         }
     }
 }

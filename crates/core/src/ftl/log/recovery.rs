@@ -94,7 +94,7 @@ impl LogBlocks {
         let in_use = |block: &Block| lane.written(*block) > 0;
         let mut queues = match &self.policy {
             Either::Fast(fast) => fast.queues(),
-            Either::Bast(_) | Either::PageMapping(_) => Vec::new(),
+            _ => Vec::new(),
         };
         queues.retain(|(block, _)| in_use(block));
         let others = (0..lane.erases().len() as u32).map(Block).filter(in_use);
@@ -105,7 +105,7 @@ impl LogBlocks {
     fn rebuild(&mut self, scanned: &Scanned) -> (Vec<Repair>, u32) {
         match &mut self.policy {
             Either::Fast(fast) => fast.rebuild(scanned),
-            Either::Bast(_) | Either::PageMapping(_) => unreachable!("refused where recovery is asked for"),
+            _ => unreachable!("refused where recovery is asked for"),
         }
     }
 }
@@ -164,7 +164,7 @@ impl Fast {
                 match step {
                     Step::Copy { from, to } => repairs.push(Repair::Copy { from, to }),
                     Step::Erase { block } => repairs.push(Repair::Erase { block }),
-                    Step::Program { .. } | Step::Done => unreachable!("no host write is under way"),
+                    Step::Program { .. } | Step::Read { .. } | Step::Done => unreachable!("no host write is under way"),
                 }
                 self.lane_mut().commit();
             }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a log-block FTL works (reference sections 2.1 to 2.3). What a policy does not have, it ignores.
+/// How a log-block FTL works (reference sections 2.1 to 2.5 and 2.8). What a policy does not have, it ignores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSpec {
@@ -44,6 +44,36 @@ pub struct LogSpec {
     pub progressive_threshold: f64,
     /// Writes between two merges at the start (`progressive = "interval"`); 0: a quarter of a block's pages.
     pub progressive_interval: u32,
+    /// Superblock FTL: logical blocks of a superblock.
+    pub superblock_blocks: u32,
+    /// Superblock FTL: most U-blocks that a superblock draws from the log.
+    pub superblock_updates: u32,
+    /// Superblock FTL: updates since it was last compacted that make a page hot; 0: hot pages are not copied apart.
+    pub superblock_hot: u32,
+    /// Superblock FTL: which blocks are copied together when nothing cheaper frees one.
+    pub superblock_compaction: Compaction,
+    /// Superblock FTL: tables of the page map in RAM, 8 pages each; 0: all.
+    pub superblock_cache: u32,
+    /// LAST: share of the log that takes long requests.
+    pub last_sequential_share: f64,
+    /// LAST: pages of the longest request that is not sequential.
+    pub last_sequential_pages: u32,
+    /// LAST: share of the random log that is for hot pages, at the start.
+    pub last_hot_share: f64,
+    /// LAST: pages written to the random log within which a page that is written again is hot, at the start; 0: as many
+    /// as it has.
+    pub last_hot_age: u32,
+    /// LAST: pages written to the random log after which a hot block without an update may be merged; 0: as many as it
+    /// has.
+    pub last_old: u32,
+    /// LAST: share and age of hot pages follow what becomes of them.
+    pub last_adapts: bool,
+    /// LAST: pages written to the random log between two such changes; 0: as many as it has.
+    pub last_epoch: u32,
+    /// Page mapping: whose pages are copied.
+    pub victim: Victim,
+    /// Page mapping: where copies go.
+    pub frontiers: Frontiers,
 }
 
 impl Default for LogSpec {
@@ -65,6 +95,20 @@ impl Default for LogSpec {
             progressive: Progressive::Threshold,
             progressive_threshold: 0.5,
             progressive_interval: 0,
+            superblock_blocks: 8,
+            superblock_updates: 8,
+            superblock_hot: 1,
+            superblock_compaction: Compaction::Least,
+            superblock_cache: 0,
+            last_sequential_share: 0.5,
+            last_sequential_pages: 2,
+            last_hot_share: 0.5,
+            last_hot_age: 0,
+            last_old: 0,
+            last_adapts: true,
+            last_epoch: 0,
+            victim: Victim::Greedy,
+            frontiers: Frontiers::Separate,
         }
     }
 }
@@ -79,8 +123,42 @@ pub enum LogPolicy {
     Fast,
     /// FAST with a second chance and an isolation area (Lim, Lee and Moon, SNAPI 2010).
     Faster,
-    /// Every page anywhere, greedy, copies apart (after Kawaguchi et al., USENIX 1995); "log" is what is not data.
+    /// Every page anywhere (after Kawaguchi et al., USENIX 1995); "log" is what is not data.
     PageMapping,
+    /// Adjacent data blocks share log blocks, every page anywhere within them (Kang et al., EMSOFT 2006).
+    Superblock,
+    /// Log blocks for long requests, for hot pages and for cold ones (Lee et al., SPEED 2008).
+    Last,
+}
+
+/// What the superblock FTL copies together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compaction {
+    /// The blocks with the fewest valid pages, as many as save one block.
+    Least,
+    /// All blocks of the superblock.
+    All,
+}
+
+/// Whose pages page mapping copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The block with the fewest valid pages.
+    Greedy,
+    /// The one with the most age * (1 - u) / 2u, u its share of valid pages, its age since its last change.
+    CostBenefit,
+}
+
+/// Where page mapping writes copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Frontiers {
+    /// To an open block of their own; a write copies one victim at most.
+    Separate,
+    /// To the open block of the host's writes, which a victim's pages begin (the classic form).
+    Shared,
 }
 
 /// Whose log block BAST merges.
@@ -143,7 +221,7 @@ pub struct Shape {
     pub data: u32,
     /// Log blocks of random writes.
     pub random: u32,
-    /// Log blocks of sequential writes: none or one.
+    /// Log blocks of sequential writes: none or one; LAST: its share.
     pub sequential: u32,
     /// Blocks of the isolation area.
     pub isolation: u32,
@@ -165,6 +243,16 @@ impl LogSpec {
     /// Page mapping with as many blocks.
     pub fn page_mapping(log_percent: f64) -> Self {
         Self { policy: LogPolicy::PageMapping, log_percent, isolation: 0.0, ..Self::default() }
+    }
+
+    /// The superblock FTL with superblocks of 8 blocks.
+    pub fn superblock(log_percent: f64) -> Self {
+        Self { policy: LogPolicy::Superblock, log_percent, isolation: 0.0, ..Self::default() }
+    }
+
+    /// LAST with half of the log for long requests.
+    pub fn last(log_percent: f64) -> Self {
+        Self { policy: LogPolicy::Last, log_percent, isolation: 0.0, ..Self::default() }
     }
 
     /// FASTer as published.
@@ -222,6 +310,40 @@ impl LogSpec {
     /// The blocks that `data` data blocks of `pages` pages each ask for; the error names the key, its value and what is
     /// allowed.
     pub fn shape(&self, data: u32, pages: u32) -> Result<Shape, String> {
+        self.check(data, pages)?;
+        let log = (self.log_percent / 100.0 * f64::from(data)).round() as u32;
+        let sequential = match self.policy {
+            LogPolicy::Last if self.last_sequential_share > 0.0 => {
+                ((self.last_sequential_share * f64::from(log)).round() as u32).max(1)
+            }
+            _ => u32::from(self.has_sequential()),
+        };
+        let isolation = match self.isolates() {
+            true => ((self.isolation * f64::from(log)).round() as u32).max(2),
+            false => 0,
+        };
+        // FASTer with a segregated tail: one block takes second chances, one the host's writes.
+        // Page mapping: the open blocks and the free ones, beside what makes a victim worth it.
+        // LAST: an open block for hot pages, one for cold pages, a victim.
+        let random = match (self.policy, self.frontiers) {
+            (LogPolicy::Bast | LogPolicy::Fast | LogPolicy::Superblock, _) => 1,
+            (LogPolicy::Faster, _) | (LogPolicy::PageMapping, Frontiers::Shared) => 2,
+            (LogPolicy::Last, _) => 3,
+            (LogPolicy::PageMapping, Frontiers::Separate) => 5,
+        };
+        if log < sequential + isolation + random {
+            let least = sequential + isolation + random;
+            let percent = self.log_percent;
+            return Err(format!(
+                "log_percent = {percent}: {log} log blocks beside {data} data blocks of a lane; at least {least} needed"
+            ));
+        }
+        let random = log - sequential - isolation;
+        let spare = self.spare_blocks + u32::from(self.policy == LogPolicy::Superblock);
+        Ok(Shape { data, random, sequential, isolation, blocks: data + log + spare })
+    }
+
+    fn check(&self, data: u32, pages: u32) -> Result<(), String> {
         let within = |key: &str, value: f64, least: f64, most: f64| match value >= least && value <= most {
             true => Ok(()),
             false => Err(format!("{key} = {value}: must be from {least} to {most}")),
@@ -234,29 +356,12 @@ impl LogSpec {
         if self.has_sequential() && self.sequential == Sequential::Run {
             within("sequential_run", f64::from(self.sequential_run), 2.0, f64::from(pages.max(2)))?;
         }
+        within("superblock_blocks", f64::from(self.superblock_blocks), 1.0, 65_536.0)?;
+        within("superblock_updates", f64::from(self.superblock_updates), 1.0, 65_536.0)?;
+        within("superblock_hot", f64::from(self.superblock_hot), 0.0, 255.0)?;
+        within("last_sequential_share", self.last_sequential_share, 0.0, 0.9)?;
+        within("last_hot_share", self.last_hot_share, 0.0, 1.0)?;
         within("pages of a block", f64::from(pages), 2.0, 65_536.0)?;
-        within("data blocks of a lane", f64::from(data), 1.0, f64::from(u32::MAX / pages))?;
-        let log = (self.log_percent / 100.0 * f64::from(data)).round() as u32;
-        let sequential = u32::from(self.has_sequential());
-        let isolation = match self.isolates() {
-            true => ((self.isolation * f64::from(log)).round() as u32).max(2),
-            false => 0,
-        };
-        // FASTer with a segregated tail: one block takes second chances, one the host's writes.
-        // Page mapping: two open blocks and two free ones, beside what makes a victim worth it.
-        let random = match self.policy {
-            LogPolicy::Bast | LogPolicy::Fast => 1,
-            LogPolicy::Faster => 2,
-            LogPolicy::PageMapping => 5,
-        };
-        if log < sequential + isolation + random {
-            let least = sequential + isolation + random;
-            let percent = self.log_percent;
-            return Err(format!(
-                "log_percent = {percent}: {log} log blocks beside {data} data blocks of a lane; at least {least} needed"
-            ));
-        }
-        let random = log - sequential - isolation;
-        Ok(Shape { data, random, sequential, isolation, blocks: data + log + self.spare_blocks })
+        within("data blocks of a lane", f64::from(data), 1.0, f64::from(u32::MAX / pages))
     }
 }

@@ -2,7 +2,12 @@
 
 mod arithmetic;
 mod defects;
+mod models;
 mod naive;
+mod naive_last;
+mod naive_mapping;
+mod naive_superblock;
+mod newer;
 mod reference;
 mod rules;
 mod speed;
@@ -64,6 +69,8 @@ struct Bench {
     version: u64,
     /// What the flash was told to do, counted here.
     cost: Cost,
+    /// Reads of spare areas.
+    reads: u64,
 }
 
 impl Bench {
@@ -77,6 +84,7 @@ impl Bench {
             newest: vec![0; (data * pages) as usize],
             version: 0,
             cost: Cost::default(),
+            reads: 0,
         }
     }
 
@@ -88,8 +96,13 @@ impl Bench {
     }
 
     fn begin(&mut self, page: u32) {
+        self.begin_of(page, 1);
+    }
+
+    /// A write that belongs to a request of some pages.
+    fn begin_of(&mut self, page: u32, request: u32) {
         self.version += 1;
-        self.ftl.write(Lpn(page));
+        self.ftl.write_of(Lpn(page), request);
     }
 
     /// One step; false when the write is done.
@@ -114,6 +127,11 @@ impl Bench {
                 self.ftl.done();
                 self.newest[page.0 as usize] = self.version;
             }
+            Step::Read { page } => {
+                assert!(self.content[page.0 as usize].is_some(), "an erased page's spare area is read");
+                self.reads += 1;
+                self.ftl.done();
+            }
             Step::Erase { block } => {
                 let pages = (block.0 * self.pages) as usize..((block.0 + 1) * self.pages) as usize;
                 self.content[pages].fill(None);
@@ -126,6 +144,11 @@ impl Bench {
 
     fn write(&mut self, page: u32) {
         self.begin(page);
+        while self.step() {}
+    }
+
+    fn write_of(&mut self, page: u32, request: u32) {
+        self.begin_of(page, request);
         while self.step() {}
     }
 

@@ -81,17 +81,17 @@ fn dynamic_allocation_goes_round_and_passes_over_busy_lanes() {
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
     let mut map = map(&wide(), &ftl, &GcSpec::default(), 1_000);
     let lanes = map.layout().lanes;
-    let first: Vec<_> = (0..lanes).map(|_| map.place(Lpn(5), |_| 0).unwrap()).collect();
+    let first: Vec<_> = (0..lanes).map(|_| map.place(Lpn(5), 0, |_| 0).unwrap()).collect();
     assert_eq!(first, (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect::<Vec<_>>(), "whatever the address");
     let busy = first[0];
     map.set_taking(busy, false);
     for _ in 0..3 * lanes {
-        assert_ne!(map.place(Lpn(5), |_| 0), Some(busy));
+        assert_ne!(map.place(Lpn(5), 0, |_| 0), Some(busy));
     }
     (0..lanes).for_each(|lane| map.set_taking(lane, false));
-    assert_eq!(map.place(Lpn(5), |_| 0), None, "every lane is busy");
+    assert_eq!(map.place(Lpn(5), 0, |_| 0), None, "every lane is busy");
     map.set_taking(busy, true);
-    assert_eq!(map.place(Lpn(5), |_| 0), Some(busy));
+    assert_eq!(map.place(Lpn(5), 0, |_| 0), Some(busy));
 }
 
 /// Wear after hot writes to a tenth of the pages over cold data, the worst case for dynamic levelling alone.
@@ -156,7 +156,7 @@ fn strict_round_robin_passes_over_no_lane() {
         let lanes = map.layout().lanes;
         let order: Vec<u32> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
         map.set_taking(order[1], false);
-        let placed: Vec<u32> = (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), |_| 0).unwrap()).collect();
+        let placed: Vec<u32> = (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), 0, |_| 0).unwrap()).collect();
         let expected: Vec<u32> = (0..4 * lanes as usize)
             .map(|n| order[n % lanes as usize])
             .filter(|l| visits_busy || *l != order[1])

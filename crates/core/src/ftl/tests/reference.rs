@@ -1,5 +1,6 @@
 //! A naive page mapping beside the real one: maps and lists, every number counted anew.
 
+use super::classes::NaiveClasses;
 use super::device;
 use crate::flash::{Block, Device};
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Victim, VictimUnit};
@@ -109,8 +110,23 @@ impl Naive {
     }
 
     /// The victim by brute force; `None` where the policy is free to choose (random ones).
-    fn expected_victim(&self, pool: u32, gc: &GcSpec) -> Option<(u32, u32)> {
-        let in_order = self.candidates(pool);
+    /// Of two regions each has a best one: of `cold` by greedy, of the others by the policy.
+    fn expected_victim(&self, pool: u32, gc: &GcSpec, cold: Option<&BTreeSet<(u32, u32)>>) -> Option<(u32, u32)> {
+        let Some(cold) = cold else { return self.best(self.candidates(pool), gc) };
+        let (cold, normal) = self.candidates(pool).into_iter().partition(|group| cold.contains(group));
+        let normal = match gc.victim {
+            Victim::DChoices | Victim::Random => return None,
+            _ => self.best(normal, gc).filter(|group| self.gains(*group)),
+        };
+        let greedy = GcSpec { victim: Victim::Greedy, ..gc.clone() };
+        let cold = self.best(cold, &greedy).filter(|group| self.gains(*group));
+        match (normal, cold) {
+            (Some(normal), Some(cold)) => Some(if self.valid(cold) < self.valid(normal) { cold } else { normal }),
+            (normal, cold) => normal.or(cold),
+        }
+    }
+
+    fn best(&self, in_order: Vec<(u32, u32)>, gc: &GcSpec) -> Option<(u32, u32)> {
         let mut by_number = in_order.clone();
         by_number.sort_unstable();
         let emptiest = |of: &[(u32, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
@@ -171,26 +187,28 @@ impl Naive {
 }
 
 /// The real map and the naive one, side by side, and rows that wait to be programmed.
-struct Pair {
+pub(super) struct Pair {
     map: PageMap,
     naive: Naive,
+    pub classes: NaiveClasses,
     gc: GcSpec,
     rng: Rng,
-    /// Pages gathering for each lane: logical page and version.
-    rows: Vec<Vec<(u32, u32)>>,
+    /// Pages gathering for each class and lane: logical page and version.
+    rows: BTreeMap<(u32, u32), Vec<(u32, u32)>>,
     version: u32,
     victims: u32,
-    overtaken: u32,
+    pub overtaken: u32,
 }
 
 impl Pair {
-    fn new(device: &Device, gc: GcSpec, logical: u32, seed: u64) -> Self {
+    pub fn new(device: &Device, ftl: &FtlSpec, gc: GcSpec, logical: u32, seed: u64) -> Self {
         // Lanes reclaimed together must fill evenly, which only dynamic allocation makes sure of (config::validate).
         let allocation = if gc.unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
-        let map = PageMap::new(device, &FtlSpec { allocation, ..FtlSpec::default() }, &gc, logical, seed);
-        let (naive, lanes) = (Naive::new(&map), map.layout().lanes as usize);
+        let ftl = FtlSpec { allocation, ..ftl.clone() };
+        let map = PageMap::new(device, &ftl, &gc, logical, seed);
+        let (naive, classes) = (Naive::new(&map), NaiveClasses::new(&ftl, logical));
         let rng = Rng::stream(seed, "pair");
-        Self { map, naive, gc, rng, rows: vec![Vec::new(); lanes], version: 0, victims: 0, overtaken: 0 }
+        Self { map, naive, classes, gc, rng, rows: BTreeMap::new(), version: 0, victims: 0, overtaken: 0 }
     }
 
     fn below(&mut self, n: u32) -> u32 {
@@ -202,34 +220,51 @@ impl Pair {
         let pages = self.map.logical();
         let hot = self.below(2) == 0;
         let lpn = self.below(if hot { pages / 4 } else { pages });
-        let lane = loop {
-            match self.map.place(Lpn(lpn), |_| 0) {
-                Some(lane) => break lane,
+        let stream = self.below(6) as u8;
+        let (class, lane) = loop {
+            // A collection may have moved the version that this one replaces: the class is asked for again.
+            let class = self.map.class_of_write(Lpn(lpn), stream);
+            match self.map.place(Lpn(lpn), class, |_| 0) {
+                Some(lane) => break (class, lane),
                 None => self.collect(0),
             }
         };
+        assert_eq!(class, self.classes.of_write(lpn, stream, self.naive.newest.contains_key(&lpn)), "page {lpn}");
+        self.map.note_write(Lpn(lpn));
+        self.classes.written(lpn);
         self.version += 1;
-        self.rows[lane as usize].push((lpn, self.version));
-        if self.rows[lane as usize].len() == self.naive.row as usize {
-            self.program(lane);
+        let row = self.rows.entry((class, lane)).or_default();
+        row.push((lpn, self.version));
+        if row.len() == self.naive.row as usize {
+            self.program(class, lane);
         }
     }
 
-    fn program(&mut self, lane: u32) {
+    fn program(&mut self, class: u32, lane: u32) {
         let row = loop {
-            match self.map.open_row(lane, Stream::Host) {
+            match self.map.open_row_of(lane, Stream::Host, class) {
                 Some(row) => break row,
                 None => self.collect(self.map.pool_of(lane)),
             }
         };
         self.naive.row_taken(lane, row);
-        for (slot, (lpn, version)) in std::mem::take(&mut self.rows[lane as usize]).into_iter().enumerate() {
+        self.row_of(row, class);
+        for (slot, (lpn, version)) in self.rows.remove(&(class, lane)).unwrap().into_iter().enumerate() {
             let page = Ppn(row.0 + slot as u32);
             self.map.commit(Lpn(lpn), page);
             self.naive.commit(lpn, version, page);
+            self.classes.put(lpn, class);
         }
         self.map.row_programmed(row);
         self.naive.row_programmed(row);
+    }
+
+    /// A row was taken for a class: its block is of that class.
+    fn row_of(&mut self, row: Ppn, class: u32) {
+        let block = row.0 / self.naive.units();
+        self.classes.row_taken(block, row.0.is_multiple_of(self.naive.units()), class);
+        let known = self.map.classes().map_or(0, |classes| classes.of_block(Block(block)));
+        assert_eq!(known, class, "the class of block {block}");
     }
 
     fn trim(&mut self) {
@@ -252,7 +287,8 @@ impl Pair {
 
     /// A collection; between its steps the host deallocates pages, which overtakes copies.
     fn collect(&mut self, pool: u32) {
-        let expected = self.naive.expected_victim(pool, &self.gc);
+        let cold = self.classes.cold_groups(|block| self.naive.group_of(block * self.naive.units()));
+        let expected = self.naive.expected_victim(pool, &self.gc, cold.as_ref());
         let gains = self.naive.candidates(pool).into_iter().any(|group| self.naive.gains(group));
         assert_eq!(self.map.start_collection(pool, false), gains, "it starts when something is gained");
         assert!(gains, "the drive is not full");
@@ -264,6 +300,9 @@ impl Pair {
         assert_eq!(self.map.valid_left(pool), self.naive.valid(victim));
         self.victims += 1;
         self.naive.reclaiming.insert(victim);
+        let rows_before = self.naive.taken.iter().sum::<u32>();
+        let needed = self.naive.valid(victim).div_ceil(self.naive.row);
+        self.classes.collected(&self.naive.members(victim));
         for lane in &lanes {
             while self.step(*lane) {
                 if self.below(8) == 0 {
@@ -272,6 +311,8 @@ impl Pair {
             }
             self.map.lane_copied(*lane);
         }
+        let rows = self.naive.taken.iter().sum::<u32>() - rows_before;
+        assert!(rows <= needed, "{rows} rows of copies; without classes {needed} would do");
         for lane in &lanes {
             let block = self.map.victim_block(*lane);
             assert_eq!(self.map.erased(block), lane == lanes.last().unwrap());
@@ -287,15 +328,25 @@ impl Pair {
                 assert!(units > 0 && self.naive.content.contains_key(&page.0), "only programmed pages are read");
                 let content = &self.naive.content;
                 self.map.read_done(lane, |page| content[&page.0].1);
+                let end = (page.0 / self.map.layout().units_per_read + 1) * self.map.layout().units_per_read;
+                let read = self.naive.newest.iter().filter(|(_, (_, at))| (page.0..end).contains(at));
+                let victim = page.0 / self.naive.units();
+                read.for_each(|(lpn, _)| self.classes.read(*lpn, victim));
             }
             Step::Program { lane: to, units } => {
-                let row = self.map.open_row(to, Stream::Copy).expect("the reserve holds a victim's copies");
+                let row = self.map.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
                 self.naive.row_taken(to, row);
                 if self.below(4) == 0 {
                     self.trim_in(self.map.victim_block(lane));
                 }
-                let mut stored = Vec::new();
-                let moved = self.map.copied(lane, row, |_, page, version| stored.push((page, version)));
+                let (mut stored, mut pages) = (Vec::new(), Vec::new());
+                let moved = self.map.copied(lane, row, |from, page, version| {
+                    stored.push((page, version));
+                    pages.push(from.0);
+                });
+                let pages: Vec<u32> = pages.iter().map(|from| self.naive.content[from].0).collect();
+                let class = self.classes.of_row(&pages);
+                self.row_of(row, class);
                 assert_eq!(stored.len() as u32, units, "every page of the row is stored");
                 self.overtaken += units - moved;
                 for (page, version) in stored {
@@ -303,6 +354,7 @@ impl Pair {
                         let lpn = self.map.mapping().logical_of(page).0;
                         assert_eq!(self.naive.newest[&lpn].0, version, "a copy carries the version of its page");
                         self.naive.commit(lpn, version, page);
+                        self.classes.put(lpn, class);
                     }
                 }
                 self.naive.row_programmed(row);
@@ -312,7 +364,7 @@ impl Pair {
         true
     }
 
-    fn run(&mut self, operations: u32) {
+    pub fn run(&mut self, operations: u32) {
         for number in 0..operations {
             match self.below(20) {
                 0 => self.trim(),
@@ -335,11 +387,11 @@ impl Pair {
 }
 
 /// One lane; two lanes; rows of four pages; two planes reclaimed together.
-fn devices() -> Vec<(Device, VictimUnit)> {
-    let one = device(16, 12);
+pub(super) fn devices(blocks: u32) -> Vec<(Device, VictimUnit)> {
+    let one = device(blocks, 12);
     let mut two = one.clone();
     two.geometry.channels = 2;
-    let mut rows = device(16, 24);
+    let mut rows = device(blocks, 24);
     (rows.geometry.planes, rows.feature.program_planes, rows.feature.program_pages) = (2, 2, 2);
     let mut group = two.clone();
     (group.geometry.channels, group.geometry.planes) = (1, 2);
@@ -347,10 +399,10 @@ fn devices() -> Vec<(Device, VictimUnit)> {
 }
 
 fn play(victim: Victim) {
-    for (number, (device, unit)) in devices().into_iter().enumerate() {
+    for (number, (device, unit)) in devices(16).into_iter().enumerate() {
         let gc = GcSpec { victim, unit, soft: 0.15, hard: 0.0, window: 4, choices: 3, ..GcSpec::default() };
         let raw = crate::flash::Layout::new(&device).total_units();
-        let mut pair = Pair::new(&device, gc, raw * 65 / 100, number as u64);
+        let mut pair = Pair::new(&device, &FtlSpec::default(), gc, raw * 65 / 100, number as u64);
         pair.run(2_500);
         assert!(pair.overtaken > 0, "some copies were overtaken");
     }

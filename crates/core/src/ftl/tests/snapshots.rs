@@ -3,7 +3,7 @@
 use super::{device, fill_and_overwrite, map};
 use crate::flash::Device;
 use crate::ftl::timeless::{Work, Writer};
-use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, SnapshotError, Victim, VictimUnit};
+use crate::ftl::{Allocation, DataPlacement, Frontiers, FtlSpec, GcSpec, PageMap, SnapshotError, Victim, VictimUnit};
 use crate::sim::Rng;
 use crate::units::Lpn;
 
@@ -49,6 +49,17 @@ fn kinds() -> Vec<Kind> {
             let ftl = FtlSpec { allocation: Allocation::Dynamic, static_wear_gap: 3, ..FtlSpec::default() };
             kinds.push(Kind { logical: 4 * 24 * 16 * 65 / 100, device, ftl, gc, width: 0 });
         }
+    }
+    let rules = [
+        (DataPlacement::Dac, Frontiers::Shared),
+        (DataPlacement::Sepbit, Frontiers::Separate),
+        (DataPlacement::TwoRegionsSecondChance, Frontiers::Separate),
+        (DataPlacement::Stream, Frontiers::Separate),
+    ];
+    for (placement, frontiers) in rules {
+        let ftl = FtlSpec { placement, frontiers, dac_age: 0.5, ..FtlSpec::default() };
+        let gc = GcSpec { victim: Victim::CostBenefit, soft: 0.1, hard: 0.05, ..GcSpec::default() };
+        kinds.push(Kind { logical: 64 * 16 * 60 / 100, device: device(64, 16), ftl, gc, width: 0 });
     }
     let mut device = device(24, 16);
     (device.geometry.channels, device.geometry.planes) = (2, 2);

@@ -23,6 +23,21 @@ pub struct Candidates<'a> {
     pub(super) clock: u64,
     /// Rows of a group block that hold data; the others hold parity.
     pub(super) data_rows: u32,
+    /// Of two regions: the class of every block, and that of the cold region (`classes`).
+    pub(super) apart: Option<(&'a [u8], u8)>,
+    /// What is looked at.
+    pub(super) region: Region,
+}
+
+/// A part of a pool's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Region {
+    /// All of them.
+    All,
+    /// All but those of the cold region.
+    Normal,
+    /// Those of the cold region.
+    Cold,
 }
 
 impl Candidates<'_> {
@@ -39,10 +54,24 @@ impl Candidates<'_> {
     /// Valid pages of group block `index`, or `None` when it is no candidate.
     pub fn valid(&self, index: u32) -> Option<u32> {
         let first = self.layout.block(self.pool.first_lane, index);
-        if !self.blocks.is_candidate(first) {
+        if !self.blocks.is_candidate(first) || !self.admits(first) {
             return None;
         }
         Some((0..self.pool.lanes).map(|lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks))).sum())
+    }
+
+    #[inline]
+    fn admits(&self, first: Block) -> bool {
+        let Some((class, cold)) = self.apart else { return true };
+        match self.region {
+            Region::All => true,
+            Region::Normal => class[first.0 as usize] != cold,
+            Region::Cold => class[first.0 as usize] == cold,
+        }
+    }
+
+    fn only(&self, region: Region) -> Self {
+        Self { region, ..*self }
     }
 
     /// True when reclaiming group block `index` frees at least one row: its copies fill whole rows.
@@ -53,7 +82,7 @@ impl Candidates<'_> {
     /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
     pub fn counters(&self) -> Option<&[u16]> {
         let first = self.layout.block(self.pool.first_lane, 0);
-        (self.pool.lanes == 1).then(|| self.blocks.candidates(first, self.layout.blocks))
+        (self.pool.lanes == 1 && self.region == Region::All).then(|| self.blocks.candidates(first, self.layout.blocks))
     }
 
     /// Units programmed anywhere in the drive since group block `index` last changed.
@@ -94,8 +123,22 @@ impl VictimPolicy {
         matches!(kind, Victim::Fifo | Victim::WindowedGreedy)
     }
 
-    /// The group block to reclaim; `None` when nothing would be gained.
+    /// The group block to reclaim; `None` when nothing would be gained. Of two regions the policy chooses in the normal
+    /// one and greedy in the cold one; the emptier of both is taken, of equals that of the normal region.
     pub fn choose(&mut self, candidates: &Candidates) -> Option<u32> {
+        if candidates.apart.is_none() {
+            return self.choose_among(candidates);
+        }
+        let normal = self.choose_among(&candidates.only(Region::Normal));
+        let cold = candidates.only(Region::Cold);
+        let cold = greedy::choose(&cold).filter(|index| cold.gains(*index));
+        match (normal, cold) {
+            (Some(normal), Some(cold)) if candidates.valid(cold) < candidates.valid(normal) => Some(cold),
+            (normal, cold) => normal.or(cold),
+        }
+    }
+
+    fn choose_among(&mut self, candidates: &Candidates) -> Option<u32> {
         let choice = match self.kind {
             Victim::Greedy => greedy::choose(candidates),
             Victim::CostBenefit => cost_benefit::choose(candidates),

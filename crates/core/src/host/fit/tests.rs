@@ -9,7 +9,7 @@ fn fitter(spec: &JobSpec, capacity: u64) -> Fitter {
     let mut generator = Generator::new(spec, capacity, 1, 0).unwrap();
     let mut fitter = Fitter::default();
     let mut base = None;
-    while let Some(Request { at, op, lba, sectors, fua }) = generator.next_request() {
+    while let Some(Request { at, op, lba, sectors, fua, .. }) = generator.next_request() {
         let ns = at.as_ns();
         let at = Duration::from_ns(ns - *base.get_or_insert(ns));
         fitter.add(&Record { at, op, lba, sectors, fua, device: 0, latency: None });

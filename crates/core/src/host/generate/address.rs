@@ -106,6 +106,15 @@ impl Addresses {
         Lba(lba)
     }
 
+    /// The tier of the last request; a run keeps that of its start.
+    #[inline]
+    pub(super) fn tier(&self) -> u8 {
+        match &self.chooser {
+            Chooser::Tiers(tiers) => tiers.drawn(),
+            _ => 0,
+        }
+    }
+
     /// Where the pattern puts a request.
     #[inline]
     fn choose(&mut self, fit: Fit, is_read: bool) -> u64 {

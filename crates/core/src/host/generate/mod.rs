@@ -28,7 +28,7 @@ mod zipf;
 pub use error::GenerateError;
 
 use crate::drive::Op;
-use crate::host::{JobSpec, Request, RequestSource};
+use crate::host::{JobSpec, Pattern, Request, RequestSource, StreamBy};
 use crate::sim::Rng;
 use crate::units::Lba;
 use address::Addresses;
@@ -45,6 +45,9 @@ pub struct Generator {
     mix: Mix,
     sizes: Sizes,
     addresses: Addresses,
+    /// The hint of every request; by tier it is that of the tier.
+    stream: u8,
+    by_tier: bool,
 }
 
 impl Generator {
@@ -64,7 +67,9 @@ impl Generator {
         let sizes = Sizes::new(job, range, stream(root, job.index, "size"))?;
         let addresses = Addresses::new(job, range, sizes.smallest(), root)?;
         let left = if spec.requests == 0 { u64::MAX } else { spec.requests };
-        Ok(Self { left, arrivals: Arrivals::new(job, root)?, mix: Mix::new(job, root)?, sizes, addresses })
+        let by_tier = spec.stream_by == StreamBy::Tier && spec.pattern == Pattern::Tiers;
+        let (arrivals, mix) = (Arrivals::new(job, root)?, Mix::new(job, root)?);
+        Ok(Self { left, arrivals, mix, sizes, addresses, stream: spec.stream, by_tier })
     }
 }
 
@@ -81,11 +86,13 @@ impl RequestSource for Generator {
         self.left -= 1;
         let (op, fua) = self.mix.draw();
         if op == Op::Flush {
-            return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false });
+            return Some(Request { at, op, lba: Lba(0), sectors: 0, fua: false, stream: 0 });
         }
         let is_read = op == Op::Read;
         let fit = self.sizes.draw(is_read);
-        Some(Request { at, op, lba: self.addresses.draw(fit, is_read), sectors: fit.sectors, fua })
+        let lba = self.addresses.draw(fit, is_read);
+        let stream = if self.by_tier { self.addresses.tier() } else { self.stream };
+        Some(Request { at, op, lba, sectors: fit.sectors, fua, stream })
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Tiers {
     reads: Ranks,
     /// `None` where writes have the tiers of reads, and go on where those are in a cycle.
     writes: Option<Ranks>,
+    /// The tier of the last request.
+    drawn: u8,
 }
 
 impl Tiers {
@@ -31,14 +33,21 @@ impl Tiers {
         let own = !job.spec.write_tiers.is_empty();
         let writes = own.then(|| Ranks::new(job, "write_tiers", &job.spec.write_tiers, granule.slots)).transpose()?;
         let scatter = Scatter::new(granule.slots, &mut stream(root, job.index, "scatter"));
-        Ok(Self { granule, places: granule.step / place, place, scatter, reads, writes })
+        Ok(Self { granule, places: granule.step / place, place, scatter, reads, writes, drawn: 0 })
+    }
+
+    /// The tier of the last request, by number.
+    #[inline]
+    pub(super) fn drawn(&self) -> u8 {
+        self.drawn
     }
 
     /// The first sector of the next request, which is of size `fit`.
     #[inline]
     pub(super) fn draw(&mut self, rng: &mut Rng, fit: Fit, is_read: bool) -> u64 {
         let ranks = if is_read { &mut self.reads } else { self.writes.as_mut().unwrap_or(&mut self.reads) };
-        let rank = ranks.draw(rng);
+        let (rank, tier) = ranks.draw(rng);
+        self.drawn = tier;
         // Nothing is drawn where there is but one place, as without a block of its own.
         let inside = if self.places > 1 { rng.below(self.places) * self.place } else { 0 };
         holding(self.granule, self.scatter.place(rank), inside, fit)
@@ -119,7 +128,7 @@ impl Ranks {
     }
 
     #[inline]
-    fn draw(&mut self, rng: &mut Rng) -> u64 {
+    fn draw(&mut self, rng: &mut Rng) -> (u64, u8) {
         let random = rng.next_u64();
         let last = self.tiers.len() - 1;
         let index = self.tiers[..last].iter().position(|tier| tier.below.holds(random)).unwrap_or(last);
@@ -127,8 +136,8 @@ impl Ranks {
         if index < self.cyclic {
             let at = tier.next;
             tier.next = if at + 1 == tier.count { 0 } else { at + 1 };
-            return tier.first + at;
+            return (tier.first + at, index as u8);
         }
-        tier.first + rng.below(tier.count)
+        (tier.first + rng.below(tier.count), index as u8)
     }
 }

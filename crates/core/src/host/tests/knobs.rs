@@ -2,8 +2,10 @@
 
 use super::{Setup, small};
 use crate::drive::{PreconditionState, Scheduler};
-use crate::ftl::{Allocation, Dimension, GcMode, GcWhen, Stripe, Victim, VictimUnit};
-use crate::host::{Arrival, Driver, JobSpec, Pattern};
+use crate::ftl::{
+    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim, VictimUnit,
+};
+use crate::host::{Arrival, Driver, JobSpec, Pattern, StreamBy};
 use crate::units::{Bandwidth, Bytes, Duration};
 
 /// A change of the setup, an output, and what it is called: the output is larger under `more` than under `less`.
@@ -167,12 +169,66 @@ const FTL: &[Knob] = &[
         output: |d| f64::from(d.drive().ftl().wear().max - d.drive().ftl().wear().min),
     },
     Knob {
+        name: "ftl.free_block least-worn wears blocks more evenly than fifo",
+        less: |s| (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) = (0.0, 40_000, FreeBlock::LeastWorn),
+        more: |s| (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) = (0.0, 40_000, FreeBlock::Fifo),
+        output: |d| d.drive().ftl().wear().deviation,
+    },
+    Knob {
+        name: "ftl.static_wear_gap narrows the deviation of wear",
+        less: |s| (hot(s), s.ftl.static_wear_gap = 2).0,
+        more: |s| (hot(s), s.ftl.static_wear_gap = 0).0,
+        output: |d| d.drive().ftl().wear().deviation,
+    },
+    Knob {
+        name: "ftl.placement dac copies less of skewed writes than greedy with one log",
+        less: |s| (skewed(s), s.ftl.placement = DataPlacement::Dac, s.gc.victim = Victim::CostBenefit).0,
+        more: skewed,
+        output: waf,
+    },
+    Knob {
+        name: "ftl.placement sepbit copies less of skewed writes than greedy with one log",
+        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Sepbit, Frontiers::Separate)).0,
+        more: skewed,
+        output: waf,
+    },
+    Knob {
+        name: "ftl.placement 2r copies less of skewed writes than greedy with one log",
+        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::TwoRegions, Frontiers::Separate)).0,
+        more: skewed,
+        output: waf,
+    },
+    Knob {
+        name: "ftl.placement stream copies less of skewed writes than greedy with one log when the host tells",
+        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Stream, Frontiers::Separate)).0,
+        more: skewed,
+        output: waf,
+    },
+    Knob {
+        name: "workload.stream_by: one stream for all is no placement",
+        less: |s| (skewed(s), s.ftl.placement = DataPlacement::Stream).0,
+        more: |s| (skewed(s), s.ftl.placement = DataPlacement::Stream, s.jobs[0].stream_by = StreamBy::Job).0,
+        output: waf,
+    },
+    Knob {
         name: "precondition.state steady copies from the first write on",
         less: |s| s.precondition.state = PreconditionState::Empty,
         more: |s| s.precondition.state = PreconditionState::Steady,
         output: waf,
     },
 ];
+
+/// Nine writes in ten go to a tenth of the pages, scattered; greedy with one log; the host can tell which is which.
+fn skewed(setup: &mut Setup) {
+    let geometry = &mut setup.device.geometry;
+    (geometry.channels, geometry.ways, geometry.blocks, geometry.pages) = (1, 2, 128, 32);
+    setup.device.op = 0.2;
+    (setup.gc.soft, setup.gc.hard) = (0.02, 0.005);
+    (setup.ftl.frontiers, setup.ftl.streams) = (Frontiers::Shared, 2);
+    let job = &mut setup.jobs[0];
+    (job.pattern, job.tiers, job.stream_by) = (Pattern::Tiers, vec![(10.0, 90.0)], StreamBy::Tier);
+    (job.read_percent, job.requests) = (0.0, 60_000);
+}
 
 /// Many writes to a tenth of the space.
 fn hot(setup: &mut Setup) {

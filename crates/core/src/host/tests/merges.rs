@@ -8,7 +8,14 @@ use crate::host::{JobSpec, Record};
 use crate::sim::Rng;
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
-const POLICIES: [LogPolicy; 4] = [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::PageMapping];
+const POLICIES: [LogPolicy; 6] = [
+    LogPolicy::Bast,
+    LogPolicy::Fast,
+    LogPolicy::Faster,
+    LogPolicy::PageMapping,
+    LogPolicy::Superblock,
+    LogPolicy::Last,
+];
 
 fn with_log(policy: LogPolicy) -> Setup {
     let mut setup = small();
@@ -19,7 +26,7 @@ fn with_log(policy: LogPolicy) -> Setup {
 
 fn any(rng: &mut Rng, seed: u64) -> Setup {
     let mut one_of = |count: u64| rng.below(count) as usize;
-    let mut setup = with_log(POLICIES[one_of(4)]);
+    let mut setup = with_log(POLICIES[one_of(6)]);
     setup.seed = seed;
     let geometry = &mut setup.device.geometry;
     (geometry.channels, geometry.ways, geometry.planes) =
@@ -32,6 +39,9 @@ fn any(rng: &mut Rng, seed: u64) -> Setup {
     log.out_of_order = one_of(2) == 0;
     log.sequential = [Sequential::Off, Sequential::OffsetZero, Sequential::Run][one_of(3)];
     log.isolation = [0.0, 0.2, 0.5][one_of(3)];
+    log.superblock_blocks = [1, 4, 8][one_of(3)];
+    log.superblock_cache = [0, 1, 20][one_of(3)];
+    log.last_sequential_share = [0.0, 0.5][one_of(2)];
     log.tail = [Tail::Segregated, Tail::Mixed][one_of(2)];
     setup.gc.mode = [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][one_of(4)];
     setup.gc.copyback = one_of(2) == 0;

@@ -5,15 +5,15 @@ use super::{Setup, small};
 use crate::drive::{
     CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update, UpdateReads,
 };
-use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, Rotate, Victim, VictimUnit};
-use crate::host::JobSpec;
+use crate::ftl::{Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit};
+use crate::host::{JobSpec, Pattern, StreamBy};
 use crate::units::{Bytes, Duration};
 
 /// A setting of each switch, by number.
 type Row = [usize; SWITCHES.len()];
 
 /// The switches, and how many settings each has.
-const SWITCHES: [(&str, usize); 20] = [
+const SWITCHES: [(&str, usize); 22] = [
     ("mode", 5),
     ("copyback", 2),
     ("rotate", 4),
@@ -34,14 +34,16 @@ const SWITCHES: [(&str, usize); 20] = [
     ("planes", 2),
     ("when", 2),
     ("scrub", 2),
+    ("map on flash", 2),
+    ("placement", 6),
 ];
 
 const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
 
-/// The switches of what goes with plane-blocking only, with parity only, and with parity in place only.
+/// The switches of what goes with plane-blocking only, with parity only, and not with parity over superblocks.
 const OF_PLANES: [usize; 3] = [2, 13, 14];
 const OF_PARITY: [usize; 3] = [4, 5, 6];
-const OF_PLACE: [usize; 5] = [1, 5, 6, 12, 19];
+const OF_PLACE: [usize; 6] = [1, 5, 6, 12, 19, 21];
 
 /// What validation refuses, and what would say nothing.
 fn makes_sense(row: &Row) -> bool {
@@ -53,6 +55,7 @@ fn makes_sense(row: &Row) -> bool {
         && (rain > 0 || off(&OF_PARITY))
         && !(is_preemptive && row[18] == 1)
         && (!over_superblocks || (off(&OF_PLACE) && !is_pb))
+        && (row[20] == 0 || (rain == 0 && row[19] == 0 && row[21] == 0))
 }
 
 fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
@@ -100,6 +103,9 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         // Errors within the reach of correction: a read that fails would be another matter.
         setup.scrub = ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
     }
+    if row[20] == 1 {
+        setup.ftl.map = MapSpec { cache: Bytes::new(8 * 150), stored: Bytes::new(64), ..MapSpec::default() };
+    }
     let rough = JobSpec {
         block_sizes: [(512, 2.0), (4096, 4.0), (6144, 2.0), (40_960, 1.0)]
             .map(|(bytes, weight)| (Bytes::new(bytes), weight))
@@ -113,8 +119,28 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     if row[16] == 1 {
         setup.jobs[0] = rough;
     }
+    if row[21] > 0 {
+        place_data(&mut setup, row[21]);
+    }
     setup.jobs[0].requests = requests;
     setup
+}
+
+/// Classes of data, and room for them.
+fn place_data(setup: &mut Setup, placement: usize) {
+    let rules = [
+        DataPlacement::None,
+        DataPlacement::Dac,
+        DataPlacement::Sepbit,
+        DataPlacement::TwoRegions,
+        DataPlacement::TwoRegionsSecondChance,
+        DataPlacement::Stream,
+    ];
+    setup.ftl.placement = rules[placement];
+    setup.device.geometry.blocks = 48;
+    setup.drive.buffer = Bytes::kib(1024);
+    let job = &mut setup.jobs[0];
+    (job.pattern, job.stream_by) = (Pattern::Tiers, StreamBy::Tier);
 }
 
 /// Two settings that meet in a row.
@@ -140,6 +166,10 @@ fn mended(row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
         (row[a], row[b]) = (x, y);
         for (switch, setting) in [(0, mode), (3, rain)] {
             row[switch] = setting.filter(|_| is_free(switch)).unwrap_or(row[switch]);
+        }
+        let on_flash = row[20] > 0;
+        for switch in [3, 19, 21].into_iter().filter(|switch| on_flash && is_free(*switch)) {
+            row[switch] = 0;
         }
         let (is_pb, rain) = (row[0] == 0, row[3]);
         let mut clear = |switches: &[usize]| {
@@ -217,7 +247,8 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     assert!(rows.len() >= 36 && rows.len() < 90, "{}: 6 x 6 at least", rows.len());
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
     // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere, rules without
-    // parity, preemption in the foreground, and what superblocks with parity do not go with. The rest meets.
+    // parity, preemption in the foreground, what superblocks with parity do not go with, and a map on flash with parity
+    // or scrubbing. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
         (0, 2 | 13 | 14) => x > 0 && y > 0,
@@ -228,7 +259,9 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
         (0, 18) => x == 4 && y == 1,
         (1, 3) => x == 1 && y == 4,
         (2, 3) => x > 0 && y == 4,
-        (3, 12 | 13 | 14 | 19) => x == 4 && y > 0,
+        (3, 12 | 13 | 14 | 19 | 21) => x == 4 && y > 0,
+        (3 | 4 | 5 | 6 | 19, 20) => x > 0 && y > 0,
+        (20, 21) => x > 0 && y > 0,
         _ => false,
     };
     for ((a, x), (b, y)) in all_pairs() {

@@ -312,5 +312,5 @@ fn setting(spec: &TraceSpec, key: &'static str, value: String, allowed: &'static
 }
 
 fn request(record: &Record, at: Instant, lba: u64, sectors: u32) -> Request {
-    Request { at, op: record.op, lba: Lba(lba), sectors, fua: record.fua }
+    Request { at, op: record.op, lba: Lba(lba), sectors, fua: record.fua, stream: 0 }
 }

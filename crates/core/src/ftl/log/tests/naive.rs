@@ -38,7 +38,17 @@ pub struct Naive {
     number: u64,
     last: Option<u32>,
     run: u32,
+    interval: Interval,
     pub cost: Cost,
+}
+
+/// The firmware's rule of when to merge.
+struct Interval {
+    writes: u32,
+    since_merge: u32,
+    since_adapted: u32,
+    period: u32,
+    forced: bool,
 }
 
 impl Naive {
@@ -62,6 +72,13 @@ impl Naive {
             number: 0,
             last: None,
             run: 0,
+            interval: Interval {
+                writes: if spec.progressive_interval == 0 { (pages / 4).max(1) } else { spec.progressive_interval },
+                since_merge: 0,
+                since_adapted: 0,
+                period: ((shape.blocks - 1 - data) * pages / 8).max(1),
+                forced: false,
+            },
             cost: Cost::default(),
         }
     }
@@ -365,6 +382,8 @@ impl Naive {
             if let Some(entry) = first.written.get(self.looked_at).copied().flatten() {
                 self.looked_at += 1;
                 if self.is_valid(&entry) {
+                    // Within a victim it was for room.
+                    self.interval.forced |= self.victim.is_some();
                     self.merge(entry.0 / self.pages);
                     return true;
                 }
@@ -383,11 +402,45 @@ impl Naive {
     }
 
     fn progress(&mut self) {
-        assert_eq!(self.spec.progressive, Progressive::Threshold, "the firmware's interval has no naive model");
-        let occupied = self.isolation.iter().map(|log| log.written.len()).sum::<usize>() - self.looked_at;
-        let capacity = self.isolation_max * self.pages as usize;
-        if occupied as f64 > (self.spec.progressive_threshold * capacity as f64).floor() {
+        if self.isolation_max == 0 {
+            return;
+        }
+        let due = match self.spec.progressive {
+            Progressive::Interval => self.is_interval_over(),
+            Progressive::Threshold => {
+                let occupied = self.isolation.iter().map(|log| log.written.len()).sum::<usize>() - self.looked_at;
+                let capacity = self.isolation_max * self.pages as usize;
+                occupied as f64 > (self.spec.progressive_threshold * capacity as f64).floor()
+            }
+        };
+        if due {
             self.take_oldest();
         }
+    }
+
+    /// Every write while hardly a block of the area is free (two; a quarter of an area of less than eight), else one
+    /// write in an interval while two blocks are taken. The interval grows in every eighth of the log that ends with
+    /// an area as good as empty, and shrinks where merges were forced.
+    fn is_interval_over(&mut self) -> bool {
+        let (most, taken) = (self.isolation_max, self.isolation.len());
+        let interval = &mut self.interval;
+        interval.since_merge += 1;
+        interval.since_adapted += 1;
+        if interval.since_adapted >= interval.period {
+            interval.since_adapted = 0;
+            match (interval.forced, taken) {
+                (true, _) => interval.writes = interval.writes.max(2) - 1,
+                (false, 0 | 1) => interval.writes += 1,
+                (false, _) => {}
+            }
+            interval.forced = false;
+        }
+        let crowded = most - taken <= if most < 8 { most / 4 } else { 2 };
+        let due = crowded || (taken > 1 && interval.since_merge >= interval.writes);
+        interval.forced |= crowded;
+        if due {
+            interval.since_merge = 0;
+        }
+        due
     }
 }

@@ -1,0 +1,140 @@
+//! Bad blocks: which are bad from the start, and which programs and erases fail.
+//!
+//! NAND leaves the factory with bad blocks and grows more: a datasheet guarantees 2008 of 2048 blocks over its life
+//! (Micron MT29F2G08, "Error Management": the number of valid blocks), so at most 2 % are bad, whenever they became so.
+//! A program or an erase that fails says so in its status byte, after tPROG or tBERS, and the block is not to be
+//! used again (same section). How probable that is no datasheet says: the probabilities are the user's, and grow
+//! linearly with the block's erases where asked for (assumed).
+//!
+//! Every draw is from a stream of its own: factory bad blocks from one of their lane, programs and erases in the order
+//! in which they end. Trap: a draw is taken only where its probability is above 0, so a drive that fails erases only
+//! has the same erase failures whatever is programmed.
+//!
+//! Not modelled: failures in preconditioning and in what takes no time (`nogc`), whole dies that fail, reads disturbed
+//! by a bad block.
+
+use super::{Block, Layout};
+use crate::sim::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bad blocks: factory bad ones, and programs and erases that fail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FaultSpec {
+    /// Share of the blocks that are bad from the start.
+    pub factory_bad: f64,
+    /// Probability that a program fails.
+    pub program_fail: f64,
+    /// Probability that an erase fails.
+    pub erase_fail: f64,
+    /// Both probabilities grow by this share of themselves with every 1000 erases of the block.
+    pub growth_per_1000: f64,
+}
+
+impl FaultSpec {
+    /// True when anything of it is modelled.
+    pub fn is_on(&self) -> bool {
+        self.factory_bad > 0.0 || self.fails()
+    }
+
+    /// True when operations may fail.
+    pub fn fails(&self) -> bool {
+        self.program_fail > 0.0 || self.erase_fail > 0.0
+    }
+
+    /// The blocks of `lane` that are bad from the start, by their numbers in it.
+    pub fn factory_bad_blocks(&self, layout: &Layout, lane: u32, seed: u64) -> Vec<u32> {
+        if self.factory_bad <= 0.0 {
+            return Vec::new();
+        }
+        let mut rng = Rng::stream(seed, &format!("factory bad blocks of lane {lane}"));
+        (0..layout.blocks).filter(|_| rng.unit() < self.factory_bad).collect()
+    }
+}
+
+/// Decides which operations fail.
+#[derive(Clone, Debug)]
+pub struct FaultDraws {
+    spec: FaultSpec,
+    programs: Rng,
+    erases: Rng,
+}
+
+impl FaultDraws {
+    /// The draws of a run.
+    pub fn new(spec: &FaultSpec, seed: u64) -> Self {
+        let stream = |name| Rng::stream(seed, name);
+        Self { spec: spec.clone(), programs: stream("programs that fail"), erases: stream("erases that fail") }
+    }
+
+    /// True when the program that ends now, in a block of so many erases, has failed.
+    #[inline]
+    pub fn program_fails(&mut self, erases: u32) -> bool {
+        let probability = self.spec.program_fail;
+        probability > 0.0 && self.programs.unit() < self.grown(probability, erases)
+    }
+
+    /// True when the erase that ends now, of a block of so many earlier ones, has failed.
+    pub fn erase_fails(&mut self, erases: u32) -> bool {
+        let probability = self.spec.erase_fail;
+        probability > 0.0 && self.erases.unit() < self.grown(probability, erases)
+    }
+
+    fn grown(&self, probability: f64, erases: u32) -> f64 {
+        probability * (1.0 + self.spec.growth_per_1000 * f64::from(erases) / 1000.0)
+    }
+}
+
+impl super::Flash {
+    /// A block takes the place of one that failed: it is erased.
+    pub fn replace(&mut self, block: Block) {
+        self.adopt(block, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(draws: &mut FaultDraws, erases: u32) -> f64 {
+        (0..100_000).filter(|_| draws.program_fails(erases)).count() as f64 / 100_000.0
+    }
+
+    #[test]
+    fn as_many_programs_fail_as_asked_and_more_with_every_erase() {
+        let spec = FaultSpec { program_fail: 0.01, growth_per_1000: 2.0, ..FaultSpec::default() };
+        let mut draws = FaultDraws::new(&spec, 1);
+        // The standard deviations are 0.0003 and 0.0007.
+        assert!((share(&mut draws, 0) - 0.01).abs() < 0.0015);
+        assert!((share(&mut draws, 2_000) - 0.05).abs() < 0.0035, "0.01 x (1 + 2 x 2)");
+        assert!(!draws.erase_fails(1_000_000));
+    }
+
+    #[test]
+    fn what_is_never_drawn_leaves_the_other_stream_alone() {
+        let both = FaultSpec { program_fail: 0.1, erase_fail: 0.1, ..FaultSpec::default() };
+        let (mut both, mut one) =
+            (FaultDraws::new(&both, 7), FaultDraws::new(&FaultSpec { program_fail: 0.0, ..both.clone() }, 7));
+        for _ in 0..1_000 {
+            both.program_fails(0);
+            assert!(!one.program_fails(0));
+            assert_eq!(both.erase_fails(0), one.erase_fails(0));
+        }
+    }
+
+    #[test]
+    fn factory_bad_blocks_are_a_share_of_every_lane_and_differ_by_lane() {
+        let layout = Layout::new(&crate::flash::tests::device());
+        let spec = FaultSpec { factory_bad: 0.3, ..FaultSpec::default() };
+        let bad = |lane, seed| spec.factory_bad_blocks(&layout, lane, seed);
+        assert_eq!(bad(0, 1), bad(0, 1));
+        assert!(
+            (0..layout.lanes).any(|lane| bad(lane, 1) != bad(0, 1)) && (1..9).any(|seed| bad(0, seed) != bad(0, 1))
+        );
+        let all: usize = (0..200).map(|seed| bad(0, seed).len()).sum();
+        let share = all as f64 / (200.0 * f64::from(layout.blocks));
+        assert!((share - 0.3).abs() < 0.06, "{share}");
+        assert!(FaultSpec::default().factory_bad_blocks(&layout, 0, 1).is_empty());
+    }
+}

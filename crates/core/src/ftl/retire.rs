@@ -1,0 +1,518 @@
+//! Bad blocks under page mapping: which blocks are out of service, and what becomes of the groups that lose one.
+//!
+//! **Groups.** Group block `b` is block number `b` of every lane of its pool. A drive does not give up a group for one
+//! bad block: another block of the same lane takes its place. So a number is a place in a group here, not a place
+//! on the chip (no time depends on that): of the blocks of a lane that are bad from the start as many numbers at the
+//! end of the lane are bad. A pool has as many groups as its worst lane has good blocks; what the other lanes have
+//! left over are their *spares*. A block that fails is replaced by a spare of its lane when its group is reclaimed; its
+//! number then stands for the spare, with the spare's wear. Without a spare the group is retired, and its good blocks
+//! become spares. Pools of one lane have no spares: there group, block and number are one.
+//!
+//! **A program that fails** closes the group at once: rows that nobody has opened yet are given up, rows under way end.
+//! Then the group waits for its collection, which is urgent (`Pool::rescues`), and chosen before any other victim while
+//! the reserve is whole. Its failed blocks are not erased.
+//!
+//! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim whose erase fails gives
+//! nothing back for what its copies took. So where operations may fail one group more is reserved for copies. When
+//! even that is gone a collection cannot end: it is given up ([`PageMap::give_up`]), its victim stays as it is, and the
+//! pool is *dead*: it is written as far as it has rows, and reclaims nothing any more.
+//!
+//! **How many a pool needs** ([`Needs`]): what validation asks of a new drive; below that the drive turns read-only.
+
+use super::{PageMap, Stream};
+use crate::flash::{Block, FaultSpec};
+use crate::units::Ppn;
+use std::collections::VecDeque;
+
+/// Group blocks beside the data and the hard reserve: of the host, of copies, and one to begin the next collection.
+const HELD: u64 = 3;
+
+/// What a pool must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Data that may be valid at once, in map units.
+    pub user: u64,
+    /// Free map units below which reclaiming goes first.
+    pub hard: u64,
+    /// Map units of data in a group block.
+    pub group: u64,
+    /// Map units in a row.
+    pub row: u64,
+    /// Operations may fail.
+    pub fails: bool,
+}
+
+impl Needs {
+    /// The fewest group blocks that do: beside the data they leave the hard reserve and the blocks held, and some block
+    /// always holds so little that copying it frees a row.
+    pub fn group_blocks(&self) -> u64 {
+        let held = HELD + u64::from(self.fails);
+        let space = (self.user + self.hard + held * self.group) / self.group + 1;
+        let gain = held + self.user / (self.group - self.row).max(1) + 1;
+        space.max(gain)
+    }
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Failed; the spare takes its place when its group is reclaimed.
+    Replaced(Block),
+    /// Failed, or bad from the start.
+    Bad,
+}
+
+/// The bad blocks of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Retire {
+    states: Vec<State>,
+    /// By block: rows that are opened and whose program is not done.
+    under_way: Vec<u8>,
+    /// By block: it closes with the last row under way.
+    closes: Vec<bool>,
+    /// A block that a lane has not opened and never will, behind the one that it has open: they close in their order.
+    follow: Vec<(Block, Block)>,
+    /// By lane: good blocks without a group.
+    spares: Vec<Vec<Block>>,
+    pools: Vec<Health>,
+    needed: u32,
+    factory_bad: u32,
+    retired: u64,
+}
+
+/// The state of a pool.
+#[derive(Clone, Debug, Default)]
+struct Health {
+    /// Groups in service.
+    good: u32,
+    /// Groups that will be retired when they are reclaimed.
+    doomed: Vec<u32>,
+    /// Groups that are open and were closed early.
+    closing: Vec<u32>,
+    /// Closed groups with a failed block whose data is still to be moved.
+    failed: VecDeque<u32>,
+    dead: bool,
+}
+
+impl Retire {
+    /// A row of the block is opened.
+    #[inline]
+    pub fn row_opened(retire: &mut Option<Box<Self>>, block: Block) {
+        if let Some(retire) = retire {
+            retire.under_way[block.0 as usize] += 1;
+        }
+    }
+}
+
+impl PageMap {
+    /// The same empty map with bad blocks as `spec` says; call it last, before anything is written.
+    pub fn with_bad_blocks(mut self, spec: &FaultSpec, seed: u64) -> Self {
+        if !spec.is_on() {
+            return self;
+        }
+        if self.log.is_some() {
+            self.take_factory_bad_of_log(spec, seed);
+            return self;
+        }
+        let (blocks, lanes) = (self.layout.total_blocks() as usize, self.layout.lanes as usize);
+        let mut retire = Retire {
+            states: vec![State::Good; blocks],
+            under_way: vec![0; blocks],
+            closes: vec![false; blocks],
+            follow: Vec::new(),
+            spares: vec![Vec::new(); lanes],
+            pools: vec![Health::default(); self.pools.len()],
+            needed: self.needs(spec.fails()).group_blocks() as u32,
+            factory_bad: 0,
+            retired: 0,
+        };
+        for pool in 0..self.pools() {
+            self.take_factory_bad(&mut retire, pool, spec, seed);
+            self.pools[pool as usize].reserve += u32::from(spec.fails());
+        }
+        self.retire = Some(Box::new(retire));
+        self
+    }
+
+    fn needs(&self, fails: bool) -> Needs {
+        let (lanes, row) = (u64::from(self.pools[0].lanes), u64::from(self.layout.units_per_row));
+        let (rows, data) = (lanes * u64::from(self.layout.rows), u64::from(self.data_rows(0)));
+        Needs {
+            user: (u64::from(self.mapping.logical()) * lanes).div_ceil(u64::from(self.layout.lanes)),
+            hard: u64::from(self.hard_units) * data / rows,
+            group: data * row,
+            row,
+            fails,
+        }
+    }
+
+    /// Takes what is bad from the start out of a pool.
+    fn take_factory_bad(&mut self, retire: &mut Retire, pool: u32, spec: &FaultSpec, seed: u64) {
+        let layout = self.layout.clone();
+        let bad: Vec<Vec<u32>> = self.lanes_of(pool).map(|lane| spec.factory_bad_blocks(&layout, lane, seed)).collect();
+        let most = bad.iter().map(Vec::len).max().unwrap_or(0) as u32;
+        retire.factory_bad += bad.iter().map(|bad| bad.len() as u32).sum::<u32>();
+        let state = &mut self.pools[pool as usize];
+        let lanes = state.lanes;
+        retire.pools[pool as usize].good = layout.blocks - most;
+        state.free_units -= most * state.lanes * layout.units_per_block;
+        while state.free.pop().is_some() {}
+        let kept = layout.blocks - most;
+        let is_kept = |index: &u32| if lanes == 1 { !bad[0].contains(index) } else { *index < kept };
+        (0..layout.blocks).filter(is_kept).for_each(|index| state.free.push(index, 0));
+        for (lane, bad) in (state.first_lane..).zip(&bad) {
+            if state.lanes == 1 {
+                bad.iter().for_each(|index| retire.states[layout.block(lane, *index).0 as usize] = State::Bad);
+                continue;
+            }
+            let numbers = (kept..layout.blocks).map(|index| layout.block(lane, index));
+            for (place, block) in numbers.enumerate() {
+                match place < bad.len() {
+                    true => retire.states[block.0 as usize] = State::Bad,
+                    false => retire.spares[lane as usize].push(block),
+                }
+            }
+        }
+    }
+
+    /// After a snapshot was restored: what is out of service is no candidate.
+    pub(super) fn pass_over_bad_blocks(&mut self) {
+        let Some(retire) = &self.retire else { return };
+        let bad = (0..).zip(&retire.states).filter(|(_, state)| **state != State::Good).map(|(block, _)| Block(block));
+        let out = bad.chain(retire.spares.iter().flatten().copied());
+        out.for_each(|block| self.blocks.set_candidate(block, false));
+    }
+
+    /// The program of a row is done, well or not.
+    #[inline]
+    pub(super) fn row_ended(&mut self, row: Ppn) {
+        let (block, last) = (self.layout.block_of(row), self.layout.row_of(row) + 1 == self.layout.rows);
+        let Some(retire) = &mut self.retire else { return };
+        let number = block.0 as usize;
+        retire.under_way[number] -= 1;
+        if retire.closes[number] {
+            if retire.under_way[number] == 0 {
+                retire.closes[number] = false;
+                self.fill(block);
+            }
+        } else if last {
+            self.fill(block);
+        }
+    }
+
+    /// A block takes no more rows, and those that follow it take none.
+    fn fill(&mut self, block: Block) {
+        self.fill_one(block);
+        let next = |retire: &mut Retire| {
+            let at = retire.follow.iter().position(|(first, _)| *first == block)?;
+            Some(retire.follow.remove(at).1)
+        };
+        while let Some(follower) = self.retire.as_mut().and_then(|retire| next(retire)) {
+            self.fill_one(follower);
+        }
+    }
+
+    /// A block takes no more rows: its group may be closed with it.
+    fn fill_one(&mut self, block: Block) {
+        self.block_filled(block);
+        let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
+        if !self.blocks.is_candidate(block) {
+            return;
+        }
+        let failed = self.group(pool, index).any(|block| self.has_failed(block));
+        let Some(retire) = &mut self.retire else { return };
+        let health = &mut retire.pools[pool as usize];
+        health.closing.retain(|closing| *closing != index);
+        if failed && !health.dead {
+            health.failed.push_back(index);
+            self.set_hopeless(pool, false);
+        }
+        self.refresh_rescue(pool);
+    }
+
+    fn refresh_rescue(&mut self, pool: u32) {
+        let Some(retire) = &self.retire else { return };
+        let health = &retire.pools[pool as usize];
+        self.pools[pool as usize].rescues = !health.failed.is_empty() && !health.dead;
+    }
+
+    /// True when a program of the block, or its erase, has failed and it is still where it was.
+    fn has_failed(&self, block: Block) -> bool {
+        self.retire.as_ref().is_some_and(|retire| retire.states[block.0 as usize] != State::Good)
+    }
+
+    /// True when the copied-out block is not erased: a program of it has failed.
+    pub fn is_failed(&self, block: Block) -> bool {
+        self.has_failed(block)
+    }
+
+    /// True when a spare takes the place of a block that failed.
+    pub fn is_replaced(&self, block: Block) -> bool {
+        let state = |retire: &Retire| retire.states[block.0 as usize];
+        self.retire.as_ref().is_some_and(|retire| matches!(state(retire), State::Replaced(_)))
+    }
+
+    /// True when a group that the pool collects holds a block that failed.
+    pub fn moves_failed(&self, lane: u32) -> bool {
+        let index = self.layout.index_of(self.victim_block(lane));
+        self.group(self.pool_of(lane), index).any(|block| self.has_failed(block))
+    }
+
+    /// The program of a row has failed: none of its pages is there. The block closes at once.
+    pub fn program_failed(&mut self, row: Ppn) {
+        let block = self.layout.block_of(row);
+        let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
+        self.fail(block);
+        let Some(retire) = &mut self.retire else { return };
+        let closing = &mut retire.pools[pool as usize].closing;
+        if !closing.contains(&index) {
+            closing.push(index);
+            self.close_early(pool, index);
+        }
+        self.row_ended(row);
+    }
+
+    /// A block has failed: a spare of its lane will replace it, or its group is lost.
+    fn fail(&mut self, block: Block) {
+        let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
+        let pool = self.pool_of(lane) as usize;
+        let Some(retire) = &mut self.retire else { return };
+        if retire.states[block.0 as usize] != State::Good {
+            return;
+        }
+        let spare = retire.spares[lane as usize].pop();
+        retire.states[block.0 as usize] = spare.map_or(State::Bad, State::Replaced);
+        let health = &mut retire.pools[pool];
+        if spare.is_none() && !health.doomed.contains(&index) {
+            health.doomed.push(index);
+            health.good -= 1;
+        }
+    }
+
+    /// Gives up the rows of an open group that no lane has opened yet.
+    fn close_early(&mut self, pool: u32, index: u32) {
+        let first = self.layout.block(self.pools[pool as usize].first_lane, index);
+        let Some(stream) = self.writes_to(first) else { return };
+        // Without classes of data: validation sees to that.
+        let log = &mut self.pools[pool as usize].logs[0][stream as usize];
+        let at = log.open.iter().take_while(|group| group.index != index).count();
+        let number = log.opened_before + at as u64 + 1;
+        log.open[at].is_given_up = true;
+        for lane in self.lanes_of(pool) {
+            self.close_lane_early(lane, index, stream, number);
+        }
+    }
+
+    /// The same of one lane; the group is the one of `number` that it opens.
+    fn close_lane_early(&mut self, lane: u32, index: u32, stream: Stream, number: u64) {
+        let (rows, block) = (self.layout.rows, self.layout.block(lane, index));
+        let pool = self.pool_of(lane) as usize;
+        let current = self.frontiers[lane as usize][stream as usize];
+        let writes = self.writes_to(current.block) == Some(stream);
+        let frontier = &mut self.frontiers[lane as usize][stream as usize];
+        let Some(retire) = &mut self.retire else { return };
+        let is_under_way = |block: Block| retire.under_way[block.0 as usize] > 0;
+        let (lost, now) = if frontier.opened == number && frontier.row < rows {
+            frontier.row = rows;
+            let now = !is_under_way(block);
+            retire.closes[block.0 as usize] = !now;
+            (rows - current.row, now)
+        } else if frontier.opened + 1 == number {
+            // It would have been the lane's next. A lane further back fills it when it gets there.
+            frontier.opened += 1;
+            let waits = current.opened > 0 && (current.row < rows || (writes && is_under_way(current.block)));
+            if waits {
+                retire.follow.push((current.block, block));
+            }
+            (rows, !waits)
+        } else {
+            return;
+        };
+        self.pools[pool].free_units -= lost * self.layout.units_per_row;
+        if now {
+            self.fill(block);
+        }
+    }
+
+    /// Before a victim is chosen: a group with a failed block goes first while the copies of another victim would still
+    /// find room.
+    pub(super) fn prefer_failed(&mut self, pool: u32) {
+        let Some(retire) = &self.retire else { return };
+        let Some(failed) = retire.pools[pool as usize].failed.front().copied() else { return };
+        let state = &mut self.pools[pool as usize];
+        let room = match state.shared {
+            true => state.free_units >= state.reserve * self.layout.units_per_block,
+            false => state.free.len() >= state.reserve as usize,
+        };
+        state.wear_victim = room.then_some(failed);
+    }
+
+    /// Nothing else would be gained: a group with a failed block, if there is one and room for its copies.
+    pub(super) fn last_resort(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
+        let failed = self.retire.as_ref()?.pools[pool as usize].failed.front().copied()?;
+        let state = &self.pools[pool as usize];
+        let room = if state.shared { state.free_units > 0 } else { !state.free.is_empty() };
+        let is_candidate = |block: Block| self.blocks.is_candidate(block);
+        let is_read = |block: Block| avoid_reads && self.blocks.is_being_read(block);
+        let may = room && self.group(pool, failed).all(|block| is_candidate(block) && !is_read(block));
+        may.then_some(failed)
+    }
+
+    /// The erase of a copied victim's block has failed; true when the whole victim is reclaimed or retired.
+    pub fn erase_failed(&mut self, block: Block) -> bool {
+        self.blocks.erased(block);
+        self.fail(block);
+        self.leaves_victim(block)
+    }
+
+    /// A block of a copied victim is erased, or was not because it failed; true when the whole victim is done.
+    pub(super) fn leaves_victim(&mut self, block: Block) -> bool {
+        if self.has_failed(block) {
+            assert_eq!(self.blocks.valid(block), 0, "{block:?} is retired with valid pages");
+        } else {
+            self.blocks.erased(block);
+        }
+        let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
+        let copied = &mut self.collections[pool as usize].copied;
+        let at = copied.iter().position(|copied| copied.index == index).expect("a copied victim leaves");
+        copied[at].erasing -= 1;
+        if copied[at].erasing > 0 {
+            return false;
+        }
+        copied.remove(at);
+        for member in self.group(pool, index) {
+            self.replace(member);
+        }
+        let Some(retire) = &mut self.retire else { return true };
+        let health = &mut retire.pools[pool as usize];
+        health.failed.retain(|failed| *failed != index);
+        if let Some(at) = health.doomed.iter().position(|doomed| *doomed == index) {
+            health.doomed.swap_remove(at);
+            for member in self.group(pool, index) {
+                self.keep_as_spare(member);
+            }
+        } else {
+            let state = &mut self.pools[pool as usize];
+            state.free_units += state.lanes * self.layout.units_per_block;
+            let erases = self.blocks.erases(block);
+            self.pools[pool as usize].free.push(index, erases);
+            self.level_wear(pool, erases);
+        }
+        self.refresh_rescue(pool);
+        true
+    }
+
+    /// A block that failed leaves service; where it has a spare its number stands for that from now on.
+    fn replace(&mut self, block: Block) {
+        let Some(retire) = &mut self.retire else { return };
+        let state = retire.states[block.0 as usize];
+        retire.retired += u64::from(state != State::Good);
+        if let State::Replaced(spare) = state {
+            retire.states[spare.0 as usize] = State::Bad;
+            retire.states[block.0 as usize] = State::Good;
+            self.blocks.exchange_erases(block, spare);
+        }
+    }
+
+    fn keep_as_spare(&mut self, block: Block) {
+        let lane = self.layout.lane_of(block) as usize;
+        if let Some(retire) = &mut self.retire
+            && retire.states[block.0 as usize] == State::Good
+        {
+            retire.spares[lane].push(block);
+        }
+    }
+
+    /// A copy finds no row: the pool reclaims nothing any more.
+    pub fn give_up(&mut self, pool: u32) {
+        let Some(retire) = &mut self.retire else { return };
+        retire.pools[pool as usize].dead = true;
+        self.pools[pool as usize].wear_victim = None;
+        self.refresh_rescue(pool);
+    }
+
+    /// True when the pool reclaims nothing any more.
+    #[inline]
+    pub fn is_dead(&self, pool: u32) -> bool {
+        self.retire.as_ref().is_some_and(|retire| retire.pools[pool as usize].dead)
+    }
+
+    /// True when no group is left for the copies of a collection that takes no time.
+    pub fn has_lost_reserve(&self, pool: u32) -> bool {
+        let state = &self.pools[pool as usize];
+        self.retire.is_some() && !state.shared && state.free.is_empty()
+    }
+
+    /// True when data of the pool waits in a group with a failed block.
+    pub fn has_failed_groups(&self, pool: u32) -> bool {
+        let Some(retire) = &self.retire else { return false };
+        let first = self.pools[pool as usize].first_lane;
+        let waits = |index: &u32| self.blocks.is_candidate(self.layout.block(first, *index));
+        retire.pools[pool as usize].failed.iter().any(waits)
+    }
+
+    /// The chain of `lane` ends because its pool is dead; true when it was the last of the collection.
+    pub fn stop_chain(&mut self, lane: u32) -> bool {
+        self.relocations[lane as usize].stop();
+        let pool = self.pool_of(lane) as usize;
+        self.collections[pool].copying -= 1;
+        self.collections[pool].copying == 0
+    }
+
+    /// Group blocks that the worst pool can still lose; negative when it has fewer than it needs.
+    pub fn spare_groups(&self) -> i64 {
+        let Some(retire) = &self.retire else { return self.log.as_ref().map_or(0, |log| log.spare_blocks().into()) };
+        let left = |health: &Health| i64::from(health.good) - i64::from(retire.needed);
+        retire.pools.iter().map(left).min().unwrap_or(0)
+    }
+
+    /// Blocks that are bad from the start, and those that were retired since.
+    pub fn bad_blocks(&self) -> (u32, u64) {
+        let of_log = || self.log.as_ref().map_or((0, 0), |log| log.bad_blocks());
+        self.retire.as_ref().map_or_else(of_log, |retire| (retire.factory_bad, retire.retired))
+    }
+
+    /// Blocks of a pool that are erased while their victim is not wholly: they count as free.
+    pub(super) fn erased_of_victims(&self, pool: u32) -> u32 {
+        match self.retire {
+            None => self.collections[pool as usize].blocks_erased(self.pools[pool as usize].lanes),
+            // Here they count when the whole victim is done.
+            Some(_) => 0,
+        }
+    }
+
+    /// Erases of the least worn block that is in service.
+    pub(super) fn least_erases(&self) -> u32 {
+        let in_service = |(block, erases): (u32, &u32)| (!self.has_failed(Block(block))).then_some(*erases);
+        (0..).zip(self.blocks.all_erases()).filter_map(in_service).min().unwrap_or(0)
+    }
+
+    /// Asserts what must hold of bad blocks: they hold nothing, and every other block is in a group or a spare.
+    pub(super) fn check_bad_blocks(&self) {
+        let Some(retire) = &self.retire else { return };
+        for (number, health) in (0..).zip(&retire.pools) {
+            let lanes = self.lanes_of(number);
+            let mut out = vec![0; lanes.len()];
+            for (at, lane) in lanes.clone().enumerate() {
+                let blocks = (0..self.layout.blocks).map(|index| self.layout.block(lane, index));
+                let is_doomed = |block: &Block| health.doomed.contains(&self.layout.index_of(*block));
+                out[at] = blocks
+                    .filter(|block| !is_doomed(block) && retire.states[block.0 as usize] == State::Bad)
+                    .inspect(|block| assert_eq!(self.blocks.valid(*block), 0, "{block:?} is out of service"))
+                    .count() as u32
+                    + retire.spares[lane as usize].len() as u32;
+            }
+            let (doomed, total) = (health.doomed.len() as u32, self.layout.blocks);
+            // Spares that wait to replace a failed block are of neither kind.
+            let waiting = |lane: u32| {
+                let blocks = (0..total).map(|index| retire.states[self.layout.block(lane, index).0 as usize]);
+                blocks.filter(|state| matches!(state, State::Replaced(_))).count() as u32
+            };
+            for (at, lane) in lanes.enumerate() {
+                let accounted = health.good + doomed + out[at] + waiting(lane);
+                assert_eq!(accounted, total, "blocks of lane {lane}: {health:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What a map cost that lies on flash with a part of it in DRAM (DFTL).
+
+use super::ratio;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the map cost; pages are map units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapCounters {
+    /// Pages looked up whose entry was cached.
+    pub hits: u64,
+    /// Pages looked up whose entry was not.
+    pub misses: u64,
+    /// Entries that left for others.
+    pub evictions: u64,
+    /// Of those, entries that flash did not know.
+    pub dirty_evictions: u64,
+    /// Translation pages read.
+    pub page_reads: u64,
+    /// Of those, for collections only.
+    pub collection_reads: u64,
+    /// Translation pages programmed, copies not counted.
+    pub page_programs: u64,
+    /// Of those, for collections only.
+    pub collection_programs: u64,
+    /// Translation pages copied by collections.
+    pub page_copies: u64,
+    /// Entries of copied pages that changed in the cache only.
+    pub lazy_updates: u64,
+    /// Translation pages that `nogc` changed in no time.
+    pub free_updates: u64,
+    /// Entries that the cache holds.
+    pub cached_entries: u64,
+    /// Bytes of the cache.
+    pub cache_bytes: u64,
+    /// Bytes of the directory of the translation pages.
+    pub directory_bytes: u64,
+    /// Bytes of the whole map, were it in DRAM.
+    pub whole_map_bytes: u64,
+}
+
+/// A map that lies on flash, with a part of it in DRAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MapReport {
+    /// Pages of requests whose entry DRAM held when they were looked up (pages).
+    pub hits: u64,
+    /// Pages of requests that had to wait for their entry, or whose translation page was never written (pages).
+    pub misses: u64,
+    /// Hits in all look-ups (percent); null where nothing was looked up.
+    pub hit_percent: Option<f64>,
+    /// Entries that left the cache for others (entries).
+    pub evictions: u64,
+    /// Of those, entries that flash did not know: their translation page was read and programmed (entries).
+    pub dirty_evictions: u64,
+    /// Translation pages read (pages, in map units).
+    pub pages_read: u64,
+    /// Of those, only because collections had moved pages whose entries were not cached (pages, in map units).
+    pub pages_read_for_gc: u64,
+    /// Translation pages programmed, copies not counted; the WAF counts them (pages, in map units).
+    pub pages_programmed: u64,
+    /// Of those, only because collections had moved pages whose entries were not cached (pages, in map units).
+    pub pages_programmed_for_gc: u64,
+    /// Translation pages that collections copied; among `gc.pages_copied` (pages, in map units).
+    pub pages_copied: u64,
+    /// Entries that collections changed in the cache only, to be written later (entries).
+    pub lazy_updates: u64,
+    /// Translation pages that `nogc` changed in no time; in none of the other counters (pages).
+    pub free_updates: u64,
+    /// Entries that the cache holds (entries).
+    pub cached_entries: u64,
+    /// DRAM of the cache (bytes).
+    pub cache_bytes: u64,
+    /// DRAM of the directory that finds the translation pages (bytes).
+    pub directory_bytes: u64,
+    /// DRAM of the map: cache and directory (bytes).
+    pub memory_bytes: u64,
+    /// DRAM that the whole map would take, as page mapping holds it (bytes).
+    pub whole_map_bytes: u64,
+}
+
+impl MapCounters {
+    /// What a result says of it.
+    pub(super) fn report(&self) -> MapReport {
+        MapReport {
+            hits: self.hits,
+            misses: self.misses,
+            hit_percent: ratio::percent(self.hits, self.hits + self.misses),
+            evictions: self.evictions,
+            dirty_evictions: self.dirty_evictions,
+            pages_read: self.page_reads,
+            pages_read_for_gc: self.collection_reads,
+            pages_programmed: self.page_programs,
+            pages_programmed_for_gc: self.collection_programs,
+            pages_copied: self.page_copies,
+            lazy_updates: self.lazy_updates,
+            free_updates: self.free_updates,
+            cached_entries: self.cached_entries,
+            cache_bytes: self.cache_bytes,
+            directory_bytes: self.directory_bytes,
+            memory_bytes: self.cache_bytes + self.directory_bytes,
+            whole_map_bytes: self.whole_map_bytes,
+        }
+    }
+
+    /// That of two drives.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            hits: self.hits + other.hits,
+            misses: self.misses + other.misses,
+            evictions: self.evictions + other.evictions,
+            dirty_evictions: self.dirty_evictions + other.dirty_evictions,
+            page_reads: self.page_reads + other.page_reads,
+            collection_reads: self.collection_reads + other.collection_reads,
+            page_programs: self.page_programs + other.page_programs,
+            collection_programs: self.collection_programs + other.collection_programs,
+            page_copies: self.page_copies + other.page_copies,
+            lazy_updates: self.lazy_updates + other.lazy_updates,
+            free_updates: self.free_updates + other.free_updates,
+            cached_entries: self.cached_entries + other.cached_entries,
+            cache_bytes: self.cache_bytes + other.cache_bytes,
+            directory_bytes: self.directory_bytes + other.directory_bytes,
+            whole_map_bytes: self.whole_map_bytes + other.whole_map_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drives_add_up_and_shares_are_those_of_all() {
+        let one = MapCounters { hits: 3, misses: 1, cache_bytes: 64, directory_bytes: 8, ..MapCounters::default() };
+        let two = MapCounters { misses: 4, page_reads: 2, whole_map_bytes: 400, ..MapCounters::default() };
+        let all = one.and(two).report();
+        assert_eq!((all.hits, all.misses, all.hit_percent), (3, 5, Some(37.5)));
+        assert_eq!((all.memory_bytes, all.whole_map_bytes, all.pages_read), (72, 400, 2));
+        assert_eq!(MapCounters::default().report().hit_percent, None);
+    }
+}
