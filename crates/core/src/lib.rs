@@ -1,7 +1,7 @@
 //! Manx: one exact, deterministic model of flash storage. The folders are the data path, read from the bottom up:
 //!
 //! ```text
-//! units ← sim ← flash ← ftl ← drive ← array ← host        (stats: what is counted;  config: what is read from a scenario)
+//! units ← sim ← flash ← ftl ← drive ← array ← host   (stats: what is counted;  config: what is read from a scenario)
 //! ```
 //!
 //! * [`units`]: time, sizes, rates, addresses as types.

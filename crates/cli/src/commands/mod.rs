@@ -17,6 +17,7 @@ mod requests_file;
 mod run;
 mod schema;
 mod sweep;
+mod torture;
 mod trace;
 mod workload;
 
@@ -95,6 +96,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "plot")]
         Command::Plot(args) => plot::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Torture(args) => torture::run(&args),
         Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),

@@ -1,8 +1,8 @@
 //! Where a page of the array lies: which member, which row, and which members hold the row's parity.
 //!
-//! A *row* is one page of each member at the same place, and the unit in which parity is kept, as Linux md's stripe head
-//! is. A *stripe* is a chunk of each member: `chunk` rows. Parity rotates from stripe to stripe in md's default order,
-//! left-symmetric: data begins on the member after the parity and wraps around.
+//! A *row* is one page of each member at the same place, and the unit in which parity is kept, as is Linux md's stripe
+//! head. A *stripe* is a chunk of each member: `chunk` rows. Parity rotates from stripe to stripe in md's default
+//! order, left-symmetric: data begins on the member after the parity and wraps around.
 
 use crate::units::Lba;
 

@@ -1,9 +1,9 @@
 //! An array of drives: RAID over members that are seen only through their commands and completions.
 //!
 //! [`Array`] is a [`Storage`], as a drive is. Reads are split into *pieces*, what lies together on one member; writes
-//! into pages, which gather by *row* and are written with their parity, as Linux md's stripe cache does it. What a
-//! strategy chooses (`strategy/`) is done in `read.rs` and `write.rs`. Parity is the real parity of the stamps that stand
-//! for pages (`parity.rs`), so that a wrong reconstruction is a wrong read.
+//! into pages, which gather by *row* and are written with their parity, as in Linux md's stripe cache. What a
+//! strategy chooses (`strategy/`) is done in `read.rs` and `write.rs`. Parity is the real parity of the stamps that
+//! stand for pages (`parity.rs`), so that a wrong reconstruction is a wrong read.
 //!
 //! Order at one instant: the host, timers of the array, members by number.
 //!
@@ -24,7 +24,7 @@ pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
 use crate::drive::{Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
-use crate::sim::{NIL, Slab};
+use crate::sim::{NIL, Rng, Slab};
 use crate::units::{Duration, Instant, Lba};
 use members::{Member, State};
 use read::{Piece, Rebuild};
@@ -151,6 +151,11 @@ pub struct ArrayCounters {
     pub restored_at: Instant,
     /// Members that failed.
     pub failed_members: u64,
+}
+
+/// The root seed of a member's drive: that of the run for the first one.
+pub fn member_seed(seed: u64, member: u32) -> u64 {
+    if member == 0 { seed } else { Rng::stream(seed, &format!("member {member}")).next_u64() }
 }
 
 impl Array {

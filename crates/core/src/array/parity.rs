@@ -1,6 +1,6 @@
-//! The arithmetic of redundancy, on the stamps that stand for pages: P is the XOR of a row's data, Q its sum with powers
-//! of a generator over GF(2^8), as in Linux' RAID-6 (H. P. Anvin, "The mathematics of RAID-6"). A stamp is four bytes of
-//! such a page. In a mirror every "parity" is a copy, which is the XOR of one page.
+//! The arithmetic of redundancy, on the stamps that stand for pages: P is the XOR of a row's data, Q its sum with
+//! powers of a generator over GF(2^8), as in Linux' RAID-6 (H. P. Anvin, "The mathematics of RAID-6"). A stamp is four
+//! bytes of such a page. In a mirror every "parity" is a copy, which is the XOR of one page.
 //!
 //! What is computed wrongly is read wrongly: the oracle sees it.
 

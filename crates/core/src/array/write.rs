@@ -4,8 +4,8 @@
 //! pages are in it; rows are written out in the order of their first page, so many at a time, and gather meanwhile.
 //!
 //! Which pages are read for parity is Linux md's choice: read-modify-write (the old pages that are written and the old
-//! parity) when that is fewer than reconstruct-write (the pages that are not written). Where a member cannot be read, or
-//! failed a read fast, the choice falls on what need not wait: any k pages of the row will do.
+//! parity) when that is fewer than reconstruct-write (the pages that are not written). Where a member cannot be read,
+//! or failed a read fast, the choice falls on what need not wait: any k pages of the row will do.
 
 use super::rows::{Phase, Row, over};
 use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};

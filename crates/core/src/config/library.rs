@@ -23,6 +23,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("ttflash", include_str!("../../../../scenarios/ttflash.toml")),
     ("ssdsim", include_str!("../../../../scenarios/ssdsim.toml")),
     ("faster", include_str!("../../../../scenarios/faster.toml")),
+    ("ioda", include_str!("../../../../scenarios/ioda.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

@@ -3,7 +3,7 @@
 //! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
-use super::{ActRecorder, Causes, Job, Oracle, Record, Records, Request};
+use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request};
 use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::{Kind, OpStats, OverTime};
 use crate::units::{Duration, Instant, Lba, SECTOR};
@@ -11,13 +11,16 @@ use crate::units::{Duration, Instant, Lba, SECTOR};
 /// Plays jobs against a drive, or an array of drives.
 #[derive(Debug)]
 pub struct Driver<S: Storage = Drive> {
-    storage: S,
+    pub(super) storage: S,
     jobs: Vec<Job>,
-    oracle: Option<Oracle>,
+    pub(super) oracle: Option<Oracle>,
     /// Requests under way, by command identifier.
     issued: Vec<Issued>,
     free: Vec<u32>,
     now: Instant,
+    /// The drive takes no command before: the power failed, and it recovers.
+    ready: Instant,
+    pub(super) outages: Vec<Outage>,
     warmup: Warmup,
     measured: Measured,
     progress: Progress,
@@ -135,6 +138,8 @@ impl<S: Storage> Driver<S> {
             issued: Vec::new(),
             free: Vec::new(),
             now: Instant::START,
+            ready: Instant::START,
+            outages: Vec::new(),
             warmup,
             measured: Measured::default(),
             progress: Progress::default(),
@@ -197,7 +202,7 @@ impl<S: Storage> Driver<S> {
     /// One completion, or one request; false when nothing is left.
     #[inline]
     fn turn(&mut self) -> bool {
-        let (job, at) = self.next_job();
+        let (job, at) = self.next_due();
         if at == Instant::NEVER && self.progress.issued == self.progress.completed {
             // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
             return false;
@@ -248,6 +253,31 @@ impl<S: Storage> Driver<S> {
         }
     }
 
+    /// The job whose request is issued next, and when.
+    #[inline]
+    pub(super) fn next_due(&self) -> (usize, Instant) {
+        let (job, at) = self.next_job();
+        (job, at.max(self.ready))
+    }
+
+    /// Commands under way are lost; how many they were. The drive takes commands again at `ready`.
+    pub(super) fn lose_commands(&mut self, ready: Instant) -> u64 {
+        let mut under_way = vec![true; self.issued.len()];
+        self.free.iter().for_each(|id| under_way[*id as usize] = false);
+        self.account_outstanding(ready);
+        (self.now, self.ready) = (ready, ready);
+        let mut lost = 0;
+        for id in (0..under_way.len()).filter(|id| under_way[*id]) {
+            let Issued { job, thread, .. } = self.issued[id];
+            lost += 1;
+            self.free.push(id as u32);
+            self.jobs[job as usize].completed(ready, thread);
+        }
+        self.progress.completed += lost;
+        self.progress.failed += lost;
+        lost
+    }
+
     #[inline]
     fn next_job(&self) -> (usize, Instant) {
         if let [job] = self.jobs.as_slice() {
@@ -263,10 +293,12 @@ impl<S: Storage> Driver<S> {
     }
 
     #[inline]
-    fn issue(&mut self, job: usize, at: Instant) {
-        debug_assert!(self.now <= at, "time does not go back");
-        self.now = at;
-        self.account_outstanding(at);
+    pub(super) fn issue(&mut self, job: usize, now: Instant) {
+        debug_assert!(self.now <= now, "time does not go back");
+        self.now = now;
+        self.account_outstanding(now);
+        // Its own time: it may have waited for the drive.
+        let at = self.jobs[job].next_at();
         let (request, thread) = self.jobs[job].take(&self.storage);
         #[cfg(test)]
         self.issues.push((at, job as u32, request));
@@ -289,7 +321,7 @@ impl<S: Storage> Driver<S> {
             Some(oracle) => oracle.submit(command),
             None => command,
         };
-        self.storage.submit(at, command);
+        self.storage.submit(now, command);
     }
 
     #[inline]
@@ -310,7 +342,7 @@ impl<S: Storage> Driver<S> {
     }
 
     #[inline]
-    fn complete(&mut self, completion: Completion) {
+    pub(super) fn complete(&mut self, completion: Completion) {
         let Issued { at, op, sectors, job, thread, counted, .. } = self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);

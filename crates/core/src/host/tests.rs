@@ -13,6 +13,7 @@ mod oracle;
 mod planes;
 mod program_suspension;
 mod rain;
+mod recovery;
 mod scrub;
 mod superblock;
 mod suspension;
@@ -115,7 +116,7 @@ impl Setup {
         self.driver_of(self.drive())
     }
 
-    fn driver_of(&self, drive: Drive) -> Driver {
+    pub(crate) fn driver_of(&self, drive: Drive) -> Driver {
         let jobs = self.jobs.iter().enumerate().map(|(number, spec)| {
             let source = Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
             Job::new(Box::new(source), Pacing::of(spec))

@@ -3,15 +3,16 @@
 use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
+use manx_core::array::Array;
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Drive, Op, RainSpec, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
-use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
+use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
-    MapCounters, Outcome, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest,
-    StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    ArrayReport, Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport,
+    MachineReport, MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters,
+    SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -72,7 +73,9 @@ impl Run<'_> {
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             faults: scenario.faults.is_on().then(|| counters.faults()),
+            array: None,
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
+            power_loss: driver.outages().first().map(power_loss),
             map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
@@ -130,6 +133,7 @@ impl Run<'_> {
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
+        let lost = driver.outages().iter().map(|outage| outage.commands_lost).sum::<u64>();
         if let Some(at) = driver.drive().counters().faults.read_only_at {
             let at = at.since(Instant::START).as_s_f64();
             warnings.push(format!(
@@ -137,9 +141,10 @@ impl Run<'_> {
                  are in no latency"
             ));
         }
-        if progress.failed > 0 {
-            warnings.push(format!("{} requests completed with an error", progress.failed));
+        if progress.failed > lost {
+            warnings.push(format!("{} requests completed with an error", progress.failed - lost));
         }
+        warnings.extend(driver.outages().iter().flat_map(power_loss_in_words));
         if progress.issued > 0 && measured.warmup_requests == progress.issued {
             warnings.push("every request belongs to the warm-up: nothing was measured".to_string());
         } else if progress.completed > 0 && measured.read.count() == 0 {
@@ -464,5 +469,69 @@ impl Counted {
             stalls: self.since(|c| c.buffer_stalls),
             rmw_reads: self.since(|c| c.fill_reads),
         }
+    }
+}
+
+fn power_loss(outage: &Outage) -> PowerLossReport {
+    let report = &outage.report;
+    PowerLossReport {
+        cut_ns: report.cut_ns,
+        recovery_us: report.time_us,
+        journal_us: report.journal_us,
+        scan_us: report.scan_us,
+        repair_us: report.repair_us,
+        blocks_scanned: report.blocks_scanned,
+        reads: report.reads,
+        torn_rows: report.torn_rows,
+        illegible_blocks: report.illegible_blocks,
+        erases: report.erases,
+        merges: report.merges,
+        copies: report.copies,
+        pages_lost: report.pages_lost,
+        trims_lost: report.trims_lost,
+        pages_saved: report.pages_saved,
+        commands_lost: outage.commands_lost,
+        broken_promises: outage.broken.len() as u64,
+    }
+}
+
+fn power_loss_in_words(outage: &Outage) -> Vec<String> {
+    let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = power_loss(outage);
+    let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = power_loss(outage);
+    let mut words = vec![format!(
+        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
+         {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
+         {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
+         flash's own counts begin anew there"
+    )];
+    words.extend(outage.broken.first().map(|first| {
+        format!("{} promises were broken, a defect of the model; the first: {first}", outage.broken.len())
+    }));
+    words
+}
+
+/// What an array did.
+pub(super) fn array(array: &Array) -> ArrayReport {
+    let c = array.counters();
+    ArrayReport {
+        members: array.drives() as u64,
+        pieces: c.pieces,
+        from_memory: c.from_memory,
+        fast_fails: c.fast_fails,
+        reconstructs: c.reconstructs,
+        double_fails: c.double_fails,
+        must_waits: c.must_waits,
+        avoided: c.avoided,
+        hedges: c.hedges,
+        hedges_won: c.hedges_won,
+        drive_reads: c.member_reads,
+        drive_writes: c.member_writes,
+        full_rows: c.full_rows,
+        read_modify_writes: c.read_modify_writes,
+        reconstruct_writes: c.reconstruct_writes,
+        contract_violations: 0, // PLM
+        restored_rows: c.restored_rows,
+        restored_at_s: (c.restored_rows > 0).then(|| c.restored_at.since(Instant::START).as_s_f64()),
+        failed_members: c.failed_members,
     }
 }

@@ -1,8 +1,8 @@
 //! MittOS (Hao et al., SOSP '17): the host predicts how long a read will wait and goes elsewhere at once when that is
 //! more than its objective.
 //!
-//! The paper's MittSSD knows the chips behind each address; what NVMe shows of a drive is less. Here the prediction for a
-//! member is the age of its oldest read under way: who is stuck behind a collection makes the next ones go elsewhere.
+//! The paper's MittSSD knows the chips behind each address; what NVMe shows of a drive is less. Here the prediction for
+//! a member is the age of its oldest read under way: who is stuck behind a collection makes the next ones go elsewhere.
 
 use super::Strategy;
 use crate::array::spec::ArraySpec;
