@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The data path from the bottom up: a layer may use itself and what stands before it.
+/// The data path from the bottom up: a layer may use itself and what stands before it. (`array` goes behind `nvme`.)
 const LAYERS: [&str; 7] = ["units", "sim", "flash", "ftl", "drive", "nvme", "host"];
 /// Beside the data path: counts, and uses only units.
 const COUNTS: &str = "stats";
