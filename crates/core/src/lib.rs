@@ -1,7 +1,7 @@
 //! Manx: one exact, deterministic model of flash storage. The folders are the data path, read from the bottom up:
 //!
 //! ```text
-//! units ← sim ← flash ← ftl ← drive ← array ← host   (stats: what is counted;  config: what is read from a scenario)
+//! units ← sim ← flash ← ftl ← drive ← nvme ← array ← host   (stats: what is counted;  config: what a scenario says)
 //! ```
 //!
 //! * [`units`]: time, sizes, rates, addresses as types.
@@ -9,6 +9,7 @@
 //! * [`flash`]: channels, dies, planes, blocks, pages: what takes time.
 //! * [`ftl`]: where a logical page lies, where the next write goes, what is reclaimed; it never touches timing.
 //! * [`drive`]: commands in, completions out; write buffer, scheduler, garbage collection at work.
+//! * [`nvme`]: the drive as a host sees it through NVMe: commands, logs, features, predictable latency.
 //! * [`array`]: RAID over drives, and the strategies of reading it.
 //! * [`host`]: workloads, trace readers, the driver that plays them against a drive, the integrity oracle.
 //! * [`stats`]: histograms, percentiles, the result of a run.
@@ -23,6 +24,7 @@ pub mod drive;
 pub mod flash;
 pub mod ftl;
 pub mod host;
+pub mod nvme;
 pub mod sim;
 pub mod stats;
 pub mod units;
