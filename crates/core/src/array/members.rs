@@ -1,7 +1,10 @@
 //! The members of an array: their drives, when they are due, who is dead and who is being restored.
 
+use super::RaidLevel;
 use super::{Array, Timer};
 use crate::drive::{Command, Completion, Drive, Status, Windows};
+use crate::nvme::Controller;
+use crate::nvme::plm::{ArrayType, Config, Schedule, Window};
 use crate::units::Instant;
 
 /// Whether a member serves.
@@ -18,45 +21,60 @@ pub(super) enum State {
 /// A member.
 #[derive(Debug)]
 pub(super) struct Member {
-    drive: Drive,
+    controller: Controller,
     pub state: State,
     /// When its drive is due next.
     pub next: Instant,
 }
 
 impl Member {
-    pub fn new(drive: Drive) -> Self {
-        let next = drive.next_event_at();
-        Self { drive, state: State::Alive, next }
+    pub fn new(controller: Controller) -> Self {
+        let next = controller.next_event_at();
+        Self { controller, state: State::Alive, next }
     }
 
     pub fn drive(&self) -> &Drive {
-        &self.drive
+        self.controller.drive()
     }
 
     pub fn drive_mut(&mut self) -> &mut Drive {
-        &mut self.drive
+        self.controller.drive_mut()
     }
 
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
-        self.drive.submit(now, command);
-        self.next = self.drive.next_event_at();
+        self.controller.submit(now, command);
+        self.next = self.controller.next_event_at();
     }
 
     #[inline]
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
-        let completion = self.drive.advance_before(limit);
-        self.next = self.drive.next_event_at();
+        let completion = self.controller.advance_before(limit);
+        self.next = self.controller.next_event_at();
         completion
     }
 
-    /// What the drive keeps to from now on.
-    pub fn set_windows(&mut self, now: Instant, windows: Windows) {
-        if windows != Windows::Off {
-            let _ = (now, windows); // PLM
-            self.next = self.drive.next_event_at();
+    /// What the drive keeps to from now on: features 13h and 14h.
+    pub fn set_windows(&mut self, now: Instant, windows: Windows, level: RaidLevel) {
+        let (window, schedule) = match windows {
+            Windows::Off => return,
+            Windows::Deterministic => (Some(Window::Deterministic), None),
+            Windows::NonDeterministic => (Some(Window::NonDeterministic), None),
+            Windows::Scheduled(windows) => (None, Some(windows)),
+        };
+        let array = match level {
+            RaidLevel::Raid0 | RaidLevel::Raid1 => ArrayType::Mirror,
+            RaidLevel::Raid5 => ArrayType::SingleParity,
+            RaidLevel::Raid6 => ArrayType::DoubleParity,
+        };
+        let schedule = schedule.map(|windows| Schedule { array, windows });
+        let config = Config { schedule, ..Config::default() };
+        self.controller.set_predictable(now, &config, true).expect("validated: N, TW and guard fit the feature");
+        if let Some(window) = window {
+            // Granted now or, where the shortest non-deterministic window is not over, later.
+            let _ = self.controller.select_window(now, window, 0);
         }
+        self.next = self.controller.next_event_at();
     }
 }
 
@@ -89,11 +107,11 @@ impl Array {
 
     /// An empty drive takes the dead member's place.
     pub(super) fn replace_member(&mut self, now: Instant) {
-        let Some(drive) = self.spare.take() else { return };
+        let Some(spare) = self.spare.take() else { return };
         let number = self.spec.fail_member;
-        let mut member = Member::new(drive);
+        let mut member = Member::new(spare);
         member.state = State::Rebuilding;
-        member.set_windows(now, self.strategy.windows(number));
+        member.set_windows(now, self.strategy.windows(number), self.spec.level);
         self.members[number as usize] = member;
         self.restored = 0;
         for _ in 0..self.spec.rebuild_depth {

@@ -24,6 +24,7 @@ pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
 use crate::drive::{Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
+use crate::nvme::Controller;
 use crate::sim::{NIL, Rng, Slab};
 use crate::units::{Duration, Instant, Lba};
 use members::{Member, State};
@@ -51,7 +52,7 @@ pub struct Array {
     done: VecDeque<Completion>,
     content: bool,
     /// The empty drive that takes the place of one that fails, and the row that is restored next.
-    spare: Option<Drive>,
+    spare: Option<Controller>,
     restored: u32,
     counters: ArrayCounters,
 }
@@ -161,9 +162,16 @@ pub fn member_seed(seed: u64, member: u32) -> u64 {
 impl Array {
     /// An array of `drives`, all of one size, as `spec` says. With `with_content` they carry content, and their parity
     /// is made here. `spare` takes the place of a drive that fails.
-    pub fn new(spec: &ArraySpec, drives: Vec<Drive>, spare: Option<Drive>, with_content: bool, seed: u64) -> Self {
-        let page_sectors = Storage::page_sectors(&drives[0]);
-        let pages = drives.iter().map(|drive| (drive.sectors() / u64::from(page_sectors)) as u32).min().unwrap_or(0);
+    pub fn new(
+        spec: &ArraySpec,
+        drives: Vec<Controller>,
+        spare: Option<Controller>,
+        with_content: bool,
+        seed: u64,
+    ) -> Self {
+        let page_sectors = Storage::page_sectors(drives[0].drive());
+        let pages =
+            drives.iter().map(|drive| (drive.drive().sectors() / u64::from(page_sectors)) as u32).min().unwrap_or(0);
         let chunk = (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
         let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
         let mut array = Self {
@@ -189,7 +197,7 @@ impl Array {
             array.make_parity();
         }
         for member in 0..spec.members {
-            array.members[member as usize].set_windows(Instant::START, array.strategy.windows(member));
+            array.members[member as usize].set_windows(Instant::START, array.strategy.windows(member), spec.level);
         }
         if !spec.fail_at.is_zero() {
             array.set_timer(Instant::START + spec.fail_at, Timer::Fail);
@@ -226,8 +234,9 @@ impl Array {
 
     fn own_turn(&mut self, now: Instant) {
         if self.strategy.next_turn() == now {
-            let members = &mut self.members;
-            self.strategy.turn(now, &mut |member, windows| members[member as usize].set_windows(now, windows));
+            let (members, level) = (&mut self.members, self.spec.level);
+            let mut change = |member: u32, windows| members[member as usize].set_windows(now, windows, level);
+            self.strategy.turn(now, &mut change);
             return;
         }
         let Some(Reverse((_, _, timer))) = self.timers.pop() else { return };

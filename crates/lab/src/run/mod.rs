@@ -27,6 +27,7 @@ use manx_core::host::act::{ActError, ActRecorder};
 use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Hinted, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
+use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
 use manx_core::units::Instant;
 use manx_core::units::{Bytes, SECTOR};
@@ -56,6 +57,12 @@ pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: boo
         seed: *seed,
     });
     drive
+}
+
+/// A drive behind NVMe.
+fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
+    let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+    Controller::new(drive, attributes, Options::default())
 }
 
 /// What a new drive is given, and one that recovered from a power loss.
@@ -319,9 +326,10 @@ impl Run<'_> {
             preparation.from_cache &= prepared.from_cache;
             preparation.trouble = preparation.trouble.or(prepared.trouble);
             about.settled &= prepared.about.settled;
-            drives.push(new_drive(&scenario, prepared.map, verify));
+            drives.push(behind_nvme(&scenario, new_drive(&scenario, prepared.map, verify)));
         }
-        let spare = (!scenario.array.replace_after.is_zero()).then(|| new_drive(scenario, fresh(scenario), verify));
+        let spare = || behind_nvme(scenario, new_drive(scenario, fresh(scenario), verify));
+        let spare = (!scenario.array.replace_after.is_zero()).then(spare);
         let array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
         let oracle = verify.then(|| Oracle::new(&array));
         let sources = workload.drives.into_iter().flatten();

@@ -7,6 +7,7 @@ use crate::drive::{Command, Drive, Op, PreconditionState, PredictableLatency, St
 use crate::ftl::{GcMode, GcWhen};
 use crate::host::generate::Generator;
 use crate::host::{Driver, Job, Oracle, Pacing};
+use crate::nvme::{Attributes, Controller, Options};
 use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lba};
 
@@ -18,7 +19,12 @@ fn array(setup: &Setup, spec: &ArraySpec) -> Array {
         setup.precondition.state = PreconditionState::Empty;
         setup.bare_drive()
     };
-    Array::new(spec, (0..spec.members).map(drive).collect(), Some(empty()), true, setup.seed)
+    let behind = |drive: Drive| {
+        let attributes = Attributes::of(&drive, &setup.drive, &setup.gc);
+        Controller::new(drive, attributes, Options::default())
+    };
+    let drives = (0..spec.members).map(|number| behind(drive(number))).collect();
+    Array::new(spec, drives, Some(behind(empty())), true, setup.seed)
 }
 
 fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
