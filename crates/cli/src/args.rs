@@ -1,10 +1,14 @@
 //! What can be said on the command line.
 
 mod lab;
+mod plan;
 mod sweep;
+mod torture;
 
 pub use lab::{LabCommand, LabRunArgs};
+pub use plan::PlanCommand;
 pub use sweep::SweepArgs;
+pub use torture::TortureArgs;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
@@ -45,6 +49,8 @@ pub enum Command {
     /// Run a scenario at many points of its keys into the folder of --out: a row each, and the front of those that
     /// none beats
     Sweep(Box<SweepArgs>),
+    /// Let the power fail at random events of many small runs, and check what the drives promised
+    Torture(TortureArgs),
     /// Experiments: the papers' claims, and the runs that check them
     #[command(subcommand)]
     Lab(LabCommand),
@@ -54,6 +60,9 @@ pub enum Command {
     /// Workload profiles: the built-in ones, and one fitted to a trace
     #[command(subcommand)]
     Workload(WorkloadCommand),
+    /// Calculators that show their formula and where each input is from
+    #[command(subcommand)]
+    Plan(PlanCommand),
     /// The device tables
     #[command(subcommand)]
     Device(DeviceCommand),
@@ -78,6 +87,11 @@ pub struct RunArgs {
     /// The policy [default: the scenario as it is written]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// The power fails at this time of the run: the drive recovers, every page is checked against what was
+    /// promised, and the run goes on (recovery.cut_at; docs/torture.md)
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["file", "requests", "act_log", "attribution"],
+        value_parser = time)]
+    pub power_cut_at: Option<Duration>,
     #[command(flatten)]
     pub shared: SharedArgs,
 }

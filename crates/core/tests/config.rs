@@ -1,7 +1,7 @@
 //! Scenarios, device tables and policies as a user meets them: what loads, and what each mistake is answered with.
 
 use manx_core::config::{
-    self, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
+    self, Axis, ConfigError, Input, Override, POLICIES, Source, builtin_device, builtin_scenario, device_names, load,
     load_device, resolve_policy, scenario_names,
 };
 use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Update};
@@ -110,7 +110,8 @@ fn every_built_in_scenario_loads_under_each_of_its_policies() {
 fn every_policy_says_what_it_is_and_changes_only_known_keys() {
     for policy in POLICIES {
         assert!(!policy.summary.is_empty() && !policy.source.is_empty());
-        let scenario = source(GOOD);
+        let several = if policy.axis == Axis::Array { "[array]\nmembers = 4\n" } else { "" };
+        let scenario = source(&format!("{GOOD}{several}"));
         load(&Input { scenario: &scenario, device: None, policy: Some(policy.name), overrides: &[] }).unwrap();
     }
     assert_eq!(resolve_policy("semi-preemptive").unwrap()[0].policy.name, "preemptive");

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The data path from the bottom up: a layer may use itself and what stands before it. (`array` goes behind `nvme`.)
-const LAYERS: [&str; 7] = ["units", "sim", "flash", "ftl", "drive", "nvme", "host"];
+/// The data path from the bottom up: a layer may use itself and what stands before it.
+const LAYERS: [&str; 8] = ["units", "sim", "flash", "ftl", "drive", "nvme", "array", "host"];
 /// Beside the data path: counts, and uses only units.
 const COUNTS: &str = "stats";
 /// Above everything: reads settings into the types of every layer.

@@ -35,8 +35,8 @@ pub type Ended<'a> = &'a (dyn Fn(usize, &Finished) + Sync);
 /// Memory: each run under way holds a drive of its own, and a state that is still wanted is held once more.
 pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec<Finished>, RunError> {
     let mut keys = Keys::default();
-    let keys = runs.iter().map(|(_, scenario)| keys.of(scenario)).collect::<Result<Vec<Key>, _>>()?;
-    let states = States::new(&keys, options.cache.cloned());
+    let keys = runs.iter().map(|(_, scenario)| keys.of_drives(scenario)).collect::<Result<Vec<Vec<Key>>, _>>()?;
+    let states = States::new(&keys.concat(), options.cache.cloned());
     let context = Context { states: &states, verify: options.verify, stop: options.stop, observer: options.observer };
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let threads = options.jobs.map_or_else(cores, NonZero::get).min(runs.len());
@@ -48,7 +48,7 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
             let beside = (options.beside, runs.len());
-            let run = Run { number, policy, scenario, key: &keys[number], beside, context: &context };
+            let run = Run { number, policy, scenario, keys: &keys[number], beside, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {

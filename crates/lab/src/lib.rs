@@ -6,7 +6,8 @@
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
 //! [`trace_info`] measures a trace without a drive.
-//! [`convert`] writes a trace in another format.
+//! [`convert`] writes a trace in another format. [`plan`] calculates what needs no run. [`torture`] lets the power fail
+//! in many small runs.
 
 pub mod act_log;
 pub mod cache;
@@ -21,6 +22,7 @@ pub mod load;
 pub mod machine;
 pub mod open;
 mod overwrite;
+pub mod plan;
 mod prepare;
 pub mod quantity;
 mod replay;
@@ -29,4 +31,5 @@ pub mod save;
 pub mod sweep;
 pub mod table;
 pub mod timeline;
+pub mod torture;
 pub mod trace_info;

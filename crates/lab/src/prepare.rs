@@ -9,13 +9,14 @@ use crate::machine::Stopwatch;
 use crate::open::files_of;
 use crate::overwrite::WorkloadPages;
 use crate::run::RunError;
+use manx_core::array::member_seed;
 use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
 use manx_core::drive::{Overwrite, PreconditionState, Update};
 use manx_core::flash::Capacity;
 use manx_core::ftl::{FtlKind, PageMap};
 use manx_core::host::trace::TraceError;
-use manx_core::units::Lpn;
+use manx_core::units::{Bytes, Lpn, SECTOR};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -138,6 +139,17 @@ impl States {
     }
 }
 
+/// Sectors that the host sees: of the drive, or of the array.
+pub(crate) fn host_sectors(scenario: &Scenario) -> u64 {
+    let user = scenario.device.geometry.map_unit.get() * u64::from(logical_pages(scenario));
+    scenario.array.user_bytes(Bytes::new(user)).get() / SECTOR
+}
+
+/// The scenario of one drive of an array: its own random streams.
+pub(crate) fn member(scenario: &Scenario, number: u32) -> Scenario {
+    Scenario { seed: member_seed(scenario.seed, number), ..scenario.clone() }
+}
+
 /// Logical pages of the scenario's drive.
 pub(crate) fn logical_pages(scenario: &Scenario) -> u32 {
     (scenario.capacity().user.get() / scenario.device.geometry.map_unit.get()) as u32
@@ -148,7 +160,8 @@ fn mapped_pages(scenario: &Scenario) -> u32 {
     (Capacity::of(&scenario.device).user.get() / scenario.device.geometry.map_unit.get()) as u32
 }
 
-fn fresh(scenario: &Scenario) -> PageMap {
+/// A state in which nothing was ever written.
+pub(crate) fn fresh(scenario: &Scenario) -> PageMap {
     let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
     let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_translation_pages(&ftl.map);
     if ftl.kind == FtlKind::LogBlock {
@@ -170,7 +183,7 @@ fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
     Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
 }
 
-fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
+pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
     let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
     let mut map = fresh(scenario);
     let mut pages = None;
@@ -214,7 +227,12 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The key of the state that `scenario` starts from.
+    /// The keys of the states that the drives of `scenario` start from.
+    pub(crate) fn of_drives(&mut self, scenario: &Scenario) -> Result<Vec<Key>, RunError> {
+        (0..scenario.array.members).map(|number| self.of(&member(scenario, number))).collect()
+    }
+
+    /// The key of the state that `scenario`'s drive starts from.
     pub(crate) fn of(&mut self, scenario: &Scenario) -> Result<Key, RunError> {
         let device = &scenario.device;
         let mut gc = json!(scenario.gc);

@@ -5,7 +5,8 @@
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    Curve, FaultReport, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport, TolerantReport,
+    ArrayReport, Curve, FaultReport, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport,
+    TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -73,7 +74,8 @@ impl Quantities {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
         let (log, map, faults) = (Some(LogReport::default()), Some(MapReport::default()), Some(FaultReport::default()));
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, ..RunResult::default() })
+        let array = Some(ArrayReport::default());
+        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, array, ..RunResult::default() })
     }
 
     /// The number called `name`.

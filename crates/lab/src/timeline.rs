@@ -8,6 +8,7 @@
 
 mod proto;
 
+use manx_core::drive::Storage;
 use manx_core::drive::{Collection, Op, Recorded, SlowCommand, Story};
 use manx_core::flash::{Act, Layout, Slice};
 use manx_core::host::Driver;
@@ -76,7 +77,7 @@ impl TimelineFile {
     }
 
     /// What a drive did, which stands for `device` where a run has several.
-    pub(crate) fn add(&mut self, driver: &Driver, device: Option<&String>) {
+    pub(crate) fn add<S: Storage>(&mut self, driver: &Driver<S>, device: Option<&String>) {
         let Some(recorded) = driver.drive().recorded(driver.now()) else { return };
         let report = &mut self.report;
         (report.kept, report.left_out) = (report.kept + recorded.room.kept, report.left_out + recorded.room.left_out);

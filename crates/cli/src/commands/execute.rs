@@ -165,7 +165,12 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
 
 /// What the exit code must tell.
 fn verdict(set: &RunSet) -> Result<(), Failure> {
-    for RunResult { policy, verify, outcome, .. } in &set.runs {
+    for RunResult { policy, verify, outcome, power_loss, .. } in &set.runs {
+        let broken = power_loss.map_or(0, |loss| loss.broken_promises);
+        if broken > 0 {
+            let message = format!("{policy}: after the power loss {broken} pages did not hold what was promised");
+            return Err(Failure::Work(message));
+        }
         if let Some(verify) = verify
             && verify.mismatches > 0
         {

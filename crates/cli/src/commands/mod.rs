@@ -6,6 +6,7 @@ mod execute;
 mod explain;
 mod lab;
 mod outputs;
+mod plan;
 #[cfg(feature = "plot")]
 mod plot;
 mod policy;
@@ -16,6 +17,7 @@ mod requests_file;
 mod run;
 mod schema;
 mod sweep;
+mod torture;
 mod trace;
 mod workload;
 
@@ -94,9 +96,11 @@ pub fn run(command: Command) -> Result<(), Failure> {
         #[cfg(feature = "plot")]
         Command::Plot(args) => plot::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Torture(args) => torture::run(&args),
         Command::Lab(command) => lab::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Workload(command) => workload::run(&command),
+        Command::Plan(command) => plan::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),

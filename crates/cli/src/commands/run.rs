@@ -3,7 +3,7 @@
 use super::execute::execute;
 use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
-use manx_core::config::{ConfigError, Scenario};
+use manx_core::config::{ConfigError, Override, Scenario};
 use manx_core::drive::TimelineSpec;
 use manx_lab::load::Request;
 use std::path::PathBuf;
@@ -33,12 +33,25 @@ pub struct RunRequest {
 
 /// `manx run`: one policy, or the scenario as it is written.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let request = request(&args.shared)?;
+    let request = request(&args.shared)?.with(power_cut(args));
     let run = match &args.policy {
         Some(policy) => (policy.clone(), request.under(policy)?),
         None => ("as-written".to_string(), request.plain()?),
     };
     execute(run_request(vec![run], &args.shared)?)
+}
+
+/// The option as keys of the scenario.
+fn power_cut(args: &RunArgs) -> Vec<Override> {
+    let Some(at) = args.power_cut_at else { return Vec::new() };
+    let said = format!("--power-cut-at {at}");
+    let keys = [
+        ("recovery.keep", "true".to_string()),
+        ("recovery.cut_at", format!("\"{at}\"")),
+        ("measure.warmup", "\"0s\"".to_string()),
+        ("measure.warmup_requests", "0".to_string()),
+    ];
+    keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
 }
 
 /// `manx compare`: several policies, the first being what the others are held against.

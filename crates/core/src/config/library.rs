@@ -11,6 +11,9 @@ const DEVICES: &[(&str, &str)] = &[
     ("k9wag08u1a", include_str!("../../../../devices/k9wag08u1a.toml")),
     ("tlc-enterprise", include_str!("../../../../devices/tlc-enterprise.toml")),
     ("mqsim-default", include_str!("../../../../devices/mqsim-default.toml")),
+    ("nvmevirt-970pro", include_str!("../../../../devices/nvmevirt-970pro.toml")),
+    ("simplessd-sample", include_str!("../../../../devices/simplessd-sample.toml")),
+    ("ssdsim-ioda", include_str!("../../../../devices/ssdsim-ioda.toml")),
 ];
 
 const SCENARIOS: &[(&str, &str)] = &[
@@ -20,6 +23,7 @@ const SCENARIOS: &[(&str, &str)] = &[
     ("ttflash", include_str!("../../../../scenarios/ttflash.toml")),
     ("ssdsim", include_str!("../../../../scenarios/ssdsim.toml")),
     ("faster", include_str!("../../../../scenarios/faster.toml")),
+    ("ioda", include_str!("../../../../scenarios/ioda.toml")),
 ];
 
 const WORKLOADS: &[(&str, &str)] = &[

@@ -1,6 +1,7 @@
 //! A scenario: everything that determines a run.
 
-use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, ScrubSpec};
+use crate::array::ArraySpec;
+use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec};
 use crate::flash::{Capacity, Device, FaultSpec};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
@@ -49,6 +50,12 @@ pub struct Scenario {
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,
+    /// What a drive keeps so that it can recover from a power loss, and when there is one.
+    #[serde(default)]
+    pub recovery: RecoverySpec,
+    /// The array, where there are several drives.
+    #[serde(default)]
+    pub array: ArraySpec,
     /// What the drive holds at the start.
     #[serde(default)]
     pub precondition: PreconditionSpec,

@@ -1,10 +1,12 @@
 //! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
 
+mod array;
 mod device;
 mod faults;
 pub(super) mod job;
 mod log;
 mod map;
+mod recovery;
 mod scrub;
 mod space;
 
@@ -80,10 +82,12 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
     log::all(scenario)?;
+    recovery::all(scenario)?;
     space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;
     faults::all(scenario)?;
     precondition(&scenario.precondition)?;
     space::aged(&scenario.precondition, &scenario.device, &scenario.ftl, &scenario.gc)?;
+    array::all(scenario)?;
     job::all(scenario)
 }
 

@@ -148,6 +148,17 @@ impl WriteBuffer {
         self.births
     }
 
+    /// The next number in the order of births, for something that is no page.
+    pub fn number(&mut self) -> u64 {
+        self.births += 1;
+        self.births
+    }
+
+    /// Numbers go on behind this one.
+    pub fn go_on_from(&mut self, number: u64) {
+        self.births = number;
+    }
+
     pub fn slot(&self, slot: u32) -> &Slot {
         &self.slots[slot as usize]
     }

@@ -261,6 +261,7 @@ impl Drive {
 
     fn reclaim_in_no_time(&mut self, pool: u32) {
         let mut work = Work::default();
+        self.journal_settles();
         while self.ftl.wants_collection(pool) && self.collect_now_with_map(pool, &mut work) {}
         // What it freed may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
@@ -481,6 +482,9 @@ impl Drive {
             return self.leaves_service(now, block);
         }
         if self.holds.is_some() && self.holds_back(now, block) {
+            return;
+        }
+        if self.kept.is_some() && self.journal_holds(now, block) {
             return;
         }
         self.enqueue_erase(now, block);

@@ -13,7 +13,7 @@
 use super::Drive;
 use super::queues::{Class, FlashOp, Owner};
 use super::timeline::Collection;
-use crate::flash::{Block, Flash};
+use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
 use crate::ftl::{GcMode, GcSpec, PageMap};
 use crate::sim::NIL;
@@ -102,6 +102,14 @@ impl Merges {
     }
 }
 
+impl Merges {
+    /// The copies of a lane's run, from its start.
+    pub fn run_of(&self, lane: u32, layout: &Layout) -> Run {
+        let sectors = if self.copyback { 0 } else { layout.unit_sectors };
+        Run { copies: self.lanes[lane as usize].run.clone(), sectors }
+    }
+}
+
 impl Chain {
     fn reclaims(&mut self, now: Instant, block: Block) -> &mut Reclaiming {
         self.reclaiming.get_or_insert(Reclaiming { copying: now, erasing: Instant::NEVER, copied: 0, block })
@@ -167,7 +175,7 @@ impl Drive {
                 Step::Read { .. } if no_time => self.ftl.log_done(lane),
                 Step::Read { page } => return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page),
                 Step::Program { to, .. } => return self.program_page(now, lane, to),
-                Step::Erase { block } if self.ftl.is_being_read(block) => {
+                Step::Erase { block } if self.ftl.is_being_read(block) || self.journal_holds(now, block) => {
                     self.chain(lane).erase = Some(block);
                     return;
                 }
@@ -362,11 +370,12 @@ impl Drive {
     /// The host's page is on flash.
     fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
         let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
-        let (lpn, version, dropped) = {
+        let (lpn, version, dropped, born) = {
             let s = self.buffer.slot(slot);
-            (s.lpn, s.stamp.version, s.dropped)
+            (s.lpn, s.stamp.version, s.dropped, s.born)
         };
         self.flash.store(to, version);
+        self.flash.note(to, lpn, born);
         self.counters.host_units += 1;
         self.writes.leaving -= 1;
         self.ftl.log_done(lane);

@@ -8,7 +8,8 @@
 //! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
 //! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
-//! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`).
+//! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The power may fail (`power`,
+//! `recovery`, `journal`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -27,6 +28,7 @@ mod dftl_pages;
 mod faults;
 mod forecast;
 mod hold;
+mod journal;
 mod merge;
 mod plane;
 mod ports;
@@ -36,10 +38,12 @@ mod queues;
 mod rain;
 mod read;
 mod reconstruct;
+mod recovery;
 mod rotate;
 mod schedule;
 mod scrub;
 mod spec;
+mod storage;
 mod superblock;
 mod superblock_read;
 mod suspension;
@@ -51,14 +55,17 @@ pub use attribution::{Attributed, Story};
 pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use dftl::MapCounters;
 pub use faults::FaultCounters;
+pub use journal::JOURNAL_ENTRY;
 pub use power::AtRisk;
 pub use rain::RainCounters;
+pub use recovery::{Blueprint, Recovered, RecoveryReport, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
+pub use storage::Storage;
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use windows::{WindowSchedule, Windows};
 
@@ -104,6 +111,8 @@ pub struct Drive {
     superblock: Option<Box<superblock::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
     merges: Option<Box<merge::Merges>>,
+    /// What a recovery from a power loss needs, if that is asked for.
+    kept: Option<Box<recovery::Kept>>,
     /// The map where it lies on flash, if it does.
     dftl: Option<Box<dftl::Dftl>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
@@ -185,6 +194,8 @@ pub struct Counters {
     pub scrub: ScrubCounters,
     /// What a log-block FTL did.
     pub log: LogCounters,
+    /// Pages of the journal of deallocations programmed.
+    pub journal_pages: u64,
     /// What the map cost, where it lies on flash.
     pub map: MapCounters,
     /// What failed.
@@ -215,6 +226,11 @@ impl Drive {
                 }
             }
         }
+        Self::assemble(spec, gc, flash, ftl)
+    }
+
+    /// A drive on `flash`, which holds what `ftl` says.
+    fn assemble(spec: &DriveSpec, gc: &GcSpec, mut flash: Flash, ftl: PageMap) -> Self {
         if gc.mode == GcMode::PlaneBlocking && gc.cut_transfers {
             flash.cut_transfers();
         }
@@ -235,6 +251,7 @@ impl Drive {
             faults: None,
             superblock: None,
             merges: merge::Merges::new(gc, &flash, &ftl),
+            kept: None,
             dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
             spec: spec.clone(),
@@ -264,7 +281,7 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        let log = self.ftl.log_blocks().map_or(LogCounters::default(), |log| log.counters());
+        let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
         Counters { suspended: self.flash.suspensions(), scrub, log, faults, ..self.counters }
     }
@@ -458,6 +475,18 @@ impl Drive {
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);
         self.requests.release(request);
+    }
+
+    /// The page, if it is on flash, holds `version` from the start (runs that carry content).
+    pub fn put_content(&mut self, page: u32, version: u32) {
+        if let Translation::Ready(ppn) = self.ftl.translate(Lpn(page)) {
+            self.flash.store(ppn, version);
+        }
+    }
+
+    /// True when the page is mapped: it holds data on flash.
+    pub fn holds_page(&self, page: u32) -> bool {
+        self.ftl.translate(Lpn(page)) != Translation::Unwritten
     }
 
     /// Hints that a read of `lba` comes soon.

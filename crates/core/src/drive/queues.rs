@@ -60,6 +60,8 @@ pub(super) enum Owner {
     SpareRead { lane: u32 },
     /// or the host's page is on flash.
     LogProgram { lane: u32 },
+    /// A page of the journal of deallocations is on flash.
+    Journal,
     /// A translation page is read.
     MapRead { page: u32 },
     /// Pages are read to be checked.
@@ -170,7 +172,8 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieQueues {
     pub read: Fifo,
-    /// Reads of partial pages. Not behind the programs: one without room waits for an erase, which waits for reads.
+    /// Reads of partial pages, and the journal. Not behind the programs: one without room waits for an
+    /// erase, which waits for reads, or for the journal.
     pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,

@@ -46,7 +46,10 @@ impl Drive {
         let queues = &mut self.queues[die as usize];
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
-            Owner::Fill { .. } | Owner::Update { .. } | Owner::MapRead { .. } => queues.fill.push(&mut self.ops, op),
+            // The journal, too: what has no room may wait for an erase that waits for it.
+            Owner::Fill { .. } | Owner::Update { .. } | Owner::MapRead { .. } | Owner::Journal => {
+                queues.fill.push(&mut self.ops, op)
+            }
             _ => queues.write.push(&mut self.ops, op),
         }
         self.look_at(now, die);
@@ -260,6 +263,7 @@ impl Drive {
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
                 What::Erase { block: self.flash.layout.block_of(operation.ppn) }
             }
+            Owner::Journal => What::System { sectors: operation.sectors },
             Owner::MergeRun { .. } => unreachable!("a run starts by itself"),
         }
     }
@@ -343,6 +347,7 @@ impl Drive {
                 let block = self.flash.layout.block_of(self.ops[op].ppn);
                 self.chain_erase_done(now, block);
             }
+            Owner::Journal => self.journal_written(now),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
             // What is left are the operations of merges.

@@ -130,14 +130,16 @@ impl Drive {
     }
 
     pub(super) fn begin_flush(&mut self, now: Instant, request: u32) {
-        if self.spec.power_loss_protection || self.buffer.occupied == 0 {
+        let up_to = self.buffer.latest_birth();
+        if self.spec.power_loss_protection || (self.buffer.occupied == 0 && !self.journal_lags(up_to)) {
             self.complete_later(now + self.spec.buffer_hit, request);
             return;
         }
         if self.strands_pages() {
             return self.finish_with(now, request, Status::NamespaceWriteProtected);
         }
-        self.writes.flushes.push_back(Flush { request, up_to: self.buffer.latest_birth() });
+        self.writes.flushes.push_back(Flush { request, up_to });
+        self.write_journal(now);
         self.drain(now);
     }
 
@@ -252,6 +254,9 @@ impl Drive {
         let unit = self.unit(request, number);
         if unit.sectors < self.flash.layout.unit_sectors {
             return;
+        }
+        if self.kept.is_some() {
+            self.note_trim(now, unit.lpn);
         }
         if let Some(slot) = self.buffer.find(unit.lpn) {
             match self.buffer.slot(slot).state {
@@ -515,6 +520,7 @@ impl Drive {
             let next = self.buffer.row_next(slot);
             let s = self.buffer.slot(slot);
             self.flash.store(ppn, s.stamp.version);
+            self.flash.note(ppn, s.lpn, s.born);
             self.flash.programmed(ppn);
             if self.rain.is_some() {
                 parity += u32::from(self.stripe_landed(now, slot, ppn));
@@ -571,10 +577,15 @@ impl Drive {
         }
     }
 
+    /// True when no flush waits.
+    pub(super) fn writes_flushed(&self) -> bool {
+        self.writes.flushes.is_empty()
+    }
+
     /// Flushes end in their order: each waits for the oldest pages.
-    fn finish_flushes(&mut self, now: Instant) {
+    pub(super) fn finish_flushes(&mut self, now: Instant) {
         while let Some(Flush { request, up_to }) = self.writes.flushes.front().copied() {
-            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to) {
+            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to) || self.journal_lags(up_to) {
                 return;
             }
             self.writes.flushes.pop_front();

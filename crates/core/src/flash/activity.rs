@@ -123,6 +123,7 @@ impl Activity {
             let (page, sectors) = match operation.what {
                 What::Read { page, sectors } => (page, sectors),
                 What::Program { row, sectors } => (row, sectors),
+                What::System { sectors } => (Ppn::NONE, sectors),
                 What::Erase { .. } | What::Copies { .. } => (Ppn::NONE, 0),
             };
             self.slices.push(Slice { start, end, act, gc: operation.gc, die: die as u32, block, page, sectors });
@@ -161,7 +162,7 @@ impl Flash {
         let operation = self.dies[slot].operation();
         let (on_channel, array) = match operation.what {
             What::Read { .. } => (Act::ReadCommand, Act::Read),
-            What::Program { .. } | What::Copies { .. } => (Act::DataIn, Act::Program),
+            What::Program { .. } | What::System { .. } | What::Copies { .. } => (Act::DataIn, Act::Program),
             What::Erase { .. } => (Act::EraseCommand, Act::Erase),
         };
         self.log(slot, (now, command.0), Act::Wait, &operation);

@@ -54,7 +54,7 @@ impl Keeper {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,
             (_, true) => Keeper::GcCopy,
-            (What::Program { .. } | What::Copies { .. }, _) => Keeper::Program,
+            (What::Program { .. } | What::System { .. } | What::Copies { .. }, _) => Keeper::Program,
             (What::Read { .. }, _) => Keeper::Read,
         }
     }
@@ -180,7 +180,7 @@ impl Blame {
     pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
         let books = &mut self.dies[die];
         books.turn(now, Keeper::of(operation));
-        books.block = Some(block);
+        books.block = (block.0 != u32::MAX).then_some(block);
         books.current = Waits::default();
     }
 
@@ -356,6 +356,8 @@ impl Operation {
             What::Read { page, .. } => layout.block_of(page),
             What::Program { row, .. } => layout.block_of(row),
             What::Erase { block } => block,
+            // No block of the geometry.
+            What::System { .. } => Block(u32::MAX),
             What::Copies { .. } => unreachable!("no books are kept of runs"),
         }
     }

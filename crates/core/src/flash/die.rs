@@ -4,6 +4,7 @@ use super::activity::Act;
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::cut::Crossing;
+use super::fired::Fired;
 use super::{Block, Flash};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
@@ -30,6 +31,11 @@ pub enum What {
         /// The block.
         block: Block,
     },
+    /// `sectors` cross the channel, then a page of the system area is programmed, which is no part of the geometry.
+    System {
+        /// Sectors that cross the channel.
+        sectors: u32,
+    },
     /// A run of copies ([`Flash::start_run`]).
     Copies {
         /// How many.
@@ -48,39 +54,6 @@ pub struct Operation {
     pub token: u32,
     /// Done for garbage collection: whoever waits for it is blocked by garbage collection.
     pub gc: bool,
-}
-
-/// What a timer brought. Numbers or `NIL`: it is made and taken apart at every event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fired {
-    pub(super) done: u32,
-    pub(super) free: u32,
-    pub(super) preload: u32,
-    /// What is done waited on the channel for a garbage collection.
-    pub behind_gc: bool,
-}
-
-impl Fired {
-    /// Nothing that anybody need know.
-    pub const NOTHING: Fired = Fired { done: NIL, free: NIL, preload: NIL, behind_gc: false };
-
-    /// The operation that is done.
-    #[inline]
-    pub fn done(&self) -> Option<u32> {
-        (self.done != NIL).then_some(self.done)
-    }
-
-    /// The die that may be given the next operation.
-    #[inline]
-    pub fn free(&self) -> Option<u32> {
-        (self.free != NIL).then_some(self.free)
-    }
-
-    /// The die that may be given the next program ahead, into its cache register.
-    #[inline]
-    pub fn preload(&self) -> Option<u32> {
-        (self.preload != NIL).then_some(self.preload)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +164,11 @@ impl Die {
         self.preloaded.is_some()
     }
 
+    /// What is in the cache register, or on its way there, to be programmed next.
+    pub(super) fn preloaded_operation(&self) -> Option<Operation> {
+        self.preloaded.map(|(operation, _)| operation)
+    }
+
     /// A suspended operation goes on.
     pub(super) fn take_back(&mut self, now: Instant, operation: Operation, behind_gc: bool) {
         (self.holds_suspended, self.operation, self.started) = (false, operation, now);
@@ -281,6 +259,12 @@ impl Flash {
                     (load, load.end + self.timing.program(&self.layout, row))
                 }
             }
+            What::System { sectors } => {
+                let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
+                let d = &mut self.dies[slot];
+                (d.behind_gc, d.phase) = (load.behind_gc, Phase::Programming);
+                (load, load.end + self.timing.program(&self.layout, Ppn(0)))
+            }
             What::Copies { nanoseconds, .. } => {
                 let d = &mut self.dies[slot];
                 (d.behind_gc, d.phase) = (false, Phase::Programming);
@@ -309,7 +293,9 @@ impl Flash {
     #[inline]
     pub fn accepts_preload(&self, die: u32) -> bool {
         let d = &self.dies[die as usize];
-        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none()
+        // Behind a page of the system area nothing goes ahead.
+        let is_program = matches!(d.operation.what, What::Program { .. });
+        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none() && is_program
     }
 
     /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
@@ -550,12 +536,16 @@ impl Flash {
         let done = Fired { done: operation.token, behind_gc: self.dies[slot].behind_gc, ..Fired::NOTHING };
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
-            What::Program { .. } => {
+            What::Program { row, .. } => {
                 self.counters.programs += 1;
+                if let Some(spares) = &mut self.spares {
+                    spares.ends(row);
+                }
                 if let Some((next, load)) = self.dies[slot].preloaded.take() {
                     return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
                 }
             }
+            What::System { .. } => self.counters.programs += 1,
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
                 self.counters.programs += u64::from(count);

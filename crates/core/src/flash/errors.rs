@@ -214,6 +214,9 @@ impl Flash {
     #[inline]
     pub fn copied(&mut self, from: Ppn, to: Ppn, version: u32) {
         self.store(to, version);
+        if let Some(spares) = &mut self.spares {
+            spares.copied(from, to);
+        }
         if let Some(errors) = &mut self.errors {
             errors.copied(from, to);
         }

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `blame`, `activity`.
+//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -21,10 +21,12 @@ mod device;
 mod die;
 mod errors;
 mod faults;
+mod fired;
 mod layout;
 mod pulses;
 mod remaining;
 mod runs;
+mod spare;
 mod stress;
 mod suspend;
 mod timing;
@@ -35,11 +37,14 @@ pub(crate) use blame::{add_kept, kept_between};
 pub use capacity::Capacity;
 pub(crate) use capacity::{lanes, program_unit, raw_bytes};
 pub use device::{ArrayTiming, ChannelTiming, Device, Features, Geometry};
-pub use die::{Fired, Operation, What};
+pub use die::{Operation, What};
 pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
+pub use fired::Fired;
 pub use layout::{Block, Layout};
 pub use pulses::EraseLengths;
+pub use runs::Run;
+pub use spare::Spare;
 pub use stress::BlockStress;
 pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionCounters, SuspensionTimes};
 pub use timing::Timing;
@@ -80,6 +85,8 @@ pub struct Flash {
     suspensions: Option<Box<suspend::Suspensions>>,
     /// The bit errors of every page, where they are modelled.
     errors: Option<Box<BitErrors>>,
+    /// The spare areas, where the power may fail.
+    spares: Option<Box<spare::Spares>>,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -127,6 +134,7 @@ impl Flash {
             suspends_programs: false,
             suspensions: None,
             errors: None,
+            spares: None,
             blame: None,
             activity: None,
             layout,
@@ -154,6 +162,11 @@ impl Flash {
         self.rows_written[block.0 as usize] = rows as u16;
         if rows == 0 {
             self.erase_content(block);
+        } else if let Some(spares) = &mut self.spares
+            && !self.any_order
+        {
+            let first = self.layout.first_page(block).0 as usize;
+            spares.adopted(first..first + (rows * self.layout.units_per_row) as usize);
         }
     }
 
@@ -177,9 +190,12 @@ impl Flash {
     }
 
     fn erase_content(&mut self, block: Block) {
+        let pages = self.pages_of(block);
         if self.has_content() {
-            let first = self.layout.first_page(block).0 as usize;
-            self.content[first..first + self.layout.units_per_block as usize].fill(GARBAGE);
+            self.content[pages.clone()].fill(GARBAGE);
+        }
+        if let Some(spares) = &mut self.spares {
+            spares.erased(pages);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::Flash;
 use super::die::{Operation, Phase, What};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The transfer that ends a
@@ -34,6 +34,9 @@ impl Flash {
         let timing = &self.timing;
         match operation.what {
             What::Read { page, sectors } => timing.command + timing.read(&self.layout, page) + timing.transfer(sectors),
+            What::System { sectors } => {
+                timing.command + timing.transfer(sectors) + timing.program(&self.layout, Ppn(0))
+            }
             What::Program { row, sectors } => {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, row)
             }

@@ -8,6 +8,15 @@ use super::cut::Crossing;
 use super::{Flash, Operation, What};
 use crate::units::{Duration, Instant, Ppn};
 
+/// What a run copies, and how much crosses the channel for each copy, either way.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// From where to where, in order.
+    pub copies: Vec<(Ppn, Ppn)>,
+    /// Sectors.
+    pub sectors: u32,
+}
+
 impl Flash {
     /// True when runs may be one operation: the die has its channel alone, one lane, and nobody looks inside.
     pub fn may_run_copies(&self) -> bool {
@@ -38,6 +47,9 @@ impl Flash {
             let version = self.load(*from);
             self.take_row(*to);
             self.store(*to, version);
+            if let Some(spares) = &mut self.spares {
+                spares.copied(*from, *to);
+            }
         }
         let (count, crossing) = (copies.len() as u32, Crossing::Out(sectors).time(&self.timing));
         let each = (self.timing.command + crossing) * 2;
@@ -49,6 +61,9 @@ impl Flash {
     /// The row is about to be programmed: next in its block, unless any order is allowed.
     #[inline]
     pub(super) fn take_row(&mut self, row: Ppn) {
+        if let Some(spares) = &mut self.spares {
+            spares.begins(row);
+        }
         let (block, row) = (self.layout.block_of(row), self.layout.row_of(row));
         let next = &mut self.rows_written[block.0 as usize];
         if self.any_order {

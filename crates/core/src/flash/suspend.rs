@@ -20,7 +20,8 @@
 
 use super::activity::Act;
 use super::blame::Keeper;
-use super::die::{Fired, Operation, Phase, What};
+use super::die::{Operation, Phase, What};
+use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::{Block, Flash};
@@ -218,6 +219,11 @@ impl Flash {
     fn suspensions_mut(&mut self) -> &mut Suspensions {
         let dies = self.dies.len();
         self.suspensions.get_or_insert_with(|| Box::new(Suspensions::new(dies)))
+    }
+
+    /// The erase or program of a die that can be suspended, from its issue to its end.
+    pub(super) fn suspendable_work(&self, slot: usize) -> Option<Operation> {
+        self.suspensions.as_ref()?.dies[slot].map(|work| work.operation)
     }
 
     /// Lets erases be suspended from now on. Call it before the first operation.

@@ -456,6 +456,9 @@ impl PageMap {
             return self.leaves_victim(block);
         }
         self.blocks.erased(block);
+        if let Some(headers) = &mut self.headers {
+            headers.close(block);
+        }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.pools[pool as usize].free_units += self.layout.units_per_block;
         let copied = &mut self.collections[pool as usize].copied;

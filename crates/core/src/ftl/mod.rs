@@ -13,7 +13,7 @@
 //! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
 //! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
 //! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`,
-//! `snapshot`.
+//! `snapshot`, `recovery` (the maps from what is on flash).
 
 mod blocks;
 mod classes;
@@ -25,6 +25,7 @@ mod page_map;
 mod placement;
 mod pool;
 mod rain;
+pub mod recovery;
 mod retire;
 mod rewrite;
 mod snapshot;

@@ -4,6 +4,7 @@ use super::collection::{Collection, Relocation};
 use super::log::LogLanes;
 use super::placement::Placement;
 use super::pool::{FreeBlocks, OpenLog, Pool, Stream};
+use super::recovery::{Headers, Role};
 use super::retire::Retire;
 use super::victim::{Candidates, Region, VictimPolicy};
 use super::{Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes, VictimUnit};
@@ -52,7 +53,7 @@ pub struct PageMap {
     /// Victims of a pool that may be copied before the first of them is erased.
     pub(super) victims_max: u32,
     victim: VictimPolicy,
-    keeps_order: bool,
+    pub(super) keeps_order: bool,
     pub(super) by_pool: Divisor,
     soft_units: u32,
     pub(super) hard_units: u32,
@@ -78,6 +79,8 @@ pub struct PageMap {
     pub(super) superstripes: Option<Box<Superstripes>>,
     /// Log blocks in place of page mapping, where that is asked for.
     pub(super) log: Option<Box<LogLanes>>,
+    /// What the first page of each block says of it, where the power may fail.
+    pub(super) headers: Option<Box<Headers>>,
     /// Bad blocks, where there are any.
     pub(super) retire: Option<Box<Retire>>,
 }
@@ -131,6 +134,7 @@ impl PageMap {
             trimmed_pages: 0,
             superstripes: None,
             log: None,
+            headers: None,
             retire: None,
             layout,
         };
@@ -246,6 +250,9 @@ impl PageMap {
         if frontier.row == self.layout.rows {
             let index = self.pools[pool].open_next(class, stream, frontier.opened)?;
             *frontier = Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
+            if let Some(headers) = &mut self.headers {
+                headers.open(frontier.block, if stream == Stream::Host { Role::Data } else { Role::Copies });
+            }
             if let Some(classes) = &mut self.classes {
                 classes.opened(frontier.block, class);
             }
@@ -552,7 +559,7 @@ impl PageMap {
     }
 
     /// Units in group blocks that some lanes have opened and others not yet.
-    fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
+    pub(super) fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
         let log = &pool.logs[class as usize][stream as usize];
         let opened_by_pool = log.opened_before + log.open.len() as u64;
         let lanes = pool.first_lane..pool.first_lane + pool.lanes;

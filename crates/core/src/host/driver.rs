@@ -3,21 +3,24 @@
 //! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
-use super::{ActRecorder, Causes, Job, Oracle, Record, Records, Request};
-use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status};
+use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request};
+use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::{Kind, OpStats, OverTime};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
-/// Plays jobs against a drive.
+/// Plays jobs against a drive, or an array of drives.
 #[derive(Debug)]
-pub struct Driver {
-    drive: Drive,
+pub struct Driver<S: Storage = Drive> {
+    pub(super) storage: S,
     jobs: Vec<Job>,
-    oracle: Option<Oracle>,
+    pub(super) oracle: Option<Oracle>,
     /// Requests under way, by command identifier.
     issued: Vec<Issued>,
     free: Vec<u32>,
     now: Instant,
+    /// The drive takes no command before: the power failed, and it recovers.
+    ready: Instant,
+    pub(super) outages: Vec<Outage>,
     warmup: Warmup,
     measured: Measured,
     progress: Progress,
@@ -115,26 +118,28 @@ pub struct Measured {
     pub warmup_requests: u64,
     /// When the counted part began.
     pub since: Instant,
-    /// The drive's counters then.
-    pub counters_before: Counters,
-    /// Pages in the write buffer then: written, but not yet programmed.
-    pub buffered_before: u32,
+    /// The counters of each drive then; none when everything was counted.
+    pub counters_before: Vec<Counters>,
+    /// Pages in the write buffer of each drive then: written, but not yet programmed.
+    pub buffered_before: Vec<u32>,
     /// When the last counted request completed.
     pub until: Instant,
 }
 
-impl Driver {
-    /// A driver of `jobs` against `drive`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
+impl<S: Storage> Driver<S> {
+    /// A driver of `jobs` against `storage`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
     /// not counted. With an oracle every read is checked (the drive then carries content).
-    pub fn new(drive: Drive, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
+    pub fn new(storage: S, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
         let warmup = Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
         Self {
-            drive,
+            storage,
             jobs,
             oracle,
             issued: Vec::new(),
             free: Vec::new(),
             now: Instant::START,
+            ready: Instant::START,
+            outages: Vec::new(),
             warmup,
             measured: Measured::default(),
             progress: Progress::default(),
@@ -156,7 +161,7 @@ impl Driver {
 
     /// The same driver, which also splits every latency into its causes (`Measured::causes`).
     pub fn with_attribution(mut self) -> Self {
-        self.drive.attribute();
+        self.storage.attribute();
         self.measured.causes = Some(Box::default());
         self
     }
@@ -197,13 +202,13 @@ impl Driver {
     /// One completion, or one request; false when nothing is left.
     #[inline]
     fn turn(&mut self) -> bool {
-        let (job, at) = self.next_job();
+        let (job, at) = self.next_due();
         if at == Instant::NEVER && self.progress.issued == self.progress.completed {
             // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
             return false;
         }
         let look_at = self.patience.look_at;
-        if let Some(completion) = self.drive.advance_before(at.min(look_at)) {
+        if let Some(completion) = self.storage.advance_before(at.min(look_at)) {
             self.complete(completion);
             return true;
         }
@@ -226,7 +231,7 @@ impl Driver {
             return false;
         }
         let outstanding = self.progress.issued - self.progress.completed;
-        if outstanding > 0 && self.drive.next_event_at() == Instant::NEVER {
+        if outstanding > 0 && self.storage.next_event_at() == Instant::NEVER {
             self.patience.look_at = Instant::NEVER;
             return true;
         }
@@ -248,6 +253,31 @@ impl Driver {
         }
     }
 
+    /// The job whose request is issued next, and when.
+    #[inline]
+    pub(super) fn next_due(&self) -> (usize, Instant) {
+        let (job, at) = self.next_job();
+        (job, at.max(self.ready))
+    }
+
+    /// Commands under way are lost; how many they were. The drive takes commands again at `ready`.
+    pub(super) fn lose_commands(&mut self, ready: Instant) -> u64 {
+        let mut under_way = vec![true; self.issued.len()];
+        self.free.iter().for_each(|id| under_way[*id as usize] = false);
+        self.account_outstanding(ready);
+        (self.now, self.ready) = (ready, ready);
+        let mut lost = 0;
+        for id in (0..under_way.len()).filter(|id| under_way[*id]) {
+            let Issued { job, thread, .. } = self.issued[id];
+            lost += 1;
+            self.free.push(id as u32);
+            self.jobs[job as usize].completed(ready, thread);
+        }
+        self.progress.completed += lost;
+        self.progress.failed += lost;
+        lost
+    }
+
     #[inline]
     fn next_job(&self) -> (usize, Instant) {
         if let [job] = self.jobs.as_slice() {
@@ -263,11 +293,13 @@ impl Driver {
     }
 
     #[inline]
-    fn issue(&mut self, job: usize, at: Instant) {
-        debug_assert!(self.now <= at, "time does not go back");
-        self.now = at;
-        self.account_outstanding(at);
-        let (request, thread) = self.jobs[job].take(&self.drive);
+    pub(super) fn issue(&mut self, job: usize, now: Instant) {
+        debug_assert!(self.now <= now, "time does not go back");
+        self.now = now;
+        self.account_outstanding(now);
+        // Its own time: it may have waited for the drive.
+        let at = self.jobs[job].next_at();
+        let (request, thread) = self.jobs[job].take(&self.storage);
         #[cfg(test)]
         self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
@@ -289,7 +321,7 @@ impl Driver {
             Some(oracle) => oracle.submit(command),
             None => command,
         };
-        self.drive.submit(at, command);
+        self.storage.submit(now, command);
     }
 
     #[inline]
@@ -303,13 +335,14 @@ impl Driver {
         }
         self.warmup.over = true;
         self.measured.since = if self.measured.warmup_requests == 0 { Instant::START } else { at };
-        self.measured.counters_before = self.drive.counters();
-        self.measured.buffered_before = self.drive.buffered();
+        let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
+        self.measured.counters_before = drives().map(Drive::counters).collect();
+        self.measured.buffered_before = drives().map(Drive::buffered).collect();
         true
     }
 
     #[inline]
-    fn complete(&mut self, completion: Completion) {
+    pub(super) fn complete(&mut self, completion: Completion) {
         let Issued { at, op, sectors, job, thread, counted, .. } = self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);
@@ -361,7 +394,7 @@ impl Driver {
         let Issued { at, op, lba, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
-        let attributed = self.drive.attributed();
+        let attributed = self.storage.attributed();
         let counted = counted && status != Status::NamespaceWriteProtected;
         if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
             causes.record(&record, attributed);
@@ -393,9 +426,14 @@ impl Driver {
         &self.measured
     }
 
-    /// The drive.
+    /// What is played against.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// The drive, or the first of them.
     pub fn drive(&self) -> &Drive {
-        &self.drive
+        self.storage.drive(0)
     }
 
     /// The oracle, if reads are checked.

@@ -2,7 +2,7 @@
 
 use super::pace::Threads;
 use super::{Arrival, JobSpec, Request, RequestSource};
-use crate::drive::{Drive, Op};
+use crate::drive::{Op, Storage};
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -95,12 +95,12 @@ impl Job {
 
     /// Takes the request that is due and the thread that issues it, and hints at those to come.
     #[inline]
-    pub(super) fn take(&mut self, drive: &Drive) -> (Request, u32) {
+    pub(super) fn take(&mut self, storage: &impl Storage) -> (Request, u32) {
         let request = self.ahead.pop_front().expect("a request is due");
         if let Some(next) = self.source.next_request() {
-            // A write meets the maps only when it leaves the buffer; the drive asks for them then.
+            // A write meets the maps only when it leaves the buffer; it is the drive that asks for them then.
             if next.op == Op::Read {
-                drive.hint(next.lba);
+                storage.hint(next.lba);
             }
             self.ahead.push_back(next);
         }

@@ -5,7 +5,7 @@
 //! returns.
 //!
 //! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`,
-//! `oracle`; [`act`] is a workload with rules of its own.
+//! `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
 
 pub mod act;
 mod driver;
@@ -14,7 +14,9 @@ pub mod fit;
 pub mod generate;
 mod job;
 mod oracle;
+mod outage;
 mod pace;
+mod promises;
 mod request;
 mod spec;
 pub mod trace;
@@ -24,6 +26,8 @@ pub use driver::{Driver, Measured, Progress, Starved};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;
+pub use outage::Outage;
+pub use promises::Broken;
 pub use request::{Hinted, Request, RequestSource};
 pub use spec::{
     Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, StreamBy, TimeUnit, TraceEvent, TraceFormat, TraceOp,

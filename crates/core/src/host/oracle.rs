@@ -5,8 +5,8 @@
 //! version that it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may
 //! return.
 
-use crate::drive::{Command, Completion, Drive, Op, Stamp, Status};
-use crate::ftl::Translation;
+use super::promises::Promises;
+use crate::drive::{Command, Completion, Op, Stamp, Status, Storage};
 use crate::units::Lpn;
 use std::collections::BTreeMap;
 
@@ -14,12 +14,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Oracle {
     unit_sectors: u64,
-    submitted: Vec<u32>,
+    /// Deallocations need not be heeded.
+    keeps_deallocated: bool,
+    pub(super) submitted: Vec<u32>,
     acknowledged: Vec<u32>,
     /// The newest deallocation of a page, as a version.
     deallocated: BTreeMap<u32, u32>,
     /// Commands under way, by identifier.
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
+    pub(super) promises: Option<Box<Promises>>,
     reads_checked: u64,
     pages_checked: u64,
     mismatches: u64,
@@ -28,24 +31,33 @@ pub struct Oracle {
 
 /// A command under way: per page the version written, or the newest acknowledged at submission of a read.
 #[derive(Clone, Debug)]
-struct Pending {
+pub(super) struct Pending {
     op: Op,
+    fua: bool,
     first: u32,
     versions: Vec<u32>,
 }
 
+impl Default for Pending {
+    fn default() -> Self {
+        Self { op: Op::Flush, fua: false, first: 0, versions: Vec::new() }
+    }
+}
+
 impl Oracle {
-    /// An oracle of a drive that starts with version 1 in every mapped page.
-    pub fn new(drive: &Drive) -> Self {
-        let pages = drive.ftl().logical();
-        let start: Vec<u32> =
-            (0..pages).map(|lpn| u32::from(drive.ftl().translate(Lpn(lpn)) != Translation::Unwritten)).collect();
+    /// An oracle of a storage that starts with version 1 in every page that holds data.
+    pub fn new(storage: &impl Storage) -> Self {
+        let unit_sectors = u64::from(storage.page_sectors());
+        let pages = (storage.sectors() / unit_sectors) as u32;
+        let start: Vec<u32> = (0..pages).map(|page| u32::from(storage.holds(page))).collect();
         Self {
-            unit_sectors: u64::from(drive.flash().layout.unit_sectors),
+            unit_sectors,
+            keeps_deallocated: storage.keeps_deallocated(),
             acknowledged: start.clone(),
             submitted: start,
             deallocated: BTreeMap::new(),
             pending: Vec::new(),
+            promises: None,
             reads_checked: 0,
             pages_checked: 0,
             mismatches: 0,
@@ -57,12 +69,12 @@ impl Oracle {
     pub fn submit(&mut self, mut command: Command) -> Command {
         let id = command.id as usize;
         if self.pending.len() <= id {
-            self.pending.resize(id + 1, Pending { op: Op::Flush, first: 0, versions: Vec::new() });
+            self.pending.resize(id + 1, Pending::default());
         }
-        let mut pending =
-            std::mem::replace(&mut self.pending[id], Pending { op: command.op, first: 0, versions: Vec::new() });
+        let mut pending = std::mem::take(&mut self.pending[id]);
         pending.versions.clear();
         (pending.op, pending.first) = (command.op, (command.lba.0 / self.unit_sectors) as u32);
+        pending.fua = command.fua;
         let pages = self.pages(&command);
         match command.op {
             Op::Read => pending.versions.extend(pages.map(|lpn| self.acknowledged[lpn as usize])),
@@ -71,6 +83,7 @@ impl Oracle {
                 pending.versions.extend(stamps.iter().map(|stamp| stamp.version));
                 command.payload = Some(stamps.into_boxed_slice());
             }
+            Op::Trim if self.keeps_deallocated => {}
             Op::Trim => {
                 let whole = self.whole_pages(&command);
                 pending.first = whole.start;
@@ -80,7 +93,11 @@ impl Oracle {
                     version
                 }));
             }
-            Op::Flush => {}
+            Op::Flush => {
+                if let Some(promises) = &mut self.promises {
+                    promises.command(command.id);
+                }
+            }
         }
         self.pending[id] = pending;
         command
@@ -89,8 +106,9 @@ impl Oracle {
     fn write(&mut self, lpn: u32) -> Stamp {
         let before = self.submitted[lpn as usize];
         self.submitted[lpn as usize] += 1;
+        let kept = self.promises.as_ref().and_then(|promises| promises.beneath(lpn, before));
         // A deallocated page holds nothing, whatever its version.
-        let beneath = if self.deallocated.get(&lpn) == Some(&before) { 0 } else { before };
+        let beneath = kept.unwrap_or(if self.deallocated.get(&lpn) == Some(&before) { 0 } else { before });
         Stamp { version: before + 1, beneath }
     }
 
@@ -110,20 +128,24 @@ impl Oracle {
 
     /// Checks a completion.
     pub fn complete(&mut self, completion: &Completion) {
-        let pending = std::mem::replace(
-            &mut self.pending[completion.id as usize],
-            Pending { op: Op::Flush, first: 0, versions: Vec::new() },
-        );
+        let pending = std::mem::take(&mut self.pending[completion.id as usize]);
         if completion.status == Status::Success {
             match pending.op {
                 Op::Write | Op::Trim => {
                     for (lpn, version) in (pending.first..).zip(&pending.versions) {
                         let newest = &mut self.acknowledged[lpn as usize];
                         *newest = (*newest).max(*version);
+                        if let Some(promises) = &mut self.promises {
+                            promises.written(lpn, *version, pending.fua, pending.op == Op::Trim);
+                        }
                     }
                 }
                 Op::Read => self.check(&pending, completion),
-                Op::Flush => {}
+                Op::Flush => {
+                    if let Some(promises) = &mut self.promises {
+                        promises.flushed(completion.id);
+                    }
+                }
             }
         }
         self.pending[completion.id as usize] = pending;
@@ -145,12 +167,18 @@ impl Oracle {
         }
     }
 
-    fn may_return(&self, lpn: u32, acknowledged: u32, got: u32) -> bool {
+    pub(super) fn may_return(&self, lpn: u32, acknowledged: u32, got: u32) -> bool {
         let deallocated = self.deallocated.get(&lpn).copied();
+        let newest = self.submitted[lpn as usize];
+        let decided =
+            self.promises.as_ref().and_then(|promises| promises.may_hold(lpn, acknowledged, got, newest, deallocated));
+        if let Some(decided) = decided {
+            return decided;
+        }
         if got == 0 {
             return acknowledged == 0 || deallocated >= Some(acknowledged);
         }
-        (acknowledged..=self.submitted[lpn as usize]).contains(&got) && deallocated != Some(got)
+        (acknowledged..=newest).contains(&got) && deallocated != Some(got)
     }
 
     /// Pages whose newest acknowledged version would be gone if only what `left` says were left of each.

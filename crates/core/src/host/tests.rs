@@ -1,5 +1,6 @@
 //! Whole drives under random load, checked by the oracle, Little's law and determinism.
 
+mod array;
 mod causes;
 mod cuts;
 mod dftl;
@@ -12,6 +13,7 @@ mod oracle;
 mod planes;
 mod program_suspension;
 mod rain;
+mod recovery;
 mod scrub;
 mod superblock;
 mod suspension;
@@ -114,7 +116,7 @@ impl Setup {
         self.driver_of(self.drive())
     }
 
-    fn driver_of(&self, drive: Drive) -> Driver {
+    pub(crate) fn driver_of(&self, drive: Drive) -> Driver {
         let jobs = self.jobs.iter().enumerate().map(|(number, spec)| {
             let source = Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
             Job::new(Box::new(source), Pacing::of(spec))

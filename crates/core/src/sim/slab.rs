@@ -40,6 +40,11 @@ impl<T> Slab<T> {
         self.free.push(index);
     }
 
+    /// Every place that was ever used, also those given back.
+    pub fn places(&self) -> std::ops::Range<u32> {
+        0..self.items.len() as u32
+    }
+
     /// Objects under way.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()

@@ -42,6 +42,8 @@ impl RunTotals {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),
         };
+        // The power of all drives fails at once; each says what it made of it, and the first is shown.
+        self.power_loss = self.power_loss.or(other.power_loss);
         self.map = match (self.map, other.map) {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.or(two),

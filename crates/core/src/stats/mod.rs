@@ -10,6 +10,7 @@
 //! in [`MachineReport`].
 
 mod act;
+mod array;
 mod attribution;
 mod buckets;
 mod counters;
@@ -23,6 +24,7 @@ mod merge;
 mod over_time;
 mod parity;
 mod percentile;
+mod power_loss;
 mod ratio;
 mod result;
 mod rotation;
@@ -30,6 +32,7 @@ mod scrub;
 mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
+pub use array::ArrayReport;
 pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SplitStats};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, RotationCounters, WearCounters};
 pub use curve::Curve;
@@ -41,6 +44,7 @@ pub use map::{MapCounters, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainReport, TolerantReport};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
+pub use power_loss::PowerLossReport;
 pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
     TraceReport, VerifyReport, WarmupExcluded, WearReport,

@@ -5,10 +5,10 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters, LatencySummary,
-    LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, RainCounters, RainReport, RotationCounters,
-    RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats, StressCounters, StressReport, WearCounters,
-    percentile, ratio,
+    ActReport, ArrayReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters,
+    LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
+    RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats,
+    StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -66,9 +66,15 @@ pub struct RunResult {
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
+    /// What an array of drives did; absent with a drive alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayReport>,
     /// What a log-block FTL did; absent with page mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogReport>,
+    /// The power loss of the run; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_loss: Option<PowerLossReport>,
     /// The map where it lies on flash; absent where DRAM holds the whole map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapReport>,
@@ -307,8 +313,12 @@ pub struct RunTotals {
     pub rotation: Option<RotationCounters>,
     /// Bit errors in `span`, where they are modelled.
     pub scrub: Option<ScrubCounters>,
+    /// What the array did, where there is one.
+    pub array: Option<ArrayReport>,
     /// Merges in `span`, where the FTL has log blocks.
     pub log: Option<LogReport>,
+    /// The power loss, if there was one.
+    pub power_loss: Option<PowerLossReport>,
     /// The map in `span`, where it lies on flash.
     pub map: Option<MapCounters>,
     /// Bad blocks in `span`, where there are any.
@@ -379,7 +389,9 @@ impl RunTotals {
             rain: self.rain.map(|rain| RainReport::new(&rain)),
             rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
             scrub: self.scrub.map(|scrub| scrub.report(self.span)),
+            array: self.array,
             log: self.log.map(LogReport::report),
+            power_loss: self.power_loss,
             map: self.map.map(|map| map.report()),
             faults: self.faults,
             capacity: CapacityReport::new(self.raw, self.user, self.map_ram),

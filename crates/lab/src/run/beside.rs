@@ -4,6 +4,7 @@ use super::RunError;
 use crate::act_log::{ActLog, path_for, path_of};
 use crate::timeline::{TimelineFile, TimelineReport};
 use manx_core::config::Scenario;
+use manx_core::drive::Storage;
 use manx_core::drive::TimelineSpec;
 use manx_core::host::{ActRecorder, Driver, Records};
 use manx_core::stats::{ActReport, Outcome};
@@ -86,7 +87,7 @@ impl Files {
     }
 
     /// Writes what has come since the last time.
-    pub(super) fn write(&mut self, driver: &mut Driver) -> Result<(), RunError> {
+    pub(super) fn write<S: Storage>(&mut self, driver: &mut Driver<S>) -> Result<(), RunError> {
         if let (Some(log), Some(text)) = (&mut self.act_log, driver.act().and_then(ActRecorder::take_log)) {
             log.append(&text)?;
         }
@@ -98,9 +99,9 @@ impl Files {
 
     /// A drive is done; `device` is what it stands for where a run has several. What the ACT load came to, if it was
     /// one.
-    pub(super) fn end_drive(
+    pub(super) fn end_drive<S: Storage>(
         &mut self,
-        driver: &mut Driver,
+        driver: &mut Driver<S>,
         outcome: Outcome,
         device: Option<&String>,
     ) -> Result<Option<ActReport>, RunError> {

@@ -13,12 +13,14 @@ mod totals;
 pub use beside::{Beside, MakeSink, Sink};
 
 use crate::machine::Stopwatch;
-use crate::prepare::{Key, Prepared, States, logical_pages};
+use crate::prepare::About;
+use crate::prepare::{Key, Prepared, States, fresh, host_sectors, member};
 use crate::replay::Replays;
 use crate::timeline::TimelineReport;
 use beside::Files;
+use manx_core::array::Array;
 use manx_core::config::Scenario;
-use manx_core::drive::{Drive, PreconditionState};
+use manx_core::drive::{Blueprint, Drive, PreconditionState, Storage};
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -26,11 +28,45 @@ use manx_core::host::generate::{GenerateError, Generator};
 use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Hinted, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
+use manx_core::units::Instant;
+use manx_core::units::{Bytes, SECTOR};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Completions between two looks at the stop flag.
 const CHUNK: u64 = 1 << 16;
+
+/// Parts of the time until a power loss, between two such looks.
+const CUT_PARTS: u128 = 256;
+
+/// The scenario's drive with this state.
+pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: bool) -> Drive {
+    let Scenario { device, ftl, gc, rain, drive, recovery, seed, .. } = scenario;
+    map.begin_run(ftl, gc, device, *seed);
+    let mut drive = Drive::new(device, drive, gc, map, with_content);
+    drive.keep_parity(rain);
+    drive.keep_map_on_flash(&ftl.map);
+    fit_out(&mut drive, scenario);
+    drive.fail_blocks(&scenario.faults, *seed);
+    drive.keep_for_recovery(&Blueprint {
+        device: device.clone(),
+        ftl: ftl.clone(),
+        gc: gc.clone(),
+        recovery: recovery.clone(),
+        seed: *seed,
+    });
+    drive
+}
+
+/// What a new drive is given, and one that recovered from a power loss.
+pub(crate) fn fit_out(drive: &mut Drive, scenario: &Scenario) {
+    let Scenario { erase, program, scrub, seed, .. } = scenario;
+    drive.suspend_erases(erase);
+    drive.suspend_programs(program);
+    drive.vary_erases(erase, *seed);
+    drive.hold_erases(erase);
+    drive.scrub(scrub, *seed);
+}
 
 /// Why a run cannot begin, or go on. All but `Write` are the input's fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,7 +198,8 @@ pub(crate) struct Run<'a> {
     pub(crate) number: usize,
     pub(crate) policy: &'a str,
     pub(crate) scenario: &'a Scenario,
-    pub(crate) key: &'a Key,
+    /// The keys of the states that its drives start from.
+    pub(crate) keys: &'a [Key],
     /// What is written beside the result, for how many runs.
     pub(crate) beside: (Beside<'a>, usize),
     pub(crate) context: &'a Context<'a>,
@@ -189,8 +226,12 @@ impl Run<'_> {
             self.tell(Phase::Preconditioning, done, None, None);
             !self.stopped()
         };
-        let prepared = self.context.states.take(self.key, scenario, &mut progress)?;
-        let (result, preparation) = self.play_drives(workload, prepared, &replays, &mut files)?;
+        let (result, preparation) = if scenario.array.is_on() {
+            self.play_array(workload, &replays, &mut files)?
+        } else {
+            let prepared = self.context.states.take(&self.keys[0], scenario, &mut progress)?;
+            self.play_drives(workload, prepared, &replays, &mut files)?
+        };
         self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
         Ok(Finished { result, preparation, timeline: files.finish()? })
     }
@@ -216,7 +257,10 @@ impl Run<'_> {
             let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
             let mut driver = self.driver(sources, map, files)?;
             let watch = Stopwatch::start();
-            let outcome = self.play(&mut driver, requests, completed, files)?;
+            let outcome = match self.play_until_power_loss(&mut driver, requests, completed) {
+                true => self.play(&mut driver, requests, completed, files)?,
+                false => Outcome::Partial,
+            };
             play_cpu_s += watch.cpu_s();
             completed += driver.progress().completed;
             flash_ops += driver.drive().flash().operations().total();
@@ -252,10 +296,69 @@ impl Run<'_> {
         Ok((result, preparation))
     }
 
+    /// Plays an array of drives, each from a state of its own.
+    fn play_array(
+        &self,
+        workload: Workload,
+        replays: &Replays,
+        files: &mut Files,
+    ) -> Result<(RunResult, Preparation), RunError> {
+        let (scenario, verify) = (self.scenario, self.context.verify);
+        let state = scenario.precondition.state;
+        let mut preparation = Preparation { state, waf: 0.0, passes: 0.0, cpu_s: 0.0, from_cache: true, trouble: None };
+        let (mut drives, mut about) = (Vec::new(), About { settled: true, ..About::default() });
+        for (number, key) in (0..).zip(self.keys) {
+            let scenario = member(scenario, number);
+            let mut progress = |done| {
+                self.tell(Phase::Preconditioning, done, None, None);
+                !self.stopped()
+            };
+            let prepared = self.context.states.take(key, &scenario, &mut progress)?;
+            (preparation.waf, preparation.passes) = (prepared.about.waf, prepared.about.passes);
+            preparation.cpu_s += prepared.cpu_s;
+            preparation.from_cache &= prepared.from_cache;
+            preparation.trouble = preparation.trouble.or(prepared.trouble);
+            about.settled &= prepared.about.settled;
+            drives.push(new_drive(&scenario, prepared.map, verify));
+        }
+        let spare = (!scenario.array.replace_after.is_zero()).then(|| new_drive(scenario, fresh(scenario), verify));
+        let array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
+        let oracle = verify.then(|| Oracle::new(&array));
+        let sources = workload.drives.into_iter().flatten();
+        let jobs = sources.map(|(source, pacing)| Job::new(source, pacing)).collect();
+        let measure = &scenario.measure;
+        let driver = Driver::new(array, jobs, oracle, measure.warmup, measure.warmup_requests);
+        let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let mut driver = if files.wants_requests() { driver.with_records() } else { driver };
+        let watch = Stopwatch::start();
+        let outcome = self.play(&mut driver, workload.requests, 0, files)?;
+        let play_cpu_s = watch.cpu_s();
+        let mut totals = self.totals(&driver, outcome);
+        files.end_drive(&mut driver, outcome, None)?;
+        let array = driver.storage();
+        totals.array = Some(totals::array(array));
+        totals.user = Bytes::new(Storage::sectors(array) * SECTOR);
+        let drives = (0..array.drives()).map(|number| array.drive(number));
+        let flash_ops: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
+        let completed = driver.progress().completed;
+        let memory = self.with_memory(MachineReport::default(), &driver);
+        drop(driver);
+        let (trace, trace_warnings) = replays.report();
+        totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
+        let mut result = RunTotals { trace, ..totals }.into_result();
+        result.machine = MachineReport {
+            peak_rss_bytes: memory.peak_rss_bytes,
+            simulated_bytes_per_page: memory.simulated_bytes_per_page,
+            precondition_from_cache: preparation.from_cache,
+            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed).with_flash_ops(flash_ops)
+        };
+        Ok((result, preparation))
+    }
+
     /// The sources of each drive, and how many requests they make where that is known.
     fn workload(&self, replays: &Replays) -> Result<Workload, RunError> {
-        let (device, specs) = (&self.scenario.device, &self.scenario.workload.jobs);
-        let sectors = u64::from(logical_pages(self.scenario)) * (device.geometry.map_unit.get() / 512);
+        let specs = &self.scenario.workload.jobs;
+        let sectors = host_sectors(self.scenario);
         let is_separate = |job: &JobSpec| job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate);
         if let [JobSpec { trace: Some(trace), .. }] = specs.as_slice()
             && trace.layout == Layout::Separate
@@ -290,24 +393,20 @@ impl Run<'_> {
     fn driver(
         &self,
         sources: Vec<(Box<dyn RequestSource>, Pacing)>,
-        mut map: PageMap,
+        map: PageMap,
         files: &Files,
     ) -> Result<Driver, RunError> {
-        let Scenario { device, ftl, gc, rain, erase, program, scrub, drive, measure, seed, .. } = self.scenario;
-        map.begin_run(ftl, gc, device, *seed);
-        let mut drive = Drive::new(device, drive, gc, map, self.context.verify);
-        drive.keep_parity(rain);
-        drive.keep_map_on_flash(&ftl.map);
-        drive.suspend_erases(erase);
-        drive.suspend_programs(program);
-        drive.vary_erases(erase, *seed);
-        drive.hold_erases(erase);
-        drive.scrub(scrub, *seed);
-        drive.fail_blocks(&self.scenario.faults, *seed);
+        let Scenario { device, measure, .. } = self.scenario;
+        let cut = !self.scenario.recovery.cut_at.is_zero();
+        let verify = self.context.verify || cut;
+        let mut drive = new_drive(self.scenario, map, verify);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
-        let oracle = self.context.verify.then(|| Oracle::new(&drive));
+        let mut oracle = verify.then(|| Oracle::new(&drive));
+        if let Some(oracle) = oracle.as_mut().filter(|_| cut) {
+            oracle.note_promises(&self.scenario.drive);
+        }
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
         let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
@@ -320,9 +419,9 @@ impl Run<'_> {
     }
 
     /// Plays a drive to its end, of `requests` in all, of which `before` are done already on others.
-    fn play(
+    fn play<S: Storage>(
         &self,
-        driver: &mut Driver,
+        driver: &mut Driver<S>,
         requests: Option<u64>,
         before: u64,
         files: &mut Files,
@@ -338,12 +437,28 @@ impl Run<'_> {
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
             self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
         }
-        let lost = driver.progress().issued != driver.progress().completed || driver.drive().outstanding() > 0;
+        let lost = driver.progress().issued != driver.progress().completed || driver.storage().outstanding() > 0;
         Ok(match (driver.starved(), lost) {
             (Some(_), _) => Outcome::Starved,
             (None, true) => Outcome::Stuck,
             (None, false) => Outcome::Completed,
         })
+    }
+
+    /// Plays until the power fails, if it does, and through the recovery; false when the run was stopped before.
+    fn play_until_power_loss(&self, driver: &mut Driver, requests: Option<u64>, before: u64) -> bool {
+        let at = self.scenario.recovery.cut_at.as_ns();
+        for part in (1..=CUT_PARTS).filter(|_| at > 0) {
+            if self.stopped() {
+                return false;
+            }
+            driver.play_before(Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64));
+            self.tell(Phase::Running, before + driver.progress().completed, requests, None);
+        }
+        if at > 0 {
+            driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
+        }
+        true
     }
 
     fn stopped(&self) -> bool {

@@ -3,15 +3,16 @@
 use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
+use manx_core::array::Array;
 use manx_core::config::{MeasureSpec, Scenario};
-use manx_core::drive::{Counters, Op, RainSpec, Story, Update};
+use manx_core::drive::{Counters, Drive, Op, RainSpec, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
-use manx_core::host::{Causes, Driver, Measured, Oracle, Slow, Starved};
+use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
-    MapCounters, Outcome, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash, SlowRequest,
-    StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    ArrayReport, Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport,
+    MachineReport, MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters,
+    SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -24,12 +25,33 @@ const ORACLE_BYTES: u64 = 8;
 const MAP_ENTRY: u64 = 4;
 
 impl Run<'_> {
-    /// What the run of one drive tells, without what became of its traces.
-    pub(super) fn totals(&self, driver: &Driver, outcome: Outcome) -> RunTotals {
-        let (scenario, measured) = (self.scenario, driver.measured());
+    /// What the run of a drive, or of an array of them, tells, without what became of its traces.
+    pub(super) fn totals<S: Storage>(&self, driver: &Driver<S>, outcome: Outcome) -> RunTotals {
+        let mut all = self.drive_totals(driver, 0, driver.measured(), outcome);
+        // The requests are the array's: they are counted once.
+        let nothing = Measured::default();
+        for number in 1..driver.storage().drives() {
+            all.add_drive(self.drive_totals(driver, number, &nothing, outcome));
+        }
+        all.verify = driver
+            .oracle()
+            .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() });
+        all.warnings = self.drive_warnings(driver, outcome);
+        all
+    }
+
+    /// What one drive counted, and `measured`.
+    fn drive_totals<S: Storage>(
+        &self,
+        driver: &Driver<S>,
+        number: usize,
+        measured: &Measured,
+        outcome: Outcome,
+    ) -> RunTotals {
+        let (scenario, drive) = (self.scenario, driver.storage().drive(number));
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
-        let least_free = driver.drive().ftl().least_free_millionths();
-        let counters = Counted { now: driver.drive().counters(), before: counters_before(driver), least_free, unit };
+        let least_free = drive.ftl().least_free_millionths();
+        let counters = Counted { now: drive.counters(), before: counters_before(driver, number), least_free, unit };
         RunTotals {
             scenario: scenario.name.clone(),
             policy: self.policy.to_string(),
@@ -44,36 +66,36 @@ impl Run<'_> {
             flush: measured.flush.clone(),
             gc: counters.gc(measured),
             flash: counters.flash(),
-            wear: WearCounters::of(driver.drive().ftl().block_erases().iter().map(|erases| u64::from(*erases))),
-            stress: stress(driver, scenario.erase.rber_per_1000),
+            wear: WearCounters::of(drive.ftl().block_erases().iter().map(|erases| u64::from(*erases))),
+            stress: stress(drive, scenario.erase.rber_per_1000),
             buffer: counters.buffer(),
             rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
             rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
             scrub: scenario.scrub.is_on().then(|| counters.scrub()),
             faults: scenario.faults.is_on().then(|| counters.faults()),
+            array: None,
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
+            power_loss: driver.outages().first().map(power_loss),
             map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
-            map_ram: map_ram(scenario, driver),
+            map_ram: map_ram(scenario, drive),
             trace: None,
             act: None,
             over_time: measured.over_time.clone(),
             attribution: measured.causes.as_ref().map(|causes| attribution(causes, &scenario.device)),
-            verify: driver
-                .oracle()
-                .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() }),
+            verify: None,
             warmup_excluded: WarmupExcluded {
                 rule: warmup_rule(&scenario.measure),
                 requests: measured.warmup_requests,
             },
-            warnings: self.drive_warnings(driver, outcome),
+            warnings: Vec::new(),
         }
     }
 
     /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify` its content and what
     /// the oracle knows of it.
-    pub(super) fn with_memory(&self, machine: MachineReport, driver: &Driver) -> MachineReport {
+    pub(super) fn with_memory<S: Storage>(&self, machine: MachineReport, driver: &Driver<S>) -> MachineReport {
         let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
         let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
         let verified =
@@ -96,7 +118,7 @@ impl Run<'_> {
         warnings
     }
 
-    fn drive_warnings(&self, driver: &Driver, outcome: Outcome) -> Vec<String> {
+    fn drive_warnings<S: Storage>(&self, driver: &Driver<S>, outcome: Outcome) -> Vec<String> {
         let (progress, measured) = (driver.progress(), driver.measured());
         let mut warnings = Vec::new();
         if let Some(Starved { op, age, outstanding }) = driver.starved() {
@@ -111,6 +133,7 @@ impl Run<'_> {
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
+        let lost = driver.outages().iter().map(|outage| outage.commands_lost).sum::<u64>();
         if let Some(at) = driver.drive().counters().faults.read_only_at {
             let at = at.since(Instant::START).as_s_f64();
             warnings.push(format!(
@@ -118,9 +141,10 @@ impl Run<'_> {
                  are in no latency"
             ));
         }
-        if progress.failed > 0 {
-            warnings.push(format!("{} requests completed with an error", progress.failed));
+        if progress.failed > lost {
+            warnings.push(format!("{} requests completed with an error", progress.failed - lost));
         }
+        warnings.extend(driver.outages().iter().flat_map(power_loss_in_words));
         if progress.issued > 0 && measured.warmup_requests == progress.issued {
             warnings.push("every request belongs to the warm-up: nothing was measured".to_string());
         } else if progress.completed > 0 && measured.read.count() == 0 {
@@ -136,9 +160,9 @@ impl Run<'_> {
 
     /// The WAF counts what the host wrote and what was programmed; what is in the buffer at an end is in one of them
     /// only.
-    fn buffer_warning(&self, driver: &Driver) -> Option<String> {
-        let (before, now) = (u64::from(driver.measured().buffered_before), u64::from(driver.drive().buffered()));
-        let written = driver.drive().counters().host_bytes_written - counters_before(driver).host_bytes_written;
+    fn buffer_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
+        let (before, now) = (buffered_before(driver), u64::from(driver.drive().buffered()));
+        let written = driver.drive().counters().host_bytes_written - counters_before(driver, 0).host_bytes_written;
         let (pages, kept) = (written / self.scenario.device.geometry.map_unit.get(), now.abs_diff(before));
         (kept * 50 > pages && pages > 0).then(|| {
             format!(
@@ -150,9 +174,9 @@ impl Run<'_> {
     }
 
     /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
-    fn forced_warning(&self, driver: &Driver) -> Option<String> {
+    fn forced_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
         let Scenario { gc, device, .. } = self.scenario;
-        let (now, before) = (driver.drive().counters(), counters_before(driver));
+        let (now, before) = (driver.drive().counters(), counters_before(driver, 0));
         let runs = now.collections - before.collections;
         let forced = now.forced_collections - before.forced_collections;
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
@@ -169,8 +193,8 @@ impl Run<'_> {
 }
 
 /// Bytes of RAM that the drive spends on its map.
-fn map_ram(scenario: &Scenario, driver: &Driver) -> u64 {
-    let ftl = driver.drive().ftl();
+fn map_ram(scenario: &Scenario, drive: &Drive) -> u64 {
+    let ftl = drive.ftl();
     let (map, logical) = (&scenario.ftl.map, u64::from(ftl.logical()));
     match ftl.log_blocks() {
         Some(log) => log.map_ram(),
@@ -183,8 +207,8 @@ fn map_ram(scenario: &Scenario, driver: &Driver) -> u64 {
 }
 
 /// What erase suspension did to the blocks, where it is on.
-fn stress(driver: &Driver, rber_per_1000: f64) -> Option<StressCounters> {
-    let flash = driver.drive().flash();
+fn stress(drive: &Drive, rber_per_1000: f64) -> Option<StressCounters> {
+    let flash = drive.flash();
     let start = StressCounters {
         blocks: flash.stress().len() as u64,
         suspensions_per_erase_max: flash.suspensions().per_erase_max,
@@ -249,11 +273,19 @@ fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
     }
 }
 
-/// The counters when the counted part began; those of now if it never did.
-fn counters_before(driver: &Driver) -> Counters {
+/// The counters of a drive when the counted part began; those of now if it never did.
+fn counters_before<S: Storage>(driver: &Driver<S>, number: usize) -> Counters {
     let measured = driver.measured();
     let never = measured.warmup_requests > 0 && measured.warmup_requests == driver.progress().issued;
-    if never { driver.drive().counters() } else { measured.counters_before }
+    match measured.counters_before.get(number) {
+        _ if never => driver.storage().drive(number).counters(),
+        before => before.copied().unwrap_or_default(),
+    }
+}
+
+/// Pages in the first drive's write buffer when the counted part began.
+fn buffered_before<S: Storage>(driver: &Driver<S>) -> u64 {
+    driver.measured().buffered_before.first().copied().unwrap_or_default().into()
 }
 
 fn warmup_rule(measure: &MeasureSpec) -> String {
@@ -437,5 +469,69 @@ impl Counted {
             stalls: self.since(|c| c.buffer_stalls),
             rmw_reads: self.since(|c| c.fill_reads),
         }
+    }
+}
+
+fn power_loss(outage: &Outage) -> PowerLossReport {
+    let report = &outage.report;
+    PowerLossReport {
+        cut_ns: report.cut_ns,
+        recovery_us: report.time_us,
+        journal_us: report.journal_us,
+        scan_us: report.scan_us,
+        repair_us: report.repair_us,
+        blocks_scanned: report.blocks_scanned,
+        reads: report.reads,
+        torn_rows: report.torn_rows,
+        illegible_blocks: report.illegible_blocks,
+        erases: report.erases,
+        merges: report.merges,
+        copies: report.copies,
+        pages_lost: report.pages_lost,
+        trims_lost: report.trims_lost,
+        pages_saved: report.pages_saved,
+        commands_lost: outage.commands_lost,
+        broken_promises: outage.broken.len() as u64,
+    }
+}
+
+fn power_loss_in_words(outage: &Outage) -> Vec<String> {
+    let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = power_loss(outage);
+    let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = power_loss(outage);
+    let mut words = vec![format!(
+        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
+         {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
+         {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
+         flash's own counts begin anew there"
+    )];
+    words.extend(outage.broken.first().map(|first| {
+        format!("{} promises were broken, a defect of the model; the first: {first}", outage.broken.len())
+    }));
+    words
+}
+
+/// What an array did.
+pub(super) fn array(array: &Array) -> ArrayReport {
+    let c = array.counters();
+    ArrayReport {
+        members: array.drives() as u64,
+        pieces: c.pieces,
+        from_memory: c.from_memory,
+        fast_fails: c.fast_fails,
+        reconstructs: c.reconstructs,
+        double_fails: c.double_fails,
+        must_waits: c.must_waits,
+        avoided: c.avoided,
+        hedges: c.hedges,
+        hedges_won: c.hedges_won,
+        drive_reads: c.member_reads,
+        drive_writes: c.member_writes,
+        full_rows: c.full_rows,
+        read_modify_writes: c.read_modify_writes,
+        reconstruct_writes: c.reconstruct_writes,
+        contract_violations: 0, // PLM
+        restored_rows: c.restored_rows,
+        restored_at_s: (c.restored_rows > 0).then(|| c.restored_at.since(Instant::START).as_s_f64()),
+        failed_members: c.failed_members,
     }
 }

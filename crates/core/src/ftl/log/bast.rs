@@ -11,6 +11,7 @@ use super::lane::Lane;
 use super::queue::Queue;
 use super::{LogSpec, LogVictim, Policy, Shape, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::Lpn;
 
 /// The policy.
@@ -55,7 +56,7 @@ impl Bast {
     }
 
     fn open(&mut self, lbn: u32) -> Block {
-        let log = self.lane.take();
+        let log = self.lane.take(Role::Log);
         self.log_of[lbn as usize] = Some(log);
         self.owner[log.0 as usize] = (lbn, true);
         self.logs.push(log.0);

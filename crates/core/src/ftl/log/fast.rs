@@ -19,6 +19,7 @@ use super::lane::Lane;
 use super::sequential::{Placing, SequentialLog};
 use super::{FullBlock, LogPolicy, LogSpec, Policy, Sequential, Shape, Step, Tail};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::Ppn;
 use std::collections::VecDeque;
 
@@ -79,6 +80,33 @@ impl Fast {
         }
     }
 
+    /// The blocks outside of the data blocks, the longest in use first.
+    pub(super) fn queues(&self) -> Vec<(Block, Role)> {
+        let isolated = self.isolation.iter().flat_map(Isolation::blocks).map(|block| (block, Role::Isolation));
+        let sequential = self.sequential.open.iter().map(|(block, _)| (*block, Role::Sequential));
+        let random = self.random.iter().map(|block| (*block, self.lane.role(*block)));
+        isolated.chain(random).chain(sequential).collect()
+    }
+
+    /// Fills the queues again, the longest in use first.
+    pub(super) fn requeue(&mut self, blocks: impl Iterator<Item = (Block, Role)>) {
+        for (block, role) in blocks {
+            self.lane.set_role(block, role);
+            match (role, &mut self.isolation) {
+                (Role::Isolation, Some(isolation)) => isolation.found(block, self.lane.written(block)),
+                (Role::SecondChance, _) => {
+                    self.lane.mark_block(block);
+                    self.second_tail = Some(block);
+                    self.random.push_back(block);
+                }
+                _ => {
+                    self.tail = Some(block);
+                    self.random.push_back(block);
+                }
+            }
+        }
+    }
+
     fn place(&mut self) {
         let page = self.lane.host;
         if let Some(to) = self.lane.in_place(page) {
@@ -89,7 +117,7 @@ impl Fast {
             (Placing::Append(to), _) => self.program(to),
             (Placing::Retire, _) => self.retire(),
             (Placing::Open, _) => {
-                let block = self.lane.take();
+                let block = self.lane.take(Role::Sequential);
                 self.sequential.open = Some((block, lbn));
                 if self.copies_front {
                     self.lane.copy_front(lbn, block, offset);
@@ -110,13 +138,13 @@ impl Fast {
     fn place_in_log(&mut self) {
         match self.tail {
             Some(tail) if self.lane.has_room(self.tail) => self.program(self.lane.append(tail)),
-            _ if self.random.len() < self.random_max => self.tail = Some(self.open()),
+            _ if self.random.len() < self.random_max => self.tail = Some(self.open(Role::Log)),
             _ => self.expire(),
         }
     }
 
-    fn open(&mut self) -> Block {
-        let block = self.lane.take();
+    fn open(&mut self, role: Role) -> Block {
+        let block = self.lane.take(role);
         self.random.push_back(block);
         block
     }
@@ -196,7 +224,7 @@ impl Fast {
             let tail = if self.segregated { self.second_tail } else { self.tail };
             let tail = match tail {
                 Some(tail) if self.lane.has_room(Some(tail)) => tail,
-                _ => self.open(),
+                _ => self.open(if self.segregated { Role::SecondChance } else { Role::Log }),
             };
             *if self.segregated { &mut self.second_tail } else { &mut self.tail } = Some(tail);
             let to = self.lane.append(tail);

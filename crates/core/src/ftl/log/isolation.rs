@@ -11,6 +11,7 @@
 use super::lane::Lane;
 use super::{LogSpec, Progressive, Shape};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::{Lpn, Ppn};
 use std::collections::VecDeque;
 
@@ -81,10 +82,21 @@ impl Isolation {
             if self.blocks.len() == self.blocks_max {
                 return None;
             }
-            self.blocks.push_back(lane.take());
+            self.blocks.push_back(lane.take(Role::Isolation));
         }
         self.occupied += 1;
         self.blocks.back().map(|open| lane.append(*open))
+    }
+
+    /// The blocks of the area, the longest in use first.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.blocks.iter().copied()
+    }
+
+    /// A scan found a block of the area, with so many pages.
+    pub fn found(&mut self, block: Block, pages: u32) {
+        self.blocks.push_back(block);
+        self.occupied += pages;
     }
 
     /// Moves the pointer to the next thing that needs work.

@@ -8,6 +8,7 @@ use super::kin::Kin;
 use super::ranks::Ranks;
 use super::{LogCounters, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
 use std::collections::VecDeque;
@@ -61,6 +62,8 @@ pub(super) struct Lane {
     erases: Vec<u32>,
     /// The data block of each logical block.
     data: Vec<Block>,
+    /// What each block was opened for last.
+    roles: Vec<Role>,
     free: VecDeque<Block>,
     ranks: Option<Box<Ranks>>,
     /// LAST: how many logical blocks the pages of each log block belong to.
@@ -100,6 +103,7 @@ impl Lane {
             marks: vec![0; total.div_ceil(64)],
             erases: vec![0; blocks as usize],
             data: vec![NO_BLOCK; data as usize],
+            roles: vec![Role::Data; blocks as usize],
             free: (0..blocks).map(Block).collect(),
             ranks: None,
             kin: None,
@@ -194,8 +198,14 @@ impl Lane {
     }
 
     /// Takes a free block.
-    pub fn take(&mut self) -> Block {
-        self.free.pop_front().expect("data, log and spare never need more blocks than `Shape` counts")
+    pub fn take(&mut self, role: Role) -> Block {
+        let block = self.free.pop_front().expect("data, log and spare never need more blocks than `Shape` counts");
+        self.roles[block.0 as usize] = role;
+        block
+    }
+
+    pub fn role(&self, block: Block) -> Role {
+        self.roles[block.0 as usize]
     }
 
     /// Takes a free block out of service.
@@ -250,7 +260,7 @@ impl Lane {
     pub fn in_place(&mut self, page: Lpn) -> Option<Ppn> {
         let (lbn, offset) = self.split(page);
         if self.data[lbn as usize] == NO_BLOCK {
-            self.data[lbn as usize] = self.take();
+            self.data[lbn as usize] = self.take(Role::Data);
         }
         let at = self.page(self.data[lbn as usize], offset);
         let block = self.data[lbn as usize].0 as usize;
@@ -303,7 +313,7 @@ impl Lane {
     /// A full merge of `lbn`, with the host's page in place of its old version when `host`. `log` is erased at the end,
     /// if given.
     pub fn merge_full(&mut self, lbn: u32, host: bool, log: Option<Block>) {
-        let into = self.take();
+        let into = self.take(Role::Data);
         self.count(Merge::Full);
         self.gather(lbn, into, 0, self.pages, host, true);
         if let Some(log) = log {
@@ -441,7 +451,38 @@ impl Lane {
         self.programmed[at.0 as usize / 64] |= 1 << (at.0 % 64);
     }
 
-    fn erase(&mut self, block: Block) {
+    /// Nothing is free, and each block has been erased so often: what a scan finds follows.
+    pub fn begin_rebuild(&mut self, erases: &[u32]) {
+        self.free.clear();
+        self.erases.copy_from_slice(erases);
+    }
+
+    /// A scan found the page programmed, with the newest version of `page` if there is one.
+    pub fn found(&mut self, at: Ppn, page: Option<Lpn>) {
+        self.program(at);
+        if let Some(page) = page {
+            self.put(page, at);
+        }
+    }
+
+    /// A scan found the block erased.
+    pub fn freed(&mut self, block: Block) {
+        self.free.push_back(block);
+    }
+
+    pub fn set_data(&mut self, lbn: u32, block: Block) {
+        self.data[lbn as usize] = block;
+    }
+
+    pub fn set_role(&mut self, block: Block, role: Role) {
+        self.roles[block.0 as usize] = role;
+    }
+
+    pub fn is_programmed(&self, at: Ppn) -> bool {
+        is_set(&self.programmed, at)
+    }
+
+    pub fn erase(&mut self, block: Block) {
         assert_eq!(self.valid(block), 0, "block {} is erased with valid pages", block.0);
         self.counters.erases += 1;
         self.erases[block.0 as usize] += 1;

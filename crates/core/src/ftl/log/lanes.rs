@@ -5,6 +5,7 @@
 
 use super::{LogBlocks, LogCounters, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, FaultSpec, Layout};
+use crate::ftl::recovery::Role;
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -12,9 +13,9 @@ use crate::units::{Lpn, Ppn};
 /// The lanes of a drive.
 #[derive(Clone, Debug)]
 pub struct LogLanes {
-    lanes: Vec<LogBlocks>,
+    pub(super) lanes: Vec<LogBlocks>,
     by_lanes: Divisor,
-    units_per_lane: u32,
+    pub(super) units_per_lane: u32,
     blocks: u32,
     pages: u32,
     spec: LogSpec,
@@ -111,6 +112,11 @@ impl LogLanes {
         self.lanes[lane as usize].written(Block(block))
     }
 
+    /// What a block was opened for.
+    pub fn role(&self, lane: u32, block: u32) -> Role {
+        self.lanes[lane as usize].role(Block(block))
+    }
+
     /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which
     /// page, and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each
     /// block and 2 for each page whose table is cached; for page mapping 4 for each page.
@@ -203,7 +209,14 @@ impl PageMap {
     /// What the write under way on `lane` needs next; the same until it is done.
     #[inline]
     pub fn log_step(&mut self, lane: u32) -> Step {
-        self.lanes_mut().step(lane)
+        let step = self.lanes_mut().step(lane);
+        if let (Step::Copy { to, .. } | Step::Program { to, .. }, Some(headers)) = (step, &mut self.headers) {
+            let block = self.layout.block_of(to);
+            if let (false, Some(log)) = (headers.is_open(block), &self.log) {
+                headers.open(block, log.role(lane, self.layout.index_of(block)));
+            }
+        }
+        step
     }
 
     /// The step that [`PageMap::log_step`] gave is done: only now do the maps change.
@@ -215,6 +228,9 @@ impl PageMap {
     /// A merge's block is erased.
     pub fn log_erased(&mut self, block: Block) {
         self.blocks.erased(block);
+        if let Some(headers) = &mut self.headers {
+            headers.close(block);
+        }
         let lane = self.layout.lane_of(block);
         self.log_done(lane);
     }

@@ -24,6 +24,7 @@ use super::lane::Lane;
 use super::queue::Queue;
 use super::{LogSpec, Policy, Shape, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::Ppn;
 
 /// The partitions.
@@ -151,7 +152,7 @@ impl Last {
             Some(log) if self.lane.has_room(Some(log)) => log,
             Some(full) => return self.merge_sequential(lbn, full, true),
             None if self.sequential.order.len < self.sequential.most => {
-                let log = self.lane.take();
+                let log = self.lane.take(Role::Log);
                 self.sequential.bind(lbn, log);
                 log
             }
@@ -192,7 +193,7 @@ impl Last {
         } else if self.blocks[HOT] + self.blocks[COLD] < self.random_max
             && (!self.hot || self.blocks[HOT] < self.hot_max)
         {
-            let block = self.lane.take();
+            let block = self.lane.take(Role::Log);
             self.blocks[partition] += 1;
             self.tails[partition] = Some(block);
             self.kin().open(partition, block);

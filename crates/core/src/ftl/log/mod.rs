@@ -16,7 +16,8 @@
 //!
 //! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
 //! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a
-//! time); `superblock`; `last` with `kin`; `page_mapping` with `ranks`, what they are measured against.
+//! time); `superblock`; `last` with `kin`; `page_mapping` with `ranks`, what they are measured against; `recovery` (a
+//! lane from what is on flash).
 //!
 //! FMAX has no policy of its own: of what is public, `docs/model.md` says where it ends.
 
@@ -31,6 +32,7 @@ mod last;
 mod page_mapping;
 mod queue;
 mod ranks;
+mod recovery;
 mod sequential;
 mod spec;
 mod superblock;
@@ -42,6 +44,7 @@ pub use spec::{
 };
 
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;
@@ -225,6 +228,11 @@ impl LogBlocks {
     /// Erases of each block.
     pub fn erases(&self) -> &[u32] {
         self.lane().erases()
+    }
+
+    /// What a block was opened for.
+    pub fn role(&self, block: Block) -> Role {
+        self.lane().role(block)
     }
 
     /// Bytes of the maps in the simulator.

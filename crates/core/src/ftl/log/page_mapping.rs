@@ -13,6 +13,7 @@
 use super::lane::Lane;
 use super::{Frontiers, LogSpec, Policy, Step, Victim};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 
 /// One for the host's next block, one for the copies'.
 const FREE_LEAST: usize = 2;
@@ -68,7 +69,7 @@ impl PageMapping {
             Some(full) => lane.rank(full),
             None => {}
         }
-        Some(lane.take())
+        Some(lane.take(Role::Log))
     }
 
     /// One open block: true when the last block to spare must become it, with a victim's pages.

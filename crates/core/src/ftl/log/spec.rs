@@ -3,12 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Blocks beside data and log: the target of a full merge, or what a victim's second chances open before it is erased.
-/// Both never at once (`fast.rs` merges first), so one is enough.
-const SPARE: u32 = 1;
-/// For hot and for cold pages that are copied together (`superblock.rs`).
-const SUPERBLOCK_SPARE: u32 = 2;
-
 /// How a log-block FTL works (reference sections 2.1 to 2.5 and 2.8). What a policy does not have, it ignores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -18,6 +12,10 @@ pub struct LogSpec {
     /// Log blocks, in percent of the data blocks; the isolation area and the log block of sequential writes are part
     /// of them. 0: as many as the over-provisioning leaves.
     pub log_percent: f64,
+    /// Blocks beside data and log: the target of a full merge, or what a victim's second chances open before it is
+    /// erased. Both never at once, so one is enough; one more where a drive must recover from a power loss, which may
+    /// leave the first one half filled.
+    pub spare_blocks: u32,
     /// A write that completes on flash waits for all the work that it causes, as the response times of the papers do;
     /// otherwise it completes when its page is programmed.
     pub write_waits: bool,
@@ -83,6 +81,7 @@ impl Default for LogSpec {
         Self {
             policy: LogPolicy::Faster,
             log_percent: 0.0,
+            spare_blocks: 1,
             write_waits: false,
             out_of_order: true,
             log_victim: LogVictim::Lru,
@@ -340,7 +339,7 @@ impl LogSpec {
             ));
         }
         let random = log - sequential - isolation;
-        let spare = if self.policy == LogPolicy::Superblock { SUPERBLOCK_SPARE } else { SPARE };
+        let spare = self.spare_blocks + u32::from(self.policy == LogPolicy::Superblock);
         Ok(Shape { data, random, sequential, isolation, blocks: data + log + spare })
     }
 
@@ -350,6 +349,7 @@ impl LogSpec {
             false => Err(format!("{key} = {value}: must be from {least} to {most}")),
         };
         within("log_percent", self.log_percent, 0.0, 1000.0)?;
+        within("spare_blocks", f64::from(self.spare_blocks), 1.0, 1000.0)?;
         within("isolation", self.isolation, 0.0, 0.9)?;
         within("progressive_threshold", self.progressive_threshold, 0.0, 1.0)?;
         within("sparse_percent", f64::from(self.sparse_percent), 0.0, 100.0)?;

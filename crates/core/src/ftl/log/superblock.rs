@@ -33,6 +33,7 @@ use super::lane::{Lane, Merge};
 use super::queue::Queue;
 use super::{Compaction, LogSpec, Policy, Shape, Step};
 use crate::flash::Block;
+use crate::ftl::recovery::Role;
 use crate::units::{Lpn, Ppn};
 
 /// Logical pages of a table of the page map.
@@ -197,7 +198,7 @@ impl Superblock {
     }
 
     fn draw(&mut self, number: u32) {
-        let block = self.lane.take();
+        let block = self.lane.take(Role::Log);
         let group = &mut self.groups[number as usize];
         group.blocks.push(block);
         group.open.push(block);
@@ -349,7 +350,7 @@ impl Superblock {
         match *target {
             Some(open) if self.lane.has_room(Some(open)) => open,
             _ => {
-                let block = self.lane.take();
+                let block = self.lane.take(Role::Log);
                 *target = Some(block);
                 self.groups[compacting.group as usize].blocks.push(block);
                 self.lane.count(Merge::Full);

@@ -10,7 +10,6 @@ mod naive_superblock;
 mod newer;
 mod reference;
 mod rules;
-mod speed;
 mod table2;
 
 use super::{LogBlocks, LogCounters, LogSpec, Step};

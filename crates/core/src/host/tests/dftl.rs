@@ -74,6 +74,7 @@ fn drives_with_a_map_on_flash_drawn_at_random_complete_every_request_and_keep_da
     assert!(misses > 100_000 && owed > 1_000, "{misses} {owed}");
 }
 
+/// Minutes: 8,000 drives. Every test run plays 150 of the same kind; this is the campaign that closing notes report.
 /// `cargo test --release -p manx-core --lib host::tests::dftl -- --ignored`
 #[test]
 #[ignore = "a campaign of minutes; 150 such drives are played in every test run"]

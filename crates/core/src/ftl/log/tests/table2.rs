@@ -2,7 +2,7 @@
 //! write, 0.2 ms and everything that is done in it. The mixture was fitted to the table's means of FAST, of FASTer
 //! without isolation and of page mapping; the deviations, the sizes and isolation are the model's.
 
-use crate::ftl::log::{Compaction, Frontiers, LogBlocks, LogSpec, Sequential, Step, Victim};
+use crate::ftl::log::{LogBlocks, LogSpec, Sequential, Step};
 use crate::sim::Rng;
 use crate::units::Lpn;
 
@@ -92,7 +92,6 @@ struct Row {
     mean: f64,
     deviation: f64,
     most: f64,
-    erases_per_write: f64,
 }
 
 /// Three writes of every page to warm up, three measured.
@@ -103,7 +102,7 @@ fn measure(spec: &LogSpec, data: u32, seed: u64) -> Row {
     (0..writes).for_each(|_| {
         service(&mut ftl, mixture.next());
     });
-    let (mut sum, mut squares, mut most, before) = (0, 0u128, 0, ftl.counters().erases);
+    let (mut sum, mut squares, mut most) = (0, 0u128, 0);
     for _ in 0..writes {
         let micros = service(&mut ftl, mixture.next());
         sum += micros;
@@ -112,8 +111,7 @@ fn measure(spec: &LogSpec, data: u32, seed: u64) -> Row {
     }
     let mean = sum as f64 / f64::from(writes);
     let deviation = (squares as f64 / f64::from(writes) - mean * mean).sqrt();
-    let erases_per_write = (ftl.counters().erases - before) as f64 / f64::from(writes);
-    Row { mean: mean / 1e3, deviation: deviation / 1e3, most: most as f64 / 1e3, erases_per_write }
+    Row { mean: mean / 1e3, deviation: deviation / 1e3, most: most as f64 / 1e3 }
 }
 
 /// Means within 15 % of the paper's and deviations within 20 %, the claims about their ratios (reference 3.3, 3.4), and
@@ -134,57 +132,5 @@ fn means_and_deviations_follow_table_ii() {
         assert!(faster.mean / fast.mean <= elapsed_most, "log {log}: {}", faster.mean / fast.mean);
         assert!(fast.deviation / faster.deviation >= if nth == 0 { 4.0 } else { 2.4 }, "log {log}");
         assert!(faster.most <= 40.0 && without.most >= 400.0, "log {log}: {} {}", faster.most, without.most);
-    }
-}
-
-/// The whole table; `cargo test --release -p manx-core --lib table_ii -- --ignored --nocapture`.
-#[test]
-#[ignore = "prints the whole table at full size"]
-fn the_whole_of_table_ii() {
-    for sequential in [Sequential::Off, Sequential::OffsetZero] {
-        println!("sequential = {sequential:?}, 2048 data blocks: measured (paper), ms");
-        for (row, (name, means, deviations)) in PAPER.iter().enumerate() {
-            for (nth, log) in LOGS.iter().enumerate() {
-                let Row { mean, deviation, most, .. } = measure(&spec(row, *log, sequential), 2048, 1);
-                let (m, d) = (means[nth], deviations[nth]);
-                println!(
-                    "{name:<25} {log:>4} %  mean {mean:6.3} ({m:5.2}, {:+5.1} %)  \
-                     sd {deviation:6.2} ({d:5.2}, {:+5.1} %)  max {most:6.1}",
-                    100.0 * (mean / m - 1.0),
-                    100.0 * (deviation / d - 1.0),
-                );
-            }
-        }
-    }
-}
-
-/// The FTLs that the table does not have, on the same mixture: no published figure to compare with.
-#[test]
-#[ignore = "prints a table at full size"]
-fn the_others_on_the_mixture() {
-    let shared = |log| LogSpec { frontiers: Frontiers::Shared, ..LogSpec::page_mapping(log) };
-    let benefit = |spec: LogSpec| LogSpec { victim: Victim::CostBenefit, ..spec };
-    for log in [3.0, 10.0, 25.0] {
-        let random = LogSpec { last_sequential_share: 0.0, ..LogSpec::last(log) };
-        let rows = [
-            ("BAST", LogSpec::bast(log)),
-            ("FAST", spec(0, log, Sequential::Off)),
-            ("superblock", LogSpec::superblock(log)),
-            ("superblock, all", LogSpec { superblock_compaction: Compaction::All, ..LogSpec::superblock(log) }),
-            ("superblock, no hot", LogSpec { superblock_hot: 0, ..LogSpec::superblock(log) }),
-            ("superblock of 64", LogSpec { superblock_blocks: 64, superblock_updates: 64, ..LogSpec::superblock(log) }),
-            ("LAST", LogSpec::last(log)),
-            ("LAST, all random", random.clone()),
-            ("LAST, all random, fixed", LogSpec { last_adapts: false, ..random }),
-            ("page mapping, greedy, separate", LogSpec::page_mapping(log)),
-            ("page mapping, greedy, shared", shared(log)),
-            ("page mapping, benefit, separate", benefit(LogSpec::page_mapping(log))),
-            ("page mapping, benefit, shared", benefit(shared(log))),
-        ];
-        for (name, spec) in rows {
-            let Row { mean, deviation, most, erases_per_write } = measure(&spec, 2048, 1);
-            let figures = format!("mean {mean:7.3}  sd {deviation:7.3}  max {most:7.1}");
-            println!("{name:<32} {log:>4} %  {figures}  erases {erases_per_write:.4}");
-        }
     }
 }

@@ -1,0 +1,15 @@
+//! `manx plan`: calculators that show their formula and their inputs.
+
+use super::{Failure, print};
+use crate::args::PlanCommand;
+use manx_lab::plan::show;
+
+/// Does what was asked.
+pub fn run(command: &PlanCommand) -> Result<(), Failure> {
+    match command {
+        PlanCommand::Tw(args) => {
+            let plan = args.question()?.answer()?;
+            print(&if args.json { show::document(&plan) } else { show::text(&plan) })
+        }
+    }
+}

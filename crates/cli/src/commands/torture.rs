@@ -1,0 +1,81 @@
+//! `manx torture`: a campaign of power losses, one line a violation.
+
+use super::execute::stop_on_ctrl_c;
+use super::{Failure, execute, print};
+use crate::args::TortureArgs;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use manx_core::config::{ConfigError, Override, Scenario};
+use manx_lab::load::Request;
+use manx_lab::torture::{Options, Tally, TortureError, drawn, torture};
+use std::fmt::Write;
+use std::num::NonZero;
+use std::sync::atomic::Ordering;
+
+/// Does what was asked.
+pub fn run(args: &TortureArgs) -> Result<(), Failure> {
+    let sets = args.sets.iter().map(|set| Override::from_set(set)).collect::<Result<Vec<_>, _>>()?;
+    let request = args.scenario.as_ref().map(|name| Request::read(name, Vec::new())).transpose()?;
+    let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
+    // What cannot be played at all is told before anything else.
+    scenario(args.seed)?;
+    stop_on_ctrl_c();
+    let bar = ProgressBar::with_draw_target(Some(args.seeds.into()), ProgressDrawTarget::stderr_with_hz(5));
+    let template = "torture [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";
+    bar.set_style(ProgressStyle::with_template(template).expect("a constant"));
+    let progress = |done: u32, violations: u32| {
+        bar.set_position(done.into());
+        if violations > 0 {
+            bar.set_message(format!(", {violations} violations"));
+        }
+    };
+    let options = Options {
+        scenario: &scenario,
+        seed: args.seed,
+        seeds: args.seeds,
+        cuts: args.cuts,
+        jobs: args.jobs.and_then(|jobs| NonZero::new(jobs as usize)),
+        stop: &execute::STOP,
+        progress: &progress,
+    };
+    let tally = torture(&options);
+    bar.finish_and_clear();
+    let tally = tally.map_err(|error| match error {
+        TortureError::Config(error) => Failure::from(error),
+        TortureError::Run(error) => Failure::from(error),
+    })?;
+    print(&in_words(&tally, args))?;
+    match tally.violations.len() {
+        _ if execute::STOP.load(Ordering::Relaxed) => Err(Failure::Interrupted("the counts are those until then")),
+        0 => Ok(()),
+        count => Err(Failure::Work(format!("{count} of {} runs violated what was promised", tally.runs))),
+    }
+}
+
+fn scenario(request: Option<&Request>, seed: u64, sets: &[Override]) -> Result<Scenario, ConfigError> {
+    let Some(request) = request else { return drawn(seed, sets) };
+    let said = "torture";
+    let own = [
+        Override::new("recovery.keep", "true", said),
+        Override::new("seed", seed.to_string(), format!("--seed {seed}")),
+    ];
+    request.with(own.into_iter().chain(sets.iter().cloned())).plain()
+}
+
+fn in_words(tally: &Tally, args: &TortureArgs) -> String {
+    let mut text = String::new();
+    for violation in &tally.violations {
+        let (seed, what) = (violation.seed, &violation.what);
+        let scenario = args.scenario.as_ref().map_or(String::new(), |name| format!(" {name}"));
+        let sets: String = args.sets.iter().map(|set| format!(" --set {set}")).collect();
+        let repeat = format!("manx torture{scenario}{sets} --seed {seed} --seeds 1 --cuts {}", args.cuts);
+        let _ = writeln!(text, "violation: seed {seed}: {what}; repeat: {repeat}");
+    }
+    let Tally { runs, cuts, torn_rows, illegible_blocks, pages_checked, recovery_max_us, .. } = tally;
+    let _ = writeln!(
+        text,
+        "{runs} runs, {cuts} power losses, {torn_rows} torn rows, {illegible_blocks} illegible blocks, {pages_checked} \
+         pages checked, longest recovery {recovery_max_us} us: {} violations",
+        tally.violations.len()
+    );
+    text
+}

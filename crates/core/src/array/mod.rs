@@ -1,0 +1,487 @@
+//! An array of drives: RAID over members that are seen only through their commands and completions.
+//!
+//! [`Array`] is a [`Storage`], as a drive is. Reads are split into *pieces*, what lies together on one member; writes
+//! into pages, which gather by *row* and are written with their parity, as in Linux md's stripe cache. What a
+//! strategy chooses (`strategy/`) is done in `read.rs` and `write.rs`. Parity is the real parity of the stamps that
+//! stand for pages (`parity.rs`), so that a wrong reconstruction is a wrong read.
+//!
+//! Order at one instant: the host, timers of the array, members by number.
+//!
+//! Simplified: the host's own work takes no time but `array.xor`; writes go page by page, as in md, and neighbours are
+//! not merged; deallocations are not handed on (md's default for parity levels), so pages keep what they hold.
+
+pub mod layout;
+mod members;
+mod parity;
+mod read;
+mod rows;
+mod spec;
+pub mod strategy;
+mod write;
+
+pub use layout::{ArrayLayout, RaidLevel};
+pub use spec::{ArraySpec, ReadStrategy};
+pub use strategy::Strategy;
+
+use crate::drive::{Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
+use crate::sim::{NIL, Rng, Slab};
+use crate::units::{Duration, Instant, Lba};
+use members::{Member, State};
+use read::{Piece, Rebuild};
+use rows::Rows;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Drives behind one address space.
+#[derive(Debug)]
+pub struct Array {
+    layout: ArrayLayout,
+    spec: ArraySpec,
+    members: Vec<Member>,
+    strategy: Box<dyn Strategy>,
+    requests: Slab<Request>,
+    ios: Slab<Io>,
+    pieces: Slab<Piece>,
+    rebuilds: Slab<Rebuild>,
+    rows: Rows,
+    writes: write::WriteBack,
+    timers: BinaryHeap<Reverse<(Instant, u64, Timer)>>,
+    /// Tells timers of one instant apart, and reads of one use of a slot from those of another.
+    sequence: u64,
+    done: VecDeque<Completion>,
+    content: bool,
+    /// The empty drive that takes the place of one that fails, and the row that is restored next.
+    spare: Option<Drive>,
+    restored: u32,
+    counters: ArrayCounters,
+}
+
+/// A request of the host under way.
+#[derive(Clone, Debug)]
+struct Request {
+    command: Command,
+    /// Pieces, updates of rows or flushes that it waits for.
+    left: u32,
+    status: Status,
+    gc_blocked: bool,
+    gc_blocked_at_split: bool,
+    /// The first of its pieces.
+    pieces: u32,
+    versions: Option<Box<[u32]>>,
+}
+
+/// A command at a member.
+#[derive(Clone, Copy, Debug)]
+struct Io {
+    owner: Owner,
+    member: u32,
+    at: Instant,
+    is_read: bool,
+    live: bool,
+}
+
+/// Whom a member's completion is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    /// A piece, read from its own member.
+    Direct { piece: u32, ticket: u32 },
+    /// A computed piece: another member's share.
+    Rest { rebuild: u32, ticket: u32 },
+    /// An update of a row: page `index` as it was.
+    Old { slot: u32, index: u32, ticket: u32 },
+    /// An update of a row: page `index` is written.
+    Write { slot: u32 },
+    /// A flush of the request.
+    Flush { request: u32 },
+}
+
+/// What happens at a time that no member announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// A piece has been computed.
+    Computed { piece: u32, ticket: u32 },
+    /// A read has waited alone for long enough.
+    Hedge { piece: u32, ticket: u32 },
+    /// A write of a row may go to its member.
+    Write { slot: u32, index: u32 },
+    /// A request is answered from memory.
+    Answer { request: u32 },
+    /// A member fails.
+    Fail,
+    /// An empty drive takes its place.
+    Replace,
+    /// The next row of the new drive is looked at again.
+    Restore,
+}
+
+/// What an array counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayCounters {
+    /// Pieces of reads: what lies together on a member.
+    pub pieces: u64,
+    /// Of those, answered from the array's memory.
+    pub from_memory: u64,
+    /// Commands that members failed fast.
+    pub fast_fails: u64,
+    /// Pieces and old pages that were computed from the rest of their rows.
+    pub reconstructs: u64,
+    /// Times that a row lost more pages to fast failures than it has parities.
+    pub double_fails: u64,
+    /// Reads submitted again that must wait.
+    pub must_waits: u64,
+    /// Pieces that were not read from their member because it had better not be.
+    pub avoided: u64,
+    /// Reads that asked for the rest of their row after a while.
+    pub hedges: u64,
+    /// Of those, and of those that asked at once, the ones that the rest answered first.
+    pub hedges_won: u64,
+    /// Reads submitted to members.
+    pub member_reads: u64,
+    /// Writes submitted to members.
+    pub member_writes: u64,
+    /// Rows written whole.
+    pub full_rows: u64,
+    /// Rows whose parity came from the old pages and the old parity.
+    pub read_modify_writes: u64,
+    /// Rows whose parity came from the pages that were not written.
+    pub reconstruct_writes: u64,
+    /// Rows restored on a new member.
+    pub restored_rows: u64,
+    /// When the last of them was.
+    pub restored_at: Instant,
+    /// Members that failed.
+    pub failed_members: u64,
+}
+
+/// The root seed of a member's drive: that of the run for the first one.
+pub fn member_seed(seed: u64, member: u32) -> u64 {
+    if member == 0 { seed } else { Rng::stream(seed, &format!("member {member}")).next_u64() }
+}
+
+impl Array {
+    /// An array of `drives`, all of one size, as `spec` says. With `with_content` they carry content, and their parity
+    /// is made here. `spare` takes the place of a drive that fails.
+    pub fn new(spec: &ArraySpec, drives: Vec<Drive>, spare: Option<Drive>, with_content: bool, seed: u64) -> Self {
+        let page_sectors = Storage::page_sectors(&drives[0]);
+        let pages = drives.iter().map(|drive| (drive.sectors() / u64::from(page_sectors)) as u32).min().unwrap_or(0);
+        let chunk = (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
+        let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
+        let mut array = Self {
+            rows: Rows::new(layout.rows),
+            writes: write::WriteBack::new(spec, &layout),
+            strategy: strategy::of(spec, seed),
+            members: drives.into_iter().map(Member::new).collect(),
+            spec: spec.clone(),
+            requests: Slab::default(),
+            ios: Slab::default(),
+            pieces: Slab::default(),
+            rebuilds: Slab::default(),
+            timers: BinaryHeap::new(),
+            sequence: 0,
+            done: VecDeque::new(),
+            content: with_content,
+            spare,
+            restored: 0,
+            counters: ArrayCounters::default(),
+            layout,
+        };
+        if with_content {
+            array.make_parity();
+        }
+        for member in 0..spec.members {
+            array.members[member as usize].set_windows(Instant::START, array.strategy.windows(member));
+        }
+        if !spec.fail_at.is_zero() {
+            array.set_timer(Instant::START + spec.fail_at, Timer::Fail);
+        }
+        array
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> ArrayCounters {
+        self.counters
+    }
+
+    /// Rows under way.
+    pub fn rows_under_way(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn set_timer(&mut self, at: Instant, timer: Timer) {
+        self.sequence += 1;
+        self.timers.push(Reverse((at, self.sequence, timer)));
+    }
+
+    fn ticket(&mut self) -> u32 {
+        self.sequence += 1;
+        self.sequence as u32
+    }
+
+    /// When the array itself does something next.
+    #[inline]
+    fn own_next(&self) -> Instant {
+        let timer = self.timers.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
+        timer.min(self.strategy.next_turn())
+    }
+
+    fn own_turn(&mut self, now: Instant) {
+        if self.strategy.next_turn() == now {
+            let members = &mut self.members;
+            self.strategy.turn(now, &mut |member, windows| members[member as usize].set_windows(now, windows));
+            return;
+        }
+        let Some(Reverse((_, _, timer))) = self.timers.pop() else { return };
+        match timer {
+            Timer::Computed { piece, ticket } => self.computed(now, piece, ticket),
+            Timer::Hedge { piece, ticket } => self.hedge(now, piece, ticket),
+            Timer::Write { slot, index } => self.submit_write(now, slot, index),
+            Timer::Answer { request } => self.part_done(now, request),
+            Timer::Fail => self.fail_member(now),
+            Timer::Replace => self.replace_member(now),
+            Timer::Restore => self.restore_next(now),
+        }
+    }
+
+    /// Submits a command to a member.
+    fn submit_io(&mut self, now: Instant, member: u32, owner: Owner, command: Command) {
+        let (is_read, pages) = (command.op == Op::Read, u64::from(command.sectors));
+        let io = self.ios.insert(Io { owner, member, at: now, is_read, live: true });
+        if is_read {
+            self.counters.member_reads += 1;
+            self.strategy.submitted(now, member, io);
+        } else if command.op == Op::Write {
+            self.counters.member_writes += 1;
+            self.strategy.wrote(pages * crate::units::SECTOR);
+        }
+        self.members[member as usize].submit(now, Command { id: io, ..command });
+    }
+
+    /// A read of `sectors` from `lba` on.
+    fn read_command(lba: Lba, sectors: u32, predictable: PredictableLatency) -> Command {
+        Command { id: 0, op: Op::Read, lba, sectors, fua: false, predictable, stream: 0, payload: None }
+    }
+
+    /// A member's completion.
+    fn io_done(&mut self, completion: Completion) {
+        let Io { owner, member, at, is_read, .. } = self.ios[completion.id];
+        self.ios[completion.id].live = false;
+        self.ios.release(completion.id);
+        if is_read {
+            self.strategy.completed(member, completion.id, completion.at.since(at));
+        }
+        let now = completion.at;
+        self.counters.fast_fails += u64::from(completion.status == Status::PredictableLatencyNotMet);
+        match owner {
+            Owner::Direct { piece, ticket } => self.direct_done(now, piece, ticket, completion),
+            Owner::Rest { rebuild, ticket } => self.rest_done(now, rebuild, ticket, member, completion),
+            Owner::Old { slot, index, ticket } => self.old_done(now, slot, index, ticket, completion),
+            Owner::Write { slot } => self.write_done(now, slot, completion.status),
+            Owner::Flush { request } => {
+                self.note_status(request, completion.status);
+                self.part_done(now, request);
+            }
+        }
+    }
+
+    fn note_status(&mut self, request: u32, status: Status) {
+        if status != Status::Success {
+            self.requests[request].status = status;
+        }
+    }
+
+    /// A part of the request is done; the last one completes it.
+    fn part_done(&mut self, now: Instant, request: u32) {
+        let r = &mut self.requests[request];
+        r.left -= 1;
+        if r.left > 0 {
+            return;
+        }
+        let completion = Completion {
+            id: r.command.id,
+            at: now,
+            status: r.status,
+            dnr: r.status != Status::Success,
+            result64: 0,
+            gc_blocked: r.gc_blocked,
+            gc_blocked_at_split: r.gc_blocked_at_split,
+            payload: r.versions.take(),
+        };
+        r.command.payload = None;
+        let mut piece = std::mem::replace(&mut r.pieces, NIL);
+        while piece != NIL {
+            self.pieces.release(piece);
+            piece = self.pieces[piece].next;
+        }
+        self.requests.release(request);
+        self.done.push_back(completion);
+    }
+
+    fn begin_flush(&mut self, now: Instant, request: u32) {
+        let alive: Vec<u32> = (0..self.spec.members).filter(|member| self.is_written(*member, 0)).collect();
+        self.requests[request].left = alive.len() as u32;
+        let command = self.requests[request].command.clone();
+        for member in alive {
+            let command = Command { payload: None, ..command.clone() };
+            self.submit_io(now, member, Owner::Flush { request }, command);
+        }
+    }
+
+    /// A request that needs nothing of the members.
+    fn answer(&mut self, now: Instant, request: u32, after: Duration) {
+        self.requests[request].left += 1;
+        self.set_timer(now + after, Timer::Answer { request });
+    }
+}
+
+impl Storage for Array {
+    fn submit(&mut self, now: Instant, command: Command) {
+        let (op, end) = (command.op, command.lba.0.checked_add(u64::from(command.sectors)));
+        let in_range = op == Op::Flush || (command.sectors > 0 && end.is_some_and(|end| end <= self.sectors()));
+        let request = self.requests.insert(Request {
+            command,
+            left: 0,
+            status: Status::Success,
+            gc_blocked: false,
+            gc_blocked_at_split: false,
+            pieces: NIL,
+            versions: None,
+        });
+        if !in_range {
+            self.requests[request].status = Status::LbaOutOfRange;
+            return self.answer(now, request, Duration::ZERO);
+        }
+        match op {
+            Op::Read => self.begin_read(now, request),
+            Op::Write => self.begin_write(now, request),
+            Op::Flush => self.begin_flush(now, request),
+            Op::Trim => self.answer(now, request, Duration::ZERO),
+        }
+    }
+
+    fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
+        loop {
+            if let Some(completion) = self.done.pop_front() {
+                return Some(completion);
+            }
+            // The two members that are due first.
+            let (mut first, mut at, mut second) = (0, Instant::NEVER, Instant::NEVER);
+            for (number, member) in self.members.iter().enumerate() {
+                if member.next < at {
+                    (second, first, at) = (at, number, member.next);
+                } else if member.next < second {
+                    second = member.next;
+                }
+            }
+            let own = self.own_next();
+            if own.min(at) >= limit {
+                return None;
+            }
+            if own <= at {
+                self.own_turn(own);
+                continue;
+            }
+            // No member goes beyond what another may complete: that could submit to it.
+            let until =
+                limit.min(own).min(if second == Instant::NEVER { second } else { second + Duration::from_ns(1) });
+            if let Some(completion) = self.members[first].advance_before(until) {
+                self.io_done(completion);
+            }
+        }
+    }
+
+    fn next_event_at(&self) -> Instant {
+        if let Some(completion) = self.done.front() {
+            return completion.at;
+        }
+        self.members.iter().map(|member| member.next).min().unwrap_or(Instant::NEVER).min(self.own_next())
+    }
+
+    fn hint(&self, lba: Lba) {
+        let place = self.layout.place(lba.0 / u64::from(self.layout.page_sectors));
+        if place.row < self.layout.rows {
+            self.members[place.member as usize].drive().hint(self.layout.lba(place.row));
+        }
+    }
+
+    fn attribute(&mut self) {}
+
+    fn attributed(&self) -> Option<&Attributed> {
+        None
+    }
+
+    fn drives(&self) -> usize {
+        self.members.len()
+    }
+
+    fn drive(&self, number: usize) -> &Drive {
+        self.members[number].drive()
+    }
+
+    fn outstanding(&self) -> usize {
+        self.requests.len()
+    }
+
+    fn sectors(&self) -> u64 {
+        self.layout.pages() * u64::from(self.layout.page_sectors)
+    }
+
+    fn page_sectors(&self) -> u32 {
+        self.layout.page_sectors
+    }
+
+    fn holds(&self, page: u32) -> bool {
+        let place = self.layout.place(page.into());
+        self.members[place.member as usize].drive().holds_page(place.row)
+    }
+
+    fn keeps_deallocated(&self) -> bool {
+        true
+    }
+}
+
+impl Array {
+    /// The parity of what the members hold at the start.
+    fn make_parity(&mut self) {
+        let (k, n) = (self.layout.data, self.layout.members);
+        for row in 0..self.layout.rows {
+            let version = |index| {
+                let member = &self.members[self.layout.member(row, index) as usize];
+                u32::from(member.drive().holds_page(row))
+            };
+            let mut stamps: parity::Row = (0..k).map(|index| Some(version(index))).collect();
+            stamps.resize(n as usize, None);
+            for index in k..n {
+                let stamp = parity::recover(&self.layout, &stamps, index).unwrap_or(0);
+                self.members[self.layout.member(row, index) as usize].drive_mut().put_content(row, stamp);
+            }
+        }
+    }
+
+    /// Rows whose parity is not that of their data, if `content` is what each member holds of each row.
+    #[cfg(test)]
+    pub(crate) fn wrong_rows(&self, content: impl Fn(u32, u32) -> u32) -> Vec<u32> {
+        let (k, n) = (self.layout.data, self.layout.members);
+        let is_wrong = |row: &u32| {
+            let held = |index| Some(content(self.layout.member(*row, index), *row));
+            let mut known: parity::Row = (0..k).map(held).collect();
+            known.resize(n as usize, None);
+            (k..n).any(|index| parity::recover(&self.layout, &known, index) != held(index))
+        };
+        (0..self.layout.rows).filter(is_wrong).collect()
+    }
+
+    /// True when the row's page on `member` can be read.
+    fn is_read(&self, member: u32, row: u32) -> bool {
+        match self.members[member as usize].state {
+            State::Alive => true,
+            State::Dead => false,
+            State::Rebuilding => row < self.restored,
+        }
+    }
+
+    /// True when the row's page on `member` is kept up to date. What a new member gets ahead of its turn is written
+    /// again then.
+    fn is_written(&self, member: u32, _row: u32) -> bool {
+        self.members[member as usize].state != State::Dead
+    }
+}

@@ -1,0 +1,529 @@
+//! Reads: pieces from their own members, and pieces that are computed from the rest of their rows.
+//!
+//! A piece whose member fails it fast is computed: k of the other members are read at the same place. When one of those
+//! fails too and nobody is left to ask, the strategy chooses: the piece is waited for at its own member, or the others
+//! at theirs; who is waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
+
+use super::rows::{Phase, over};
+use super::{Array, Owner, Timer, parity};
+use crate::drive::{Completion, PredictableLatency, Stamp, Status};
+use crate::sim::NIL;
+use crate::units::{Instant, Lba};
+
+/// Nobody knows when the member will serve it, if ever.
+const NEVER_SERVED: u64 = u64::MAX;
+
+/// What a request reads in one place of one member.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    request: u32,
+    /// The request's next piece.
+    pub next: u32,
+    /// Its first page within the request.
+    first: u32,
+    member: u32,
+    row: u32,
+    rows: u32,
+    lba: Lba,
+    sectors: u32,
+    /// Tells reads of this piece from those of one before in its slot.
+    ticket: u32,
+    /// It is being read from its member, since when its rows had this age.
+    direct: bool,
+    age: u32,
+    /// The computation under way, or [`NIL`].
+    rebuild: u32,
+    /// The member failed it, with this busy remaining time.
+    refused: Option<u64>,
+    /// It is computed from the start.
+    computes: bool,
+    done: bool,
+    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page. Content only.
+    overlays: Vec<(u32, Stamp, bool)>,
+}
+
+/// A piece that is being computed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rebuild {
+    piece: u32,
+    ticket: u32,
+    row: u32,
+    rows: u32,
+    /// Members asked, members that answered, members that failed it fast.
+    asked: u32,
+    got: u32,
+    refused: u32,
+    /// The longest busy remaining time of those.
+    longest: u64,
+    /// Members whose share is waited for, and those of them whose share a neighbour reads.
+    waits: u32,
+    shared: u32,
+    /// It reads the rows whole, or will when their updates have begun to write.
+    entered: bool,
+    /// By row and index: what is known. Content only.
+    stamps: Vec<parity::Row>,
+}
+
+impl Array {
+    pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
+        let (lba, sectors) = (self.requests[request].command.lba.0, u64::from(self.requests[request].command.sectors));
+        let per_page = u64::from(self.layout.page_sectors);
+        let (first_page, last_page) = (lba / per_page, (lba + sectors - 1) / per_page);
+        if self.content {
+            let pages = (last_page - first_page + 1) as usize;
+            self.requests[request].versions = Some(vec![0; pages].into_boxed_slice());
+        }
+        let (mut page, mut last_piece) = (first_page, NIL);
+        while page <= last_page {
+            let place = self.layout.place(page);
+            let in_chunk = u64::from(self.layout.chunk - place.row % self.layout.chunk);
+            let rows = in_chunk.min(last_page + 1 - page);
+            let start = (page * per_page).max(lba);
+            let end = ((page + rows) * per_page).min(lba + sectors);
+            let piece = Piece {
+                request,
+                next: NIL,
+                first: (page - first_page) as u32,
+                member: place.member,
+                row: place.row,
+                rows: rows as u32,
+                lba: Lba(self.layout.lba(place.row).0 + (start - page * per_page)),
+                sectors: (end - start) as u32,
+                ticket: self.ticket(),
+                direct: false,
+                age: 0,
+                rebuild: NIL,
+                refused: None,
+                computes: false,
+                done: false,
+                overlays: Vec::new(),
+            };
+            let piece = self.pieces.insert(piece);
+            match last_piece {
+                NIL => self.requests[request].pieces = piece,
+                last => self.pieces[last].next = piece,
+            }
+            last_piece = piece;
+            self.requests[request].left += 1;
+            page += rows;
+        }
+        // Those that are computed come last: they look at what their neighbours read.
+        let (first, mut any) = (self.requests[request].pieces, false);
+        let mut piece = first;
+        while piece != NIL {
+            let next = self.pieces[piece].next;
+            self.begin_piece(now, piece);
+            any |= self.pieces[piece].computes;
+            piece = next;
+        }
+        piece = if any { first } else { NIL };
+        while piece != NIL {
+            let Piece { next, computes, .. } = self.pieces[piece];
+            if computes {
+                self.compute(now, piece);
+            }
+            piece = next;
+        }
+    }
+
+    fn begin_piece(&mut self, now: Instant, piece: u32) {
+        self.counters.pieces += 1;
+        let Piece { member, row, rows, .. } = self.pieces[piece];
+        let index = self.layout.index(row, member);
+        let mut whole = 0;
+        for at in 0..rows {
+            let Some(slot) = self.rows.find(row + at) else { continue };
+            whole += u32::from(self.rows[slot].has_whole(index));
+            if self.content {
+                let overlays = self.rows[slot].overlays(index).map(|(stamp, whole)| (at, stamp, whole));
+                self.pieces[piece].overlays.extend(overlays);
+            }
+        }
+        if whole == rows {
+            self.counters.from_memory += 1;
+            let ticket = self.pieces[piece].ticket;
+            return self.set_timer(now, Timer::Computed { piece, ticket });
+        }
+        let redundant = self.layout.data < self.layout.members;
+        if redundant && !self.is_read(member, row + rows - 1) {
+            (self.pieces[piece].refused, self.pieces[piece].computes) = (Some(NEVER_SERVED), true);
+            return;
+        }
+        if redundant && self.strategy.avoids(now, member).is_some() {
+            self.counters.avoided += 1;
+            self.pieces[piece].computes = true;
+            return;
+        }
+        self.ask_directly(now, piece, self.strategy.flag());
+        if redundant && self.strategy.asks_all() {
+            self.pieces[piece].computes = true;
+        } else if redundant && let Some(after) = self.strategy.hedges_after() {
+            let ticket = self.pieces[piece].ticket;
+            self.set_timer(now + after, Timer::Hedge { piece, ticket });
+        }
+    }
+
+    fn ask_directly(&mut self, now: Instant, piece: u32, flag: PredictableLatency) {
+        let p = &mut self.pieces[piece];
+        (p.direct, p.age) = (true, self.rows.age(p.row..p.row + p.rows));
+        let (member, ticket, command) = (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
+        if self.members[member as usize].state == super::State::Dead {
+            self.pieces[piece].direct = false;
+            self.fail_piece(now, piece, Status::UnrecoveredRead);
+            return;
+        }
+        self.submit_io(now, member, Owner::Direct { piece, ticket }, command);
+    }
+
+    pub(super) fn direct_done(&mut self, now: Instant, piece: u32, ticket: u32, completion: Completion) {
+        let p = &mut self.pieces[piece];
+        if p.ticket != ticket || p.done {
+            return;
+        }
+        p.direct = false;
+        if completion.status == Status::Success {
+            self.note_collections(piece, &completion);
+            self.abandon(now, piece);
+            return self.finish_piece(now, piece, completion.payload.as_deref());
+        }
+        p.refused = Some(match completion.status {
+            Status::PredictableLatencyNotMet => completion.result64,
+            _ => NEVER_SERVED,
+        });
+        self.refuse_neighbours(now, piece);
+        if self.layout.data == self.layout.members {
+            return match completion.status {
+                Status::PredictableLatencyNotMet => self.must_wait(now, piece),
+                status => self.fail_piece(now, piece, status),
+            };
+        }
+        if self.pieces[piece].rebuild == NIL {
+            self.compute(now, piece);
+        }
+    }
+
+    fn must_wait(&mut self, now: Instant, piece: u32) {
+        self.counters.must_waits += 1;
+        self.ask_directly(now, piece, PredictableLatency::MustWait);
+    }
+
+    fn note_collections(&mut self, piece: u32, completion: &Completion) {
+        let request = &mut self.requests[self.pieces[piece].request];
+        request.gc_blocked |= completion.gc_blocked;
+        request.gc_blocked_at_split |= completion.gc_blocked_at_split;
+    }
+
+    pub(super) fn hedge(&mut self, now: Instant, piece: u32, ticket: u32) {
+        let p = &self.pieces[piece];
+        if p.ticket == ticket && !p.done && p.rebuild == NIL {
+            self.counters.hedges += 1;
+            self.compute(now, piece);
+        }
+    }
+
+    /// Computes the piece from the rest of its rows, as soon as no update of them waits with its writes.
+    fn compute(&mut self, now: Instant, piece: u32) {
+        let Piece { row, rows, .. } = self.pieces[piece];
+        let ticket = self.ticket();
+        let rebuild = Rebuild { piece, ticket, row, rows, ..Rebuild::default() };
+        let rebuild = self.rebuilds.insert(rebuild);
+        self.pieces[piece].rebuild = rebuild;
+        self.enter_rows(now, rebuild);
+    }
+
+    /// Enters the rows of a computation, or waits for the first that does not let it in.
+    pub(super) fn enter_rows(&mut self, now: Instant, rebuild: u32) {
+        let Rebuild { row, rows, .. } = self.rebuilds[rebuild];
+        let held = (row..row + rows).find_map(|row| {
+            let slot = self.rows.find(row)?;
+            (self.rows[slot].phase == Phase::Ready).then_some(slot)
+        });
+        if let Some(slot) = held {
+            return self.rows[slot].blocked.push(rebuild);
+        }
+        for row in row..row + rows {
+            let slot = self.rows.enter(row);
+            self.rows[slot].readers += 1;
+        }
+        self.rebuilds[rebuild].entered = true;
+        if self.content {
+            self.rebuilds[rebuild].stamps = vec![vec![None; self.layout.members as usize]; rows as usize];
+        }
+        self.ask_rest(now, rebuild);
+    }
+
+    /// Asks as many members as are missing.
+    fn ask_rest(&mut self, now: Instant, rebuild: u32) {
+        let Rebuild { piece, row, rows, .. } = self.rebuilds[rebuild];
+        let target = self.pieces[piece].member;
+        let Rebuild { asked, refused, .. } = self.rebuilds[rebuild];
+        let mut missing = self.layout.data.saturating_sub((asked & !refused).count_ones());
+        // Data first, parities last; who had better not be read comes after those who may.
+        for avoided in [false, true] {
+            for index in 0..self.layout.members {
+                let member = self.layout.member(row, index);
+                let r = &self.rebuilds[rebuild];
+                let taken = member == target || (r.asked | r.refused) >> member & 1 == 1;
+                if missing == 0 || taken || !self.is_read(member, row + rows - 1) {
+                    continue;
+                }
+                if self.strategy.avoids(now, member).is_some() != avoided {
+                    continue;
+                }
+                missing -= 1;
+                self.ask_member(now, rebuild, member, self.strategy.flag());
+            }
+        }
+        if missing > 0 {
+            return self.is_stuck(now, rebuild);
+        }
+        self.look_if_known(now, rebuild);
+    }
+
+    /// Asks a member for its share, unless the rows' updates have it or the request reads it anyway.
+    fn ask_member(&mut self, now: Instant, rebuild: u32, member: u32, flag: PredictableLatency) {
+        let Rebuild { piece, ticket, row, rows, .. } = self.rebuilds[rebuild];
+        self.rebuilds[rebuild].asked |= 1 << member;
+        let mut here = 0;
+        for at in 0..rows {
+            let index = self.layout.index(row + at, member);
+            let Some(slot) = self.rows.find(row + at) else { continue };
+            let update = &self.rows[slot];
+            if update.phase == Phase::Writing && update.written(index, &self.layout) {
+                here += 1;
+                if self.content {
+                    self.rebuilds[rebuild].stamps[at as usize][index as usize] = Some(update.new[index as usize]);
+                }
+            }
+        }
+        if here == rows {
+            self.rebuilds[rebuild].got |= 1 << member;
+            return;
+        }
+        self.rebuilds[rebuild].waits |= 1 << member;
+        if flag != PredictableLatency::MustWait && self.neighbour(piece, member).is_some() {
+            self.rebuilds[rebuild].shared |= 1 << member;
+            return;
+        }
+        self.rebuilds[rebuild].shared &= !(1 << member);
+        let (lba, sectors) = (self.layout.lba(row), rows * self.layout.page_sectors);
+        self.submit_io(now, member, Owner::Rest { rebuild, ticket }, Self::read_command(lba, sectors, flag));
+    }
+
+    /// The piece of the same request that is read from `member`, now, whole and at the same place: unless its rows have
+    /// been written to since it was asked for, which may bring what they held before.
+    fn neighbour(&self, piece: u32, member: u32) -> Option<u32> {
+        let p = &self.pieces[piece];
+        let mut other = self.requests[p.request].pieces;
+        while other != NIL {
+            let o = &self.pieces[other];
+            let whole = o.sectors == o.rows * self.layout.page_sectors;
+            let same = o.member == member && o.row == p.row && o.rows == p.rows;
+            if same && whole && o.direct && o.age == self.rows.age(o.row..o.row + o.rows) {
+                return Some(other);
+            }
+            other = o.next;
+        }
+        None
+    }
+
+    /// A member's share of a computation.
+    pub(super) fn rest_done(&mut self, now: Instant, rebuild: u32, ticket: u32, member: u32, completion: Completion) {
+        if self.rebuilds[rebuild].ticket != ticket || self.rebuilds[rebuild].waits >> member & 1 == 0 {
+            return;
+        }
+        if completion.status == Status::Success {
+            self.note_collections(self.rebuilds[rebuild].piece, &completion);
+            return self.share_came(now, rebuild, member, completion.payload.as_deref());
+        }
+        let left = match completion.status {
+            Status::PredictableLatencyNotMet => completion.result64,
+            _ => NEVER_SERVED,
+        };
+        self.share_refused(now, rebuild, member, left);
+    }
+
+    fn share_came(&mut self, now: Instant, rebuild: u32, member: u32, versions: Option<&[u32]>) {
+        let (layout, r) = (&self.layout, &mut self.rebuilds[rebuild]);
+        r.waits &= !(1 << member);
+        r.got |= 1 << member;
+        for (at, version) in versions.unwrap_or_default().iter().enumerate() {
+            let index = layout.index(r.row + at as u32, member);
+            r.stamps[at][index as usize].get_or_insert(*version);
+        }
+        self.look_if_known(now, rebuild);
+    }
+
+    fn share_refused(&mut self, now: Instant, rebuild: u32, member: u32, left: u64) {
+        let r = &mut self.rebuilds[rebuild];
+        r.waits &= !(1 << member);
+        r.refused |= 1 << member;
+        r.longest = r.longest.max(left);
+        self.ask_rest(now, rebuild);
+    }
+
+    /// More members failed than there are parities: somebody must be waited for.
+    fn is_stuck(&mut self, now: Instant, rebuild: u32) {
+        let Rebuild { piece, longest, refused, row, .. } = self.rebuilds[rebuild];
+        self.counters.double_fails += u64::from(refused != 0);
+        let own = self.pieces[piece].refused;
+        let waited_for = self.pieces[piece].direct;
+        if waited_for {
+            // Its own member has not failed it: that read is under way.
+            return self.abandon(now, piece);
+        }
+        let computes = match (own, longest) {
+            (Some(NEVER_SERVED), NEVER_SERVED) => {
+                self.abandon(now, piece);
+                return self.fail_piece(now, piece, Status::UnrecoveredRead);
+            }
+            (Some(NEVER_SERVED), _) | (None, 0..NEVER_SERVED) => true,
+            (_, NEVER_SERVED) => false,
+            (Some(own), longest) => self.strategy.computes(own, longest),
+        };
+        if !computes || refused == 0 {
+            self.abandon(now, piece);
+            return self.must_wait(now, piece);
+        }
+        // The others are asked again, those first that are free soonest as far as is known: by their number.
+        let r = &mut self.rebuilds[rebuild];
+        r.refused = 0;
+        r.longest = 0;
+        let missing = self.layout.data - (r.got | r.waits).count_ones();
+        let again = (0..self.layout.members)
+            .map(|index| self.layout.member(row, index))
+            .filter(|member| refused >> member & 1 == 1 && self.members[*member as usize].state != super::State::Dead);
+        let again: Vec<u32> = again.take(missing as usize).collect();
+        for member in again {
+            self.counters.must_waits += 1;
+            self.ask_member(now, rebuild, member, PredictableLatency::MustWait);
+        }
+        self.look_if_known(now, rebuild);
+    }
+
+    /// Everything that is needed is there: the piece is computed.
+    fn look_if_known(&mut self, now: Instant, rebuild: u32) {
+        let Rebuild { piece, got, rows, .. } = self.rebuilds[rebuild];
+        if got.count_ones() < self.layout.data {
+            return;
+        }
+        let ticket = self.pieces[piece].ticket;
+        let at = now + self.spec.xor * u64::from(rows);
+        if at == now {
+            self.computed(now, piece, ticket)
+        } else {
+            self.set_timer(at, Timer::Computed { piece, ticket })
+        }
+    }
+
+    /// The piece is computed, or lay in memory.
+    pub(super) fn computed(&mut self, now: Instant, piece: u32, ticket: u32) {
+        let p = &self.pieces[piece];
+        if p.ticket != ticket || p.done {
+            return;
+        }
+        if p.rebuild == NIL {
+            return self.finish_piece(now, piece, None);
+        }
+        self.counters.reconstructs += 1;
+        self.counters.hedges_won += u64::from(p.direct);
+        let (member, row, rows, rebuild) = (p.member, p.row, p.rows, p.rebuild);
+        let versions: Option<Vec<u32>> = self.content.then(|| {
+            let of = |at: u32| {
+                let known = &self.rebuilds[rebuild].stamps[at as usize];
+                let stamp = parity::recover(&self.layout, known, self.layout.index(row + at, member));
+                stamp.unwrap_or(Stamp::TORN)
+            };
+            (0..rows).map(of).collect()
+        });
+        self.abandon(now, piece);
+        self.finish_piece(now, piece, versions.as_deref());
+    }
+
+    /// The computation of a piece is over, or not wanted any more: its rows may be written.
+    fn abandon(&mut self, now: Instant, piece: u32) {
+        let rebuild = std::mem::replace(&mut self.pieces[piece].rebuild, NIL);
+        if rebuild == NIL {
+            return;
+        }
+        let Rebuild { row, rows, entered, .. } = self.rebuilds[rebuild];
+        self.rebuilds[rebuild].ticket = 0;
+        self.rebuilds[rebuild].stamps = Vec::new();
+        for row in row..row + rows {
+            let Some(slot) = self.rows.find(row) else { continue };
+            self.rows[slot].blocked.retain(|other| *other != rebuild);
+            if entered {
+                self.rows[slot].readers -= 1;
+                self.reader_left(now, slot);
+            }
+        }
+        self.rebuilds.release(rebuild);
+    }
+
+    fn finish_piece(&mut self, now: Instant, piece: u32, versions: Option<&[u32]>) {
+        self.pieces[piece].done = true;
+        let Piece { request, first, member, .. } = self.pieces[piece];
+        if self.content {
+            // Neighbours that are being computed get the pages as the member holds them.
+            if let Some(versions) = versions {
+                self.tell_neighbours(now, piece, member, versions);
+            }
+            let p = &self.pieces[piece];
+            let mut pages: Vec<u32> = versions.map_or(vec![0; p.rows as usize], <[u32]>::to_vec);
+            for (at, stamp, whole) in &p.overlays {
+                let page = &mut pages[*at as usize];
+                *page = match (*page >= stamp.version, *whole) {
+                    (true, _) => *page,
+                    (false, true) => stamp.version,
+                    (false, false) => over(*stamp, *page),
+                };
+            }
+            if let Some(all) = &mut self.requests[request].versions {
+                all[first as usize..][..pages.len()].copy_from_slice(&pages);
+            }
+        } else {
+            self.tell_neighbours(now, piece, member, &[]);
+        }
+        self.part_done(now, request);
+    }
+
+    /// Pieces of the request that wait for `member`'s share at the same place have it now.
+    fn tell_neighbours(&mut self, now: Instant, piece: u32, member: u32, versions: &[u32]) {
+        let Piece { request, row, rows, .. } = self.pieces[piece];
+        if self.requests[request].left == 1 {
+            return;
+        }
+        let mut other = self.requests[request].pieces;
+        while other != NIL {
+            let o = &self.pieces[other];
+            let (next, rebuild) = (o.next, o.rebuild);
+            let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
+            if same && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member != 0 {
+                self.share_came(now, rebuild, member, Some(versions));
+            }
+            other = next;
+        }
+    }
+
+    /// Pieces of the request that wait for this one's read have to ask somebody else.
+    fn refuse_neighbours(&mut self, now: Instant, piece: u32) {
+        let Piece { request, member, row, rows, refused, .. } = self.pieces[piece];
+        let mut other = self.requests[request].pieces;
+        while other != NIL {
+            let o = &self.pieces[other];
+            let (next, rebuild) = (o.next, o.rebuild);
+            let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
+            if same && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member != 0 {
+                self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
+            }
+            other = next;
+        }
+    }
+
+    fn fail_piece(&mut self, now: Instant, piece: u32, status: Status) {
+        self.pieces[piece].done = true;
+        let request = self.pieces[piece].request;
+        self.note_status(request, status);
+        self.part_done(now, request);
+    }
+}

@@ -1,0 +1,220 @@
+//! Rows under way: what is written to them, what is known of them, and who reads them whole.
+//!
+//! A row has one update at a time. What is written meanwhile gathers for the next one. A read that computes a page from
+//! the others must see a row either before or after an update: an update waits with its writes until such reads are
+//! done, and such reads wait while it waits. From its first write on, the pages of the update are taken from here.
+
+use crate::drive::Stamp;
+use crate::sim::NIL;
+
+/// Where the update of a row is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No update; somebody reads the row whole.
+    #[default]
+    Idle,
+    /// Pages gather.
+    Gathering,
+    /// What parity needs is being read.
+    Reading,
+    /// Everything is known; reads of the whole row must end first.
+    Ready,
+    /// The members are being written.
+    Writing,
+}
+
+/// Pages that the host wrote to a row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pages {
+    /// Data pages written whole, a bit each.
+    pub full: u32,
+    /// Data pages written in part.
+    pub partial: u32,
+    /// Their content, where the run carries any.
+    pub stamps: Vec<Stamp>,
+    /// Requests that complete with the update.
+    pub waiters: Vec<u32>,
+}
+
+impl Pages {
+    pub fn dirty(&self) -> u32 {
+        self.full | self.partial
+    }
+
+    fn clear(&mut self) {
+        (self.full, self.partial) = (0, 0);
+        self.stamps.clear();
+        self.waiters.clear();
+    }
+
+    /// A page is written, whole or in part, with `stamp` where the run carries content.
+    pub fn put(&mut self, index: u32, whole: bool, stamp: Option<Stamp>, data: u32) {
+        let bit = 1 << index;
+        if let Some(stamp) = stamp {
+            self.stamps.resize(data as usize, Stamp::default());
+            let dirty = self.dirty() & bit != 0;
+            let kept = &mut self.stamps[index as usize];
+            *kept = match dirty {
+                // A part over what has gathered: as one write with the older one's expectation.
+                true if !whole => Stamp { version: over(stamp, kept.version), beneath: kept.beneath },
+                _ => stamp,
+            };
+        }
+        if whole {
+            self.full |= bit;
+            self.partial &= !bit;
+        } else if self.full & bit == 0 {
+            self.partial |= bit;
+        }
+    }
+}
+
+/// The version of a page after a write in part over `beneath`.
+pub(super) fn over(write: Stamp, beneath: u32) -> u32 {
+    if write.beneath == beneath { write.version } else { Stamp::TORN }
+}
+
+/// A row under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    pub row: u32,
+    pub phase: Phase,
+    /// Reads of the whole row under way.
+    pub readers: u32,
+    /// Reads of the whole row that wait for the update's writes to begin.
+    pub blocked: Vec<u32>,
+    /// The update under way, or gathering.
+    pub now: Pages,
+    /// What gathers for the next one.
+    pub next: Pages,
+    /// Pages of a new member that the update restores.
+    pub restore: u32,
+    /// Old pages that are known, and that are being read.
+    pub known: u32,
+    pub asked: u32,
+    pub old: Vec<u32>,
+    /// Pages whose member failed a read fast, with its busy remaining time.
+    pub refused: u32,
+    pub refusals: Vec<(u32, u64)>,
+    /// What the row holds once the update is written, where the run carries content.
+    pub new: Vec<u32>,
+    /// Writes under way.
+    pub pending: u32,
+    /// Tells reads of this update from those of one before.
+    pub ticket: u32,
+    /// It waits for its turn to be written out.
+    pub queued: bool,
+}
+
+impl Row {
+    /// The update is over, its place may be used for the next.
+    pub fn turn_over(&mut self) {
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.next.clear();
+        (self.known, self.asked, self.refused, self.restore, self.pending) = (0, 0, 0, 0, 0);
+        self.old.clear();
+        self.new.clear();
+        self.refusals.clear();
+        self.ticket = self.ticket.wrapping_add(1);
+        self.phase = if self.now.dirty() == 0 { Phase::Idle } else { Phase::Gathering };
+    }
+
+    /// What a reader of page `index` must lay over what its member holds, oldest first: a stamp, and whether of the
+    /// whole page.
+    pub fn overlays(&self, index: u32) -> impl Iterator<Item = (Stamp, bool)> + '_ {
+        let of = move |pages: &Pages| {
+            let bit = 1 << index;
+            let stamp = pages.stamps.get(index as usize).copied().unwrap_or_default();
+            (pages.dirty() & bit != 0).then_some((stamp, pages.full & bit != 0))
+        };
+        // What is written whole hides what was before it.
+        let before = of(&self.now).filter(|_| self.next.full >> index & 1 == 0);
+        [before, of(&self.next)].into_iter().flatten()
+    }
+
+    /// True when page `index` is here whole.
+    pub fn has_whole(&self, index: u32) -> bool {
+        (self.now.full | self.next.full) >> index & 1 == 1
+    }
+
+    pub fn is_unused(&self) -> bool {
+        self.phase == Phase::Idle && self.readers == 0 && self.blocked.is_empty() && !self.queued
+    }
+}
+
+/// The rows under way.
+#[derive(Clone, Debug)]
+pub(super) struct Rows {
+    /// By row: its slot, or [`NIL`].
+    slot_of: Vec<u32>,
+    /// By row: how often its writing has begun, to tell what was read before from what was read after.
+    begun: Vec<u32>,
+    slots: Vec<Row>,
+    free: Vec<u32>,
+}
+
+impl Rows {
+    pub fn new(rows: u32) -> Self {
+        let (slot_of, begun) = (vec![NIL; rows as usize], vec![0; rows as usize]);
+        Self { slot_of, begun, slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// The row, if anything is under way in it.
+    #[inline]
+    pub fn find(&self, row: u32) -> Option<u32> {
+        let slot = self.slot_of[row as usize];
+        (slot != NIL).then_some(slot)
+    }
+
+    /// The row's slot, now if not before.
+    pub fn enter(&mut self, row: u32) -> u32 {
+        if let Some(slot) = self.find(row) {
+            return slot;
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Row::default());
+            (self.slots.len() - 1) as u32
+        });
+        self.slots[slot as usize].row = row;
+        self.slot_of[row as usize] = slot;
+        slot
+    }
+
+    /// Gives the slot back when nothing is under way in it.
+    pub fn leave(&mut self, slot: u32) {
+        let row = &self.slots[slot as usize];
+        if row.is_unused() {
+            self.slot_of[row.row as usize] = NIL;
+            self.free.push(slot);
+        }
+    }
+
+    /// The row's writing begins.
+    pub fn writing_begins(&mut self, row: u32) {
+        let begun = &mut self.begun[row as usize];
+        *begun = begun.wrapping_add(1);
+    }
+
+    /// Changes when the writing of any of these rows begins.
+    pub fn age(&self, rows: std::ops::Range<u32>) -> u32 {
+        self.begun[rows.start as usize..rows.end as usize].iter().fold(0, |sum, begun| sum.wrapping_add(*begun))
+    }
+
+    /// Rows under way.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+impl std::ops::Index<u32> for Rows {
+    type Output = Row;
+    fn index(&self, slot: u32) -> &Row {
+        &self.slots[slot as usize]
+    }
+}
+
+impl std::ops::IndexMut<u32> for Rows {
+    fn index_mut(&mut self, slot: u32) -> &mut Row {
+        &mut self.slots[slot as usize]
+    }
+}

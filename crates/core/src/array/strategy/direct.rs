@@ -1,0 +1,9 @@
+//! Every page from its own member, whatever the wait: Base of IODA, and Ideal over drives that collect in no time.
+
+use super::Strategy;
+
+/// No strategy at all.
+#[derive(Debug)]
+pub(super) struct Direct;
+
+impl Strategy for Direct {}

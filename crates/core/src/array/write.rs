@@ -1,0 +1,450 @@
+//! Writes: pages gather by row, parity is computed from what must be read for it, and the row is written.
+//!
+//! Without a cache a write completes when all its rows are written. With one (protected memory) it completes when its
+//! pages are in it; rows are written out in the order of their first page, so many at a time, and gather meanwhile.
+//!
+//! Which pages are read for parity is Linux md's choice: read-modify-write (the old pages that are written and the old
+//! parity) when that is fewer than reconstruct-write (the pages that are not written). Where a member cannot be read,
+//! or failed a read fast, the choice falls on what need not wait: any k pages of the row will do.
+
+use super::rows::{Phase, Row, over};
+use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};
+use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status};
+use crate::units::{Duration, Instant, SECTOR};
+use std::collections::VecDeque;
+
+/// The cache of writes.
+#[derive(Debug)]
+pub(super) struct WriteBack {
+    /// Pages that it holds at most; 0: there is none.
+    room: u64,
+    held: u64,
+    /// Rows that wait to be written out, and how many are being.
+    queue: VecDeque<u32>,
+    active: u32,
+    depth: u32,
+    /// Requests that wait for room.
+    stalled: VecDeque<u32>,
+    /// A new member: the row that is restored next, and those that are being.
+    next_restore: u32,
+    restoring: Vec<u32>,
+    /// Requests that are being told that their row is written: a place that is used again.
+    told: Vec<u32>,
+}
+
+impl WriteBack {
+    pub fn new(spec: &ArraySpec, layout: &ArrayLayout) -> Self {
+        let room = spec.cache.get() / (u64::from(layout.page_sectors) * SECTOR);
+        Self {
+            room,
+            held: 0,
+            queue: VecDeque::new(),
+            active: 0,
+            depth: spec.destage_depth.max(1),
+            stalled: VecDeque::new(),
+            next_restore: 0,
+            restoring: Vec::new(),
+            told: Vec::new(),
+        }
+    }
+}
+
+impl Row {
+    /// True when the update writes page `index`: a data page that is dirty or restored, or a parity.
+    pub fn written(&self, index: u32, layout: &ArrayLayout) -> bool {
+        index >= layout.data && self.now.dirty() != 0 || (self.now.dirty() | self.restore) >> index & 1 == 1
+    }
+}
+
+impl Array {
+    pub(super) fn begin_write(&mut self, now: Instant, request: u32) {
+        if self.writes.room == 0 {
+            self.take_pages(now, request, true);
+            return;
+        }
+        if !self.writes.stalled.is_empty() || !self.fits(request) {
+            return self.writes.stalled.push_back(request);
+        }
+        self.take_pages(now, request, false);
+        self.answer(now, request, Duration::ZERO);
+    }
+
+    /// A request fits when the cache has room for its pages, or is empty.
+    fn fits(&self, request: u32) -> bool {
+        let command = &self.requests[request].command;
+        let pages = u64::from(command.sectors / self.layout.page_sectors) + 2;
+        self.writes.held == 0 || self.writes.held + pages <= self.writes.room
+    }
+
+    /// Puts the request's pages into their rows. With `waits` it completes when they are written.
+    fn take_pages(&mut self, now: Instant, request: u32, waits: bool) {
+        let (lba, sectors) = (self.requests[request].command.lba.0, u64::from(self.requests[request].command.sectors));
+        let per_page = u64::from(self.layout.page_sectors);
+        let pages = lba / per_page..(lba + sectors).div_ceil(per_page);
+        for page in pages.clone() {
+            let place = self.layout.place(page);
+            let whole = page * per_page >= lba && (page + 1) * per_page <= lba + sectors;
+            let stamp = self.requests[request].command.payload.as_ref().map(|all| all[(page - pages.start) as usize]);
+            let slot = self.rows.enter(place.row);
+            let row = &mut self.rows[slot];
+            let gathers = matches!(row.phase, Phase::Idle | Phase::Gathering);
+            let set = if gathers { &mut row.now } else { &mut row.next };
+            self.writes.held += u64::from(set.dirty() >> place.index & 1 == 0);
+            set.put(place.index, whole, stamp, self.layout.data);
+            if waits && set.waiters.last() != Some(&request) {
+                set.waiters.push(request);
+                self.requests[request].left += 1;
+            }
+            if gathers {
+                row.phase = Phase::Gathering;
+            }
+        }
+        for page in pages {
+            if let Some(slot) = self.rows.find(self.layout.place(page).row) {
+                self.wants_update(now, slot);
+            }
+        }
+    }
+
+    /// A row has gathered something: it is updated at once, or in its turn where there is a cache.
+    fn wants_update(&mut self, now: Instant, slot: u32) {
+        if self.rows[slot].phase != Phase::Gathering || self.rows[slot].queued {
+            return;
+        }
+        if self.writes.room == 0 {
+            return self.begin_update(now, slot);
+        }
+        self.rows[slot].queued = true;
+        self.writes.queue.push_back(slot);
+        self.write_out(now);
+    }
+
+    fn write_out(&mut self, now: Instant) {
+        while self.writes.active < self.writes.depth
+            && let Some(slot) = self.writes.queue.pop_front()
+        {
+            self.rows[slot].queued = false;
+            self.writes.active += 1;
+            self.begin_update(now, slot);
+        }
+    }
+
+    fn begin_update(&mut self, now: Instant, slot: u32) {
+        let ticket = self.ticket();
+        let row = &mut self.rows[slot];
+        (row.phase, row.ticket) = (Phase::Reading, ticket);
+        self.look_at_update(now, slot, true);
+    }
+
+    /// Asks for the old pages that the update still needs; goes on when there are none.
+    fn look_at_update(&mut self, now: Instant, slot: u32, first: bool) {
+        let (needed, method) = self.plan(now, slot);
+        let row = &self.rows[slot];
+        if needed & !row.known == 0 {
+            match method {
+                Method::Nothing => self.counters.full_rows += 1,
+                Method::ReadModifyWrite => self.counters.read_modify_writes += 1,
+                Method::ReconstructWrite | Method::Any => self.counters.reconstruct_writes += 1,
+            }
+            self.counters.reconstructs += u64::from(method == Method::Any && row.restore == 0);
+            return self.update_ready(now, slot);
+        }
+        let (missing, refused) = (needed & !row.known & !row.asked, row.refused);
+        for index in (0..self.layout.members).filter(|index| missing >> index & 1 == 1) {
+            let flag = match refused >> index & 1 == 1 {
+                true => PredictableLatency::MustWait,
+                false => self.strategy.flag_of_pre_reads(),
+            };
+            self.counters.must_waits += u64::from(flag == PredictableLatency::MustWait);
+            let (number, ticket) = (self.rows[slot].row, self.rows[slot].ticket);
+            self.rows[slot].asked |= 1 << index;
+            let (lba, member) = (self.layout.lba(number), self.layout.member(number, index));
+            let command = Self::read_command(lba, self.layout.page_sectors, flag);
+            self.submit_io(now, member, Owner::Old { slot, index, ticket }, command);
+        }
+        if !first && missing != 0 && missing & refused == missing {
+            self.counters.double_fails += 1;
+        }
+    }
+
+    /// The old pages that the update is to read, as a mask by index, and what for.
+    fn plan(&self, now: Instant, slot: u32) -> (u32, Method) {
+        let row = &self.rows[slot];
+        let (k, n) = (self.layout.data, self.layout.members);
+        let (data, parity) = ((1u32 << k) - 1, ((1u64 << n) - 1) as u32 & !((1u32 << k) - 1));
+        let mut readable = 0;
+        for index in 0..n {
+            let member = self.layout.member(row.row, index);
+            readable |= u32::from(self.is_read(member, row.row)) << index;
+        }
+        let dirty = row.now.dirty();
+        let kept = parity & self.alive(row.row);
+        let modify = Plan { set: dirty | kept, method: Method::ReadModifyWrite };
+        let rest = Plan { set: data & !row.now.full, method: Method::ReconstructWrite };
+        let nothing = Plan { set: row.now.partial, method: Method::Nothing };
+        if row.restore == 0 && (row.now.full == data || kept == 0) && nothing.set & !readable == 0 {
+            return (nothing.set, Method::Nothing);
+        }
+        // Of equals reconstruct-write, as md does.
+        let plans: &[Plan] = if row.restore == 0 { &[rest, modify] } else { &[] };
+        let wait_of = |set: u32| {
+            let refusals = row.refusals.iter().filter(|(index, _)| set >> index & 1 == 1).map(|(_, left)| *left);
+            let avoided = (0..n).filter(|index| set & !row.known & !row.asked & !row.refused & 1 << index != 0);
+            let avoided = avoided.filter_map(|index| self.strategy.avoids(now, self.layout.member(row.row, index)));
+            refusals.chain(avoided.map(Duration::as_ns)).max().unwrap_or(0)
+        };
+        let better = |best: Option<(u64, u32, Plan)>, plan: &Plan| {
+            let (wait, reads) = (wait_of(plan.set & !row.known), (plan.set & !row.known).count_ones());
+            let is_better = best.is_none_or(|(w, r, _)| (wait, reads) < (w, r));
+            if plan.set & !readable == 0 && is_better { Some((wait, reads, *plan)) } else { best }
+        };
+        let mut best = plans.iter().fold(None, better);
+        if best.is_none_or(|(wait, ..)| wait > 0) {
+            best = better(best, &Plan { set: self.any_of(now, slot, readable), method: Method::Any });
+        }
+        best.map_or((0, Method::Any), |(_, _, plan)| (plan.set, plan.method))
+    }
+
+    /// k pages of the row from which all others follow: known ones first, then those that come soonest.
+    fn any_of(&self, now: Instant, slot: u32, readable: u32) -> u32 {
+        let row = &self.rows[slot];
+        let mut order: Vec<(u64, u32)> = (0..self.layout.members)
+            .filter(|index| (readable | row.known) >> index & 1 == 1)
+            .map(|index| {
+                let bit = 1 << index;
+                let avoided = self.strategy.avoids(now, self.layout.member(row.row, index));
+                let refusal = row.refusals.iter().find(|(other, _)| *other == index);
+                let wait = match (row.known & bit != 0, refusal, avoided) {
+                    (true, ..) => 0,
+                    (_, Some((_, left)), _) => left.saturating_add(2),
+                    (_, None, _) if row.asked & bit != 0 => 1,
+                    (_, None, avoided) => avoided.map_or(1, |left| left.as_ns() + 2),
+                };
+                (wait, index)
+            })
+            .collect();
+        order.sort_unstable();
+        order.iter().take(self.layout.data as usize).fold(0, |set, (_, index)| set | 1 << index)
+    }
+
+    /// Pages of the row whose members are written.
+    fn alive(&self, row: u32) -> u32 {
+        let is_alive = |index: &u32| self.is_written(self.layout.member(row, *index), row);
+        (0..self.layout.members).filter(is_alive).fold(0, |set, index| set | 1 << index)
+    }
+
+    /// An old page came, or did not.
+    pub(super) fn old_done(&mut self, now: Instant, slot: u32, index: u32, ticket: u32, completion: Completion) {
+        let n = self.layout.members as usize;
+        let row = &mut self.rows[slot];
+        if row.ticket != ticket || row.phase != Phase::Reading {
+            return;
+        }
+        row.asked &= !(1 << index);
+        if completion.status == Status::Success {
+            row.known |= 1 << index;
+            if let Some(version) = completion.payload.as_deref().and_then(|payload| payload.first()) {
+                row.old.resize(n, 0);
+                row.old[index as usize] = *version;
+            }
+        } else {
+            let left = match completion.status {
+                Status::PredictableLatencyNotMet => completion.result64,
+                _ => u64::MAX / 2,
+            };
+            row.refused |= 1 << index;
+            row.refusals.push((index, left));
+        }
+        self.look_at_update(now, slot, false);
+    }
+
+    /// Everything is known: the row is written as soon as nobody reads it whole.
+    fn update_ready(&mut self, now: Instant, slot: u32) {
+        self.rows[slot].phase = Phase::Ready;
+        if self.rows[slot].readers == 0 {
+            self.write_row(now, slot);
+        }
+    }
+
+    /// A reader of the whole row has left.
+    pub(super) fn reader_left(&mut self, now: Instant, slot: u32) {
+        if self.rows[slot].readers == 0 && self.rows[slot].phase == Phase::Ready {
+            self.write_row(now, slot);
+        }
+        self.rows.leave(slot);
+    }
+
+    fn write_row(&mut self, now: Instant, slot: u32) {
+        self.compute_row(slot);
+        let number = self.rows[slot].row;
+        self.rows.writing_begins(number);
+        let (alive, layout) = (self.alive(number), &self.layout);
+        let row = &mut self.rows[slot];
+        row.phase = Phase::Writing;
+        let written = (0..layout.members).filter(|index| alive >> index & 1 == 1 && row.written(*index, layout));
+        let written = written.fold(0u32, |set, index| set | 1 << index);
+        row.pending = written.count_ones();
+        let blocked = std::mem::take(&mut row.blocked);
+        for index in (0..self.layout.members).filter(|index| written >> index & 1 == 1) {
+            let at = self.strategy.writes_at(now, self.layout.member(number, index));
+            if at == now {
+                self.submit_write(now, slot, index)
+            } else {
+                self.set_timer(at, Timer::Write { slot, index })
+            }
+        }
+        blocked.into_iter().for_each(|rebuild| self.enter_rows(now, rebuild));
+        if written == 0 {
+            self.update_done(now, slot);
+        }
+    }
+
+    pub(super) fn submit_write(&mut self, now: Instant, slot: u32, index: u32) {
+        let row = &self.rows[slot];
+        let (lba, member) = (self.layout.lba(row.row), self.layout.member(row.row, index));
+        if self.members[member as usize].state == super::members::State::Dead {
+            return self.write_done(now, slot, Status::Success);
+        }
+        let stamp = row.new.get(index as usize).map(|version| Stamp { version: *version, beneath: 0 });
+        let command = Command {
+            id: 0,
+            op: Op::Write,
+            lba,
+            sectors: self.layout.page_sectors,
+            fua: false,
+            predictable: PredictableLatency::Off,
+            stream: 0,
+            payload: stamp.map(|stamp| vec![stamp].into_boxed_slice()),
+        };
+        self.submit_io(now, member, Owner::Write { slot }, command);
+    }
+
+    /// What the row holds after the update.
+    fn compute_row(&mut self, slot: u32) {
+        if !self.content {
+            return;
+        }
+        let (layout, row) = (&self.layout, &self.rows[slot]);
+        let (k, n) = (layout.data, layout.members);
+        let known: parity::Row =
+            (0..n).map(|index| (row.known >> index & 1 == 1).then(|| row.old[index as usize])).collect();
+        let old = |index: u32| parity::recover(layout, &known, index);
+        let new = |index: u32| {
+            let stamp = row.now.stamps.get(index as usize).copied().unwrap_or_default();
+            match (row.now.full >> index & 1 == 1, row.now.partial >> index & 1 == 1) {
+                (true, _) => Some(stamp.version),
+                (_, true) => Some(over(stamp, old(index).unwrap_or(Stamp::TORN))),
+                _ => old(index),
+            }
+        };
+        let mut all: parity::Row = (0..k).map(new).collect();
+        all.resize(n as usize, None);
+        if all[..k as usize].iter().all(Option::is_some) {
+            for index in k..n {
+                all[index as usize] = parity::recover(layout, &all, index);
+            }
+        } else {
+            // Read-modify-write: what changed, on top of the old parity.
+            for index in k..n {
+                let mut sum = known[index as usize].unwrap_or(Stamp::TORN);
+                for at in (0..k).filter(|at| row.now.dirty() >> at & 1 == 1) {
+                    let (old, new) = (old(at).unwrap_or(Stamp::TORN), all[at as usize].unwrap_or(Stamp::TORN));
+                    sum ^= parity::share(layout.level, index - k, at, old ^ new);
+                }
+                all[index as usize] = Some(sum);
+            }
+        }
+        self.rows[slot].new = all.into_iter().map(Option::unwrap_or_default).collect();
+    }
+
+    pub(super) fn write_done(&mut self, now: Instant, slot: u32, status: Status) {
+        // A member that died is not written any more; the row is whole without it.
+        if !matches!(status, Status::Success | Status::Aborted) {
+            for at in 0..self.rows[slot].now.waiters.len() {
+                let request = self.rows[slot].now.waiters[at];
+                self.note_status(request, status);
+            }
+        }
+        self.rows[slot].pending -= 1;
+        if self.rows[slot].pending == 0 {
+            self.update_done(now, slot);
+        }
+    }
+
+    fn update_done(&mut self, now: Instant, slot: u32) {
+        let waiters = std::mem::replace(&mut self.rows[slot].now.waiters, std::mem::take(&mut self.writes.told));
+        self.writes.held -= u64::from(self.rows[slot].now.dirty().count_ones());
+        let restored = std::mem::take(&mut self.rows[slot].restore) != 0;
+        let number = self.rows[slot].row;
+        self.rows[slot].turn_over();
+        for request in &waiters {
+            self.part_done(now, *request);
+        }
+        self.writes.told = waiters;
+        self.writes.told.clear();
+        if self.writes.room > 0 && !restored {
+            self.writes.active -= 1;
+        }
+        self.wants_update(now, slot);
+        self.rows.leave(slot);
+        self.write_out(now);
+        while let Some(request) = self.writes.stalled.front().copied()
+            && self.fits(request)
+        {
+            self.writes.stalled.pop_front();
+            self.take_pages(now, request, false);
+            self.answer(now, request, Duration::ZERO);
+        }
+        if restored {
+            self.row_restored(now, number);
+        }
+    }
+
+    /// The next row of a new member is restored: computed from the others and written.
+    pub(super) fn restore_next(&mut self, now: Instant) {
+        let member = self.spec.fail_member;
+        while self.writes.next_restore < self.layout.rows {
+            let number = self.writes.next_restore;
+            let slot = self.rows.enter(number);
+            if self.rows[slot].phase != Phase::Idle || self.rows[slot].queued {
+                // The row's update goes first; whoever ends next comes back to it.
+                return self.set_timer(now + RETRY, Timer::Restore);
+            }
+            self.writes.next_restore += 1;
+            self.writes.restoring.push(number);
+            self.rows[slot].restore = 1 << self.layout.index(number, member);
+            return self.begin_update(now, slot);
+        }
+    }
+
+    fn row_restored(&mut self, now: Instant, row: u32) {
+        self.counters.restored_rows += 1;
+        self.counters.restored_at = now;
+        self.writes.restoring.retain(|other| *other != row);
+        self.restored = self.writes.restoring.iter().copied().min().unwrap_or(self.writes.next_restore);
+        if self.restored == self.layout.rows {
+            self.members[self.spec.fail_member as usize].state = super::members::State::Alive;
+        }
+        self.restore_next(now);
+    }
+}
+
+/// How long a restoration waits for a row that is being updated.
+const RETRY: Duration = Duration::from_us(100);
+
+/// What old pages are read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    /// Nothing, or only the rest of pages that are written in part.
+    Nothing,
+    ReadModifyWrite,
+    ReconstructWrite,
+    /// Any k pages: the others are computed.
+    Any,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    set: u32,
+    method: Method,
+}

@@ -1,0 +1,80 @@
+//! Which arrays there are.
+
+use super::{Check, require, require_time};
+use crate::array::{RaidLevel, ReadStrategy};
+use crate::config::Scenario;
+use crate::drive::{Overwrite, PreconditionState};
+use crate::host::Layout;
+use crate::units::Duration;
+
+/// Members at most: a row's pages are bits of a word, and IODA's tables end at 16.
+const MEMBERS_MAX: u32 = 24;
+
+/// Checks the array of a scenario.
+pub(super) fn all(scenario: &Scenario) -> Check {
+    let Scenario { array, device, precondition, recovery, workload, measure, .. } = scenario;
+    if !array.is_on() {
+        require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
+        let message = "needs array.members of 2 or more: a drive alone has nobody else to read";
+        let strategy = format!("{:?}", array.strategy).to_lowercase();
+        return require(array.strategy == ReadStrategy::Direct, "array.strategy", strategy, message);
+    }
+    let (level, least) = (format!("{:?}", array.level).to_lowercase(), array.level.least_members());
+    let message = format!("from {least} ({level}) to {MEMBERS_MAX}");
+    require((least..=MEMBERS_MAX).contains(&array.members), "array.members", array.members, message)?;
+    let unit = device.geometry.map_unit.get();
+    let chunk = array.chunk.get();
+    let drive = scenario.capacity().user.get();
+    let message = format!("a multiple of the map unit, {unit}B, up to the user capacity of a drive, {drive}B");
+    require(chunk > 0 && chunk.is_multiple_of(unit) && chunk <= drive, "array.chunk", array.chunk, message)?;
+    let message = "longer than 0s, and than array.guard";
+    require(!array.window.is_zero() && array.window > array.guard, "array.window", array.window, message)?;
+    for (time, key) in [
+        (array.window, "array.window"),
+        (array.window_norm, "array.window_norm"),
+        (array.hedge_after, "array.hedge_after"),
+        (array.slo, "array.slo"),
+        (array.xor, "array.xor"),
+        (array.fail_at, "array.fail_at"),
+        (array.replace_after, "array.replace_after"),
+    ] {
+        require_time(time, key)?;
+    }
+    let message = format!("0s (four times array.window) or at least array.window, {}", array.window);
+    let norm = array.window_norm;
+    require(norm.is_zero() || norm >= array.window, "array.window_norm", norm, message)?;
+    let message = "longer than 0s: a read that may not wait at all is never asked for";
+    require(array.slo > Duration::ZERO, "array.slo", array.slo, message)?;
+    let depth = (array.destage_depth, array.rebuild_depth);
+    require(depth.0 > 0, "array.destage_depth", depth.0, "1 or more rows")?;
+    require((1..=1024).contains(&depth.1), "array.rebuild_depth", depth.1, "from 1 to 1024 rows")?;
+    let redundant = array.level != RaidLevel::Raid0;
+    let needs = "a level with redundancy: raid0 has nothing to compute a page from";
+    let strategy = format!("{:?}", array.strategy).to_lowercase();
+    let plain = matches!(array.strategy, ReadStrategy::Direct | ReadStrategy::Harmonia);
+    require(redundant || plain, "array.strategy", strategy, needs)?;
+    if !array.fail_at.is_zero() {
+        let message = format!("a member, from 0 to {}", array.members - 1);
+        require(array.fail_member < array.members, "array.fail_member", array.fail_member, message)?;
+        require(redundant, "array.fail_at", array.fail_at, "0s with raid0, which does not survive it")?;
+    }
+    if array.strategy == ReadStrategy::Rails {
+        let message = "memory for the writes of a whole cycle (rails): more than 0B";
+        require(array.cache.get() > 0, "array.cache", array.cache, message)?;
+    }
+    let alone = "needs array.members = 1:";
+    let message = format!("{alone} a power loss of an array is not modelled");
+    require(recovery.cut_at.is_zero(), "recovery.cut_at", recovery.cut_at, message)?;
+    let message = format!("{alone} where an array's request waited is not told apart yet");
+    require(!measure.attribution, "measure.attribution", measure.attribution, message)?;
+    require(workload.act.is_none(), "workload.act", "a load", format!("{alone} ACT tests a device"))?;
+    let overwrite = precondition.state == PreconditionState::Steady && precondition.overwrite == Overwrite::Workload;
+    let message = format!("{alone} the workload's pages are the array's; \"random\" overwrites each drive");
+    require(!overwrite, "precondition.overwrite", "workload", message)?;
+    let message = format!("{alone} each row's data and parity must be there, or none of them");
+    require(precondition.state != PreconditionState::Aged, "precondition.state", "aged", message)?;
+    let separate = |trace: &crate::host::TraceSpec| trace.layout == Layout::Separate;
+    let separate = workload.jobs.iter().any(|job| job.trace.as_ref().is_some_and(separate));
+    let message = format!("{alone} \"separate\" gives each device of a trace a drive of its own");
+    require(!separate, "workload.jobs.trace.layout", "separate", message)
+}

@@ -1,0 +1,48 @@
+//! Which drives can recover from a power loss, and where a run may have one.
+
+use super::{Check, require, require_time};
+use crate::config::Scenario;
+use crate::drive::Blueprint;
+
+/// Checks a scenario whose drive keeps what a recovery needs.
+pub(super) fn all(scenario: &Scenario) -> Check {
+    let Scenario { device, ftl, gc, recovery, rain, scrub, erase, measure, workload, seed, .. } = scenario;
+    let (cut, keep) = (recovery.cut_at, recovery.keep);
+    require_time(cut, "recovery.cut_at")?;
+    require(
+        cut.is_zero() || keep,
+        "recovery.keep",
+        keep,
+        "recovery.cut_at needs true: nothing else brings the drive back",
+    )?;
+    if !keep {
+        return Ok(());
+    }
+    let (read, unit) = (recovery.read.get(), device.geometry.map_unit.get());
+    let holds = read >= 512 && read <= unit && read.is_multiple_of(512);
+    require(holds, "recovery.read", recovery.read, format!("a multiple of 512B up to the map unit, {unit}B"))?;
+    let needs = "recovery.keep = true needs";
+    let message = format!("{needs} 0: what a power loss does to a stripe under update is not modelled");
+    require(rain.width == 0, "rain.width", rain.width, message)?;
+    let message = format!("{needs} 0: a page that is written anew is neither a copy nor a write of the host");
+    require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
+    let message = format!("{needs} false: bit errors of a scan are not modelled");
+    require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
+    let message = format!("{needs} 0: a recovery counts on one victim at a time");
+    require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
+    let (on, message) = (scenario.faults.is_on(), format!("{needs} none: blocks that fail are not modelled with it"));
+    require(!on, "faults", "some", message)?;
+    let blueprint =
+        Blueprint { device: device.clone(), ftl: ftl.clone(), gc: gc.clone(), recovery: recovery.clone(), seed: *seed };
+    if let Some((key, allowed)) = blueprint.refusal() {
+        return require(false, key, "what it is", format!("{needs} {allowed}"));
+    }
+    if cut.is_zero() {
+        return Ok(());
+    }
+    let needs = "recovery.cut_at needs";
+    let message = format!("{needs} 0: what the drive counted before is not told apart");
+    require(measure.warmup.is_zero(), "measure.warmup", measure.warmup, message.as_str())?;
+    require(measure.warmup_requests == 0, "measure.warmup_requests", measure.warmup_requests, message)?;
+    require(workload.act.is_none(), "workload.act", "a load", format!("{needs} none: its slices know no outage"))
+}

@@ -1,0 +1,105 @@
+//! What a host plays against: a drive alone, or an array of them. The same few calls for both.
+
+use super::{Attributed, Command, Completion, Drive};
+use crate::units::{Instant, Lba};
+
+/// Something that takes commands and completes them in virtual time.
+///
+/// Contract, as of [`Drive`]: commands are submitted in the order of their times, each after everything before its
+/// time has been done; cutting an advance at any points changes nothing.
+pub trait Storage {
+    /// The command arrives at `now`.
+    fn submit(&mut self, now: Instant, command: Command);
+
+    /// Does everything that is due before `limit`, until the first completion, which it returns.
+    fn advance_before(&mut self, limit: Instant) -> Option<Completion>;
+
+    /// When something is due next, completions included; [`Instant::NEVER`] when nothing is.
+    fn next_event_at(&self) -> Instant;
+
+    /// Hints that a read of `lba` comes soon.
+    fn hint(&self, lba: Lba);
+
+    /// Keeps books of where each command's time goes.
+    fn attribute(&mut self);
+
+    /// Where the time of the command went that completed last, if books are kept.
+    fn attributed(&self) -> Option<&Attributed>;
+
+    /// How many drives there are.
+    fn drives(&self) -> usize;
+
+    /// One of them, for its counters and state.
+    fn drive(&self, number: usize) -> &Drive;
+
+    /// Commands that the host still waits for.
+    fn outstanding(&self) -> usize;
+
+    /// Sectors that the host sees.
+    fn sectors(&self) -> u64;
+
+    /// Sectors of a page: what the oracle keeps a version of.
+    fn page_sectors(&self) -> u32;
+
+    /// True when the page holds data at the start of a run.
+    fn holds(&self, page: u32) -> bool;
+
+    /// True when a deallocated page may go on to hold what it held.
+    fn keeps_deallocated(&self) -> bool {
+        false
+    }
+}
+
+impl Storage for Drive {
+    #[inline]
+    fn submit(&mut self, now: Instant, command: Command) {
+        Drive::submit(self, now, command);
+    }
+
+    #[inline]
+    fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
+        Drive::advance_before(self, limit)
+    }
+
+    #[inline]
+    fn next_event_at(&self) -> Instant {
+        Drive::next_event_at(self)
+    }
+
+    #[inline]
+    fn hint(&self, lba: Lba) {
+        Drive::hint(self, lba);
+    }
+
+    fn attribute(&mut self) {
+        Drive::attribute(self);
+    }
+
+    fn attributed(&self) -> Option<&Attributed> {
+        Drive::attributed(self)
+    }
+
+    fn drives(&self) -> usize {
+        1
+    }
+
+    fn drive(&self, _: usize) -> &Drive {
+        self
+    }
+
+    fn outstanding(&self) -> usize {
+        Drive::outstanding(self)
+    }
+
+    fn sectors(&self) -> u64 {
+        Drive::sectors(self)
+    }
+
+    fn page_sectors(&self) -> u32 {
+        self.flash.layout.unit_sectors
+    }
+
+    fn holds(&self, page: u32) -> bool {
+        self.holds_page(page)
+    }
+}

@@ -1,0 +1,69 @@
+//! The driver when the power fails: commands under way are lost, the drive recovers, the jobs go on.
+//!
+//! A lost command counts as failed and ends when the drive is ready again, so a closed loop goes on from there; a
+//! request whose time came meanwhile is issued then, and its latency counts from its own time.
+
+use super::{Broken, Driver};
+use crate::drive::{Drive, Recovered, RecoveryReport, Storage};
+use crate::units::Instant;
+
+/// How a power loss went.
+#[derive(Clone, Debug)]
+pub struct Outage {
+    /// The recovery.
+    pub report: RecoveryReport,
+    /// Commands that were under way.
+    pub commands_lost: u64,
+    /// Promises that were broken; empty without an oracle.
+    pub broken: Vec<Broken>,
+    /// When the drive took commands again.
+    pub ready: Instant,
+}
+
+impl Driver {
+    /// Does everything that is due before `limit`.
+    pub fn play_before(&mut self, limit: Instant) {
+        loop {
+            let (job, at) = self.next_due();
+            let at_first = at.min(limit);
+            if let Some(completion) = self.storage.advance_before(at_first) {
+                self.complete(completion);
+            } else if at < limit {
+                self.issue(job, at);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// When something happens next, the host's part included.
+    pub fn next_event_at(&self) -> Instant {
+        self.next_due().1.min(self.storage.next_event_at())
+    }
+
+    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, `dress`
+    /// gives it what a new one is given beside [`Drive::new`], and promises are checked.
+    pub fn power_cut(&mut self, at: Instant, dress: impl FnOnce(&mut Drive)) -> Outage {
+        self.play_before(at);
+        let Recovered { mut drive, ready, report } = self.storage.clone().power_cut(at).recover();
+        dress(&mut drive);
+        let mut broken = Vec::new();
+        if let Some(oracle) = &mut self.oracle {
+            broken = oracle.broken_promises(|lpn| drive.version_of(lpn));
+            oracle.power_came_back(|lpn| drive.version_of(lpn));
+        }
+        drive.power_up(ready);
+        self.storage = drive;
+        let commands_lost = self.lose_commands(ready);
+        let outage = Outage { report, commands_lost, broken, ready };
+        self.outages.push(outage.clone());
+        outage
+    }
+}
+
+impl<S: Storage> Driver<S> {
+    /// The power losses so far.
+    pub fn outages(&self) -> &[Outage] {
+        &self.outages
+    }
+}

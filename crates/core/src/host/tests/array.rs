@@ -1,0 +1,183 @@
+//! Whole arrays under random load: every read returns what it may, parity is whole at the end, members fail and come
+//! back.
+
+use super::{Setup, small};
+use crate::array::{Array, ArrayCounters, ArraySpec, RaidLevel, ReadStrategy};
+use crate::drive::{Command, Drive, Op, PreconditionState, PredictableLatency, Storage};
+use crate::ftl::{GcMode, GcWhen};
+use crate::host::generate::Generator;
+use crate::host::{Driver, Job, Oracle, Pacing};
+use crate::sim::Rng;
+use crate::units::{Bytes, Duration, Instant, Lba};
+
+/// Drives like those of `setup`, each from a stream of its own.
+fn array(setup: &Setup, spec: &ArraySpec) -> Array {
+    let drive = |number: u32| Setup { seed: setup.seed + 100 * u64::from(number), ..setup.clone() }.bare_drive();
+    let empty = || {
+        let mut setup = setup.clone();
+        setup.precondition.state = PreconditionState::Empty;
+        setup.bare_drive()
+    };
+    Array::new(spec, (0..spec.members).map(drive).collect(), Some(empty()), true, setup.seed)
+}
+
+fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
+    let array = array(setup, spec);
+    let jobs = setup.jobs.iter().enumerate().map(|(number, spec)| {
+        let source = Generator::new(spec, array.sectors(), setup.seed, number).expect("a valid job");
+        Job::new(Box::new(source), Pacing::of(spec))
+    });
+    let (jobs, oracle) = (jobs.collect(), Oracle::new(&array));
+    Driver::new(array, jobs, Some(oracle), Duration::ZERO, 0)
+}
+
+/// Plays everything and checks what must hold of every run.
+fn play(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
+    let mut driver = driver(setup, spec);
+    driver.play_to_the_end();
+    let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
+    let wanted: u64 = setup.jobs.iter().map(|job| job.requests).sum();
+    assert_eq!(progress.completed, wanted, "{spec:?}\n{setup:?}");
+    assert_eq!(progress.failed, 0, "{spec:?}");
+    assert_eq!(oracle.first_mismatch(), None, "{spec:?}\n{setup:?}");
+    assert!(oracle.reads_checked() > 0);
+    driver
+}
+
+/// What a drive holds in each page, by reading it.
+fn content(drive: &Drive, pages: u32) -> Vec<u32> {
+    let mut drive = drive.clone();
+    while drive.advance_before(Instant::NEVER - Duration::from_ns(1)).is_some() {}
+    let (per_page, now) = (Storage::page_sectors(&drive), Instant::from_ns(1 << 60));
+    (0..pages)
+        .map(|page| {
+            let lba = Lba(u64::from(page) * u64::from(per_page));
+            let (op, fua, stream) = (Op::Read, false, 0);
+            let predictable = PredictableLatency::Off;
+            let command = Command { id: page, op, lba, sectors: per_page, fua, predictable, stream, payload: None };
+            let now = now + Duration::from_ms(page.into());
+            while drive.advance_before(now).is_some() {}
+            drive.submit(now, command);
+            let completion = drive.advance_before(Instant::NEVER - Duration::from_ns(1)).expect("a read completes");
+            completion.payload.expect("content")[0]
+        })
+        .collect()
+}
+
+/// Every row's parity is that of its data, on the members themselves.
+fn check_rows(driver: &Driver<Array>) {
+    let array = driver.storage();
+    let pages = (array.drive(0).sectors() / u64::from(Storage::page_sectors(array))) as u32;
+    let all: Vec<Vec<u32>> = (0..array.drives()).map(|number| content(array.drive(number), pages)).collect();
+    assert_eq!(array.wrong_rows(|member, row| all[member as usize][row as usize]), Vec::<u32>::new());
+}
+
+fn setup(requests: u64) -> Setup {
+    let mut setup = small();
+    setup.device.geometry.blocks = 16;
+    setup.gc.soft = 0.2;
+    setup.gc.hard = 0.1;
+    setup.drive.buffer = Bytes::kib(64);
+    setup.jobs[0].requests = requests;
+    setup.jobs[0].queue_depth = 8;
+    setup
+}
+
+/// Four RAID levels, chunks of one page and of several, requests in parts of pages and over many, caches and none.
+#[test]
+fn arrays_return_what_was_written() {
+    let levels = [(RaidLevel::Raid0, 2), (RaidLevel::Raid1, 3), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 5)];
+    for (number, (level, members)) in levels.into_iter().enumerate() {
+        for (chunk, cache) in [(4, 0), (16, 0), (4, 256), (64, 1024)] {
+            let mut setup = setup(1_500);
+            setup.seed = number as u64 + 1;
+            setup.jobs[0].block_sizes = [(512, 2.0), (4096, 4.0), (8192, 2.0), (65536, 1.0), (3072, 1.0)]
+                .map(|(bytes, weight)| (Bytes::new(bytes), weight))
+                .to_vec();
+            setup.jobs[0].align = Bytes::new(512);
+            let spec = ArraySpec {
+                members,
+                level,
+                chunk: Bytes::kib(chunk),
+                cache: Bytes::kib(cache),
+                ..ArraySpec::default()
+            };
+            let driver = play(&setup, &spec);
+            check_rows(&driver);
+        }
+    }
+}
+
+/// A random array: level, width, chunk, strategy, cache, how its drives collect, who fails when.
+fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpec) {
+    let mut rng = Rng::stream(seed, "arrays");
+    let mut draw = |n: u64| rng.below(n);
+    let mut setup = setup(600);
+    setup.seed = seed;
+    setup.gc.mode = [GcMode::Preemptive, GcMode::Base, GcMode::Controller, GcMode::PlaneBlocking][draw(4) as usize];
+    setup.gc.when = if draw(2) == 0 { GcWhen::Foreground } else { GcWhen::Background };
+    setup.jobs[0].queue_depth = 1 + draw(24) as u32;
+    setup.jobs[0].read_percent = [20.0, 50.0, 80.0][draw(3) as usize];
+    setup.jobs[0].block_sizes = [(4096, 4.0), (512, draw(2) as f64), (16384, 1.0), (65536, draw(2) as f64)]
+        .map(|(bytes, weight)| (Bytes::new(bytes), weight))
+        .to_vec();
+    setup.jobs[0].align = Bytes::new(if draw(2) == 0 { 512 } else { 4096 });
+    let level = [RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid5, RaidLevel::Raid6][draw(4) as usize];
+    let strategy = strategies[draw(strategies.len() as u64) as usize];
+    let cache = if strategy == ReadStrategy::Rails { 512 } else { [0, 0, 64, 512][draw(4) as usize] };
+    let spec = ArraySpec {
+        members: level.least_members() + draw(4) as u32,
+        level,
+        chunk: Bytes::kib([4, 4, 8, 32][draw(4) as usize]),
+        strategy,
+        cache: Bytes::kib(cache),
+        destage_depth: 1 + draw(40) as u32,
+        window: Duration::from_us(500 + draw(20_000)),
+        guard: Duration::from_us(draw(300)),
+        hedge_after: Duration::from_us([0, 100, 1_000][draw(3) as usize]),
+        slo: Duration::from_us(100 + draw(3_000)),
+        xor: Duration::from_us(draw(3)),
+        fail_member: draw(4) as u32,
+        fail_at: Duration::from_us(if draw(3) == 0 { 1 + draw(20_000) } else { 0 }),
+        replace_after: Duration::from_us(if draw(2) == 0 { 1 + draw(10_000) } else { 0 }),
+        rebuild_depth: 1 + draw(4) as u32,
+        ..ArraySpec::default()
+    };
+    (setup, spec)
+}
+
+const HOST_ONLY: [ReadStrategy; 4] =
+    [ReadStrategy::Direct, ReadStrategy::Proactive, ReadStrategy::Hedged, ReadStrategy::Mittos];
+
+#[test]
+fn random_arrays_lose_nothing() {
+    let mut sum = ArrayCounters::default();
+    for seed in 0..150 {
+        let (setup, spec) = random(seed, &HOST_ONLY);
+        let driver = play(&setup, &spec);
+        let counters = driver.storage().counters();
+        sum.reconstructs += counters.reconstructs;
+        sum.restored_rows += counters.restored_rows;
+        sum.failed_members += counters.failed_members;
+        sum.read_modify_writes += counters.read_modify_writes;
+        sum.reconstruct_writes += counters.reconstruct_writes;
+        sum.full_rows += counters.full_rows;
+        sum.hedges_won += counters.hedges_won;
+        sum.avoided += counters.avoided;
+        if counters.failed_members == 0 {
+            check_rows(&driver);
+        }
+    }
+    for counted in [
+        sum.reconstructs,
+        sum.restored_rows,
+        sum.failed_members,
+        sum.read_modify_writes,
+        sum.reconstruct_writes,
+        sum.full_rows,
+        sum.hedges_won,
+        sum.avoided,
+    ] {
+        assert!(counted > 20, "{sum:?}");
+    }
+}

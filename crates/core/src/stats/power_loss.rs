@@ -1,0 +1,43 @@
+//! A power loss in the result of a run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a power loss cost, and whether the drive kept what it had promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PowerLossReport {
+    /// When the power failed (nanoseconds of virtual time).
+    pub cut_ns: u64,
+    /// From the power's return to the first command (microseconds, rounded up).
+    pub recovery_us: u64,
+    /// Of that, reading the journal of deallocations and what the capacitor saved (microseconds, rounded up).
+    pub journal_us: u64,
+    /// Of that, scanning spare areas (microseconds, rounded up).
+    pub scan_us: u64,
+    /// Of that, erases and copies (microseconds, rounded up).
+    pub repair_us: u64,
+    /// Blocks that held something (blocks).
+    pub blocks_scanned: u64,
+    /// Array reads of the scan (reads).
+    pub reads: u64,
+    /// Rows whose program was cut (rows).
+    pub torn_rows: u64,
+    /// Blocks without a legible page: their erase was cut, or their first program (blocks).
+    pub illegible_blocks: u64,
+    /// Blocks erased by the recovery (blocks).
+    pub erases: u64,
+    /// Logical blocks merged by the recovery of a log-block FTL (logical blocks).
+    pub merges: u64,
+    /// Pages copied by the recovery (pages, in map units).
+    pub copies: u64,
+    /// Pages of the write buffer that were lost, none of which had been promised (pages, in map units).
+    pub pages_lost: u64,
+    /// Deallocated pages whose deallocation was lost, which had not been promised (pages, in map units).
+    pub trims_lost: u64,
+    /// Pages of the write buffer that the capacitor saved (pages, in map units).
+    pub pages_saved: u64,
+    /// Commands that were under way and lost; they count as failed (commands).
+    pub commands_lost: u64,
+    /// Pages that no longer held what had been promised: a defect of the model (pages, in map units).
+    pub broken_promises: u64,
+}

@@ -1,0 +1,328 @@
+//! Power losses at random events of many small runs, and whether the drives keep what they promised.
+//!
+//! A run is a seed: it draws the kind of drive (or takes a scenario), its workload and the events at which the power
+//! fails. After each cut the drive recovers, every page is held against the promises ([`manx_core::host::Outage`]), and
+//! the run goes on with every read checked; after the last one some more requests are played. So a violation is
+//! repeated by its seed alone. A panic of the model, or requests that never complete, are violations, too.
+//!
+//! What else may fail (bad blocks, bit errors) has its place in [`play`], beside the cuts.
+
+use crate::prepare::{logical_pages, make};
+use crate::run::{RunError, fit_out, new_drive};
+use manx_core::config::{ConfigError, Input, Override, Scenario, Source, load};
+use manx_core::host::generate::Generator;
+use manx_core::host::{Driver, Job, Oracle, Pacing};
+use manx_core::sim::Rng;
+use manx_core::units::{Duration, Instant};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Events between two cuts, at most.
+const EVENTS: u64 = 400;
+
+/// Requests after the last cut.
+const AFTERWARDS: u64 = 500;
+
+/// Virtual time in which the drive must complete something.
+const PATIENCE: Duration = Duration::from_s(10);
+
+/// A campaign.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// The scenario of a seed.
+    pub scenario: &'a (dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync),
+    /// The first seed.
+    pub seed: u64,
+    /// So many seeds.
+    pub seeds: u32,
+    /// Power losses in each run.
+    pub cuts: u32,
+    /// Runs side by side; as many as there are cores when `None`.
+    pub jobs: Option<NonZero<usize>>,
+    /// Set to end the campaign soon.
+    pub stop: &'a AtomicBool,
+    /// Told after each run how many are done, and of how many violations they are.
+    pub progress: &'a (dyn Fn(u32, u32) + Sync),
+}
+
+/// What was found in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The seed that repeats it.
+    pub seed: u64,
+    /// What it was.
+    pub what: String,
+}
+
+/// What a campaign came to. The same for any number of threads, but for the seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Runs played.
+    pub runs: u32,
+    /// Power losses.
+    pub cuts: u64,
+    /// Rows that were torn by them.
+    pub torn_rows: u64,
+    /// Blocks that they left illegible.
+    pub illegible_blocks: u64,
+    /// Pages that were checked against a promise.
+    pub pages_checked: u64,
+    /// The longest recovery, in microseconds.
+    pub recovery_max_us: u64,
+    /// What was found, by seed.
+    pub violations: Vec<Violation>,
+    /// Of the wall clock.
+    pub seconds: f64,
+}
+
+/// Why a campaign cannot be played: the input's fault.
+#[derive(Debug)]
+pub enum TortureError {
+    /// A scenario.
+    Config(ConfigError),
+    /// A run.
+    Run(RunError),
+}
+
+impl From<ConfigError> for TortureError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<RunError> for TortureError {
+    fn from(error: RunError) -> Self {
+        Self::Run(error)
+    }
+}
+
+/// Plays every seed.
+pub fn torture(options: &Options<'_>) -> Result<Tally, TortureError> {
+    let watch = std::time::Instant::now();
+    let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = options.jobs.map_or_else(cores, NonZero::get).min(options.seeds as usize);
+    let (next, done, found) = (AtomicU64::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    let all = Mutex::new((Tally::default(), None));
+    // A panic of the model is a violation like another one: it is told with its seed.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let work = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= u64::from(options.seeds) || options.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let seed = options.seed + number;
+            let outcome = one(options, seed);
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            match outcome {
+                Ok(tally) => {
+                    found.fetch_add(tally.violations.len() as u32, Ordering::Relaxed);
+                    all.0.add(tally);
+                }
+                Err(error) => {
+                    options.stop.store(true, Ordering::Relaxed);
+                    all.1 = Some(error);
+                }
+            }
+            (options.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, found.load(Ordering::Relaxed));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    std::panic::set_hook(hook);
+    let (mut tally, error) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = error {
+        return Err(error);
+    }
+    tally.violations.sort_by_key(|violation| violation.seed);
+    Ok(Tally { seconds: watch.elapsed().as_secs_f64(), ..tally })
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.runs += other.runs;
+        self.cuts += other.cuts;
+        self.torn_rows += other.torn_rows;
+        self.illegible_blocks += other.illegible_blocks;
+        self.pages_checked += other.pages_checked;
+        self.recovery_max_us = self.recovery_max_us.max(other.recovery_max_us);
+        self.violations.extend(other.violations);
+    }
+}
+
+fn one(options: &Options<'_>, seed: u64) -> Result<Tally, TortureError> {
+    let scenario = (options.scenario)(seed)?;
+    if !scenario.recovery.keep {
+        return Err(ConfigError::new("recovery.keep = false: torture needs a drive that can recover").into());
+    }
+    let driver = driver(&scenario)?;
+    let mut tally = Tally { runs: 1, ..Tally::default() };
+    let played = catch_unwind(AssertUnwindSafe(|| play(driver, &scenario, seed, options.cuts, &mut tally)));
+    let what = match played {
+        Ok(Ok(())) => return Ok(tally),
+        Ok(Err(what)) => what,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            format!("the model panicked: {}", text.unwrap_or_default().replace('\n', " "))
+        }
+    };
+    tally.violations.push(Violation { seed, what });
+    Ok(tally)
+}
+
+fn driver(scenario: &Scenario) -> Result<Driver, TortureError> {
+    let prepared = make(scenario, &mut |_| true)?;
+    let drive = new_drive(scenario, prepared.map, true);
+    let sectors = u64::from(logical_pages(scenario)) * (scenario.device.geometry.map_unit.get() / 512);
+    let mut jobs = Vec::new();
+    for (number, spec) in scenario.workload.jobs.iter().enumerate() {
+        if let Some(trace) = &spec.trace {
+            let message = format!("workload.trace.file = {:?}: torture plays generated workloads", trace.file);
+            return Err(ConfigError::new(message).into());
+        }
+        let source = Generator::new(spec, sectors, scenario.seed, number).map_err(RunError::Generate)?;
+        jobs.push(Job::new(Box::new(source), Pacing::of(spec)));
+    }
+    let mut oracle = Oracle::new(&drive);
+    oracle.note_promises(&scenario.drive);
+    Ok(Driver::new(drive, jobs, Some(oracle), Duration::ZERO, 0).with_timeout(PATIENCE))
+}
+
+/// Plays a run with its cuts; the error is what was violated.
+fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(), String> {
+    let mut rng = Rng::stream(seed, "power");
+    let step = Duration::from_ns(1);
+    for cut in 1..=cuts {
+        let mut at = driver.next_event_at();
+        for _ in 0..rng.below(EVENTS) {
+            if at == Instant::NEVER {
+                break;
+            }
+            driver.play_before(at + step);
+            at = driver.next_event_at();
+        }
+        if at == Instant::NEVER {
+            break;
+        }
+        let outage = driver.power_cut(at, |drive| fit_out(drive, scenario));
+        tally.cuts += 1;
+        tally.torn_rows += outage.report.torn_rows;
+        tally.illegible_blocks += outage.report.illegible_blocks;
+        tally.pages_checked += u64::from(driver.drive().ftl().logical());
+        tally.recovery_max_us = tally.recovery_max_us.max(outage.report.time_us);
+        if let Some(first) = outage.broken.first() {
+            let (count, ns) = (outage.broken.len(), at.as_ns());
+            return Err(format!("cut {cut} at {ns} ns: {count} promises broken; {first}"));
+        }
+        reads_are_right(&driver)?;
+    }
+    let goes_on = driver.play(AFTERWARDS);
+    reads_are_right(&driver)?;
+    if let Some(starved) = driver.starved() {
+        return Err(format!("after {} cuts a request waited {}: {starved:?}", tally.cuts, starved.age));
+    }
+    let progress = driver.progress();
+    if !goes_on && progress.issued != progress.completed {
+        return Err(format!("{} requests never completed", progress.issued - progress.completed));
+    }
+    driver.drive().ftl().check_laws();
+    Ok(())
+}
+
+fn reads_are_right(driver: &Driver) -> Result<(), String> {
+    match driver.oracle().and_then(Oracle::first_mismatch) {
+        Some(mismatch) => Err(format!("a read brought what it must not: {mismatch}")),
+        None => Ok(()),
+    }
+}
+
+/// A small drive of a kind that the seed draws; `over` are overrides over that.
+pub fn drawn(seed: u64, over: &[Override]) -> Result<Scenario, ConfigError> {
+    let scenario = Source { file: "torture.toml".to_string(), text: include_str!("torture/base.toml").to_string() };
+    let mut overrides = vec![Override::new("seed", seed.to_string(), format!("--seed {seed}"))];
+    overrides.extend(kind(seed).into_iter().map(|(key, value)| Override::new(key, value, format!("seed {seed}"))));
+    overrides.extend_from_slice(over);
+    load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides })
+}
+
+/// The keys that make the kind of a drive.
+fn kind(seed: u64) -> Vec<(&'static str, String)> {
+    let mut rng = Rng::stream(seed, "kind");
+    let mut keys: Vec<(&'static str, String)> = Vec::new();
+    let mut one_of = |key: &'static str, values: &[&str]| {
+        let value = values[rng.below(values.len() as u64) as usize].to_string();
+        keys.push((key, value.clone()));
+        value
+    };
+    let yes_or_no = ["true", "false"];
+    one_of("drive.power_loss_protection", &["true", "false", "false"]);
+    one_of("drive.write_through", &["true", "false", "false", "false"]);
+    if one_of("drive.scheduler", &["read-first", "out-of-order", "fifo"]) == "read-first" {
+        one_of("erase.mode", &["none", "es", "d-es", "t-es"]);
+        one_of("program.mode", &["none", "ips", "ipc"]);
+    }
+    one_of("precondition.state", &["empty", "fill", "steady"]);
+    if one_of("ftl.kind", &["page", "page", "log-block"]) == "log-block" {
+        one_of("device.geometry.blocks", &["20"]);
+        one_of("device.op", &["0.55"]);
+        one_of("ftl.log.policy", &["fast", "faster"]);
+        one_of("ftl.log.write_waits", &yes_or_no);
+        one_of("ftl.log.out_of_order", &yes_or_no);
+        one_of("ftl.log.sequential", &["off", "offset-zero", "run"]);
+        one_of("ftl.log.isolation", &["0.0", "0.2", "0.5"]);
+        one_of("ftl.log.tail", &["segregated", "mixed"]);
+        one_of("gc.mode", &["nogc", "base", "controller", "preemptive"]);
+        one_of("gc.copyback", &yes_or_no);
+        one_of("device.geometry.ways", &["1", "2"]);
+        return keys;
+    }
+    let planes = one_of("device.geometry.planes", &["1", "2"]);
+    one_of("device.feature.program_planes", &["1", planes.as_str()]);
+    one_of("device.feature.program_pages", &["1", "2"]);
+    one_of("device.feature.cache_read", &["false", "false", "true"]);
+    one_of("device.feature.cache_program", &["false", "false", "true"]);
+    one_of("device.feature.independent_planes", &yes_or_no);
+    let mode = one_of("gc.mode", &["nogc", "base", "controller", "preemptive", "plane-blocking"]);
+    one_of("gc.victim", &["greedy", "fifo", "cost-benefit"]);
+    one_of("ftl.free_block", &["least-worn", "fifo"]);
+    if mode == "plane-blocking" {
+        one_of("gc.copyback", &["true"]);
+    } else if one_of("ftl.allocation", &["static", "dynamic"]) == "dynamic" {
+        one_of("gc.unit", &["block", "plane-group", "superblock"]);
+    }
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn campaign(scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync), jobs: usize) -> Tally {
+        let (stop, progress) = (AtomicBool::new(false), |_: u32, _: u32| {});
+        let jobs = NonZero::new(jobs);
+        let options = Options { scenario, seed: 1, seeds: 40, cuts: 5, jobs, stop: &stop, progress: &progress };
+        torture(&options).expect("every drawn drive is valid")
+    }
+
+    #[test]
+    fn drawn_drives_keep_their_promises_whatever_the_threads() {
+        let drawn = |seed| drawn(seed, &[]);
+        let tally = campaign(&drawn, 2);
+        assert_eq!(tally.violations, []);
+        assert_eq!((tally.runs, tally.cuts), (40, 200));
+        assert!(tally.torn_rows > 50 && tally.illegible_blocks > 5, "{tally:?}");
+        assert_eq!(Tally { seconds: 0.0, ..campaign(&drawn, 1) }, Tally { seconds: 0.0, ..tally });
+    }
+
+    #[test]
+    fn every_kind_that_is_drawn_is_valid() {
+        (0..2000).for_each(|seed| drop(drawn(seed, &[]).unwrap_or_else(|error| panic!("seed {seed}: {error}"))));
+    }
+}
