@@ -4,8 +4,8 @@
 //! Invalid Command Opcode: nothing succeeds in silence. Answers come at once, but for an event request and for a window
 //! that may not begin yet; those come from [`Controller::take_admin_completion`].
 //!
-//! A namespace identifier of 0, 1 or FFFFFFFFh names the drive where a command is not about one namespace: nvme-cli sends
-//! FFFFFFFFh through a controller's character device, and 0 for logs.
+//! A namespace identifier of 0, 1 or FFFFFFFFh names the drive where a command is not about one namespace: nvme-cli
+//! sends FFFFFFFFh through a controller's character device, and 0 for logs.
 
 use super::plm::{Config, Window};
 use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, feature, log};
@@ -150,8 +150,8 @@ impl Sqe {
         Self { opcode: opcode::IDENTIFY, nsid: nsid.into(), cdw10, cdw11, ..Self::default() }
     }
 
-    /// Get Log Page of `bytes` (a multiple of 4, not 0) from its start; `specific` is the log specific identifier, for log
-    /// 0Ah the NVM Set.
+    /// Get Log Page of `bytes` (a multiple of 4, not 0) from its start; `specific` is the log specific identifier,
+    /// for log 0Ah the NVM Set.
     pub fn get_log_page(page: u8, specific: u16, retain: bool, bytes: u32) -> Self {
         debug_assert!(bytes >= 4 && bytes.is_multiple_of(4));
         let dwords = bytes / 4 - 1;

@@ -61,8 +61,8 @@ impl Cqe {
     }
 }
 
-/// The status field without its phase tag, as hosts print it: SC in bits 7:0, SCT in 10:8, CRD in 12:11, M in 13, DNR in
-/// 14 (NVMe Base 2.1, 4.2.3).
+/// The status field without its phase tag, as hosts print it: SC in bits 7:0, SCT in 10:8, CRD in 12:11, M in 13, DNR
+/// in 14 (NVMe Base 2.1, 4.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusField(pub u16);
 

@@ -5,8 +5,8 @@
 //! Specification. The version told is 1.4, the first with Predictable Latency Mode: later ones make pages and data
 //! structures mandatory that are not here.
 //!
-//! Trap: NSETIDMAX is 2 though there is one NVM Set. nvme-cli asks for 8 + 2 x NSETIDMAX bytes of log 0Bh, which must be
-//! whole dwords: with 1 it would lose the only entry.
+//! Trap: NSETIDMAX is 2 though there is one NVM Set. nvme-cli asks for 8 + 2 x NSETIDMAX bytes of log 0Bh, which must
+//! be whole dwords: with 1 it would lose the only entry.
 
 use super::admin::Outcome;
 use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, event, feature};
@@ -209,7 +209,7 @@ impl Controller {
         data.serial = padded(&self.options.serial, b' ');
         data.model = padded("Manx simulated flash drive", b' ');
         data.firmware = padded(env!("CARGO_PKG_VERSION"), b' ');
-        data.transfer_max = self.options.transfer_max;
+        data.transfer_max = self.options.transfer_max.min(31);
         data.controller = 1.into();
         data.version = VERSION.into();
         data.events = feature::PLM_NOTICES.into();

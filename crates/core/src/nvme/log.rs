@@ -2,8 +2,9 @@
 //! vendor's C0h (NVMe Base 2.1, 5.1.12; 5.1.12.1.3, .11 and .12). Others are Invalid Log Page.
 //!
 //! Log 0Ah is about the NVM Set in the log specific identifier. Read with Retain Asynchronous Event cleared, its events
-//! are cleared and the set leaves log 0Bh (8.1.18.3). The vendor's page shows what the specification has no place for: the
-//! schedule as the drive keeps it, violations of it, and the busy remaining times that reads failed fast with.
+//! are cleared and the set leaves log 0Bh (8.1.18.3). The vendor's page shows what the specification has no place
+//! for: the schedule as the drive keeps it, violations of it, and the busy remaining times that reads failed fast
+//! with.
 //!
 //! Trap: a log's times are whole milliseconds; windows of an array may be shorter. The vendor's page has nanoseconds.
 
@@ -26,7 +27,8 @@ pub const VENDOR: u8 = 0xc0;
 
 /// What the vendor's page looks like; a change of its layout changes this.
 pub const VENDOR_VERSION: u8 = 1;
-/// Buckets of the histogram of busy remaining times: bucket `i` counts those from 2^i ns to 2^(i+1) ns, 0 is in the first.
+/// Buckets of the histogram of busy remaining times: bucket `i` counts those from 2^i ns to 2^(i+1) ns, 0 is in the
+/// first.
 pub const BUCKETS: usize = 32;
 
 /// SMART, byte for byte, as far as the drive knows. It has no temperature (0 K is told) and no limit of wear.

@@ -1,5 +1,5 @@
-//! Predictable Latency Mode as data: what feature 13h carries (NVMe Base 2.1, 5.1.25.1.12), with the schedule of an array
-//! in bytes that the specification reserves.
+//! Predictable Latency Mode as data: what feature 13h carries (NVMe Base 2.1, 5.1.25.1.12), with the schedule of an
+//! array in bytes that the specification reserves.
 //!
 //! The schedule's place is bytes 511:480 of the Deterministic Threshold Configuration:
 //!
@@ -13,8 +13,8 @@
 //! | 503:496 | when slot 0 begins, in nanoseconds of the clock that all members share |
 //! | 511:504 | guard, in nanoseconds, at most TW |
 //!
-//! Nanoseconds, not the microseconds of NVMe's habits: TW comes out of a formula, and what is rounded is not what the host
-//! goes by: its idea of slot `s` and the drive's would part by `s` times the rest.
+//! Nanoseconds, not the microseconds of NVMe's habits: TW comes out of a formula, and what is rounded is not what the
+//! host goes by: its idea of slot `s` and the drive's would part by `s` times the rest.
 
 use super::StatusField;
 use crate::drive::WindowSchedule;

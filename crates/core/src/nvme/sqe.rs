@@ -1,8 +1,9 @@
 //! Submission queue entries: 64 bytes (NVMe Base 2.1, 4.1), to and from the commands of a drive.
 //!
-//! Where the predictable-latency flag lies: CDW2 bits 1:0 of a Read, which the specification reserves there: 00b off, 01b
-//! may fail fast, 10b must wait, 11b invalid. Two aliases may be switched on ([`Terms`]): Limited Retry (CDW12 bit 31),
-//! which an unchanged Linux sets for requests that may fail, and the IODA artefact's numbers in CDW2 and CDW3.
+//! Where the predictable-latency flag lies: CDW2 bits 1:0 of a Read, which the specification reserves there: 00b off,
+//! 01b may fail fast, 10b must wait, 11b invalid. Two aliases may be switched on ([`Terms`]): Limited Retry (CDW12
+//! bit 31), which an unchanged Linux sets for requests that may fail, and the IODA artefact's numbers in CDW2 and
+//! CDW3.
 //!
 //! Trap: Number of Logical Blocks and Number of Ranges are 0's based; the length of a range is not.
 
@@ -113,8 +114,8 @@ pub enum Request<'a> {
 }
 
 impl Sqe {
-    /// The entry of `command` (one range of Dataset Management for a deallocation), with the command's identifier cut to 16
-    /// bits. `None` where the entry cannot say it: more than 65,536 sectors, or none.
+    /// The entry of `command` (one range of Dataset Management for a deallocation), with the command's identifier cut
+    /// to 16 bits. `None` where the entry cannot say it: more than 65,536 sectors, or none.
     pub fn encode(command: &Command) -> Option<(Self, Option<DsmRange>)> {
         let mut sqe = Self { cid: (command.id as u16).into(), nsid: NAMESPACE.into(), ..Self::default() };
         match command.op {
@@ -146,8 +147,8 @@ impl Sqe {
         self.cdw12 = cdw12.into();
     }
 
-    /// What the entry asks, or the status with which it is refused. `id` becomes the command's identifier; `data` are the
-    /// ranges of Dataset Management.
+    /// What the entry asks, or the status with which it is refused. `id` becomes the command's identifier; `data` are
+    /// the ranges of Dataset Management.
     pub fn decode<'a>(&self, id: u32, data: &'a [u8], terms: &Terms) -> Result<Request<'a>, StatusField> {
         let op = match self.opcode {
             opcode::FLUSH => Op::Flush,

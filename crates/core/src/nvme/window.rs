@@ -1,9 +1,9 @@
 //! The windows of an NVM Set as a state machine (NVMe Base 2.1, 8.1.18).
 //!
-//! Three modes. **Off.** **Scheduled**: the window is a function of the time; nothing fires at its edges, so a drive that is
-//! idle stays idle. **By the host**: feature 14h selects; the mode begins in the non-deterministic window, leaves it no
-//! earlier than NDWIN Time Minimum Low allows, and goes back to it by itself when a typical or maximum value is
-//! exceeded or garbage collection was forced (the specification's "may").
+//! Three modes. **Off.** **Scheduled**: the window is a function of the time; nothing fires at its edges, so a drive
+//! that is idle stays idle. **By the host**: feature 14h selects; the mode begins in the non-deterministic window,
+//! leaves it no earlier than NDWIN Time Minimum Low allows, and goes back to it by itself when a typical or maximum
+//! value is exceeded or garbage collection was forced (the specification's "may").
 //!
 //! Under a schedule nothing is autonomous: the turns are agreed with the other members, and a member that left them
 //! would break the agreement. Warnings and excursions are told in both modes, each warning once a window.
@@ -273,7 +273,8 @@ impl Plm {
         }
     }
 
-    /// When the window that holds `now` ends by the schedule or at the latest; [`Instant::NEVER`] when the host decides.
+    /// When the window that holds `now` ends by the schedule or at the latest; [`Instant::NEVER`] when the host
+    /// decides.
     pub fn window_end(&mut self, now: Instant) -> Instant {
         self.look(now);
         match (self.mode, self.window) {
@@ -376,8 +377,8 @@ impl Plm {
         self.events |= which;
     }
 
-    /// Says when something happens next. A time warning that is already told is not waited for: otherwise a schedule would
-    /// keep an idle drive awake for ever.
+    /// Says when something happens next. A time warning that is already told is not waited for: otherwise a schedule
+    /// would keep an idle drive awake for ever.
     fn rearm(&mut self, now: Instant) {
         let wants_time = self.config.events & !self.events & event::TIME != 0;
         self.next_at = match self.mode {
