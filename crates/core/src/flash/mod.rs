@@ -80,6 +80,10 @@ pub struct Flash {
     suspensions: Option<Box<suspend::Suspensions>>,
     /// The bit errors of every page, where they are modelled.
     errors: Option<Box<BitErrors>>,
+    /// Reads of the host whose command or data began to wait behind garbage collection on the channel, where somebody
+    /// wants to know.
+    behind_gc: Vec<u32>,
+    reports_waits: bool,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -127,6 +131,8 @@ impl Flash {
             suspends_programs: false,
             suspensions: None,
             errors: None,
+            behind_gc: Vec::new(),
+            reports_waits: false,
             blame: None,
             activity: None,
             layout,
@@ -180,6 +186,28 @@ impl Flash {
         if self.has_content() {
             let first = self.layout.first_page(block).0 as usize;
             self.content[first..first + self.layout.units_per_block as usize].fill(GARBAGE);
+        }
+    }
+
+    /// Cache registers of a die, besides its page register.
+    pub fn cache_registers(&self) -> u32 {
+        u32::from(self.cache_read) + u32::from(self.cache_program)
+    }
+
+    /// Tells from now on of reads of the host that wait for garbage collection's transfers ([`Flash::next_behind_gc`]).
+    pub fn report_waits(&mut self) {
+        self.reports_waits = true;
+    }
+
+    /// A read that began to wait behind garbage collection on its channel, since this was asked last.
+    pub fn next_behind_gc(&mut self) -> Option<u32> {
+        self.behind_gc.pop()
+    }
+
+    #[inline]
+    fn report_wait(&mut self, operation: &Operation) {
+        if self.reports_waits && !operation.gc && matches!(operation.what, What::Read { .. }) {
+            self.behind_gc.push(operation.token);
         }
     }
 
