@@ -9,6 +9,8 @@
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
 //! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
 //! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`).
+//! Reads may fail rather than wait for a collection (`predictable`), and collections keep to busy windows (`windows`,
+//! `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -459,6 +461,9 @@ impl Drive {
         let (at, fired) = self.flash.fire();
         debug_assert_eq!(at, now);
         if let Some(op) = fired.done() {
+            if self.gate.is_some() {
+                self.step_ended(now, op);
+            }
             self.op_done(now, op, fired.behind_gc);
         }
         if let Some(die) = fired.free() {

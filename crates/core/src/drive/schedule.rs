@@ -319,9 +319,6 @@ impl Drive {
         let FlashOp { owner, lane, class, .. } = self.ops[op];
         self.ops[op].gc_blocked |= behind_gc && class.is_of_host();
         let die = self.flash.layout.die_of(lane);
-        if class == Class::Gc && self.gate.is_some() {
-            self.step_ended(now, op);
-        }
         if self.faults.is_some() && self.op_fails(op) {
             return self.op_failed(now, op);
         }

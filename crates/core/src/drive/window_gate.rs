@@ -2,7 +2,8 @@
 //!
 //! IODA (SOSP '21) lets a drive collect in its own window only; its artefact tests when a collection of a whole line
 //! *starts*. Here a collection is a chain of steps, each one flash operation (an array read, the program of a row, an
-//! erase) that nothing stops once it runs; each is let go only if its predicted **end** lies inside the window, less the
+//! erase) that nothing stops once it runs; each is let go only if its predicted **end** lies inside the window,
+//! less the
 //! guard. What does not fit waits in its die's list and keeps nobody: `base`, `controller` and `plane-blocking` give
 //! back what they closed (the collection is *paused*, half copied), and drain and hold anew in the next window. The
 //! prediction is an upper bound: the longest tR and tPROG of the table, what has the channel now, and one row's
@@ -261,7 +262,8 @@ impl Drive {
         self.flash.channel_busy_for(now, die) + self.bare_length(op) + self.others_transfers(op)
     }
 
-    /// Transfers that may come before the data of an array read: of each other die of the channel one that is under way,
+    /// Transfers that may come before the data of an array read: of each other die of the channel one that is
+    /// under way,
     /// and one from each cache register. None where the channel is held for this chain alone.
     fn others_transfers(&self, op: u32) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);

@@ -8,7 +8,8 @@ use crate::units::{Duration, Instant};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The transfer that ends a
-    /// read waits for those that have the channel now. An operation that may be suspended has no timer of its own for its
+    /// read waits for those that have the channel now. An operation that may be suspended has no timer of its own
+    /// for its
     /// end: it is taken to last as long as the table says, from its issue on.
     pub fn gc_operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
         if self.dies[die as usize].issued().0.gc { self.operation_left(now, die) } else { None }
@@ -37,7 +38,8 @@ impl Flash {
         Some((operation.token, left))
     }
 
-    /// Garbage collection's operation that the die works on; one that reads have replaced is not it, nor one that ends at
+    /// Garbage collection's operation that the die works on; one that reads have replaced is not it, nor one that
+    /// ends at
     /// this instant.
     pub fn gc_operation(&self, now: Instant, die: u32) -> Option<u32> {
         let d = &self.dies[die as usize];
