@@ -425,6 +425,8 @@ impl Drive {
             }
             // A flush ends with the last row it waited for.
             Some(_) => split.add(Cause::Buffer, now.since(begun)),
+            // A read that was failed fast had waited behind other operations.
+            None if self.requests[request].failed => split.add(Cause::Queue, now.since(begun)),
             None => {
                 let hit = self.spec.buffer_hit.min(now.since(begun));
                 split.add(Cause::Service, hit);

@@ -120,6 +120,18 @@ impl Collector {
         }
     }
 
+    /// The channels that a collection of the pool drains and holds.
+    pub fn channels_of(&self, pool: u32) -> Range<u32> {
+        self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone()
+    }
+
+    /// Pools whose collection follows in the die's domain before the host's operations.
+    pub fn follow_after(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+        let Domain { urgent, waiting, .. } = &self.domains[self.domain_of_die[die as usize] as usize];
+        let at_once = if self.when == GcWhen::Foreground { waiting.len() } else { 0 };
+        urgent.iter().chain(waiting.iter().take(at_once).filter(|pool| !urgent.contains(pool))).copied()
+    }
+
     /// True when a collection's operations always go before the host's on their die.
     #[inline]
     pub fn takes_the_die(&self) -> bool {
@@ -220,9 +232,38 @@ impl Drive {
         if self.holds.is_some() {
             self.hurry_erases(now, pool);
         }
+        if self.gate.is_some() {
+            self.hurry_steps(now, pool);
+        }
         if self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) {
             self.want_collection(now, pool);
         }
+    }
+
+    /// A pool whose collection was paused wants to go on.
+    pub(super) fn want_again(&mut self, now: Instant, pool: u32) {
+        if self.collector.planes.is_some() {
+            return self.list_plane(now, pool);
+        }
+        self.collector.list(pool, self.ftl.is_urgent(pool));
+        self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
+    }
+
+    /// True when a collection of the pool copies and keeps more than the dies it works on.
+    pub(super) fn gives_back(&self, pool: u32) -> bool {
+        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+        let holds = self.collector.domains[domain].phase == (Phase::Holding { pool });
+        holds || (self.collector.planes.is_some() && self.is_copying_plane(pool))
+    }
+
+    /// A collection is paused: what it kept is the host's again, and others'.
+    pub(super) fn stops_holding(&mut self, now: Instant, pool: u32) {
+        if self.collector.planes.is_some() {
+            return self.plane_copied(now, pool);
+        }
+        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+        self.release(now, domain);
+        self.open_domain_looks(now, domain);
     }
 
     /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there
@@ -285,7 +326,8 @@ impl Drive {
     fn open_domain_looks(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            if self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) && !self.ftl.is_hopeless(pool) {
+            let wants = self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) && !self.ftl.is_hopeless(pool);
+            if (wants || self.is_paused(pool)) && self.admits_collection(now, pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.close_dies(now, domain, true);
                 if let Some(timeline) = &mut self.timeline {
@@ -324,11 +366,22 @@ impl Drive {
 
     pub(super) fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
         self.collector.closed[die as usize] = closed;
+        if closed && self.predictable.is_some() {
+            self.gc_came(die);
+        }
         self.flash.close_die(now, die, closed);
     }
 
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
     pub(super) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
+        if self.gate.is_some()
+            && let Some(goes_on) = self.goes_on(now, pool)
+        {
+            if let Some(timeline) = self.timeline.as_mut().filter(|_| !goes_on) {
+                timeline.gave_up(pool);
+            }
+            return goes_on;
+        }
         let urgent = self.ftl.is_urgent(pool);
         // Parity over superblocks: the host opens rows before their programs start, so also while a domain drains.
         let has_room = self.superblock.is_none() || self.ftl.may_collect(pool);

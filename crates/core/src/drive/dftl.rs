@@ -408,7 +408,8 @@ impl Drive {
         dftl.telling = true;
         let open = dftl.open;
         let unit = self.unit(request, number);
-        let op = self.read_unit(now, request, number, unit, open);
+        let failed = self.requests[request].failed;
+        let op = if failed { None } else { self.read_unit(now, request, number, unit, open) };
         if let Some(dftl) = &mut self.dftl {
             dftl.telling = false;
             dftl.open = op.or(open);

@@ -73,7 +73,7 @@ impl Drive {
     }
 
     /// True when a read has to wait for the end of an erase.
-    fn erases_keep(&self) -> bool {
+    pub(super) fn erases_keep(&self) -> bool {
         !self.suspension.as_ref().is_some_and(|suspension| suspension.gives_way(Suspendable::Erase))
     }
 
@@ -89,23 +89,25 @@ impl Drive {
 
     /// The rest of the copy of the pool's victim.
     fn copy_left(&self, now: Instant, pool: u32) -> Duration {
-        let left = |lane| {
-            let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
-            let under_way = self.flash.gc_operation_left(now, self.flash.layout.die_of(lane));
-            let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
-                Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } => of == lane,
-                _ => false,
-            });
-            let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
-            let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
-            first + self.copies(chain.reads, chain.units, chain.rows)
-        };
         // The chains of a pool of several dies go side by side.
-        self.ftl.lanes_of(pool).map(left).max().unwrap_or_default()
+        self.ftl.lanes_of(pool).map(|lane| self.lane_copy_left(now, lane)).max().unwrap_or_default()
+    }
+
+    /// The rest of one lane's chain.
+    pub(super) fn lane_copy_left(&self, now: Instant, lane: u32) -> Duration {
+        let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
+        let under_way = self.flash.gc_operation_left(now, self.flash.layout.die_of(lane));
+        let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
+            Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } => of == lane,
+            _ => false,
+        });
+        let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
+        let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
+        first + self.copies(chain.reads, chain.units, chain.rows)
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
-    fn copy_ahead(&self, pool: u32) -> Duration {
+    pub(super) fn copy_ahead(&self, pool: u32) -> Duration {
         let (valid, layout) = (self.ftl.fewest_valid(pool), &self.flash.layout);
         self.copies(valid.div_ceil(layout.units_per_read), valid, valid.div_ceil(layout.units_per_row))
     }
@@ -122,7 +124,7 @@ impl Drive {
         array + out + timing.transfer(layout.units_per_row * layout.unit_sectors) * u64::from(rows)
     }
 
-    fn chain_pool(&self, op: u32) -> Option<u32> {
+    pub(super) fn chain_pool(&self, op: u32) -> Option<u32> {
         match self.ops[op].owner {
             Owner::ChainRead { lane } | Owner::ChainProgram { lane } | Owner::ChainErase { lane } => {
                 Some(self.ftl.pool_of(lane))
@@ -133,7 +135,7 @@ impl Drive {
     }
 
     /// True when a read would suspend a collection's operation.
-    fn gives_way_now(&self, op: u32) -> bool {
+    pub(super) fn gives_way_now(&self, op: u32) -> bool {
         let Some(suspension) = &self.suspension else { return false };
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),

@@ -174,12 +174,17 @@ impl Drive {
         self.enqueue_erase(now, block);
     }
 
+    /// When the next held erase is looked at.
+    pub(super) fn next_hold_at(&self) -> Instant {
+        self.holds.as_ref().map_or(Instant::NEVER, |holds| holds.timers.next_at())
+    }
+
     fn set_hold_timer(&mut self, die: u32) {
         let Some(holds) = &mut self.holds else { return };
         match holds.dies[die as usize].wakes_at(holds.longest) {
             Some(at) => holds.timers.set(die as usize, at),
             None => holds.timers.clear(die as usize),
         }
-        self.holds_at = holds.timers.next_at();
+        self.set_alarm();
     }
 }

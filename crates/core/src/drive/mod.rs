@@ -9,7 +9,8 @@
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
 //! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
 //! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The power may fail (`power`,
-//! `recovery`, `journal`).
+//! `recovery`, `journal`). Reads may fail rather than wait for a collection (`predictable`), and collections keep to busy
+//! windows (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -34,6 +35,7 @@ mod plane;
 mod ports;
 mod power;
 pub mod precondition;
+mod predictable;
 mod queues;
 mod rain;
 mod read;
@@ -48,6 +50,7 @@ mod superblock;
 mod superblock_read;
 mod suspension;
 mod timeline;
+mod window_gate;
 mod windows;
 mod write;
 
@@ -57,6 +60,7 @@ pub use dftl::MapCounters;
 pub use faults::FaultCounters;
 pub use journal::JOURNAL_ENTRY;
 pub use power::AtRisk;
+pub use predictable::PredictableCounters;
 pub use rain::RainCounters;
 pub use recovery::{Blueprint, Recovered, RecoveryReport, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
@@ -98,9 +102,16 @@ pub struct Drive {
     collector: Collector,
     /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<suspension::Suspension>>,
-    /// Erases that wait for the end of a burst of reads, if they do, and when the next of them is looked at.
+    /// Erases that wait for the end of a burst of reads, if they do.
     holds: Option<Box<hold::Holds>>,
-    holds_at: Instant,
+    /// When the next of them is looked at, or steps of collections that wait for their window.
+    wakes_at: Instant,
+    /// Reads that may be failed fast, if there were any.
+    predictable: Option<Box<predictable::Predictable>>,
+    /// When collections may go on, if that depends on windows.
+    gate: Option<Box<window_gate::Gate>>,
+    /// There is one of these: every event is looked at.
+    watches: bool,
     /// Parity, if there is any.
     rain: Option<Box<rain::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
@@ -138,6 +149,8 @@ struct Request {
     gc_blocked_at_split: bool,
     /// A page of it could not be read.
     unrecovered: bool,
+    /// It was failed fast and has completed; operations of it may be under way.
+    failed: bool,
     /// The drive turned read-only before it was done.
     refused: bool,
     versions: Option<Box<[u32]>>,
@@ -200,6 +213,8 @@ pub struct Counters {
     pub map: MapCounters,
     /// What failed.
     pub faults: FaultCounters,
+    /// What predictable latency cost.
+    pub predictable: PredictableCounters,
 }
 
 impl Counters {
@@ -245,7 +260,10 @@ impl Drive {
             collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,
-            holds_at: Instant::NEVER,
+            wakes_at: Instant::NEVER,
+            predictable: None,
+            gate: None,
+            watches: false,
             rain: None,
             scrub: None,
             faults: None,
@@ -348,6 +366,9 @@ impl Drive {
             Op::Write | Op::Trim => self.begin_write(now, request),
             Op::Flush => self.begin_flush(now, request),
         }
+        if self.watches {
+            self.event_is_over(now);
+        }
     }
 
     fn in_range(&self, request: u32) -> bool {
@@ -366,7 +387,7 @@ impl Drive {
     #[inline]
     fn next_but_flash_at(&self) -> Instant {
         let hit = self.hits.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.ports.next_at().min(hit).min(self.holds_at)
+        self.ports.next_at().min(hit).min(self.wakes_at)
     }
 
     /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
@@ -382,6 +403,9 @@ impl Drive {
             // What most events are.
             if flash < others {
                 self.fire(now);
+                if self.watches {
+                    self.event_is_over(now);
+                }
                 continue;
             }
             if let Some(completion) = self.ports.take_completion(now) {
@@ -397,6 +421,20 @@ impl Drive {
                 return Some(completion);
             }
             self.step(now);
+            if self.watches {
+                self.event_is_over(now);
+            }
+        }
+    }
+
+    /// What may be looked at once everything that an event brought is done.
+    #[inline(never)]
+    fn event_is_over(&mut self, now: Instant) {
+        if self.gate.is_some() {
+            self.pause_refused(now);
+        }
+        if self.predictable.is_some() {
+            self.fail_overtaken(now);
         }
     }
 
@@ -417,8 +455,8 @@ impl Drive {
             } else {
                 self.rebuilt(now, request & !reconstruct::REBUILT);
             }
-        } else if self.holds_at == now {
-            self.hold_turn(now);
+        } else if self.wakes_at == now {
+            self.wake(now);
         } else {
             self.fire(now);
         }
@@ -439,6 +477,9 @@ impl Drive {
         let (at, fired) = self.flash.fire();
         debug_assert_eq!(at, now);
         if let Some(op) = fired.done() {
+            if self.gate.is_some() {
+                self.step_ended(now, op);
+            }
             self.op_done(now, op, fired.behind_gc);
         }
         if let Some(die) = fired.free() {
@@ -458,13 +499,23 @@ impl Drive {
     /// The command is done: its completion crosses the link.
     #[inline]
     fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
+        if self.requests[request].failed {
+            return self.failed_is_over(request);
+        }
+        self.complete(now, request, status, 0);
+        self.requests.release(request);
+    }
+
+    /// The same, and the request keeps its place.
+    #[inline]
+    fn complete(&mut self, now: Instant, request: u32, status: Status, result64: u64) {
         let r = &mut self.requests[request];
         let completion = Completion {
             id: r.command.id,
             at: now,
             status,
             dnr: status != Status::Success,
-            result64: 0,
+            result64,
             gc_blocked: r.gc_blocked,
             gc_blocked_at_split: r.gc_blocked_at_split,
             payload: r.versions.take(),
@@ -474,7 +525,6 @@ impl Drive {
         let leaves = self.ports.complete(now, completion, read_bytes);
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);
-        self.requests.release(request);
     }
 
     /// The page, if it is on flash, holds `version` from the start (runs that carry content).
@@ -500,7 +550,7 @@ impl Drive {
 
     /// Commands under way or waiting inside the drive.
     pub fn outstanding(&self) -> usize {
-        self.ports.queued() + self.requests.len()
+        self.ports.queued() + self.requests.len() - self.failed_under_way()
     }
 }
 
@@ -514,6 +564,7 @@ impl Request {
             gc_blocked: false,
             gc_blocked_at_split: false,
             unrecovered: false,
+            failed: false,
             refused: false,
             versions: None,
         }

@@ -83,6 +83,12 @@ impl Drive {
         self.flash.layout.channel_of(self.die_of_pool(pool))
     }
 
+    /// True when the plane's collection copies, and its die is closed for that.
+    pub(super) fn is_copying_plane(&self, pool: u32) -> bool {
+        let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.copies_left(lane).is_some());
+        copies && self.collector.is_closed(self.die_of_pool(pool))
+    }
+
     fn die_of_pool(&self, pool: u32) -> u32 {
         self.flash.layout.die_of(self.ftl.lanes_of(pool).start)
     }
@@ -118,7 +124,10 @@ impl Drive {
     /// one that waits longest.
     fn next_plane(&mut self, now: Instant, channel: u32) -> Option<u32> {
         let quiet = self.collector.is_quiet(channel);
-        let Self { ftl, flash, collector, counters, .. } = self;
+        if self.gate.is_some() {
+            self.find_admitted(now, channel);
+        }
+        let Self { ftl, flash, collector, counters, gate, .. } = self;
         let (closed, planes) = (&collector.closed, collector.planes.as_mut()?);
         if !planes.may_start(channel) {
             return None;
@@ -127,7 +136,9 @@ impl Drive {
         let (listed, rotation) = (&mut planes.listed, &mut planes.rotation);
         waiting.retain(|pool| {
             let pool = *pool;
-            listed[pool as usize] = ftl.wants_collection(pool) && ftl.may_collect(pool) && !ftl.is_hopeless(pool);
+            let paused = gate.as_ref().is_some_and(|gate| gate.is_paused(pool));
+            let wants = ftl.wants_collection(pool) && ftl.may_collect(pool) && !ftl.is_hopeless(pool);
+            listed[pool as usize] = wants || paused;
             if let Some(rotation) = rotation
                 && !listed[pool as usize]
             {
@@ -139,6 +150,9 @@ impl Drive {
         for (at, pool) in waiting.iter().copied().enumerate() {
             let (urgent, die) = (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
             if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
+                continue;
+            }
+            if gate.as_ref().is_some_and(|gate| !gate.has_admitted(pool)) {
                 continue;
             }
             if let Some(rotation) = rotation
@@ -156,6 +170,29 @@ impl Drive {
         let pool = waiting.remove(at);
         listed[pool as usize] = false;
         Some(pool)
+    }
+
+    /// Asks of each plane of a channel that waits whether its window lets it begin.
+    #[inline(never)]
+    fn find_admitted(&mut self, now: Instant, channel: u32) {
+        if let Some(gate) = &mut self.gate {
+            gate.forget_admitted();
+        }
+        let mut at = 0;
+        let waits = |drive: &Self, at: usize| {
+            drive
+                .collector
+                .planes
+                .as_ref()
+                .and_then(|planes| planes.channels[channel as usize].waiting.get(at).copied())
+        };
+        while let Some(pool) = waits(self, at) {
+            let admits = !self.ftl.is_hopeless(pool) && self.admits_collection(now, pool);
+            if let Some(gate) = self.gate.as_mut().filter(|_| admits) {
+                gate.admit(pool);
+            }
+            at += 1;
+        }
     }
 
     /// The collection that waits for `die` begins to copy if the die is free: an operation ended, or its data waits in

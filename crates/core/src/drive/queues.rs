@@ -107,6 +107,13 @@ impl FlashOp {
     }
 }
 
+impl FlashOp {
+    /// The one behind it in its list, or `None`.
+    pub fn next(&self) -> Option<u32> {
+        (self.next != NIL).then_some(self.next)
+    }
+}
+
 /// A first-in-first-out list of operations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fifo {
@@ -145,6 +152,12 @@ impl Fifo {
             self.tail = NIL;
         }
         Some(op)
+    }
+
+    /// The operations in their order.
+    pub fn iter<'a>(&self, ops: &'a Slab<FlashOp>) -> impl Iterator<Item = u32> + use<'a> {
+        let some = |op: u32| (op != NIL).then_some(op);
+        std::iter::successors(some(self.head), move |op| some(ops[*op].next))
     }
 
     /// Takes an operation out, wherever it stands; false when it is not there.

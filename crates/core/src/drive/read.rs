@@ -1,7 +1,7 @@
 //! The read path: buffer, translation, one flash operation for what one array read brings.
 
 use super::queues::{Class, FlashOp, Owner};
-use super::{Drive, Stamp, buffer};
+use super::{Drive, PredictableLatency, Stamp, buffer};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Instant, Lpn, Ppn};
@@ -46,6 +46,9 @@ impl Drive {
         let units = self.units(request);
         if self.flash.has_content() {
             self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
+        }
+        if self.requests[request].command.predictable == PredictableLatency::On && self.fails_fast(now, request) {
+            return;
         }
         if (self.rain.is_none() || !self.begin_reconstruct(now, request))
             && (self.superblock.is_none() || !self.begin_rebuild(now, request))
@@ -146,7 +149,9 @@ impl Drive {
             }
             slot => slot.map(|slot| slot.stamp),
         };
-        if let Some(op) = self.read_known_unit(now, request, number, unit, over, None) {
+        if !self.requests[request].failed
+            && let Some(op) = self.read_known_unit(now, request, number, unit, over, None)
+        {
             self.enqueue(now, op);
         }
         self.part_of_read_done(now, request);

@@ -156,6 +156,29 @@ impl Drive {
         if worth { Verdict::Compute(target) } else { Verdict::Refuse }
     }
 
+    /// True when every page of a read that garbage collection keeps would be computed from pages that it does not keep.
+    pub(super) fn is_computed_in_time(&self, now: Instant, request: u32) -> bool {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
+        if rain.spec.reconstruct == Reconstruct::Never {
+            return false;
+        }
+        let is_kept = |lpn| self.gc_keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
+        let units = self.units(request);
+        let mut begins = (0..units).filter_map(|number| self.stripe_begins(request, number, units));
+        begins.all(|(stripe, asked)| {
+            let is_read = |member: u32| asked.contains(&member) && self.reads_flash(request, stripe, member);
+            let target = match self.target_in(now, request, stripe, asked.clone()) {
+                Verdict::Compute(target) => Some(target),
+                Verdict::Read | Verdict::Refuse => None,
+            };
+            let members = (0..stripes.data()).filter(|member| Some(*member) != target);
+            let needed = members.filter(|member| is_read(*member) || target.is_some());
+            let pages = needed.map(|member| stripes.member(stripe, member));
+            let parity = target.map(|_| stripes.parity(stripe));
+            pages.chain(parity).all(|lpn| self.ftl.member_at(lpn).is_none() || !is_kept(lpn))
+        })
+    }
+
     /// What garbage collection does to the die where a page of a stripe lives.
     pub(super) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
         self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))

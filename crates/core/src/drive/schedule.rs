@@ -20,7 +20,10 @@ impl Drive {
         operation.sequence = self.next_sequence;
         let (class, owner, die) = (operation.class, operation.owner, self.flash.layout.die_of(operation.lane));
         if class == Class::Gc {
-            if self.may_skip_the_queue(die, op) {
+            if self.predictable.is_some() {
+                self.gc_came(die);
+            }
+            if self.may_skip_the_queue(now, die, op) {
                 return self.issue(now, die, op);
             }
             self.queues[die as usize].gc.push(&mut self.ops, op);
@@ -34,6 +37,9 @@ impl Drive {
             self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             if self.holds.is_some() {
                 self.read_arrived(die);
+            }
+            if self.predictable.is_some() {
+                self.gc_came(die);
             }
         }
         if self.dftl.is_some() {
@@ -57,10 +63,13 @@ impl Drive {
 
     /// True when the die is free and a collection's operation would be the next one anyway.
     #[inline]
-    fn may_skip_the_queue(&self, die: u32, op: u32) -> bool {
+    fn may_skip_the_queue(&mut self, now: Instant, die: u32, op: u32) -> bool {
         let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
         let users = || [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
-        self.flash.is_idle(die) && gc.front().is_none() && (self.gc_goes_first(op) || !users())
+        self.flash.is_idle(die)
+            && gc.front().is_none()
+            && (self.gc_goes_first(op) || !users())
+            && (self.gate.is_none() || self.admits_step(now, op))
     }
 
     /// Something joined the die's lists.
@@ -87,7 +96,7 @@ impl Drive {
             return self.dispatch_fifo(now, die);
         }
         if self.flash.is_idle(die) {
-            if let Some(op) = self.pick(die) {
+            if let Some(op) = self.pick(now, die) {
                 self.issue(now, die, op);
             }
         } else if self.suspension.is_some() {
@@ -98,9 +107,9 @@ impl Drive {
     /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage
     /// collection.
     fn dispatch_fifo(&mut self, now: Instant, die: u32) {
-        let gc = self.queues[die as usize].gc.front();
-        if self.flash.is_idle(die) && gc.is_some_and(|gc| self.gc_goes_first(gc)) {
-            let op = self.queues[die as usize].gc.pop(&self.ops).expect("it has a front");
+        let gc = self.next_gc(now, die);
+        if let Some(op) = gc.filter(|gc| self.flash.is_idle(die) && self.gc_goes_first(*gc)) {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
             self.issue(now, die, op);
         }
         if self.flash.is_idle(die)
@@ -111,8 +120,9 @@ impl Drive {
         }
         self.dispatch_in_order(now);
         if self.flash.is_idle(die)
-            && let Some(op) = self.queues[die as usize].gc.pop(&self.ops)
+            && let Some(op) = self.next_gc(now, die)
         {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
             self.issue(now, die, op);
         }
     }
@@ -122,7 +132,7 @@ impl Drive {
     fn dispatch_in_order(&mut self, now: Instant) {
         while let Some(op) = self.in_order.front().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);
-            let gc_waits = self.queues[die as usize].gc.front().is_some_and(|gc| self.gc_goes_first(gc));
+            let gc_waits = self.next_gc(now, die).is_some_and(|gc| self.gc_goes_first(gc));
             if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) {
                 return;
             }
@@ -136,17 +146,28 @@ impl Drive {
     }
 
     #[inline]
-    fn pick(&mut self, die: u32) -> Option<u32> {
-        let gc = self.queues[die as usize].gc.front();
-        if gc.is_some_and(|gc| self.gc_goes_first(gc)) {
-            return self.queues[die as usize].gc.pop(&self.ops);
+    fn pick(&mut self, now: Instant, die: u32) -> Option<u32> {
+        let gc = self.next_gc(now, die);
+        if let Some(op) = gc.filter(|gc| self.gc_goes_first(*gc)) {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            return gc;
         }
         if !self.collector.is_closed(die)
             && let Some(op) = self.pick_user(die)
         {
             return Some(op);
         }
-        gc.and_then(|_| self.queues[die as usize].gc.pop(&self.ops))
+        if let Some(op) = gc {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+        }
+        gc
+    }
+
+    /// The operation of garbage collection that goes next on the die, of those that wait.
+    #[inline]
+    fn next_gc(&mut self, now: Instant, die: u32) -> Option<u32> {
+        let front = self.queues[die as usize].gc.front();
+        if self.gate.is_none() { front } else { front.and_then(|_| self.next_admitted(now, die)) }
     }
 
     #[inline]
@@ -209,6 +230,9 @@ impl Drive {
             return;
         }
         let gc = self.ops[op].class == Class::Gc;
+        if gc && self.watches {
+            self.gc_begins(now, die, op);
+        }
         let what = self.prepare(now, die, op);
         self.flash.start(now, die, Operation { what, token: op, gc });
     }

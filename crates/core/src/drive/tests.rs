@@ -5,6 +5,7 @@ mod collections;
 mod dftl;
 mod hold;
 mod planes;
+mod predictable;
 mod program_suspension;
 mod rain;
 mod requests;

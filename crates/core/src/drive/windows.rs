@@ -2,8 +2,8 @@
 //!
 //! Reference: IODA (SOSP '21), the time-window design; the predicate is that of the authors' artefact (`do_gc`). Time
 //! is cut into slots of one length from a common start, and slot `s` is the busy window of member `s mod N`: at any
-//! instant exactly one member is busy. In the words of NVMe's Predictable Latency Mode its busy window is the
-//! non-deterministic window, and the rest of the cycle the deterministic one.
+//! instant exactly one member is busy. In the words of NVMe's Predictable Latency Mode (Base 2.1, 8.1.18) its busy
+//! window is the non-deterministic window, and the rest of the cycle the deterministic one.
 //!
 //! Trap: the artefact tests that a collection *starts* inside the window; what starts late runs over its end. Here the
 //! test is on the predicted end of each step.

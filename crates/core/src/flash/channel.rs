@@ -57,6 +57,16 @@ impl Channel {
         Reserved { start, end, behind_gc }
     }
 
+    /// When the transfers that have their place are over.
+    pub fn free_at(&self) -> Instant {
+        self.free_at
+    }
+
+    /// When those of garbage collection are.
+    pub fn gc_until(&self) -> Instant {
+        self.gc_until
+    }
+
     pub fn hold(&mut self, now: Instant) {
         debug_assert!(self.held_since.is_none(), "a channel is held once at a time");
         self.held_since = Some(now);

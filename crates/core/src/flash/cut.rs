@@ -150,6 +150,7 @@ impl Flash {
     /// What a die does after a transfer comes later; the `whole` of it, or a rest.
     fn delay(&mut self, moved: &Pending, delay: Duration, whole: bool) {
         let (slot, dies) = (moved.die, self.dies.len());
+        self.report_wait(&moved.operation);
         let whose = self.dies[slot].delayed(moved.whose, delay, whole);
         match whose {
             Whose::Current => self.timers.delay(slot, delay),

@@ -244,6 +244,9 @@ impl Flash {
                 let d = &mut self.dies[slot];
                 d.behind_gc = command.behind_gc;
                 d.phase = Phase::Sensing;
+                if command.behind_gc {
+                    self.report_wait(&operation);
+                }
                 (command, command.end + self.timing.read(&self.layout, page))
             }
             What::Program { row, sectors } => {
@@ -440,6 +443,9 @@ impl Flash {
         die.behind_gc |= reserved.behind_gc;
         die.phase = Phase::TransferringOut;
         self.timers.set(slot, reserved.end);
+        if reserved.behind_gc {
+            self.report_wait(&operation);
+        }
         self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
         Fired::NOTHING
     }
@@ -460,6 +466,9 @@ impl Flash {
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
         self.timers.set(register, reserved.end);
+        if reserved.behind_gc {
+            self.report_wait(&operation);
+        }
         Fired::NOTHING
     }
 

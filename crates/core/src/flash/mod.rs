@@ -87,6 +87,10 @@ pub struct Flash {
     errors: Option<Box<BitErrors>>,
     /// The spare areas, where the power may fail.
     spares: Option<Box<spare::Spares>>,
+    /// Reads of the host whose command or data began to wait behind garbage collection on the channel, where somebody
+    /// wants to know.
+    behind_gc: Vec<u32>,
+    reports_waits: bool,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -135,6 +139,8 @@ impl Flash {
             suspensions: None,
             errors: None,
             spares: None,
+            behind_gc: Vec::new(),
+            reports_waits: false,
             blame: None,
             activity: None,
             layout,
@@ -196,6 +202,28 @@ impl Flash {
         }
         if let Some(spares) = &mut self.spares {
             spares.erased(pages);
+        }
+    }
+
+    /// Cache registers of a die, besides its page register.
+    pub fn cache_registers(&self) -> u32 {
+        u32::from(self.cache_read) + u32::from(self.cache_program)
+    }
+
+    /// Tells from now on of reads of the host that wait for garbage collection's transfers ([`Flash::next_behind_gc`]).
+    pub fn report_waits(&mut self) {
+        self.reports_waits = true;
+    }
+
+    /// A read that began to wait behind garbage collection on its channel, since this was asked last.
+    pub fn next_behind_gc(&mut self) -> Option<u32> {
+        self.behind_gc.pop()
+    }
+
+    #[inline]
+    fn report_wait(&mut self, operation: &Operation) {
+        if self.reports_waits && !operation.gc && matches!(operation.what, What::Read { .. }) {
+            self.behind_gc.push(operation.token);
         }
     }
 

@@ -55,6 +55,11 @@ impl Pulses {
         Self { step, fractions: 1, worst: steps, shallow, count, full_at, blocks: Vec::new() }
     }
 
+    /// What an erase may take beyond all its steps: fail bits are counted.
+    pub fn beyond_the_steps(&self) -> Duration {
+        if self.shallow > 0 { self.count } else { Duration::ZERO }
+    }
+
     /// Blocks that were erased so often each; `draw` gives a number in [0, 1) for each of them.
     pub fn varied(
         step: Duration,

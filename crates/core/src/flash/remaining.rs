@@ -2,31 +2,99 @@
 //! the device table. It changes nothing.
 
 use super::Flash;
+use super::channel::Channel;
 use super::die::{Operation, Phase, What};
 use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The transfer that ends a
-    /// read is counted as if the channel were free. An operation that may be suspended has no timer of its own for its
+    /// read waits for those that have the channel now. An operation that may be suspended has no timer of its own
+    /// for its
     /// end: it is taken to last as long as the table says, from its issue on.
     pub fn gc_operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
+        if self.dies[die as usize].issued().0.gc { self.operation_left(now, die) } else { None }
+    }
+
+    /// The same for whatever the die works on.
+    pub fn operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
         let d = &self.dies[die as usize];
         let (operation, issued, _) = d.issued();
-        if d.phase == Phase::Idle || !operation.gc {
+        if d.phase == Phase::Idle {
             return None;
         }
         let due = || self.timers.due(die as usize).map_or(Duration::ZERO, |at| at.since(now));
         let left = match (d.phase, operation.what) {
-            (Phase::Sensing, What::Read { sectors, .. }) => due() + self.timing.transfer(sectors),
+            (Phase::Sensing, What::Read { sectors, .. }) if sectors > 0 => {
+                due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
+            }
             (Phase::TransferringIn, What::Program { row, .. }) => due() + self.timing.program(&self.layout, row),
             (Phase::Erasing { steps_left }, _) => due() + self.timing.erase_step * u64::from(steps_left),
-            (Phase::TransferringOut | Phase::Programming, _) => due(),
+            (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
             _ => {
                 let whole = self.alone(&operation).as_ns();
                 Duration::from_ns(whole.saturating_sub(now.since(issued).as_ns()))
             }
         };
         Some((operation.token, left))
+    }
+
+    /// Garbage collection's operation that the die works on; one that reads have replaced is not it, nor one that
+    /// ends at
+    /// this instant.
+    pub fn gc_operation(&self, now: Instant, die: u32) -> Option<u32> {
+        let d = &self.dies[die as usize];
+        let operation = d.issued().0;
+        let is_last = match (d.phase, operation.what) {
+            (Phase::Idle, _) => return None,
+            (Phase::Programming | Phase::TransferringOut | Phase::Erasing { steps_left: 0 }, _) => true,
+            (Phase::Sensing, What::Read { sectors, .. }) => sectors == 0,
+            _ => false,
+        };
+        let ends_now = is_last && self.timers.due(die as usize) == Some(now);
+        (operation.gc && !ends_now).then_some(operation.token)
+    }
+
+    /// For how long transfers that have their place keep the die's channel.
+    pub fn channel_busy_for(&self, now: Instant, die: u32) -> Duration {
+        self.channel_of(die).free_at().max(now).since(now)
+    }
+
+    /// For how long transfers of garbage collection keep the die's channel, with what goes before them.
+    pub fn gc_keeps_channel_for(&self, now: Instant, die: u32) -> Duration {
+        self.channel_of(die).gc_until().max(now).since(now)
+    }
+
+    fn channel_of(&self, die: u32) -> &Channel {
+        &self.channels[self.layout.channel_of(die) as usize]
+    }
+
+    /// Until all reads of the host that are under way on a channel have brought their data, if nothing else joins.
+    pub fn host_reads_left(&self, now: Instant, channel: u32) -> Duration {
+        let (first, count) = (channel * self.layout.dies_per_channel(), self.layout.dies_per_channel());
+        let mut free = self.channels[channel as usize].free_at().max(now);
+        let mut last = now;
+        let (mut at, mut served) = ((Instant::START, 0), 0);
+        while served < count {
+            // The next of them whose array read ends, by its time and its number.
+            let next = (first..first + count).filter_map(|die| {
+                let d = &self.dies[die as usize];
+                let due = self.timers.due(die as usize)?;
+                let is_read = !d.operation().gc && matches!(d.operation().what, What::Read { .. });
+                let waits = matches!(d.phase, Phase::Sensing | Phase::TransferringOut);
+                (is_read && waits && (due, die + 1) > at).then_some((due, die + 1))
+            });
+            let Some((due, number)) = next.min() else { break };
+            let d = &self.dies[number as usize - 1];
+            last = last.max(due);
+            if let (Phase::Sensing, What::Read { sectors, .. }) = (d.phase, d.operation().what)
+                && sectors > 0
+            {
+                free = free.max(due) + self.timing.transfer(sectors);
+                last = last.max(free);
+            }
+            (at, served) = ((due, number), served + 1);
+        }
+        last.since(now)
     }
 
     /// An operation's time with the die and the channel to itself.

@@ -247,6 +247,12 @@ impl Flash {
         }
     }
 
+    /// The longest that an erase takes if nothing suspends it.
+    pub fn longest_erase(&self) -> Duration {
+        let erases = self.suspensions.as_ref().and_then(|suspensions| suspensions.erases.as_ref());
+        self.timing.erase() + erases.map_or(Duration::ZERO, |erases| erases.pulses.beyond_the_steps())
+    }
+
     /// What the erases of each block came to; empty where they cannot be suspended.
     pub fn stress(&self) -> &[BlockStress] {
         let erases = self.suspensions.as_ref().and_then(|suspensions| suspensions.erases.as_ref());

@@ -70,6 +70,11 @@ impl Timing {
         self.read.iter().copied().max().unwrap_or_default()
     }
 
+    /// The longest tPROG of any row.
+    pub fn longest_program(&self) -> Duration {
+        self.program.iter().copied().max().unwrap_or_default()
+    }
+
     /// The mean tR and tPROG.
     pub fn mean_times(&self) -> (Duration, Duration) {
         let mean = |times: &[Duration]| {

@@ -11,6 +11,7 @@ mod laws;
 mod merges;
 mod oracle;
 mod planes;
+mod predictable;
 mod program_suspension;
 mod rain;
 mod recovery;

@@ -1,0 +1,406 @@
+//! Predictable latency: a read that garbage collection would keep waiting is failed at once, and says for how long.
+//!
+//! IODA (Li et al., SOSP '21): a read with [`PredictableLatency::On`] is served without waiting for garbage collection,
+//! or it completes at once as [`Status::PredictableLatencyNotMet`], with the busy remaining time (BRT) in ns as its
+//! result, and the host reads the page's stripe instead. What keeps a read is asked of each die that it needs, by what
+//! its GC mode blocks ([`Drive::gc_keeps`]): a die that is closed because its collection, or its domain's, drains or
+//! copies; a collection's operation that is under way there, or that waits and goes before reads; a transfer of a
+//! collection on its channel. What gives way to reads (erases and programs that may be suspended, erases held back,
+//! steps that wait for a busy window) keeps nobody.
+//!
+//! It is asked twice. **When the controller begins the read**: then nothing of it is started. (The authors' artefact
+//! charges the other pages of a command that fails.) **Whenever garbage collection comes before it later**: reads that
+//! wait in a die's list when their die is closed or a collection's operation goes first there, and reads whose command
+//! or data finds a collection's transfer on the channel, fail then, with the BRT of then. Operations that still wait
+//! are withdrawn; those under way end, and their data goes nowhere. The drive looks at the end of each event, so
+//! at the same instant. A page in the write buffer needs no flash and never fails a read.
+//!
+//! A drive with its own parity: where a page can be computed from its stripe inside the drive without waiting for
+//! garbage collection (`rain.reconstruct`, parity in place), the read is served that way and does not fail.
+//!
+//! Traps: a command that failed may still have operations under way: its request keeps its place until the last of
+//! them, though the host may use the identifier again. A read that waits for a translation page (`ftl.map`) which waits
+//! for garbage collection is failed when that page comes, not before.
+
+use super::queues::{FlashOp, Owner};
+use super::{Drive, PredictableLatency, Status};
+use crate::ftl::Translation;
+use crate::sim::NIL;
+use crate::units::{Duration, Instant, Ppn};
+
+/// What predictable latency cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PredictableCounters {
+    /// Reads that may be failed fast.
+    pub reads: u64,
+    /// Of those, failed.
+    pub fast_fails: u64,
+    /// Of those, after they had begun: garbage collection came before them.
+    pub fast_fails_late: u64,
+    /// Steps of collections that began where windows let them, and were expected to end there.
+    pub steps_in_window: u64,
+    /// Steps that were forced at or below the hard mark, and did not lie inside a window.
+    pub violations: u64,
+    /// What these took, added up.
+    pub violation_time: Duration,
+    /// Steps that were not forced and ended after their window. Only what gives way to reads may.
+    pub overruns: u64,
+    /// Windows of this drive's in which a step began.
+    pub windows: u64,
+}
+
+/// Reads that may be failed fast.
+#[derive(Clone, Debug)]
+pub(super) struct Predictable {
+    /// Dies where garbage collection may have come before reads that wait, since the last look.
+    dies: Vec<u32>,
+    listed: Vec<bool>,
+    /// Requests that failed and still have operations under way.
+    failed: usize,
+    /// Operations that are looked at.
+    found: Vec<u32>,
+}
+
+impl Drive {
+    /// A read may be failed fast, and begins; true when it was.
+    pub(super) fn fails_fast(&mut self, now: Instant, request: u32) -> bool {
+        if self.predictable.is_none() {
+            let listed = vec![false; self.flash.layout.dies as usize];
+            self.flash.report_waits();
+            self.predictable = Some(Box::new(Predictable { dies: Vec::new(), listed, failed: 0, found: Vec::new() }));
+            self.watches = true;
+        }
+        self.counters.predictable.reads += 1;
+        let pages = (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
+        let kept = pages.filter(|page| self.gc_keeps(now, self.die_of_page(*page)));
+        let kept = kept.map(|page| self.gc_release(now, page)).max();
+        let Some(busy) = kept.filter(|_| !self.is_computed_in_time(now, request)) else { return false };
+        self.fail_fast(now, request, busy);
+        true
+    }
+
+    /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or was never written.
+    fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
+        let unit = self.unit(request, number);
+        let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
+        if self.buffer.find(unit.lpn).is_some_and(covers) {
+            return None;
+        }
+        match self.ftl.translate(unit.lpn) {
+            Translation::Unwritten => None,
+            Translation::Ready(page) => Some(page),
+        }
+    }
+
+    fn die_of_page(&self, page: Ppn) -> u32 {
+        let layout = &self.flash.layout;
+        layout.die_of(layout.lane_of(layout.block_of(page)))
+    }
+
+    /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the channel.
+    pub fn gc_keeps(&self, now: Instant, die: u32) -> bool {
+        self.gc_keeps_die(now, die) || !self.flash.gc_keeps_channel_for(now, die).is_zero()
+    }
+
+    /// The same of the die alone, which is closed, or collects, or collects before it serves reads.
+    pub fn gc_keeps_die(&self, now: Instant, die: u32) -> bool {
+        self.collector.is_closed(die)
+            || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))
+            || self.queues[die as usize].gc.iter(&self.ops).any(|op| self.goes_before_reads(now, op))
+    }
+
+    /// True when a collection's operation that waits goes before the reads that wait for its die.
+    fn goes_before_reads(&self, now: Instant, op: u32) -> bool {
+        let urgent = || {
+            let is_urgent = self.ftl.is_urgent(self.ftl.pool_of(self.ops[op].lane));
+            is_urgent && !self.collector.yields_to_reads(true)
+        };
+        (self.collector.takes_the_die() || urgent()) && !self.gives_way_now(op) && self.may_step(now, op)
+    }
+
+    /// For how long garbage collection keeps a read of `page` that comes now: the busy remaining time.
+    ///
+    /// It is the time to the *release*: the first instant at which [`Drive::gc_keeps_die`] is false of the page's die
+    /// while this read waits there and nothing else comes; where only the channel keeps it, the end of the
+    /// collections' transfers that have their place. At least 1 ns. (A read of a page of the victim itself goes before
+    /// the erase, which waits for it.)
+    ///
+    /// Exact where victims are single blocks, pages read and program alike, no program of the host that is under way
+    /// makes pages of the victim stale, and transfers of the host do not come between those of the collection (none can
+    /// where the channel is held). An estimate otherwise: victims of several lanes, whose copies meet on channels and
+    /// dies; page types, by their means; a victim that is not yet chosen, by the emptiest block; erases that wait for
+    /// reads of others. With windows at most what is left of the window, unless the collection is forced.
+    pub fn gc_release(&self, now: Instant, page: Ppn) -> Duration {
+        let (layout, die) = (&self.flash.layout, self.die_of_page(page));
+        let keeps = self.erases_keep() && self.holds.is_none();
+        let erase = if keeps { self.flash.timing().erase() } else { Duration::ZERO };
+        let block = layout.block_of(page);
+        // What is erased on the die after a copy: not the block that this read keeps.
+        let erases = |pool: u32| {
+            let lanes = self.ftl.lanes_of(pool).filter(|lane| layout.die_of(*lane) == die);
+            let copies = |lane: &u32| self.ftl.copies_left(*lane).is_some();
+            erase * lanes.filter(|lane| !(copies(lane) && self.ftl.victim_block(*lane) == block)).count() as u64
+        };
+        let mut left = self.collections_left(now, die, erase, &erases);
+        if let Some((pool, holds)) = self.collector.keeper_of(die) {
+            let mut copied = match holds {
+                true => self.victim_copy_left(now, pool),
+                false => self.drain_left(now, pool) + self.victim_copy_ahead(pool),
+            };
+            left = left.max(copied + erases(pool));
+            for next in self.collector.follow_after(die) {
+                if self.ftl.wants_collection(next) && self.ftl.may_collect(next) && !self.ftl.is_hopeless(next) {
+                    let is_here = self.ftl.lanes_of(next).any(|lane| layout.die_of(lane) == die);
+                    copied = if is_here { left } else { copied } + self.victim_copy_ahead(next);
+                    left = left.max(copied + erases(next));
+                }
+            }
+        }
+        if let Some(pool) = self.collector.planes.as_ref().and_then(|planes| planes.drains(die)) {
+            let drained = self.flash.operation_left(now, die).map_or(Duration::ZERO, |(_, left)| left);
+            left = left.max(drained) + self.victim_copy_ahead(pool) + erase;
+        }
+        left = left.max(self.flash.gc_keeps_channel_for(now, die));
+        if let Some(window) = self.window_left(now, die) {
+            left = left.min(window);
+        }
+        left.max(Duration::from_ns(1))
+    }
+
+    /// The rest of the copy of the pool's victim. Chains of several lanes go side by side, and share channels.
+    fn victim_copy_left(&self, now: Instant, pool: u32) -> Duration {
+        let die_of = |lane: u32| self.flash.layout.die_of(lane);
+        let of_die = |die| self.ftl.lanes_of(pool).filter(move |lane| die_of(*lane) == die);
+        let on_die = |die| of_die(die).fold(Duration::ZERO, |sum, lane| sum + self.lane_copy_left(now, lane));
+        let longest = self.ftl.lanes_of(pool).map(|lane| on_die(die_of(lane))).max().unwrap_or_default();
+        if self.ftl.lanes_of(pool).len() == 1 || self.collector.copies_inside() {
+            return longest;
+        }
+        let (layout, timing) = (&self.flash.layout, self.flash.timing());
+        let of_channel = |channel: u32| {
+            let lanes = self.ftl.lanes_of(pool).filter(|lane| layout.channel_of(layout.die_of(*lane)) == channel);
+            let row = timing.command + timing.transfer(layout.units_per_row * layout.unit_sectors);
+            lanes.filter_map(|lane| self.ftl.copies_left(lane)).fold(Duration::ZERO, |sum, left| {
+                sum + timing.transfer(layout.unit_sectors) * u64::from(left.units)
+                    + timing.command * u64::from(left.reads)
+                    + row * u64::from(left.rows)
+            })
+        };
+        let channels = self.ftl.lanes_of(pool).map(|lane| layout.channel_of(layout.die_of(lane)));
+        let busiest = channels.map(of_channel).max().unwrap_or_default();
+        let (read, program) = timing.means();
+        longest.max(busiest + read + program)
+    }
+
+    /// The copy of a victim that is not yet chosen: chains on one die go one after the other.
+    fn victim_copy_ahead(&self, pool: u32) -> Duration {
+        let first = self.flash.layout.die_of(self.ftl.lanes_of(pool).start);
+        let lanes = self.ftl.lanes_of(pool).filter(|lane| self.flash.layout.die_of(*lane) == first).count();
+        self.copy_ahead(pool) * lanes as u64
+    }
+
+    /// What collections on the die's own lanes have before them that goes before reads.
+    fn collections_left(&self, now: Instant, die: u32, erase: Duration, erases: &dyn Fn(u32) -> Duration) -> Duration {
+        let mut left = Duration::ZERO;
+        let under_way = self.flash.gc_operation_left(now, die);
+        // What is under way, unless a copy that is counted below includes it; then erases that wait.
+        let mut counted = None;
+        let lanes = self.flash.layout.lanes_per_die;
+        for lane in die * lanes..(die + 1) * lanes {
+            let pool = self.ftl.pool_of(lane);
+            let is_first = lane == die * lanes || self.ftl.pool_of(lane - 1) != pool;
+            let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.copies_left(lane).is_some());
+            let takes =
+                self.collector.takes_the_die() || (self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(true));
+            if is_first && copies && takes && !self.is_paused(pool) {
+                left += self.victim_copy_left(now, pool) + erases(pool);
+                if under_way.is_some_and(|(op, _)| self.copies_for(op) == Some(pool)) {
+                    counted = under_way;
+                }
+            }
+        }
+        if counted.is_none()
+            && let Some((_, rest)) = under_way.filter(|(op, _)| !self.gives_way_now(*op))
+        {
+            left += rest;
+        }
+        let waiting = self.queues[die as usize].gc.iter(&self.ops);
+        let is_erase = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainErase { .. } | Owner::MergeErase { .. });
+        left + erase * waiting.filter(is_erase).filter(|op| self.goes_before_reads(now, *op)).count() as u64
+    }
+
+    /// The pool for whose copies the operation works.
+    fn copies_for(&self, op: u32) -> Option<u32> {
+        if matches!(self.ops[op].owner, Owner::ChainErase { .. }) { None } else { self.chain_pool(op) }
+    }
+
+    /// Until a domain that drains for `pool` is held: reads under way bring their data, and the victim's dies are free.
+    pub(super) fn drain_left(&self, now: Instant, pool: u32) -> Duration {
+        let reads = self.collector.channels_of(pool).map(|channel| self.flash.host_reads_left(now, channel)).max();
+        let layout = &self.flash.layout;
+        let operation =
+            |lane| self.flash.operation_left(now, layout.die_of(lane)).map_or(Duration::ZERO, |(_, left)| left);
+        let dies = self.ftl.lanes_of(pool).map(operation).max();
+        reads.unwrap_or_default().max(dies.unwrap_or_default())
+    }
+
+    /// Garbage collection may have come before reads that wait for `die`.
+    #[inline]
+    pub(super) fn gc_came(&mut self, die: u32) {
+        if let Some(predictable) = &mut self.predictable
+            && !std::mem::replace(&mut predictable.listed[die as usize], true)
+        {
+            predictable.dies.push(die);
+        }
+    }
+
+    /// An event is over: reads that must not wait for garbage collection and now would are failed.
+    pub(super) fn fail_overtaken(&mut self, now: Instant) {
+        while let Some(op) = self.flash.next_behind_gc() {
+            if let Some(request) = self.predictable_owner(op) {
+                let die = self.flash.layout.die_of(self.ops[op].lane);
+                let busy = self.flash.gc_keeps_channel_for(now, die);
+                self.fail_late(now, request, busy);
+            }
+        }
+        while let Some(die) = self.predictable.as_mut().and_then(|predictable| predictable.dies.pop()) {
+            if let Some(predictable) = &mut self.predictable {
+                predictable.listed[die as usize] = false;
+            }
+            while self.gc_keeps(now, die)
+                && let Some((request, page)) = self.waiting_on(die)
+            {
+                let busy = self.gc_release(now, page);
+                self.fail_late(now, request, busy);
+            }
+        }
+    }
+
+    /// The read that an operation serves, if it may be failed and was not.
+    fn predictable_owner(&self, op: u32) -> Option<u32> {
+        let (Owner::Request { request, .. } | Owner::LookUp { request, .. } | Owner::Rebuild { request, .. }) =
+            self.ops[op].owner
+        else {
+            return None;
+        };
+        let r = &self.requests[request];
+        (r.command.predictable == PredictableLatency::On && !r.failed).then_some(request)
+    }
+
+    /// A read that waits for `die` and may be failed, and its page.
+    fn waiting_on(&self, die: u32) -> Option<(u32, Ppn)> {
+        let of_die = |op: &u32| self.flash.layout.die_of(self.ops[*op].lane) == die;
+        let in_order = self.in_order.iter().copied().filter(of_die);
+        let mut waiting = self.queues[die as usize].read.iter(&self.ops).chain(in_order);
+        waiting.find_map(|op| self.predictable_owner(op).map(|request| (request, self.ops[op].ppn)))
+    }
+
+    fn fail_fast(&mut self, now: Instant, request: u32, busy: Duration) {
+        self.counters.predictable.fast_fails += 1;
+        (self.requests[request].failed, self.requests[request].versions) = (true, None);
+        self.complete(now, request, Status::PredictableLatencyNotMet, busy.as_ns().max(1));
+        let mut withdrawn = self.withdraw(request);
+        if self.requests[request].remaining == 0 {
+            self.requests.release(request);
+        } else if let Some(predictable) = &mut self.predictable {
+            predictable.failed += 1;
+        }
+        for op in withdrawn.drain(..) {
+            let (lane, page, units) = (self.ops[op].lane, self.ops[op].ppn, self.ops[op].units);
+            let die = self.flash.layout.die_of(lane);
+            self.ops.release(op);
+            self.collector.user_ended(die);
+            if self.holds.is_some() {
+                self.read_left(now, die);
+            }
+            for at in 0..units {
+                self.end_of_read(now, Ppn(page.0 + at));
+            }
+            self.dispatch(now, die);
+            self.collector_looks(now, die);
+        }
+        if let Some(predictable) = &mut self.predictable {
+            predictable.found = withdrawn;
+        }
+    }
+
+    /// The same for a read that has begun.
+    pub(super) fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
+        self.counters.predictable.fast_fails_late += 1;
+        self.fail_fast(now, request, busy);
+    }
+
+    /// Takes the operations of a request that wait out of their lists, but for those that a page to be computed needs.
+    fn withdraw(&mut self, request: u32) -> Vec<u32> {
+        let found = self.predictable.as_mut().map(|predictable| std::mem::take(&mut predictable.found));
+        let mut found = found.unwrap_or_default();
+        if self.requests[request].remaining == 0 {
+            return found;
+        }
+        let ops = &self.ops;
+        let is_its = |op: &u32| {
+            let FlashOp { owner, feeds, .. } = &ops[*op];
+            matches!(owner, Owner::Request { request: of, .. } if *of == request) && *feeds == NIL
+        };
+        for queues in &self.queues {
+            found.extend(queues.read.iter(ops).filter(is_its));
+        }
+        found.extend(self.in_order.iter().copied().filter(is_its));
+        for op in found.iter().copied() {
+            let die = self.flash.layout.die_of(self.ops[op].lane);
+            if !self.queues[die as usize].read.remove(&mut self.ops, op) {
+                self.in_order.retain(|other| *other != op);
+            }
+        }
+        self.requests[request].remaining -= found.len() as u32;
+        found
+    }
+
+    /// The last operation of a request that failed is over.
+    pub(super) fn failed_is_over(&mut self, request: u32) {
+        if let Some(predictable) = &mut self.predictable {
+            predictable.failed -= 1;
+        }
+        self.requests.release(request);
+    }
+
+    /// Requests that completed and still have operations under way.
+    pub(super) fn failed_under_way(&self) -> usize {
+        self.predictable.as_ref().map_or(0, |predictable| predictable.failed)
+    }
+}
+
+#[cfg(test)]
+impl Drive {
+    /// The dies that a read of the range needs and that garbage collection keeps now.
+    pub(crate) fn kept_dies(&self, now: Instant, lba: crate::units::Lba, sectors: u32) -> Vec<u32> {
+        let shift = self.flash.layout.unit_shift;
+        let pages = lba.0 >> shift..=(lba.0 + u64::from(sectors) - 1) >> shift;
+        let pages = pages.map(|page| crate::units::Lpn(page as u32));
+        let on_flash = pages.filter(|lpn| self.buffer.find(*lpn).is_none());
+        let dies = on_flash.filter_map(|lpn| match self.ftl.translate(lpn) {
+            Translation::Ready(page) => Some(self.die_of_page(page)),
+            Translation::Unwritten => None,
+        });
+        dies.filter(|die| self.gc_keeps(now, *die)).collect()
+    }
+
+    /// True when a collection holds the die's channel, nobody follows, and nothing of the host's is under way or waits.
+    pub(crate) fn only_holds_for_copies(&self, now: Instant, die: u32) -> bool {
+        let idle = |die: u32| {
+            let queues = &self.queues[die as usize];
+            let waits = [queues.read, queues.fill, queues.write].iter().any(|queue| queue.front().is_some());
+            !waits
+                && (self.flash.operation_left(now, die).is_none() || self.flash.gc_operation_left(now, die).is_some())
+        };
+        self.collector.keeper_of(die).is_some_and(|(_, holds)| holds)
+            && self.collector.follow_after(die).count() == 0
+            && (0..self.flash.layout.dies).all(idle)
+    }
+
+    /// Asserts that no request is left: for tests, of a drive that has completed everything.
+    pub(crate) fn check_no_request_is_left(&self) {
+        assert!(self.requests.is_empty(), "{} requests are left", self.requests.len());
+        assert_eq!(self.failed_under_way(), 0);
+    }
+}
