@@ -534,6 +534,11 @@ impl Drive {
         }
     }
 
+    /// Steps of collections that were forced outside of a window.
+    pub fn violations(&self) -> u64 {
+        self.counters.predictable.violations
+    }
+
     /// True when the page is mapped: it holds data on flash.
     pub fn holds_page(&self, page: u32) -> bool {
         self.ftl.translate(Lpn(page)) != Translation::Unwritten

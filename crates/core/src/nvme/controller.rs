@@ -302,7 +302,7 @@ impl Controller {
         let windows = self.plm.windows();
         if windows != self.windows {
             self.windows = windows;
-            set_windows(&mut self.drive, now, windows);
+            self.drive.set_windows(now, windows);
         }
         // What was before this window is not this window's.
         self.violations_seen = self.violations();
@@ -323,7 +323,7 @@ impl Controller {
 
     /// Collections outside the window for them.
     pub(super) fn violations(&self) -> u64 {
-        violations(&self.drive)
+        self.drive.violations()
     }
 }
 
@@ -338,12 +338,4 @@ fn trim(lba: u64, sectors: u32) -> Command {
         stream: 0,
         payload: None,
     }
-}
-
-/// The drive keeps to these windows from now on.
-fn set_windows(_drive: &mut Drive, _now: Instant, _windows: Windows) {}
-
-/// How often the drive collected outside its window.
-fn violations(drive: &Drive) -> u64 {
-    drive.counters().forced_collections
 }

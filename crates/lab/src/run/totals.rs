@@ -529,7 +529,7 @@ pub(super) fn array(array: &Array) -> ArrayReport {
         full_rows: c.full_rows,
         read_modify_writes: c.read_modify_writes,
         reconstruct_writes: c.reconstruct_writes,
-        contract_violations: 0, // PLM
+        contract_violations: (0..array.drives()).map(|number| array.drive(number).violations()).sum(),
         restored_rows: c.restored_rows,
         restored_at_s: (c.restored_rows > 0).then(|| c.restored_at.since(Instant::START).as_s_f64()),
         failed_members: c.failed_members,

@@ -152,14 +152,26 @@ fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpec) {
     (setup, spec)
 }
 
-const HOST_ONLY: [ReadStrategy; 4] =
-    [ReadStrategy::Direct, ReadStrategy::Proactive, ReadStrategy::Hedged, ReadStrategy::Mittos];
+const ALL: [ReadStrategy; 12] = [
+    ReadStrategy::Direct,
+    ReadStrategy::Proactive,
+    ReadStrategy::Hedged,
+    ReadStrategy::Iod1,
+    ReadStrategy::Iod2,
+    ReadStrategy::Iod3,
+    ReadStrategy::Ioda,
+    ReadStrategy::IodaAdaptive,
+    ReadStrategy::Harmonia,
+    ReadStrategy::Rails,
+    ReadStrategy::Mittos,
+    ReadStrategy::PlmRotation,
+];
 
 #[test]
 fn random_arrays_lose_nothing() {
     let mut sum = ArrayCounters::default();
-    for seed in 0..150 {
-        let (setup, spec) = random(seed, &HOST_ONLY);
+    for seed in 0..200 {
+        let (setup, spec) = random(seed, &ALL);
         let driver = play(&setup, &spec);
         let counters = driver.storage().counters();
         sum.reconstructs += counters.reconstructs;
@@ -170,6 +182,9 @@ fn random_arrays_lose_nothing() {
         sum.full_rows += counters.full_rows;
         sum.hedges_won += counters.hedges_won;
         sum.avoided += counters.avoided;
+        sum.fast_fails += counters.fast_fails;
+        sum.double_fails += counters.double_fails;
+        sum.must_waits += counters.must_waits;
         if counters.failed_members == 0 {
             check_rows(&driver);
         }
@@ -183,6 +198,9 @@ fn random_arrays_lose_nothing() {
         sum.full_rows,
         sum.hedges_won,
         sum.avoided,
+        sum.fast_fails,
+        sum.double_fails,
+        sum.must_waits,
     ] {
         assert!(counted > 20, "{sum:?}");
     }
