@@ -110,8 +110,7 @@ fn every_built_in_scenario_loads_under_each_of_its_policies() {
 fn every_policy_says_what_it_is_and_changes_only_known_keys() {
     for policy in POLICIES {
         assert!(!policy.summary.is_empty() && !policy.source.is_empty());
-        let several = if policy.axis == Axis::Array { "[array]\nmembers = 4\n" } else { "" };
-        let scenario = source(&format!("{GOOD}{several}"));
+        let scenario = source(&[GOOD, if policy.axis == Axis::Array { "[array]\nmembers = 4\n" } else { "" }].concat());
         load(&Input { scenario: &scenario, device: None, policy: Some(policy.name), overrides: &[] }).unwrap();
     }
     assert_eq!(resolve_policy("semi-preemptive").unwrap()[0].policy.name, "preemptive");
