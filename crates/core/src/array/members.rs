@@ -56,6 +56,9 @@ impl Member {
 
     /// What the drive keeps to from now on: features 13h and 14h.
     pub fn set_windows(&mut self, now: Instant, windows: Windows, level: RaidLevel) {
+        if self.state == State::Dead {
+            return;
+        }
         let (window, schedule) = match windows {
             Windows::Off => return,
             Windows::Deterministic => (Some(Window::Deterministic), None),
