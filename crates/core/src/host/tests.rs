@@ -13,6 +13,7 @@ mod planes;
 mod program_suspension;
 mod rain;
 mod recovery;
+mod restarts;
 mod scrub;
 mod superblock;
 mod suspension;
