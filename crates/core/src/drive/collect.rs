@@ -531,13 +531,14 @@ impl Drive {
 
     /// Nothing reads a victim's block any more: it is erased, or held back.
     pub(super) fn may_erase(&mut self, now: Instant, block: Block) {
+        // One that failed is not erased, but what it holds counts no more from then on: the journal comes first.
+        if self.kept.is_some() && self.journal_holds(now, block) {
+            return;
+        }
         if self.faults.is_some() && self.ftl.is_failed(block) {
             return self.leaves_service(now, block);
         }
         if self.holds.is_some() && self.holds_back(now, block) {
-            return;
-        }
-        if self.kept.is_some() && self.journal_holds(now, block) {
             return;
         }
         self.enqueue_erase(now, block);

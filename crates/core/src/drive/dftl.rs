@@ -147,6 +147,8 @@ pub(super) struct Dftl {
     pub pages: super::dftl_pages::Pages,
     /// Pages that `nogc` just moved.
     pub moved: Vec<Ppn>,
+    /// After a power loss, until the drive is back: translation pages that are out of date.
+    pub stale: Vec<u32>,
     /// In a run with content: what flash holds of the map.
     pub stored: Option<Box<Stored>>,
 }
@@ -208,6 +210,7 @@ impl Drive {
             open: None,
             pages: super::dftl_pages::Pages::new(pages, first_slot, self.flash.layout.lanes, self.ftl.pools()),
             moved: Vec::new(),
+            stale: Vec::new(),
             stored,
         }));
     }

@@ -99,6 +99,12 @@ impl Pages {
         self.all[page as usize].owed > 0 || self.gathered.iter().any(|pages| pages.contains(&page))
     }
 
+    /// Translation pages that are being programmed.
+    pub fn flying(&self) -> Vec<u32> {
+        let flying = (0..).zip(&self.all).filter(|(_, page)| page.phase == Phase::Flying);
+        flying.map(|(page, _)| page).collect()
+    }
+
     /// The translation page of a slot of the buffer, if it is one's.
     fn of_slot(&self, slot: u32) -> Option<u32> {
         slot.checked_sub(self.first_slot).filter(|page| (*page as usize) < self.all.len())
@@ -305,6 +311,9 @@ impl Drive {
     pub(super) fn map_page_takes_off(&mut self, slot: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Some(page) = dftl.pages.of_slot(slot) else { return };
+        if self.kept.is_some() {
+            self.buffer.slot_mut(slot).born = self.buffer.number();
+        }
         let p = &mut dftl.pages.all[page as usize];
         debug_assert!(p.phase == Phase::Staged && p.flying.is_empty());
         p.phase = Phase::Flying;

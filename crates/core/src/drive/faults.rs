@@ -73,6 +73,11 @@ impl Faults {
     pub fn is_read_only(&self) -> bool {
         self.read_only_at.is_some()
     }
+
+    /// What is left of it: the table of bad blocks says what failed, and nothing is under way.
+    pub fn after_power_loss(self) -> Self {
+        Self { strands: false, leaving: Vec::new(), is_timed: false, ..self }
+    }
 }
 
 impl Drive {
@@ -154,6 +159,7 @@ impl Drive {
             faults.counters.program_failures += 1;
             faults.counters.failed_units += u64::from(self.flash.layout.units_per_row);
         }
+        self.flash.spoil(row);
         self.ftl.program_failed(row);
         self.count_spare(now);
         match owner {

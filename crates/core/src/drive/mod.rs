@@ -9,8 +9,8 @@
 //! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
 //! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
 //! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The power may fail (`power`,
-//! `recovery`, `journal`). Reads may fail rather than wait for a collection (`predictable`), and collections keep to busy
-//! windows (`windows`, `window_gate`).
+//! `recovery`, `repair`, `journal`). Reads may fail rather than wait for a collection (`predictable`), and collections
+//! keep to busy windows (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -26,6 +26,7 @@ mod describe;
 mod dftl;
 mod dftl_changes;
 mod dftl_pages;
+mod dftl_recovery;
 mod faults;
 mod forecast;
 mod hold;
@@ -41,6 +42,7 @@ mod rain;
 mod read;
 mod reconstruct;
 mod recovery;
+mod repair;
 mod rotate;
 mod schedule;
 mod scrub;

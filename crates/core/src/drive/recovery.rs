@@ -4,7 +4,7 @@
 //! counters, the journal of deallocations; with power-loss protection also the write buffer, which the capacitor writes
 //! to a dump area. [`Remains::recover`] does what firmware does: reads journal and dump, scans the spare area of every
 //! page, makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real operations on a flash
-//! of its own, one phase after the other. That is the recovery time.
+//! of its own, one phase after the other (`repair`). That is the recovery time.
 //!
 //! What is promised: a write whose completion said it was on flash (FUA, write-through), or that a flush followed, or
 //! any with power-loss protection, is there afterwards; nothing older than a version that was on flash comes back; and
@@ -22,17 +22,19 @@
 
 use super::buffer::State;
 use super::command::Stamp;
+use super::dftl_recovery::MapLeft;
+use super::faults::Faults;
 use super::journal::Journal;
 use super::queues::Owner;
 use super::{Counters, Drive, DriveSpec};
-use crate::flash::{Block, Device, Flash, Operation, Run, Spare, What};
+use crate::flash::{Device, FaultSpec, Flash, Run};
 use crate::ftl::log::LogPolicy;
-use crate::ftl::recovery::{Evidence, Headers, Rebuilt, Repair};
-use crate::ftl::{DataPlacement, Frontiers, FtlKind, FtlSpec, GcSpec, PageMap};
-use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
+use crate::ftl::recovery::{Evidence, Headers, Rebuilt};
+use crate::ftl::{BadBlocks, DataPlacement, Frontiers, FtlKind, FtlSpec, GcSpec, PageMap};
+use crate::units::{Bytes, Duration, Instant, Lpn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// What is kept so that a drive can recover from a power loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,13 +44,14 @@ pub struct RecoverySpec {
     pub keep: bool,
     /// What crosses the channel of each map unit that is scanned.
     pub read: Bytes,
-    /// The power fails at this time of the run, and comes back at once; 0s: never.
-    pub cut_at: Duration,
+    /// The power fails at this time of the run, and comes back at once; never without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_at: Option<Duration>,
 }
 
 impl Default for RecoverySpec {
     fn default() -> Self {
-        Self { keep: false, read: Bytes::new(512), cut_at: Duration::ZERO }
+        Self { keep: false, read: Bytes::new(512), cut_at: None }
     }
 }
 
@@ -61,6 +64,8 @@ pub struct Blueprint {
     pub ftl: FtlSpec,
     /// Reclaiming.
     pub gc: GcSpec,
+    /// Which blocks are bad, and go bad.
+    pub faults: FaultSpec,
     /// What is kept.
     pub recovery: RecoverySpec,
     /// The root seed.
@@ -72,7 +77,6 @@ impl Blueprint {
     pub fn refusal(&self) -> Option<(&'static str, &'static str)> {
         let log = &self.ftl.log;
         match self.ftl.kind {
-            _ if self.ftl.map.is_cached() => Some(("ftl.map.cache", "0: recovery is not made for a map on flash")),
             _ if self.ftl.placement != DataPlacement::None => {
                 Some(("ftl.placement", "\"none\": which class an open block had is on no spare area"))
             }
@@ -109,7 +113,7 @@ impl Kept {
 
 /// A page of the buffer that the capacitor wrote to the dump area.
 #[derive(Clone, Copy, Debug)]
-struct Dumped {
+pub(super) struct Dumped {
     lpn: Lpn,
     mask: u64,
     stamp: Stamp,
@@ -119,17 +123,20 @@ struct Dumped {
 /// What a power loss leaves of a drive.
 #[derive(Clone, Debug)]
 pub struct Remains {
-    at: Instant,
-    blueprint: Blueprint,
+    pub(super) at: Instant,
+    pub(super) blueprint: Blueprint,
     spec: DriveSpec,
     logical: u32,
-    flash: Flash,
-    headers: Headers,
-    erases: Vec<u32>,
+    pub(super) flash: Flash,
+    pub(super) headers: Headers,
+    pub(super) erases: Vec<u32>,
+    bad: BadBlocks,
+    faults: Option<Box<Faults>>,
+    map: Option<MapLeft>,
     trims: BTreeMap<u32, u64>,
-    journal_pages: u64,
+    pub(super) journal_pages: u64,
     next_die: u32,
-    dump: Vec<Dumped>,
+    pub(super) dump: Vec<Dumped>,
     pages_lost: u32,
     trims_lost: u32,
     counters: Counters,
@@ -146,13 +153,19 @@ pub struct RecoveryReport {
     pub journal_us: u64,
     /// Scanning.
     pub scan_us: u64,
+    /// Reading the translation pages, where the map lies on flash.
+    pub map_us: u64,
     /// Repairs: erases, copies.
     pub repair_us: u64,
     /// Blocks that hold something.
     pub blocks_scanned: u64,
     /// Array reads of the scan.
     pub reads: u64,
-    /// Rows whose program was cut.
+    /// Translation pages read.
+    pub map_reads: u64,
+    /// Translation pages that no longer said where all their pages lie.
+    pub map_stale: u64,
+    /// Illegible rows: their program was cut, or had failed.
     pub torn_rows: u64,
     /// Blocks without a legible page: their erase was cut, or their first program.
     pub illegible_blocks: u64,
@@ -236,6 +249,9 @@ impl Drive {
             logical: self.ftl.logical(),
             headers: self.ftl.headers().expect("they are kept").clone(),
             erases: self.ftl.block_erases().to_vec(),
+            bad: self.ftl.bad_block_table(),
+            faults: self.faults.map(|faults| Box::new(faults.after_power_loss())),
+            map: self.dftl.as_ref().map(|dftl| dftl.left()),
             flash: self.flash,
             spec: self.spec,
             blueprint: kept.blueprint,
@@ -261,6 +277,10 @@ impl Drive {
 
     /// The drive is back: saved pages leave for flash, and pools that need space are collected.
     pub fn power_up(&mut self, now: Instant) {
+        if self.faults.is_some() {
+            self.count_spare(now);
+        }
+        self.owe_stale(now);
         for pool in 0..self.ftl.pools() {
             if self.merges.is_none() {
                 self.space_used(now, pool);
@@ -281,137 +301,49 @@ impl Remains {
         &self.flash
     }
 
-    /// Brings the drive back. What is left is not changed: a power loss during the recovery leaves it as it is, but for
-    /// the repairs, which can be done twice.
-    pub fn recover(self) -> Recovered {
-        let Blueprint { device, ftl, gc, recovery, seed } = &self.blueprint;
-        let mut fresh = PageMap::new(device, ftl, gc, self.logical, *seed);
+    /// The maps from what is on flash.
+    pub(super) fn rebuild(&self) -> Rebuilt {
+        let Blueprint { device, ftl, gc, faults, seed, .. } = &self.blueprint;
+        let mut fresh = PageMap::new(device, ftl, gc, self.logical, *seed).with_translation_pages(&ftl.map);
         if ftl.kind == FtlKind::LogBlock {
             fresh = fresh.with_log_blocks(&ftl.log).expect("the drive was made of it before");
         }
-        let evidence =
-            Evidence { flash: &self.flash, headers: &self.headers, erases: &self.erases, trims: &self.trims };
-        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges } = fresh.rebuild(&evidence);
+        let fresh = fresh.with_bad_block_table(&self.bad, faults.fails());
+        let out = fresh.out_of_service();
+        let (flash, headers, erases, trims) = (&self.flash, &self.headers, &self.erases[..], &self.trims);
+        fresh.rebuild(&Evidence { flash, headers, erases, out: &out, trims })
+    }
+
+    /// Brings the drive back.
+    pub fn recover(mut self) -> Recovered {
+        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges } = self.rebuild();
+        let mut report = RecoveryReport {
+            cut_ns: self.at.as_ns(),
+            torn_rows: torn_rows.into(),
+            illegible_blocks: illegible_blocks.into(),
+            merges: merges.into(),
+            pages_saved: self.dump.len() as u64,
+            pages_lost: self.pages_lost.into(),
+            trims_lost: self.trims_lost.into(),
+            ..RecoveryReport::default()
+        };
+        let time = self.read(&map, &mut report) + self.repair(&repairs, Instant::NEVER, &mut report);
+        report.time_us = time.as_ns().div_ceil(1000);
+        let Blueprint { device, ftl, gc, seed, .. } = &self.blueprint;
         map.begin_run(ftl, gc, device, *seed);
-        let (time, mut report) = self.time(recovery, &repairs);
-        (report.torn_rows, report.illegible_blocks) = (torn_rows.into(), illegible_blocks.into());
-        (report.merges, report.pages_saved) = (merges.into(), self.dump.len() as u64);
-        (report.pages_lost, report.trims_lost) = (self.pages_lost.into(), self.trims_lost.into());
-        let mut flash = self.flash.power_on(device);
-        repair(&mut flash, &repairs);
-        let mut drive = Drive::assemble(&self.spec, gc, flash, map);
+        let mut drive = Drive::assemble(&self.spec, gc, self.flash, map);
         // Those of the flash begin anew.
-        drive.counters = self.counters;
+        (drive.counters, drive.faults) = (self.counters, self.faults);
+        drive.keep_map_on_flash(&ftl.map);
+        report.map_stale = self.map.map_or(0, |left| drive.compare_map(left));
         let numbers = self.dump.iter().map(|page| page.born).chain([newest]).max().unwrap_or(0);
         drive.buffer.go_on_from(numbers);
         for page in &self.dump {
             drive.buffer.insert(page.lpn, page.mask, page.stamp);
         }
         let journal = Journal::again(self.trims, self.journal_pages, self.next_die);
+        let ready = self.at + time;
         drive.kept = Some(Kept::new(self.blueprint, journal));
-        Recovered { drive, ready: self.at + time, report }
-    }
-
-    /// How long it takes, on flash of the same kind.
-    fn time(&self, spec: &RecoverySpec, repairs: &[Repair]) -> (Duration, RecoveryReport) {
-        let (device, layout) = (&self.blueprint.device, &self.flash.layout);
-        let dies = layout.dies as usize;
-        let spare = (spec.read.get() / 512) as u32 * layout.units_per_read;
-        let mut work: Vec<VecDeque<What>> = vec![VecDeque::new(); dies];
-        // Pages of the system area lie anywhere on their dies.
-        for page in 0..self.journal_pages + self.dump.len() as u64 {
-            let die = (page % u64::from(layout.dies)) as u32;
-            let page = layout.first_page(layout.block(die * layout.lanes_per_die, 0));
-            work[die as usize].push_back(What::Read { page, sectors: layout.unit_sectors });
-        }
-        let journal = self.phase(device, &mut work);
-        let (mut reads, mut blocks) = (0, 0);
-        let in_order = self.blueprint.ftl.kind == FtlKind::Page;
-        for block in (0..layout.total_blocks()).map(Block) {
-            let rows = self.flash.rows_written(block);
-            blocks += u64::from(rows > 0);
-            // One that is erased ends the block, where rows are programmed in order.
-            let rows = if in_order { layout.rows.min(rows + 1) } else { layout.rows };
-            let die = layout.die_of(layout.lane_of(block)) as usize;
-            let first = layout.first_page(block).0;
-            for page in (first..first + rows * layout.units_per_row).step_by(layout.units_per_read as usize) {
-                work[die].push_back(What::Read { page: Ppn(page), sectors: spare });
-                reads += 1;
-            }
-        }
-        let scan = self.phase(device, &mut work);
-        let (mut erases, mut copies) = (0, 0);
-        for repair in repairs {
-            let at = match repair {
-                Repair::Erase { block } => *block,
-                Repair::Copy { to, .. } => layout.block_of(*to),
-            };
-            let queue = &mut work[layout.die_of(layout.lane_of(at)) as usize];
-            match *repair {
-                Repair::Erase { block } => {
-                    erases += 1;
-                    queue.push_back(What::Erase { block });
-                }
-                Repair::Copy { from, to } => {
-                    copies += 1;
-                    let sectors = layout.unit_sectors * layout.units_per_row;
-                    queue.push_back(What::Read { page: from, sectors });
-                    queue.push_back(What::Program { row: to, sectors });
-                }
-            }
-        }
-        let repair = self.phase(device, &mut work);
-        let time = journal + scan + repair;
-        let us = |time: Duration| time.as_ns().div_ceil(1000);
-        let report = RecoveryReport {
-            cut_ns: self.at.as_ns(),
-            time_us: us(time),
-            journal_us: us(journal),
-            scan_us: us(scan),
-            repair_us: us(repair),
-            blocks_scanned: blocks,
-            reads,
-            erases,
-            copies,
-            ..RecoveryReport::default()
-        };
-        (time, report)
-    }
-
-    /// Does the work of each die, in order, all dies at once; how long that takes.
-    fn phase(&self, device: &Device, work: &mut [VecDeque<What>]) -> Duration {
-        let mut flash = self.flash.stopwatch(device);
-        let begin = |flash: &mut Flash, now: Instant, die: usize, work: &mut [VecDeque<What>]| {
-            if let Some(what) = work[die].pop_front() {
-                flash.start(now, die as u32, Operation { what, token: 0, gc: false });
-            }
-            flash.rest(die as u32);
-        };
-        (0..work.len()).for_each(|die| begin(&mut flash, Instant::START, die, work));
-        let mut end = Instant::START;
-        while flash.next_at() != Instant::NEVER {
-            let (now, fired) = flash.fire();
-            end = now;
-            if let Some(die) = fired.free() {
-                begin(&mut flash, now, die as usize, work);
-            }
-        }
-        end.since(Instant::START)
-    }
-}
-
-/// Repairs are done on the cells in no time: how long they take is counted apart.
-fn repair(flash: &mut Flash, repairs: &[Repair]) {
-    for repair in repairs {
-        match *repair {
-            Repair::Erase { block } => flash.adopt(block, 0),
-            Repair::Copy { from, to } => {
-                let version = flash.load(from);
-                let (block, row) = (flash.layout.block_of(to), flash.layout.row_of(to));
-                debug_assert_eq!(flash.spare(to), Spare::Erased);
-                flash.copied(from, to, version);
-                flash.adopt(block, flash.rows_written(block).max(row + 1));
-            }
-        }
+        Recovered { drive, ready, report }
     }
 }

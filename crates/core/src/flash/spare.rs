@@ -132,6 +132,17 @@ impl Flash {
         }
     }
 
+    /// The row becomes illegible.
+    pub fn spoil(&mut self, row: Ppn) {
+        if let Some(spares) = &mut self.spares {
+            let row = spares.row(row);
+            spares.fill(row.clone(), TORN);
+            if let Some(pages) = self.content.get_mut(row) {
+                pages.fill(GARBAGE);
+            }
+        }
+    }
+
     /// Bytes of the spare areas in the simulator.
     pub fn spare_bytes(&self) -> usize {
         self.spares.as_ref().map_or(0, |spares| 4 * spares.lpns.len() + 8 * spares.sequences.len())

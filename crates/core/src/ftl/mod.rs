@@ -43,7 +43,7 @@ pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
 pub use pool::{Pool, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
-pub use retire::Needs;
+pub use retire::{BadBlocks, Needs};
 pub use snapshot::SnapshotError;
 pub use spec::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate,

@@ -52,18 +52,18 @@ impl Headers {
 
     /// True when something is programmed in the block, or about to be.
     #[inline]
-    pub(super) fn is_open(&self, block: Block) -> bool {
+    pub(crate) fn is_open(&self, block: Block) -> bool {
         self.orders[block.0 as usize] != 0
     }
 
-    pub(super) fn open(&mut self, block: Block, role: Role) {
+    pub(crate) fn open(&mut self, block: Block, role: Role) {
         self.last += 1;
         (self.orders[block.0 as usize], self.roles[block.0 as usize]) = (self.last, role);
     }
 
     /// The block is erased.
     #[inline]
-    pub(super) fn close(&mut self, block: Block) {
+    pub(crate) fn close(&mut self, block: Block) {
         self.orders[block.0 as usize] = 0;
     }
 }
@@ -77,6 +77,8 @@ pub struct Evidence<'a> {
     pub headers: &'a Headers,
     /// Erases of every block.
     pub erases: &'a [u32],
+    /// Blocks that are out of service: nobody looks at what they hold.
+    pub out: &'a [bool],
     /// Durable deallocations: the logical page and the number of its deallocation.
     pub trims: &'a BTreeMap<u32, u64>,
 }
@@ -94,6 +96,11 @@ pub enum Repair {
     /// A block is erased.
     Erase {
         /// Which.
+        block: Block,
+    },
+    /// A spare takes the place of a block that failed; it is erased.
+    Replace {
+        /// Whose place.
         block: Block,
     },
 }
@@ -132,7 +139,7 @@ impl Evidence<'_> {
     }
 
     fn rows(&self, block: Block) -> u32 {
-        self.flash.rows_written(block)
+        if self.out[block.0 as usize] { 0 } else { self.flash.rows_written(block) }
     }
 
     /// When the block was opened and what for, as its pages say.
@@ -231,7 +238,9 @@ impl PageMap {
     /// history, all of the same number.
     pub fn spares(&self) -> impl Fn(Ppn) -> Spare + use<'_> {
         let mut owners = vec![u32::MAX; self.layout.total_units() as usize];
-        for lpn in 0..self.logical() {
+        // Translation pages, too.
+        let pages = if self.log.is_some() { self.logical() } else { self.mapping.logical() };
+        for lpn in 0..pages {
             if let Translation::Ready(ppn) = self.translate(Lpn(lpn)) {
                 owners[ppn.0 as usize] = lpn;
             }
@@ -266,6 +275,7 @@ impl PageMap {
                     self.blocks.erased(*block);
                     headers.close(*block);
                 }
+                Repair::Replace { block } => headers.close(*block),
                 Repair::Copy { to, .. } if !headers.is_open(self.layout.block_of(*to)) => {
                     headers.open(self.layout.block_of(*to), Role::Data);
                 }
@@ -301,6 +311,9 @@ impl PageMap {
         while self.pools[pool as usize].free.pop().is_some() {}
         let mut groups: Vec<Group> = Vec::new();
         for index in 0..self.layout.blocks {
+            if self.group(pool, index).any(|block| evidence.out[block.0 as usize]) {
+                continue;
+            }
             let headers = self.group(pool, index).filter_map(|block| evidence.header(block));
             let (order, role) = headers.min_by_key(|(order, _)| *order).unwrap_or((u64::MAX, Role::Data));
             groups.push(Group { index, order, role });
@@ -314,15 +327,15 @@ impl PageMap {
             let blocks: Vec<Block> = self.group(pool, group.index).collect();
             let is_full = blocks.iter().all(|block| evidence.rows(*block) == self.layout.rows);
             let legible = |block: &Block| found.legible[block.0 as usize];
-            let is_whole = is_full && blocks.iter().all(legible) && group.role == Role::Data;
+            let failed = blocks.iter().any(|block| self.has_failed(*block));
+            let is_whole = !failed && is_full && blocks.iter().all(legible) && group.role == Role::Data;
             let pages = || blocks.iter().flat_map(|block| evidence.pages(*block));
             let is_of_use = is_whole || pages().any(|page| Self::is_winner(evidence, found, page).is_some());
             if !is_of_use {
-                let programmed = blocks.iter().filter(|block| evidence.rows(**block) > 0);
-                repairs.extend(programmed.map(|block| Repair::Erase { block: *block }));
-                let erased = u32::from(evidence.rows(blocks[0]) > 0);
-                let erases = evidence.erases[blocks[0].0 as usize] + erased;
-                self.pools[pool as usize].free.push(group.index, erases);
+                self.free_group(pool, group.index, evidence, repairs);
+            } else if failed {
+                closed.push(group.index);
+                self.found_failed(pool, group.index);
             } else if is_full {
                 closed.push(group.index);
             } else {
@@ -338,6 +351,23 @@ impl PageMap {
         }
         if self.keeps_order {
             self.pools[pool as usize].closed = closed.into();
+        }
+    }
+
+    /// Nothing in a group counts: it is erased, and free. Blocks that failed are replaced instead, or it is retired.
+    fn free_group(&mut self, pool: u32, index: u32, evidence: &Evidence<'_>, repairs: &mut Vec<Repair>) {
+        let blocks: Vec<Block> = self.group(pool, index).collect();
+        for block in blocks.iter().copied() {
+            if self.is_replaced(block) {
+                repairs.push(Repair::Replace { block });
+            } else if evidence.rows(block) > 0 && !self.has_failed(block) {
+                repairs.push(Repair::Erase { block });
+            }
+        }
+        let erased = u32::from(evidence.rows(blocks[0]) > 0);
+        if self.group_done(pool, index) {
+            let erases = self.blocks.erases(blocks[0]) + erased;
+            self.pools[pool as usize].free.push(index, erases);
         }
     }
 

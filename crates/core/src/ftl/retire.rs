@@ -19,6 +19,7 @@
 //!
 //! **How many a pool needs** ([`Needs`]): what validation asks of a new drive; below that the drive turns read-only.
 
+use super::log::Losses;
 use super::{PageMap, Stream};
 use crate::flash::{Block, FaultSpec};
 use crate::units::Ppn;
@@ -93,6 +94,13 @@ struct Health {
     /// Closed groups with a failed block whose data is still to be moved.
     failed: VecDeque<u32>,
     dead: bool,
+}
+
+/// What a drive knows of its bad blocks.
+#[derive(Clone, Debug)]
+pub struct BadBlocks {
+    retire: Option<Box<Retire>>,
+    of_log: Option<Losses>,
 }
 
 impl Retire {
@@ -176,6 +184,48 @@ impl PageMap {
         }
     }
 
+    /// The table of bad blocks: it is taken to be in the system area, exact at any time.
+    pub fn bad_block_table(&self) -> BadBlocks {
+        let of_log = self.log.as_ref().map(|log| log.losses());
+        BadBlocks { retire: self.retire.clone(), of_log }
+    }
+
+    /// The same fresh map with the table of before a power loss; operations may fail if `fails`.
+    pub fn with_bad_block_table(mut self, table: &BadBlocks, fails: bool) -> Self {
+        if let (Some(log), Some(losses)) = (&mut self.log, &table.of_log) {
+            log.take_losses(losses);
+        }
+        let Some(mut retire) = table.retire.clone() else { return self };
+        retire.under_way.fill(0);
+        retire.closes.fill(false);
+        retire.follow.clear();
+        for health in &mut retire.pools {
+            (health.closing, health.failed, health.dead) = (Vec::new(), VecDeque::new(), false);
+        }
+        self.pools.iter_mut().for_each(|pool| pool.reserve += u32::from(fails));
+        self.retire = Some(retire);
+        self
+    }
+
+    /// By block: it is in no group any more, and what it holds is not to be looked at.
+    pub fn out_of_service(&self) -> Vec<bool> {
+        let blocks = (0..self.layout.total_blocks()).map(Block);
+        let Some(retire) = &self.retire else { return vec![false; blocks.count()] };
+        let is_doomed = |block: Block| {
+            let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
+            retire.pools[pool as usize].doomed.contains(&index)
+        };
+        blocks.map(|block| retire.states[block.0 as usize] == State::Bad && !is_doomed(block)).collect()
+    }
+
+    /// After a power loss: a group with a failed block waits for its collection.
+    pub(super) fn found_failed(&mut self, pool: u32, index: u32) {
+        if let Some(retire) = &mut self.retire {
+            retire.pools[pool as usize].failed.push_back(index);
+        }
+        self.refresh_rescue(pool);
+    }
+
     /// After a snapshot was restored: what is out of service is no candidate.
     pub(super) fn pass_over_bad_blocks(&mut self) {
         let Some(retire) = &self.retire else { return };
@@ -238,7 +288,7 @@ impl PageMap {
     }
 
     /// True when a program of the block, or its erase, has failed and it is still where it was.
-    fn has_failed(&self, block: Block) -> bool {
+    pub(super) fn has_failed(&self, block: Block) -> bool {
         self.retire.as_ref().is_some_and(|retire| retire.states[block.0 as usize] != State::Good)
     }
 
@@ -381,6 +431,19 @@ impl PageMap {
             return false;
         }
         copied.remove(at);
+        if self.group_done(pool, index) {
+            let state = &mut self.pools[pool as usize];
+            state.free_units += state.lanes * self.layout.units_per_block;
+            let erases = self.blocks.erases(block);
+            self.pools[pool as usize].free.push(index, erases);
+            self.level_wear(pool, erases);
+        }
+        self.refresh_rescue(pool);
+        true
+    }
+
+    /// Nothing is left in a group: its failed blocks are replaced, or it is retired; true when it may be used again.
+    pub(super) fn group_done(&mut self, pool: u32, index: u32) -> bool {
         for member in self.group(pool, index) {
             self.replace(member);
         }
@@ -392,14 +455,8 @@ impl PageMap {
             for member in self.group(pool, index) {
                 self.keep_as_spare(member);
             }
-        } else {
-            let state = &mut self.pools[pool as usize];
-            state.free_units += state.lanes * self.layout.units_per_block;
-            let erases = self.blocks.erases(block);
-            self.pools[pool as usize].free.push(index, erases);
-            self.level_wear(pool, erases);
+            return false;
         }
-        self.refresh_rescue(pool);
         true
     }
 

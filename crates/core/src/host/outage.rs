@@ -4,7 +4,7 @@
 //! request whose time came meanwhile is issued then, and its latency counts from its own time.
 
 use super::{Broken, Driver};
-use crate::drive::{Drive, Recovered, RecoveryReport, Storage};
+use crate::drive::{Drive, Recovered, RecoveryReport, Remains, Storage};
 use crate::units::Instant;
 
 /// How a power loss went.
@@ -44,8 +44,18 @@ impl Driver {
     /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, `dress`
     /// gives it what a new one is given beside [`Drive::new`], and promises are checked.
     pub fn power_cut(&mut self, at: Instant, dress: impl FnOnce(&mut Drive)) -> Outage {
+        self.power_cut_with(at, |remains| remains, dress)
+    }
+
+    /// The same; `strike` does something to what is left before the drive recovers.
+    pub fn power_cut_with(
+        &mut self,
+        at: Instant,
+        strike: impl FnOnce(Remains) -> Remains,
+        dress: impl FnOnce(&mut Drive),
+    ) -> Outage {
         self.play_before(at);
-        let Recovered { mut drive, ready, report } = self.storage.clone().power_cut(at).recover();
+        let Recovered { mut drive, ready, report } = strike(self.storage.clone().power_cut(at)).recover();
         dress(&mut drive);
         let mut broken = Vec::new();
         if let Some(oracle) = &mut self.oracle {

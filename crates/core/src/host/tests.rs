@@ -15,6 +15,7 @@ mod predictable;
 mod program_suspension;
 mod rain;
 mod recovery;
+mod restarts;
 mod scrub;
 mod superblock;
 mod suspension;

@@ -14,13 +14,19 @@ pub struct PowerLossReport {
     pub journal_us: u64,
     /// Of that, scanning spare areas (microseconds, rounded up).
     pub scan_us: u64,
+    /// Of that, reading translation pages of a map on flash (microseconds, rounded up).
+    pub map_us: u64,
     /// Of that, erases and copies (microseconds, rounded up).
     pub repair_us: u64,
     /// Blocks that held something (blocks).
     pub blocks_scanned: u64,
     /// Array reads of the scan (reads).
     pub reads: u64,
-    /// Rows whose program was cut (rows).
+    /// Translation pages read (reads).
+    pub map_reads: u64,
+    /// Translation pages that were out of date, and are programmed anew when the drive is back (pages, in map units).
+    pub map_stale: u64,
+    /// Rows that were illegible: their program was cut, or had failed (rows).
     pub torn_rows: u64,
     /// Blocks without a legible page: their erase was cut, or their first program (blocks).
     pub illegible_blocks: u64,

@@ -53,6 +53,7 @@ pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: boo
         device: device.clone(),
         ftl: ftl.clone(),
         gc: gc.clone(),
+        faults: scenario.faults.clone(),
         recovery: recovery.clone(),
         seed: *seed,
     });
@@ -405,7 +406,7 @@ impl Run<'_> {
         files: &Files,
     ) -> Result<Driver, RunError> {
         let Scenario { device, measure, .. } = self.scenario;
-        let cut = !self.scenario.recovery.cut_at.is_zero();
+        let cut = self.scenario.recovery.cut_at.is_some();
         let verify = self.context.verify || cut;
         let mut drive = new_drive(self.scenario, map, verify);
         if let Some(spec) = files.timeline() {
@@ -455,17 +456,15 @@ impl Run<'_> {
 
     /// Plays until the power fails, if it does, and through the recovery; false when the run was stopped before.
     fn play_until_power_loss(&self, driver: &mut Driver, requests: Option<u64>, before: u64) -> bool {
-        let at = self.scenario.recovery.cut_at.as_ns();
-        for part in (1..=CUT_PARTS).filter(|_| at > 0) {
+        let Some(at) = self.scenario.recovery.cut_at.map(|at| at.as_ns()) else { return true };
+        for part in 1..=CUT_PARTS {
             if self.stopped() {
                 return false;
             }
             driver.play_before(Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64));
             self.tell(Phase::Running, before + driver.progress().completed, requests, None);
         }
-        if at > 0 {
-            driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
-        }
+        driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
         true
     }
 

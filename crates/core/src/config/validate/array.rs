@@ -64,7 +64,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     }
     let alone = "needs array.members = 1:";
     let message = format!("{alone} a power loss of an array is not modelled");
-    require(recovery.cut_at.is_zero(), "recovery.cut_at", recovery.cut_at, message)?;
+    require(recovery.cut_at.is_none(), "recovery.cut_at", recovery.cut_at.unwrap_or_default(), message)?;
     let message = format!("{alone} where an array's request waited is not told apart yet");
     require(!measure.attribution, "measure.attribution", measure.attribution, message)?;
     require(workload.act.is_none(), "workload.act", "a load", format!("{alone} ACT tests a device"))?;

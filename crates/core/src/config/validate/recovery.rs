@@ -3,14 +3,15 @@
 use super::{Check, require, require_time};
 use crate::config::Scenario;
 use crate::drive::Blueprint;
+use crate::units::Duration;
 
 /// Checks a scenario whose drive keeps what a recovery needs.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let Scenario { device, ftl, gc, recovery, rain, scrub, erase, measure, workload, seed, .. } = scenario;
+    let Scenario { device, ftl, gc, faults, recovery, rain, scrub, erase, measure, workload, seed, .. } = scenario;
     let (cut, keep) = (recovery.cut_at, recovery.keep);
-    require_time(cut, "recovery.cut_at")?;
+    require_time(cut.unwrap_or(Duration::ZERO), "recovery.cut_at")?;
     require(
-        cut.is_zero() || keep,
+        cut.is_none() || keep,
         "recovery.keep",
         keep,
         "recovery.cut_at needs true: nothing else brings the drive back",
@@ -30,14 +31,18 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
     let message = format!("{needs} 0: a recovery counts on one victim at a time");
     require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
-    let (on, message) = (scenario.faults.is_on(), format!("{needs} none: blocks that fail are not modelled with it"));
-    require(!on, "faults", "some", message)?;
-    let blueprint =
-        Blueprint { device: device.clone(), ftl: ftl.clone(), gc: gc.clone(), recovery: recovery.clone(), seed: *seed };
+    let blueprint = Blueprint {
+        device: device.clone(),
+        ftl: ftl.clone(),
+        gc: gc.clone(),
+        faults: faults.clone(),
+        recovery: recovery.clone(),
+        seed: *seed,
+    };
     if let Some((key, allowed)) = blueprint.refusal() {
         return require(false, key, "what it is", format!("{needs} {allowed}"));
     }
-    if cut.is_zero() {
+    if cut.is_none() {
         return Ok(());
     }
     let needs = "recovery.cut_at needs";

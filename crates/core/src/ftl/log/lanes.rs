@@ -21,6 +21,17 @@ pub struct LogLanes {
     spec: LogSpec,
     /// Blocks that each lane can lose, where blocks are bad or go bad.
     spares: Vec<u32>,
+    /// The blocks of each lane that are out of service.
+    bad: Vec<Vec<Block>>,
+    factory_bad: u32,
+    retired: u64,
+}
+
+/// The blocks that lanes have lost.
+#[derive(Clone, Debug)]
+pub struct Losses {
+    spares: Vec<u32>,
+    bad: Vec<Vec<Block>>,
     factory_bad: u32,
     retired: u64,
 }
@@ -41,6 +52,7 @@ impl LogLanes {
             pages: layout.rows,
             spec,
             spares: Vec::new(),
+            bad: vec![Vec::new(); layout.lanes as usize],
             factory_bad: 0,
             retired: 0,
         })
@@ -144,8 +156,26 @@ impl LogLanes {
             if spares.is_some() {
                 self.factory_bad += bad.len() as u32;
                 bad.iter().for_each(|block| lane.withdraw(Block(*block)));
+                self.bad[number as usize] = bad.into_iter().map(Block).collect();
             }
         }
+    }
+
+    /// What the lanes have lost.
+    pub(in crate::ftl) fn losses(&self) -> Losses {
+        let Self { spares, bad, factory_bad, retired, .. } = self.clone();
+        Losses { spares, bad, factory_bad, retired }
+    }
+
+    /// The same for fresh lanes; their blocks are sorted by [`PageMap::rebuild`].
+    pub(in crate::ftl) fn take_losses(&mut self, losses: &Losses) {
+        let Losses { spares, bad, factory_bad, retired } = losses.clone();
+        (self.spares, self.bad, self.factory_bad, self.retired) = (spares, bad, factory_bad, retired);
+    }
+
+    /// True when the block is out of service.
+    pub(super) fn is_bad(&self, lane: u32, block: Block) -> bool {
+        self.bad[lane as usize].contains(&block)
     }
 
     /// Blocks that the worst lane can lose.
@@ -245,11 +275,12 @@ impl PageMap {
     /// The erase of a merge's block has failed. True: the block is out of service. False: its lane has none to spare,
     /// and erases it again.
     pub fn log_erase_failed(&mut self, block: Block) -> bool {
-        let lane = self.layout.lane_of(block);
+        let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let log = self.lanes_mut();
         let Some(left) = log.spares[lane as usize].checked_sub(1) else { return false };
         (log.spares[lane as usize], log.retired) = (left, log.retired + 1);
         log.lanes[lane as usize].lose();
+        log.bad[lane as usize].push(Block(index));
         self.log_erased(block);
         true
     }

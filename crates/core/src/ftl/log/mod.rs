@@ -38,7 +38,7 @@ mod spec;
 mod superblock;
 
 pub use counters::LogCounters;
-pub use lanes::LogLanes;
+pub use lanes::{LogLanes, Losses};
 pub use spec::{
     Compaction, Frontiers, FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail, Victim,
 };

@@ -31,6 +31,7 @@ struct Scanned {
     cells: Vec<Cell>,
     headers: Vec<Option<(u64, Role)>>,
     erases: Vec<u32>,
+    bad: Vec<Block>,
 }
 
 impl LogLanes {
@@ -69,12 +70,14 @@ impl PageMap {
                 }
             };
             let blocks = || (0..layout.blocks).map(|index| layout.block(lane, index));
-            let scanned = Scanned {
+            let mut scanned = Scanned {
+                bad: Vec::new(),
                 cells: (0..units).map(cell).collect(),
                 headers: blocks().map(|block| evidence.header(block)).collect(),
                 erases: blocks().map(|block| evidence.erases[block.0 as usize]).collect(),
             };
             let log = self.log.as_mut().expect("the caller saw it");
+            scanned.bad = (0..layout.blocks).map(Block).filter(|block| log.is_bad(lane, *block)).collect();
             let (own, merged) = log.lanes[lane as usize].rebuild(&scanned);
             merges += merged;
             repairs.extend(own.into_iter().map(|repair| match repair {
@@ -82,6 +85,7 @@ impl PageMap {
                     Repair::Copy { from: Ppn(lane * units + from.0), to: Ppn(lane * units + to.0) }
                 }
                 Repair::Erase { block } => Repair::Erase { block: layout.block(lane, block.0) },
+                Repair::Replace { .. } => unreachable!("lanes have no groups"),
             }));
         }
         merges
@@ -128,6 +132,7 @@ impl Fast {
         let (mut places, mut queued, mut dead): (InPlace, Vec<_>, Vec<_>) = Default::default();
         for (block, header) in (0..).map(Block).zip(&scanned.headers) {
             match *header {
+                _ if scanned.bad.contains(&block) => {}
                 _ if self.lane().written(block) == 0 => self.lane_mut().freed(block),
                 Some((order, Role::Data | Role::Sequential | Role::Copies)) => {
                     match self.logical_block(scanned, block) {

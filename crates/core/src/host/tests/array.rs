@@ -34,7 +34,7 @@ fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
         Job::new(Box::new(source), Pacing::of(spec))
     });
     let (jobs, oracle) = (jobs.collect(), Oracle::new(&array));
-    Driver::new(array, jobs, Some(oracle), Duration::ZERO, 0)
+    Driver::new(array, jobs, Some(oracle), Duration::ZERO, 0).with_timeout(Duration::from_s(20))
 }
 
 /// Plays everything and checks what must hold of every run.

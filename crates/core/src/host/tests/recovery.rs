@@ -9,25 +9,26 @@ use crate::host::{Driver, JobSpec, Oracle, Pattern};
 use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 
-const NS: Duration = Duration::from_ns(1);
+pub(super) const NS: Duration = Duration::from_ns(1);
 
 fn blueprint(setup: &Setup) -> Blueprint {
     Blueprint {
         device: setup.device.clone(),
         ftl: setup.ftl.clone(),
         gc: setup.gc.clone(),
+        faults: setup.faults.clone(),
         recovery: RecoverySpec { keep: true, ..RecoverySpec::default() },
         seed: setup.seed,
     }
 }
 
-fn dress(setup: &Setup, drive: &mut Drive) {
+pub(super) fn dress(setup: &Setup, drive: &mut Drive) {
     drive.suspend_erases(&setup.erase);
     drive.suspend_programs(&setup.program);
     drive.vary_erases(&setup.erase, setup.seed);
 }
 
-fn driver(setup: &Setup) -> Driver {
+pub(super) fn driver(setup: &Setup) -> Driver {
     let mut drive = setup.bare_drive();
     drive.keep_for_recovery(&blueprint(setup));
     let mut driver = setup.driver_of(drive);
@@ -37,7 +38,7 @@ fn driver(setup: &Setup) -> Driver {
 }
 
 /// Unaligned writes, deallocations, flushes and FUA on a small drive.
-fn mixed(requests: u64) -> Setup {
+pub(super) fn mixed(requests: u64) -> Setup {
     let mut setup = small();
     (setup.device.geometry.blocks, setup.device.geometry.pages) = (12, 8);
     setup.device.op = 0.5;
@@ -61,7 +62,7 @@ fn mixed(requests: u64) -> Setup {
     setup
 }
 
-fn with_log(mut setup: Setup, policy: LogPolicy) -> Setup {
+pub(super) fn with_log(mut setup: Setup, policy: LogPolicy) -> Setup {
     setup.ftl.kind = FtlKind::LogBlock;
     setup.ftl.log = LogSpec { policy, spare_blocks: 2, ..LogSpec::default() };
     (setup.device.geometry.blocks, setup.device.op) = (20, 0.55);
@@ -69,7 +70,7 @@ fn with_log(mut setup: Setup, policy: LogPolicy) -> Setup {
 }
 
 /// Cuts a copy of the drive at `at` and looks at what comes back.
-fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
+pub(super) fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
     let before = driver.drive().clone();
     let pages = before.ftl().logical();
     let recovered = before.clone().power_cut(at).recover();
@@ -92,11 +93,16 @@ fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
             assert!(after == held || held == 0, "{lpn:?} held {held}, holds {after} at {at:?} in {setup:?}");
         }
     }
+    // Of each translation page it is the newest version that the directory finds.
+    for lpn in (0..before.ftl().translation_pages()).map(|page| before.ftl().translation_page(page)) {
+        let found = |drive: &Drive| drive.ftl().member_at(lpn).map(|ppn| drive.flash().spare(ppn));
+        assert_eq!(found(drive), found(&before), "{lpn:?} at {at:?} in {setup:?}");
+    }
     recovered
 }
 
 /// Looks at every instant at which something happens, a nanosecond before and after; how many there were.
-fn cut_everywhere(setup: &Setup) -> u32 {
+pub(super) fn cut_everywhere(setup: &Setup) -> u32 {
     let mut driver = driver(setup);
     let (mut cuts, mut last) = (0, Instant::START);
     loop {
@@ -248,7 +254,7 @@ fn log_blocks_survive_a_cut_at_every_event() {
     }
 }
 
-fn any(seed: u64) -> Setup {
+pub(super) fn any(seed: u64) -> Setup {
     let mut rng = Rng::stream(seed, "cuts");
     let mut one_of = |count: u64| rng.below(count) as usize;
     let mut setup = mixed(400);
@@ -299,11 +305,14 @@ fn any(seed: u64) -> Setup {
     setup
 }
 
-/// Cuts one run several times, at random instants, and plays it to its end; how often.
 fn campaign(seed: u64, cuts: u32) -> u32 {
-    let setup = any(seed);
-    let mut driver = driver(&setup);
-    dress(&setup, &mut driver.storage);
+    campaign_of(&any(seed), seed, cuts).1
+}
+
+/// Cuts one run several times, at random instants, and plays it to its end; how often.
+pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) {
+    let mut driver = driver(setup);
+    dress(setup, &mut driver.storage);
     let mut rng = Rng::stream(seed, "instants");
     let mut done = 0;
     while done < cuts {
@@ -319,9 +328,10 @@ fn campaign(seed: u64, cuts: u32) -> u32 {
         if at == Instant::NEVER {
             break;
         }
-        look(&driver, at, &setup);
-        let outage = driver.power_cut(at, |drive| dress(&setup, drive));
+        look(&driver, at, setup);
+        let outage = driver.power_cut(at, |drive| dress(setup, drive));
         assert!(outage.broken.is_empty());
+        driver.drive().check_map();
         done += 1;
     }
     driver.play_to_the_end();
@@ -331,7 +341,8 @@ fn campaign(seed: u64, cuts: u32) -> u32 {
     let oracle: &Oracle = driver.oracle().expect("there is one");
     assert_eq!(oracle.mismatches(), 0, "seed {seed}: {:?} in {setup:?}", oracle.first_mismatch());
     driver.drive().ftl().check_laws();
-    done
+    driver.drive().check_map();
+    (driver, done)
 }
 
 #[test]
