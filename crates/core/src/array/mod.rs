@@ -210,6 +210,13 @@ impl Array {
         self.counters
     }
 
+    /// What is under way, for a report of what is stuck.
+    pub fn describe(&self) -> String {
+        let rows = self.rows.under_way().map(|row| format!("{row:?}\n"));
+        let live = self.ios.places().filter(|io| self.ios[*io].live).map(|io| format!("{:?}\n", self.ios[io]));
+        format!("{:?}\n", self.writes) + &rows.chain(live).collect::<String>()
+    }
+
     /// Rows under way.
     pub fn rows_under_way(&self) -> usize {
         self.rows.len()

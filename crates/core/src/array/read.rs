@@ -387,8 +387,8 @@ impl Array {
         }
         // The others are asked again, those first that are free soonest as far as is known: by their number.
         let r = &mut self.rebuilds[rebuild];
-        r.refused = 0;
-        r.longest = 0;
+        r.asked &= !refused;
+        (r.refused, r.longest) = (0, 0);
         let missing = self.layout.data - (r.got | r.waits).count_ones();
         let again = (0..self.layout.members)
             .map(|index| self.layout.member(row, index))

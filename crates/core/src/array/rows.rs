@@ -200,6 +200,11 @@ impl Rows {
         self.begun[rows.start as usize..rows.end as usize].iter().fold(0, |sum, begun| sum.wrapping_add(*begun))
     }
 
+    /// The rows in which something is under way.
+    pub fn under_way(&self) -> impl Iterator<Item = &Row> {
+        self.slots.iter().filter(|row| !row.is_unused())
+    }
+
     /// Rows under way.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()

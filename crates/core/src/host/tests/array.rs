@@ -43,7 +43,7 @@ fn play(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
     driver.play_to_the_end();
     let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
     let wanted: u64 = setup.jobs.iter().map(|job| job.requests).sum();
-    assert_eq!(progress.completed, wanted, "{spec:?}\n{setup:?}");
+    assert_eq!(progress.completed, wanted, "{spec:?}\nat {:?}\n{}", driver.now(), driver.storage.describe());
     assert_eq!(progress.failed, 0, "{spec:?}");
     assert_eq!(oracle.first_mismatch(), None, "{spec:?}\n{setup:?}");
     assert!(oracle.reads_checked() > 0);
