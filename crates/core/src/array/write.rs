@@ -403,18 +403,19 @@ impl Array {
     /// The next row of a new member is restored: computed from the others and written.
     pub(super) fn restore_next(&mut self, now: Instant) {
         let member = self.spec.fail_member;
-        while self.writes.next_restore < self.layout.rows {
-            let number = self.writes.next_restore;
-            let slot = self.rows.enter(number);
-            if self.rows[slot].phase != Phase::Idle || self.rows[slot].queued {
-                // The row's update goes first; whoever ends next comes back to it.
-                return self.set_timer(now + RETRY, Timer::Restore);
-            }
-            self.writes.next_restore += 1;
-            self.writes.restoring.push(number);
-            self.rows[slot].restore = 1 << self.layout.index(number, member);
-            return self.begin_update(now, slot);
+        let number = self.writes.next_restore;
+        if number == self.layout.rows {
+            return;
         }
+        let slot = self.rows.enter(number);
+        if self.rows[slot].phase != Phase::Idle || self.rows[slot].queued {
+            // The row's own update goes first.
+            return self.set_timer(now + RETRY, Timer::Restore);
+        }
+        self.writes.next_restore += 1;
+        self.writes.restoring.push(number);
+        self.rows[slot].restore = 1 << self.layout.index(number, member);
+        self.begin_update(now, slot);
     }
 
     fn row_restored(&mut self, now: Instant, row: u32) {
