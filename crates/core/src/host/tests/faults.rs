@@ -330,7 +330,7 @@ fn drives_drawn_at_random_lose_blocks_and_no_data() {
 /// `cargo test --release -p manx-core --lib tests::faults -- --ignored --nocapture`.
 #[test]
 // What it checks `make test` checks, too, on fewer drives (above): this is only longer.
-#[ignore = "a campaign of minutes; six hundred drives of the same kind play in every test run"]
+#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 600 of the same kind in every run"]
 fn ten_thousand_drives_lose_blocks_and_no_data() {
     campaign(600..10_600);
 }
