@@ -59,7 +59,7 @@ impl Drive {
     fn collection_left(&self, now: Instant, die: u32, pool: u32) -> Forecast {
         let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| self.chain_pool(*op) == Some(pool));
-        let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.copies_left(lane).is_some());
+        let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
         let erasing = own.filter(|(op, _)| matches!(self.ops[*op].owner, Owner::ChainErase { .. }));
         let reads_pass =
             !self.collector.takes_the_die() && (!self.ftl.is_urgent(pool) || self.collector.yields_to_reads(true));

@@ -85,7 +85,7 @@ impl Drive {
 
     /// True when the plane's collection copies, and its die is closed for that.
     pub(super) fn is_copying_plane(&self, pool: u32) -> bool {
-        let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.copies_left(lane).is_some());
+        let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
         copies && self.collector.is_closed(self.die_of_pool(pool))
     }
 

@@ -138,7 +138,7 @@ impl Drive {
         // What is erased on the die after a copy: not the block that this read keeps.
         let erases = |pool: u32| {
             let lanes = self.ftl.lanes_of(pool).filter(|lane| layout.die_of(*lane) == die);
-            let copies = |lane: &u32| self.ftl.copies_left(*lane).is_some();
+            let copies = |lane: &u32| self.ftl.is_copying(*lane);
             erase * lanes.filter(|lane| !(copies(lane) && self.ftl.victim_block(*lane) == block)).count() as u64
         };
         let mut left = self.collections_left(now, die, erase, &erases);
@@ -209,7 +209,7 @@ impl Drive {
         for lane in die * lanes..(die + 1) * lanes {
             let pool = self.ftl.pool_of(lane);
             let is_first = lane == die * lanes || self.ftl.pool_of(lane - 1) != pool;
-            let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.copies_left(lane).is_some());
+            let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
             let takes =
                 self.collector.takes_the_die() || (self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(true));
             if is_first && copies && takes && !self.is_paused(pool) {

@@ -234,12 +234,17 @@ impl PageMap {
         self.lanes_of(pool).map(left).sum()
     }
 
+    /// True while the chain of `lane` copies.
+    pub fn is_copying(&self, lane: u32) -> bool {
+        self.collections[self.pool_of(lane) as usize].copying > 0 && !self.relocations[lane as usize].copied
+    }
+
     /// What the chain of `lane` still has to copy; `None` when it copies nothing.
     pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
-        let chain = &self.relocations[lane as usize];
-        if self.collections[self.pool_of(lane) as usize].copying == 0 || chain.copied {
+        if !self.is_copying(lane) {
             return None;
         }
+        let chain = &self.relocations[lane as usize];
         let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
         let units = self.mapping.count_valid(chain.cursor, chain.end);
         let has_valid = |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;

@@ -91,12 +91,17 @@ impl Mapping {
 
     /// Valid pages in `from..end`, counted from the bitmap.
     pub fn count_valid(&self, from: u32, end: u32) -> u32 {
-        let (mut count, mut at) = (0, from);
-        while let Some(found) = self.next_valid(at, end) {
-            count += 1;
-            at = found + 1;
+        if from >= end {
+            return 0;
         }
-        count
+        let (first, last) = ((from / 64) as usize, ((end - 1) / 64) as usize);
+        let head = !0u64 << (from % 64);
+        let tail = !0u64 >> (63 - (end - 1) % 64);
+        if first == last {
+            return (self.valid[first] & head & tail).count_ones();
+        }
+        let middle: u32 = self.valid[first + 1..last].iter().map(|word| word.count_ones()).sum();
+        (self.valid[first] & head).count_ones() + middle + (self.valid[last] & tail).count_ones()
     }
 
     /// Hints that `lpn`'s entry is needed soon.
