@@ -174,10 +174,12 @@ impl Array {
             drives.iter().map(|drive| (drive.drive().sectors() / u64::from(page_sectors)) as u32).min().unwrap_or(0);
         let chunk = (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
         let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
+        let mut strategy = strategy::of(spec, seed);
+        strategy.reserve(drives.iter().map(Controller::reserve).min().unwrap_or(0));
         let mut array = Self {
             rows: Rows::new(layout.rows),
             writes: write::WriteBack::new(spec, &layout),
-            strategy: strategy::of(spec, seed),
+            strategy,
             members: drives.into_iter().map(Member::new).collect(),
             spec: spec.clone(),
             requests: Slab::default(),

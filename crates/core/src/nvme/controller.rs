@@ -184,6 +184,11 @@ impl Controller {
         }
     }
 
+    /// Bytes of a deterministic window's writes: log 0Ah's DTWIN Writes Typical times the optimal write size.
+    pub fn reserve(&self) -> u64 {
+        self.attributes.dtwin_writes * u64::from(self.attributes.optimal_write)
+    }
+
     /// Takes back a command that still waits in the drive's queue: true when it will complete as aborted.
     pub fn abort(&mut self, now: Instant, id: u32) -> bool {
         id & RANGE == 0 && self.drive.abort(now, id)

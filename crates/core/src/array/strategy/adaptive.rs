@@ -1,10 +1,14 @@
 //! IODA with windows that follow the load (our own): long ones while little is written, so that blocks have time to
 //! empty and the WAF falls, and short ones in a burst, so that nobody runs out of space before its turn.
 //!
-//! The formula's bound is TW <= S_p / (N B - B_gc): the burst's rate B asks for `window`, the usual one bears
-//! `window_norm`. Rate is measured over each cycle. A burst is a cycle in which more was written than `window` times N
-//! would bear in `window_norm` times N: the norm's share of the bound. The schedule changes at the end of a cycle, so
-//! that no two members are busy at once.
+//! A drive takes R bytes between the mark at which it begins to collect and the one at which it must (log 0Ah's DTWIN
+//! Writes Typical), and waits for its window for N - 1 windows of the others. Half of R is for peace, half for what comes
+//! before a burst is noticed and acted on: long windows are kept while a drive is written at
+//! r <= R / 2 / ((N - 1) `window_norm`), and what bursts bring at B fits when N B `window` <= R / 2.
+//!
+//! The rate is looked at once in each `window`. Above r the short cycle begins at once, with the member that is busy
+//! now, so that no two are busy at a time; the long one begins at the end of a short cycle in which every look found
+//! less, so that each member had a window to get its reserve back.
 
 use super::Strategy;
 use super::windowed::schedule;
@@ -12,27 +16,34 @@ use crate::array::spec::ArraySpec;
 use crate::drive::{PredictableLatency, WindowSchedule, Windows};
 use crate::units::{Duration, Instant};
 
-/// Chooses between two lengths of windows at the end of each cycle.
+/// Chooses between two lengths of windows, by what is written.
 #[derive(Debug)]
 pub(super) struct IodaAdaptive {
     spec: ArraySpec,
     norm: Duration,
     length: Duration,
     cycle_start: Instant,
+    next_look: Instant,
+    /// Bytes that all members were given since the last look, and how many they may be in peace.
     written: u64,
-    /// The largest rate that was seen, in bytes a second: what a burst is held against.
-    peak: u64,
+    bearable: u64,
+    /// Looks in succession that found peace.
+    calm: u32,
 }
 
 impl IodaAdaptive {
     pub fn new(spec: &ArraySpec) -> Self {
         let norm = if spec.window_norm.is_zero() { spec.window * 4 } else { spec.window_norm };
-        let length = spec.window;
-        Self { spec: spec.clone(), norm, length, cycle_start: Instant::START, written: 0, peak: 0 }
-    }
-
-    fn cycle(&self) -> Duration {
-        self.length * u64::from(self.spec.members)
+        Self {
+            spec: spec.clone(),
+            norm,
+            length: spec.window,
+            cycle_start: Instant::START,
+            next_look: Instant::START + spec.window,
+            written: 0,
+            bearable: 0,
+            calm: 0,
+        }
     }
 
     fn schedule(&self, member: u32) -> WindowSchedule {
@@ -45,6 +56,12 @@ impl Strategy for IodaAdaptive {
         PredictableLatency::On
     }
 
+    fn reserve(&mut self, bytes: u64) {
+        let (members, looks) = (u128::from(self.spec.members), u128::from(self.spec.window.as_ns()));
+        let wait = 2 * (members - 1).max(1) * u128::from(self.norm.as_ns());
+        self.bearable = (u128::from(bytes) * members * looks / wait) as u64;
+    }
+
     fn wrote(&mut self, bytes: u64) {
         self.written += bytes;
     }
@@ -54,20 +71,23 @@ impl Strategy for IodaAdaptive {
     }
 
     fn next_turn(&self) -> Instant {
-        self.cycle_start + self.cycle()
+        self.next_look
     }
 
     fn turn(&mut self, now: Instant, change: &mut dyn FnMut(u32, Windows)) {
-        let rate = u128::from(self.written) * 1_000_000_000 / u128::from(self.cycle().as_ns());
-        let rate = rate as u64;
-        self.peak = self.peak.max(rate);
-        // What the peak may write in short windows, the norm may in long ones.
-        let bears = u128::from(self.peak) * u128::from(self.spec.window.as_ns()) / u128::from(self.norm.as_ns());
-        let length = if u128::from(rate) > bears { self.spec.window } else { self.norm };
-        (self.cycle_start, self.written) = (now, 0);
+        let members = self.spec.members;
+        let is_calm = std::mem::take(&mut self.written) <= self.bearable;
+        self.calm = if is_calm { (self.calm + 1).min(members) } else { 0 };
+        self.next_look = now + self.spec.window;
+        let turns = (now.since(self.cycle_start).as_ns() / self.length.as_ns()) as u32 % members;
+        let (length, start) = match self.length == self.spec.window {
+            true if self.calm == members && turns == 0 => (self.norm, now),
+            false if !is_calm => (self.spec.window, now - self.spec.window * u64::from(turns)),
+            _ => return,
+        };
         if length != self.length {
-            self.length = length;
-            (0..self.spec.members).for_each(|member| change(member, Windows::Scheduled(self.schedule(member))));
+            (self.length, self.cycle_start) = (length, start);
+            (0..members).for_each(|member| change(member, Windows::Scheduled(self.schedule(member))));
         }
     }
 }
@@ -81,18 +101,27 @@ mod tests {
         let ms = Duration::from_ms;
         let spec = ArraySpec { members: 4, window: ms(10), window_norm: ms(50), ..ArraySpec::default() };
         let mut strategy = IodaAdaptive::new(&spec);
-        let mut turn = |bytes: u64| {
+        // Half of 30 MB in 150 ms: 100 MB/s at each drive, 4 MB in 10 ms at all of them.
+        strategy.reserve(30_000_000);
+        let mut look = |bytes: u64| {
             strategy.wrote(bytes);
             let (now, mut changed) = (strategy.next_turn(), Vec::new());
             strategy.turn(now, &mut |member, windows| changed.push((member, windows)));
-            (changed.len(), strategy.length, now.as_ns() / 1_000_000)
+            let busy: Vec<u32> = (0..4).filter(|member| strategy.schedule(*member).is_busy(now)).collect();
+            (now.as_ns() / 1_000_000, changed.len(), strategy.length, busy)
         };
-        // 40 ms cycles; 4 MB in the first: 100 MB/s, the peak.
-        assert_eq!(turn(4_000_000), (0, ms(10), 40));
-        // 19 MB/s is less than a fifth of the peak: long windows.
-        assert_eq!(turn(760_000), (4, ms(50), 80));
-        // 200 ms at 25 MB/s: more than a fifth.
-        assert_eq!(turn(5_000_000), (4, ms(10), 280));
-        assert_eq!(turn(4_000_000), (0, ms(10), 320));
+        // A burst in the first window: the cycle stays short until another one, calm throughout, has ended.
+        assert_eq!(look(4_000_001), (10, 0, ms(10), vec![1]));
+        for at in 2..8 {
+            assert_eq!(look(4_000_000), (10 * at, 0, ms(10), vec![at as u32 % 4]));
+        }
+        assert_eq!(look(4_000_000), (80, 4, ms(50), vec![0]));
+        for at in 9..20 {
+            assert_eq!(look(0).1, 0, "at {at}");
+        }
+        // Member 2 is busy from 180 ms on. A burst: it stays so for a short window, and 3 follows.
+        assert_eq!(look(9_000_000), (200, 4, ms(10), vec![2]));
+        assert_eq!(look(9_000_000), (210, 0, ms(10), vec![3]));
+        assert_eq!(look(9_000_000), (220, 0, ms(10), vec![0]));
     }
 }
