@@ -213,6 +213,18 @@ pub(crate) struct Run<'a> {
     pub(crate) context: &'a Context<'a>,
 }
 
+/// What was played, on all drives.
+struct Played {
+    totals: RunTotals,
+    /// The state that it began from.
+    about: About,
+    memory: MachineReport,
+    /// CPU seconds of the playing alone.
+    cpu_s: f64,
+    completed: u64,
+    flash_ops: u64,
+}
+
 /// What is played.
 struct Workload {
     /// The jobs of each drive; all but one drive only where each device of a trace has its own.
@@ -290,18 +302,24 @@ impl Run<'_> {
                 break;
             }
         }
-        // The sources have left their tallies, now that they are gone.
+        let totals = all.unwrap_or_default();
+        let played = Played { totals, about, memory, cpu_s: play_cpu_s, completed, flash_ops };
+        Ok(self.finish(played, preparation, replays))
+    }
+
+    /// The result of what was played, once nothing reads its sources any more: they have left their tallies.
+    fn finish(&self, played: Played, preparation: Preparation, replays: &Replays) -> (RunResult, Preparation) {
+        let Played { mut totals, about, memory, cpu_s, completed, flash_ops } = played;
         let (trace, trace_warnings) = replays.report();
-        let mut totals = all.unwrap_or_default();
         totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
         let mut result = RunTotals { trace, ..totals }.into_result();
         result.machine = MachineReport {
             peak_rss_bytes: memory.peak_rss_bytes,
             simulated_bytes_per_page: memory.simulated_bytes_per_page,
             precondition_from_cache: preparation.from_cache,
-            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed).with_flash_ops(flash_ops)
+            ..MachineReport::timed(preparation.cpu_s, cpu_s, completed).with_flash_ops(flash_ops)
         };
-        Ok((result, preparation))
+        (result, preparation)
     }
 
     /// Plays an array of drives, each from a state of its own.
@@ -352,16 +370,8 @@ impl Run<'_> {
         let completed = driver.progress().completed;
         let memory = self.with_memory(MachineReport::default(), &driver);
         drop(driver);
-        let (trace, trace_warnings) = replays.report();
-        totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
-        let mut result = RunTotals { trace, ..totals }.into_result();
-        result.machine = MachineReport {
-            peak_rss_bytes: memory.peak_rss_bytes,
-            simulated_bytes_per_page: memory.simulated_bytes_per_page,
-            precondition_from_cache: preparation.from_cache,
-            ..MachineReport::timed(preparation.cpu_s, play_cpu_s, completed).with_flash_ops(flash_ops)
-        };
-        Ok((result, preparation))
+        let played = Played { totals, about, memory, cpu_s: play_cpu_s, completed, flash_ops };
+        Ok(self.finish(played, preparation, replays))
     }
 
     /// The sources of each drive, and how many requests they make where that is known.
