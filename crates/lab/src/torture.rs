@@ -234,7 +234,7 @@ fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &m
         tally.torn_rows += outage.report.torn_rows;
         tally.illegible_blocks += outage.report.illegible_blocks;
         tally.pages_checked += u64::from(driver.drive().ftl().logical());
-        tally.recovery_max_us = tally.recovery_max_us.max(outage.report.time_us);
+        tally.recovery_max_us = tally.recovery_max_us.max(outage.report.recovery_us);
         if let Some(first) = outage.broken.first() {
             let (count, ns) = (outage.broken.len(), at.as_ns());
             return Err(format!("cut {cut} at {ns} ns: {count} promises broken; {first}"));

@@ -10,6 +10,9 @@ pub struct PowerLossReport {
     pub cut_ns: u64,
     /// From the power's return to the first command (microseconds, rounded up).
     pub recovery_us: u64,
+    /// Of that, reading the newest whole checkpoint of the map (microseconds, rounded up).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_us: u64,
     /// Of that, reading the journal of deallocations and what the capacitor saved (microseconds, rounded up).
     pub journal_us: u64,
     /// Of that, scanning spare areas (microseconds, rounded up).
@@ -18,10 +21,13 @@ pub struct PowerLossReport {
     pub map_us: u64,
     /// Of that, erases and copies (microseconds, rounded up).
     pub repair_us: u64,
-    /// Blocks that held something (blocks).
+    /// Blocks that held something; with a checkpoint those with something that it does not vouch for (blocks).
     pub blocks_scanned: u64,
     /// Array reads of the scan (reads).
     pub reads: u64,
+    /// Array reads of the newest whole checkpoint, and of what says which one that is (reads).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_reads: u64,
     /// Translation pages read (reads).
     pub map_reads: u64,
     /// Translation pages that were out of date, and are programmed anew when the drive is back (pages, in map units).
@@ -46,4 +52,8 @@ pub struct PowerLossReport {
     pub commands_lost: u64,
     /// Pages that no longer held what had been promised: a defect of the model (pages, in map units).
     pub broken_promises: u64,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
