@@ -1,5 +1,6 @@
 //! A power loss in the result of a run.
 
+use super::result::is_zero;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,8 +53,4 @@ pub struct PowerLossReport {
     pub commands_lost: u64,
     /// Pages that no longer held what had been promised: a defect of the model (pages, in map units).
     pub broken_promises: u64,
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }

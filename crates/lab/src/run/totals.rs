@@ -332,6 +332,8 @@ impl Counted {
             host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
             pages_programmed: self.since(|c| c.units_programmed()),
             pages_padded: self.since(|c| c.padded_units),
+            checkpoint_pages: self.since(|c| c.checkpoint_units),
+            checkpoints: self.since(|c| c.checkpoints),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
             suspensions: self.since(|c| c.suspended.suspensions + c.suspended.program_suspensions),
@@ -475,9 +477,14 @@ impl Counted {
 fn power_loss_in_words(outage: &Outage) -> Vec<String> {
     let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = outage.report;
     let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = outage.report;
+    let PowerLossReport { checkpoint_reads, checkpoint_us, .. } = outage.report;
+    let checkpoint = match checkpoint_reads {
+        0 => String::new(),
+        reads => format!("; {checkpoint_us} us to read a checkpoint by {reads} reads"),
+    };
     let mut words = vec![format!(
         "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
-         {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
+         {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
          {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
          flash's own counts begin anew there"
     )];
