@@ -375,7 +375,8 @@ fn kind(seed: u64) -> Vec<(&'static str, String)> {
     keys
 }
 
-/// How often a checkpoint is written, in half of the drives that may have them: from one after the other to hardly ever.
+/// How often a checkpoint is written, in half of the drives that may have them: from one after the other to hardly
+/// ever.
 fn checkpoint(seed: u64, kind: &[(&'static str, String)]) -> Option<(&'static str, String)> {
     let mut rng = Rng::stream(seed, "checkpoint");
     let differs = |key: &str, value: &str| kind.iter().any(|(named, drawn)| *named == key && drawn != value);
@@ -402,7 +403,7 @@ mod tests {
         assert_eq!(tally.violations, []);
         assert_eq!((tally.runs, tally.cuts - tally.cuts_again), (40, 200));
         assert!(tally.torn_rows > 50 && tally.illegible_blocks > 5, "{tally:?}");
-        assert!(tally.checkpoints > 100 && tally.from_checkpoint > 40, "{tally:?}");
+        assert!(tally.checkpoints > 10 && tally.from_checkpoint > 10, "{tally:?}");
         assert!(tally.cuts_again > 20 && tally.spoilt_rows > 50 && tally.bad_blocks > 10, "{tally:?}");
         assert_eq!(Tally { seconds: 0.0, ..campaign(&drawn, 1) }, Tally { seconds: 0.0, ..tally });
     }

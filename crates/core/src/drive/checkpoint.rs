@@ -3,9 +3,9 @@
 //! One is due when `recovery.checkpoint_every` bytes have been programmed since the last one began, whoever programmed
 //! them, so what a recovery must scan is bounded; and when the drive is back from a power loss. (UBI's fastmap, too, is
 //! written anew when a number of blocks has been used up, not by the clock: Linux `drivers/mtd/ubi/fastmap.c`.) It is
-//! taken at one instant and copied aside in DRAM; then its pages, a row each, are programmed into the system area, one on
-//! each die at a time, so a command waits for at most one. The last page, programmed when all the others are on flash,
-//! says that it is whole.
+//! taken at one instant and copied aside in DRAM; then its pages, a row each, are programmed into the system area, one
+//! on each die at a time, so a command waits for at most one. The last page, programmed when all the others are on
+//! flash, says that it is whole.
 //!
 //! There are two places, written in turn: a power loss in the midst of one leaves the other. A run begins with a whole
 //! one, as an orderly shutdown leaves it.

@@ -13,15 +13,15 @@
 //! collection or a merge: a page that was deallocated counts no more and is not copied, but until its deallocation is
 //! on flash its block must stay, or an older version of the page would come back.
 //!
-//! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal since, the head of each
-//! block, and only those spare areas that it does not vouch for; the maps come out the same.
+//! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal since, the head of
+//! each block, and only those spare areas that it does not vouch for; the maps come out the same.
 //!
 //! The number of a version is when its page came into the buffer (`Slot::born`); deallocations take numbers from the
 //! same counter. A page that was deallocated on its way to flash so keeps the lower number, whenever it lands.
 //!
-//! The system area (journal, dump, checkpoints, erase counters) is outside of the geometry and does not wear out: its programs take
-//! a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time to boot and to
-//! compute, tables in NOR flash, and a failure of the capacitor.
+//! The system area (journal, dump, checkpoints, erase counters) is outside of the geometry and does not wear out: its
+//! programs take a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time
+//! to boot and to compute, tables in NOR flash, and a failure of the capacitor.
 
 use super::buffer::State;
 use super::checkpoint::Checkpoints;

@@ -86,8 +86,8 @@ impl Remains {
         self.system_reads(report.checkpoint_reads, layout.unit_sectors * layout.units_per_read)
     }
 
-    /// With a checkpoint: the heads say what is still as it was, the scan finds what came since, and some of what it finds
-    /// is compared with what the checkpoint lists.
+    /// With a checkpoint: the heads say what is still as it was, the scan finds what came since, and some of what it
+    /// finds is compared with what the checkpoint lists.
     fn scan_since(&self, reads: &Reads, report: &mut PowerLossReport) -> Duration {
         let layout = &self.flash.layout;
         let sectors = (self.blueprint.recovery.read.get() / 512) as u32 * layout.units_per_read;

@@ -397,6 +397,12 @@ impl Drive {
                 }
             }
         }
+        self.others_look(now, die);
+    }
+
+    /// After an operation on `die`: what may begin now.
+    #[inline]
+    fn others_look(&mut self, now: Instant, die: u32) {
         self.collector_looks(now, die);
         if self.scrub.is_some() {
             self.scrub_looks(now);

@@ -7,8 +7,8 @@
 //! counts and is erased, and the collection begins again with the room that it had before. Preferring the copies would
 //! lose that room, a torn row at a time.
 //!
-//! With a checkpoint ([`Checkpoint`]) only the heads of blocks are read and what it does not vouch for; the maps come out
-//! the same.
+//! With a checkpoint ([`Checkpoint`]) only the heads of blocks are read and what it does not vouch for; the maps come
+//! out the same.
 //!
 //! Each block says when it was opened and what for ([`Headers`]; a few bytes in the spare areas of its pages, legible
 //! if one of them is). Blocks that were open go on behind what was programmed; a torn row is passed over. Erase

@@ -1,5 +1,5 @@
-//! Checkpoints of the map: a recovery from one finds what a scan of everything finds, reads what it must and no more, and
-//! takes the one before when the newest is torn.
+//! Checkpoints of the map: a recovery from one finds what a scan of everything finds, reads what it must and no more,
+//! and takes the one before when the newest is torn.
 
 use super::recovery::{NS, any, campaign_of, cut_everywhere, dress, driver, look, mixed};
 use super::restarts::{cut_recoveries, faulty};
@@ -66,8 +66,8 @@ impl Compared {
     }
 }
 
-/// Cuts the run again and again, at instants in the midst of anything; each time the recoveries are compared, also behind
-/// a second cut and rows that were spoilt.
+/// Cuts the run again and again, at instants in the midst of anything; each time the recoveries are compared, also
+/// behind a second cut and rows that were spoilt.
 fn compare_often(setup: &Setup, seed: u64, cuts: u32, compared: &mut Compared) {
     let mut driver = driver(setup);
     dress(setup, &mut driver.storage);
@@ -150,8 +150,8 @@ fn power_that_fails_again_during_a_recovery_from_a_checkpoint_changes_nothing() 
     assert!(met > 200 && erases > 20, "{met} {erases}");
 }
 
-/// One die on a channel of its own, six blocks of eight rows of a page, written sequentially, with a checkpoint every five
-/// rows.
+/// One die on a channel of its own, six blocks of eight rows of a page, written sequentially, with a checkpoint every
+/// five rows.
 fn one_die() -> Setup {
     let mut setup = with_checkpoints(mixed(0), Bytes::kib(20));
     let geometry = &mut setup.device.geometry;
@@ -185,8 +185,8 @@ fn the_time_of_a_recovery_from_a_checkpoint_is_the_sum_of_its_reads() {
         let begun = driver.drive().clone().power_cut(at);
         let written: u64 = (0..6).map(|block| u64::from(begun.flash().rows_written(crate::flash::Block(block)))).sum();
         let vouched = 5 * whole;
-        // The head of each of six blocks, and the rows since. The first row of the second block is a head, and the first
-        // erased row of an open block tells that it ends there.
+        // The head of each of six blocks, and the rows since. The first row of the second block is a head, and the
+        // first erased row of an open block tells that it ends there.
         let since = written - vouched - u64::from(vouched <= 8 && written > 8) - u64::from(vouched == 0 && written > 0);
         let reads = 6 + since + u64::from(written % 8 > 0);
         let Recovered { ready, report, .. } = look(&driver, at, &setup);
@@ -221,7 +221,8 @@ fn a_listed_page_is_read_where_only_its_number_can_tell() {
     let blocks: u64 =
         (0..6).map(|block| u64::from(driver.drive().flash().rows_written(crate::flash::Block(block)) > 0)).sum();
     assert!(blocks >= 4 && driver.drive().counters().copied_units == 0);
-    // 24 pages were there: three blocks; 14 came: eight (one a head) of a block, six (one a head) of another and its end.
+    // 24 pages were there: three blocks; 14 came: eight (one a head) of a block, six (one a head) of another and its
+    // end.
     assert_eq!(report.reads, 6 + 7 + 5 + 1, "{report:?}");
 }
 
