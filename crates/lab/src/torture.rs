@@ -77,6 +77,10 @@ pub struct Tally {
     pub bad_blocks: u64,
     /// Drives that turned read-only.
     pub read_only: u32,
+    /// Checkpoints of the map that came to be whole.
+    pub checkpoints: u64,
+    /// Recoveries that began with a checkpoint.
+    pub from_checkpoint: u64,
     /// Pages that were checked against a promise.
     pub pages_checked: u64,
     /// The longest recovery, in microseconds.
@@ -164,6 +168,8 @@ impl Tally {
         self.spoilt_rows += other.spoilt_rows;
         self.bad_blocks += other.bad_blocks;
         self.read_only += other.read_only;
+        self.checkpoints += other.checkpoints;
+        self.from_checkpoint += other.from_checkpoint;
         self.pages_checked += other.pages_checked;
         self.recovery_max_us = self.recovery_max_us.max(other.recovery_max_us);
         self.violations.extend(other.violations);
@@ -233,8 +239,9 @@ fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &m
         tally.spoilt_rows += counts.1;
         tally.torn_rows += outage.report.torn_rows;
         tally.illegible_blocks += outage.report.illegible_blocks;
+        tally.from_checkpoint += u64::from(outage.report.checkpoint_reads > 0);
         tally.pages_checked += u64::from(driver.drive().ftl().logical());
-        tally.recovery_max_us = tally.recovery_max_us.max(outage.report.time_us);
+        tally.recovery_max_us = tally.recovery_max_us.max(outage.report.recovery_us);
         if let Some(first) = outage.broken.first() {
             let (count, ns) = (outage.broken.len(), at.as_ns());
             return Err(format!("cut {cut} at {ns} ns: {count} promises broken; {first}"));
@@ -245,6 +252,7 @@ fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &m
     let goes_on = driver.play(AFTERWARDS);
     let faults = driver.drive().counters().faults;
     tally.bad_blocks += faults.factory_bad + faults.retired;
+    tally.checkpoints += driver.drive().counters().checkpoints;
     tally.read_only += u32::from(faults.read_only_at.is_some());
     reads_are_right(&driver)?;
     if let Some(starved) = driver.starved() {
@@ -287,7 +295,12 @@ fn reads_are_right(driver: &Driver) -> Result<(), String> {
 pub fn drawn(seed: u64, over: &[Override]) -> Result<Scenario, ConfigError> {
     let scenario = Source { file: "torture.toml".to_string(), text: include_str!("torture/base.toml").to_string() };
     let mut overrides = vec![Override::new("seed", seed.to_string(), format!("--seed {seed}"))];
-    overrides.extend(kind(seed).into_iter().map(|(key, value)| Override::new(key, value, format!("seed {seed}"))));
+    let mut keys = kind(seed);
+    // What somebody asks for may not go with a checkpoint.
+    if over.is_empty() {
+        keys.extend(checkpoint(seed, &keys));
+    }
+    overrides.extend(keys.into_iter().map(|(key, value)| Override::new(key, value, format!("seed {seed}"))));
     let drawn = |own: &[Override]| {
         let all = [&overrides[..], own, over].concat();
         load(&Input { scenario: &scenario, device: None, policy: None, overrides: &all })
@@ -362,6 +375,16 @@ fn kind(seed: u64) -> Vec<(&'static str, String)> {
     keys
 }
 
+/// How often a checkpoint is written, in half of the drives that may have them: from one after the other to hardly
+/// ever.
+fn checkpoint(seed: u64, kind: &[(&'static str, String)]) -> Option<(&'static str, String)> {
+    let mut rng = Rng::stream(seed, "checkpoint");
+    let differs = |key: &str, value: &str| kind.iter().any(|(named, drawn)| *named == key && drawn != value);
+    let every = ["4KiB", "16KiB", "48KiB", "128KiB", "512KiB"][rng.below(5) as usize];
+    let may = !differs("ftl.kind", "page") && !differs("ftl.map.cache", "0B") && rng.below(2) == 0;
+    may.then(|| ("recovery.checkpoint_every", every.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -380,6 +403,7 @@ mod tests {
         assert_eq!(tally.violations, []);
         assert_eq!((tally.runs, tally.cuts - tally.cuts_again), (40, 200));
         assert!(tally.torn_rows > 50 && tally.illegible_blocks > 5, "{tally:?}");
+        assert!(tally.checkpoints > 10 && tally.from_checkpoint > 10, "{tally:?}");
         assert!(tally.cuts_again > 20 && tally.spoilt_rows > 50 && tally.bad_blocks > 10, "{tally:?}");
         assert_eq!(Tally { seconds: 0.0, ..campaign(&drawn, 1) }, Tally { seconds: 0.0, ..tally });
     }

@@ -71,12 +71,14 @@ fn in_words(tally: &Tally, args: &TortureArgs) -> String {
         let _ = writeln!(text, "violation: seed {seed}: {what}; repeat: {repeat}");
     }
     let Tally { runs, cuts, cuts_again, torn_rows, spoilt_rows, illegible_blocks, bad_blocks, read_only, .. } = tally;
-    let Tally { pages_checked, recovery_max_us, violations, .. } = tally;
+    let Tally { pages_checked, recovery_max_us, checkpoints, from_checkpoint, violations, .. } = tally;
     let _ = writeln!(
         text,
         "{runs} runs, {cuts} power losses ({cuts_again} during a recovery), {torn_rows} torn rows, {spoilt_rows} rows \
          spoilt, {illegible_blocks} illegible blocks, {bad_blocks} bad blocks, {read_only} drives turned read-only, \
-         {pages_checked} pages checked, longest recovery {recovery_max_us} us: {} violations",
+         {checkpoints} checkpoints, \
+         {from_checkpoint} recoveries from one, {pages_checked} pages checked, \
+         longest recovery {recovery_max_us} us: {} violations",
         violations.len()
     );
     text

@@ -46,6 +46,24 @@ impl Journal {
         in_dram
     }
 
+    /// The newest deallocation of each page, wherever it is.
+    pub fn all(&self) -> BTreeMap<u32, u64> {
+        let mut all = self.durable.clone();
+        for (lpn, number) in self.flying.iter().chain(&self.pending) {
+            let newest = all.entry(*lpn).or_insert(0);
+            *newest = (*newest).max(*number);
+        }
+        all
+    }
+
+    /// These are on flash.
+    pub fn on_flash<'a>(&mut self, landed: impl IntoIterator<Item = (&'a u32, &'a u64)>) {
+        for (lpn, number) in landed {
+            let newest = self.durable.entry(*lpn).or_insert(0);
+            *newest = (*newest).max(*number);
+        }
+    }
+
     /// The lowest number of a deallocation that is not on flash.
     fn oldest(&self) -> Option<u64> {
         self.flying_oldest.into_iter().chain(self.oldest).min()
@@ -130,10 +148,7 @@ impl Drive {
         }
         journal.flying_oldest = None;
         let landed = std::mem::take(&mut journal.flying);
-        for (lpn, number) in landed {
-            let newest = journal.durable.entry(lpn).or_insert(0);
-            *newest = number.max(*newest);
-        }
+        journal.on_flash(&landed);
         self.tell_waiters(now);
         self.finish_flushes(now);
         self.let_erases_go(now);

@@ -20,6 +20,7 @@
 
 mod attribution;
 mod buffer;
+mod checkpoint;
 mod collect;
 mod command;
 mod describe;
@@ -64,7 +65,7 @@ pub use journal::JOURNAL_ENTRY;
 pub use power::AtRisk;
 pub use predictable::PredictableCounters;
 pub use rain::RainCounters;
-pub use recovery::{Blueprint, Recovered, RecoveryReport, RecoverySpec, Remains};
+pub use recovery::{Blueprint, Recovered, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
@@ -211,6 +212,10 @@ pub struct Counters {
     pub log: LogCounters,
     /// Pages of the journal of deallocations programmed.
     pub journal_pages: u64,
+    /// Map units of checkpoints programmed.
+    pub checkpoint_units: u64,
+    /// Checkpoints that are whole.
+    pub checkpoints: u64,
     /// What the map cost, where it lies on flash.
     pub map: MapCounters,
     /// What failed.
@@ -223,7 +228,8 @@ impl Counters {
     /// Map units programmed, for whatever reason.
     pub fn units_programmed(&self) -> u64 {
         let parity = self.rain.parity_units + self.rain.copy_parity_units;
-        let written = self.host_units + parity + self.map.page_programs + self.faults.failed_units;
+        let maps = self.map.page_programs + self.checkpoint_units;
+        let written = self.host_units + parity + maps + self.faults.failed_units;
         written + self.copied_units + self.scrub.rewrites + self.padded_units
     }
 }

@@ -62,6 +62,8 @@ pub(super) enum Owner {
     LogProgram { lane: u32 },
     /// A page of the journal of deallocations is on flash.
     Journal,
+    /// A page of a checkpoint is on flash.
+    Checkpoint { page: u32 },
     /// A translation page is read.
     MapRead { page: u32 },
     /// Pages are read to be checked.
@@ -185,7 +187,7 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DieQueues {
     pub read: Fifo,
-    /// Reads of partial pages, and the journal. Not behind the programs: one without room waits for an
+    /// Reads of partial pages, the journal, checkpoints. Not behind the programs: one without room waits for an
     /// erase, which waits for reads, or for the journal.
     pub fill: Fifo,
     pub write: Fifo,

@@ -13,14 +13,18 @@
 //! collection or a merge: a page that was deallocated counts no more and is not copied, but until its deallocation is
 //! on flash its block must stay, or an older version of the page would come back.
 //!
+//! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal since, the head of
+//! each block, and only those spare areas that it does not vouch for; the maps come out the same.
+//!
 //! The number of a version is when its page came into the buffer (`Slot::born`); deallocations take numbers from the
 //! same counter. A page that was deallocated on its way to flash so keeps the lower number, whenever it lands.
 //!
-//! The system area (journal, dump, erase counters) is outside of the geometry and does not wear out: its programs take
-//! a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time to boot and to
-//! compute, tables in NOR flash, and a failure of the capacitor.
+//! The system area (journal, dump, checkpoints, erase counters) is outside of the geometry and does not wear out: its
+//! programs take a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time
+//! to boot and to compute, tables in NOR flash, and a failure of the capacitor.
 
 use super::buffer::State;
+use super::checkpoint::Checkpoints;
 use super::command::Stamp;
 use super::dftl_recovery::MapLeft;
 use super::faults::Faults;
@@ -31,6 +35,7 @@ use crate::flash::{Device, FaultSpec, Flash, Run};
 use crate::ftl::log::LogPolicy;
 use crate::ftl::recovery::{Evidence, Headers, Rebuilt};
 use crate::ftl::{BadBlocks, DataPlacement, Frontiers, FtlKind, FtlSpec, GcSpec, PageMap};
+use crate::stats::PowerLossReport;
 use crate::units::{Bytes, Duration, Instant, Lpn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +49,9 @@ pub struct RecoverySpec {
     pub keep: bool,
     /// What crosses the channel of each map unit that is scanned.
     pub read: Bytes,
+    /// A checkpoint of the map is written each time that so much has been programmed; never without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint_every: Option<Bytes>,
     /// The power fails at this time of the run, and comes back at once; never without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_at: Option<Duration>,
@@ -51,7 +59,7 @@ pub struct RecoverySpec {
 
 impl Default for RecoverySpec {
     fn default() -> Self {
-        Self { keep: false, read: Bytes::new(512), cut_at: None }
+        Self { keep: false, read: Bytes::new(512), checkpoint_every: None, cut_at: None }
     }
 }
 
@@ -76,7 +84,15 @@ impl Blueprint {
     /// Why such a drive cannot recover from a power loss: the key and the reason.
     pub fn refusal(&self) -> Option<(&'static str, &'static str)> {
         let log = &self.ftl.log;
+        let needs_none = |what| Some(("recovery.checkpoint_every", what));
         match self.ftl.kind {
+            FtlKind::LogBlock if self.recovery.checkpoint_every.is_some() => {
+                needs_none("none with log blocks: checkpoints are of page mapping")
+            }
+            _ if self.recovery.checkpoint_every.is_some() && self.ftl.map.cache.get() > 0 => needs_none(
+                "none with ftl.map.cache: translation pages may name copies that a power loss has made void, and \
+                 nothing else would name what they are copies of",
+            ),
             _ if self.ftl.placement != DataPlacement::None => {
                 Some(("ftl.placement", "\"none\": which class an open block had is on no spare area"))
             }
@@ -103,11 +119,13 @@ pub(super) struct Kept {
     pub journal: Journal,
     /// Blocks whose erase waits for the journal, up to which number.
     pub held: BTreeMap<u32, u64>,
+    /// Checkpoints of the map, if they are written.
+    pub checkpoints: Option<Checkpoints>,
 }
 
 impl Kept {
-    fn new(blueprint: Blueprint, journal: Journal) -> Box<Self> {
-        Box::new(Self { blueprint, journal, held: BTreeMap::new() })
+    fn new(blueprint: Blueprint, journal: Journal, checkpoints: Option<Checkpoints>) -> Box<Self> {
+        Box::new(Self { blueprint, journal, held: BTreeMap::new(), checkpoints })
     }
 }
 
@@ -136,51 +154,11 @@ pub struct Remains {
     trims: BTreeMap<u32, u64>,
     pub(super) journal_pages: u64,
     next_die: u32,
+    pub(super) checkpoints: Option<Checkpoints>,
     pub(super) dump: Vec<Dumped>,
     pages_lost: u32,
     trims_lost: u32,
     counters: Counters,
-}
-
-/// How a recovery went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RecoveryReport {
-    /// When the power failed.
-    pub cut_ns: u64,
-    /// From the power's return to the first command.
-    pub time_us: u64,
-    /// Of that, reading the journal and the dump.
-    pub journal_us: u64,
-    /// Scanning.
-    pub scan_us: u64,
-    /// Reading the translation pages, where the map lies on flash.
-    pub map_us: u64,
-    /// Repairs: erases, copies.
-    pub repair_us: u64,
-    /// Blocks that hold something.
-    pub blocks_scanned: u64,
-    /// Array reads of the scan.
-    pub reads: u64,
-    /// Translation pages read.
-    pub map_reads: u64,
-    /// Translation pages that no longer said where all their pages lie.
-    pub map_stale: u64,
-    /// Illegible rows: their program was cut, or had failed.
-    pub torn_rows: u64,
-    /// Blocks without a legible page: their erase was cut, or their first program.
-    pub illegible_blocks: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// Logical blocks merged (log blocks).
-    pub merges: u64,
-    /// Map units copied.
-    pub copies: u64,
-    /// Pages of the write buffer that were lost: acknowledged ones that no flush had followed, and unacknowledged ones.
-    pub pages_lost: u64,
-    /// Deallocations that were lost in the same way.
-    pub trims_lost: u64,
-    /// Pages of the write buffer that the capacitor saved.
-    pub pages_saved: u64,
 }
 
 /// A drive that came back.
@@ -191,8 +169,8 @@ pub struct Recovered {
     pub drive: Drive,
     /// When it takes commands again, if the power came back at once.
     pub ready: Instant,
-    /// How it went.
-    pub report: RecoveryReport,
+    /// How it went; what its host lost is not in it.
+    pub report: PowerLossReport,
 }
 
 impl Drive {
@@ -205,7 +183,9 @@ impl Drive {
         assert!(blueprint.refusal().is_none() && self.rain.is_none() && self.superblock.is_none());
         self.flash.keep_spares(self.ftl.spares());
         self.ftl.keep_headers();
-        self.kept = Some(Kept::new(blueprint.clone(), Journal::default()));
+        let checkpoints = blueprint.recovery.checkpoint_every.map(Checkpoints::new);
+        self.kept = Some(Kept::new(blueprint.clone(), Journal::default(), checkpoints));
+        self.begin_with_checkpoint();
     }
 
     /// True when the drive can recover from a power loss.
@@ -235,6 +215,8 @@ impl Drive {
             })
             .collect();
         dump.sort_unstable_by_key(|page| page.born);
+        let row_bytes = u64::from(self.flash.layout.unit_bytes * self.flash.layout.units_per_row);
+        let checkpoints = kept.checkpoints.take().map(|checkpoints| checkpoints.cut(row_bytes));
         let in_dram = kept.journal.in_dram();
         let Journal { durable: mut trims, pages, next_die, .. } = kept.journal;
         let (mut pages_lost, mut trims_lost) = (dump.len() as u32, in_dram.len() as u32);
@@ -258,6 +240,7 @@ impl Drive {
             journal_pages: pages,
             trims,
             next_die,
+            checkpoints,
             dump,
             pages_lost,
             trims_lost,
@@ -281,6 +264,7 @@ impl Drive {
             self.count_spare(now);
         }
         self.owe_stale(now);
+        self.begin_checkpoint(now);
         for pool in 0..self.ftl.pools() {
             if self.merges.is_none() {
                 self.space_used(now, pool);
@@ -301,6 +285,11 @@ impl Remains {
         &self.flash
     }
 
+    /// The same with no checkpoint to be found: everything is scanned.
+    pub fn without_checkpoints(self) -> Self {
+        Self { checkpoints: None, ..self }
+    }
+
     /// The maps from what is on flash.
     pub(super) fn rebuild(&self) -> Rebuilt {
         let Blueprint { device, ftl, gc, faults, seed, .. } = &self.blueprint;
@@ -311,13 +300,14 @@ impl Remains {
         let fresh = fresh.with_bad_block_table(&self.bad, faults.fails());
         let out = fresh.out_of_service();
         let (flash, headers, erases, trims) = (&self.flash, &self.headers, &self.erases[..], &self.trims);
-        fresh.rebuild(&Evidence { flash, headers, erases, out: &out, trims })
+        let checkpoint = self.checkpoints.as_ref().and_then(|all| all.newest()).map(|(newest, ..)| newest);
+        fresh.rebuild(&Evidence { flash, headers, erases, out: &out, trims, checkpoint })
     }
 
     /// Brings the drive back.
     pub fn recover(mut self) -> Recovered {
-        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges } = self.rebuild();
-        let mut report = RecoveryReport {
+        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges, reads } = self.rebuild();
+        let mut report = PowerLossReport {
             cut_ns: self.at.as_ns(),
             torn_rows: torn_rows.into(),
             illegible_blocks: illegible_blocks.into(),
@@ -325,10 +315,10 @@ impl Remains {
             pages_saved: self.dump.len() as u64,
             pages_lost: self.pages_lost.into(),
             trims_lost: self.trims_lost.into(),
-            ..RecoveryReport::default()
+            ..PowerLossReport::default()
         };
-        let time = self.read(&map, &mut report) + self.repair(&repairs, Instant::NEVER, &mut report);
-        report.time_us = time.as_ns().div_ceil(1000);
+        let time = self.read(&map, reads.as_ref(), &mut report) + self.repair(&repairs, Instant::NEVER, &mut report);
+        report.recovery_us = time.as_ns().div_ceil(1000);
         let Blueprint { device, ftl, gc, seed, .. } = &self.blueprint;
         map.begin_run(ftl, gc, device, *seed);
         let mut drive = Drive::assemble(&self.spec, gc, self.flash, map);
@@ -343,7 +333,7 @@ impl Remains {
         }
         let journal = Journal::again(self.trims, self.journal_pages, self.next_die);
         let ready = self.at + time;
-        drive.kept = Some(Kept::new(self.blueprint, journal));
+        drive.kept = Some(Kept::new(self.blueprint, journal, self.checkpoints));
         Recovered { drive, ready, report }
     }
 }

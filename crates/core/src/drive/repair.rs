@@ -5,11 +5,12 @@
 //! what it finds under way like the first ([`Remains::cut_again`]). Nothing that a recovery has in DRAM outlives it: it
 //! begins again, with what the first one left on flash.
 
-use super::recovery::{RecoveryReport, Remains};
+use super::recovery::Remains;
 use crate::flash::{Block, Flash, Operation, Run, Spare, What};
 use crate::ftl::recovery::{Rebuilt, Repair, Role};
-use crate::ftl::{FtlKind, PageMap, Translation};
+use crate::ftl::{FtlKind, PageMap, Reads, Translation};
 use crate::sim::Rng;
+use crate::stats::PowerLossReport;
 use crate::units::{Duration, Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
@@ -50,31 +51,70 @@ fn us(time: Duration) -> u64 {
 }
 
 impl Remains {
-    /// Reads the journal and the dump, spare areas, and with a map on flash translation pages; how long that takes.
-    pub(super) fn read(&self, map: &PageMap, report: &mut RecoveryReport) -> Duration {
+    /// Reads a checkpoint if there is one, the journal and the dump, spare areas, and with a map on flash translation
+    /// pages; how long that takes. `reads` are those of the spare areas, where there is a checkpoint.
+    pub(super) fn read(&self, map: &PageMap, reads: Option<&Reads>, report: &mut PowerLossReport) -> Duration {
+        let checkpoint = self.phase(self.checkpoint_reads(report));
         let journal = self.phase(self.journal_reads());
-        let scan = self.phase(self.scan_reads(map, report));
+        let scan = match reads {
+            Some(reads) => self.scan_since(reads, report),
+            None => self.phase(self.scan_reads(map, report)),
+        };
         let translation = self.phase(self.map_reads(map, report));
+        report.checkpoint_us = us(checkpoint);
         (report.journal_us, report.scan_us, report.map_us) = (us(journal), us(scan), us(translation));
-        journal + scan + translation
+        checkpoint + journal + scan + translation
+    }
+
+    /// Pages of the system area, in turn on all dies.
+    fn system_reads(&self, pages: u64, sectors: u32) -> Work {
+        let (layout, mut work) = (&self.flash.layout, self.no_work());
+        for page in 0..pages {
+            let die = (page % u64::from(layout.dies)) as u32;
+            let page = layout.first_page(layout.block(die * layout.lanes_per_die, 0));
+            work[die as usize].push_back(Task::Read { page, sectors });
+        }
+        work
+    }
+
+    /// The last page of each of the two says whether it is whole; of the newest whole one the others are read.
+    fn checkpoint_reads(&self, report: &mut PowerLossReport) -> Work {
+        let Some(checkpoints) = &self.checkpoints else { return self.no_work() };
+        let layout = &self.flash.layout;
+        let pages = 2 + checkpoints.newest().map_or(0, |(_, pages, _)| pages - 1);
+        report.checkpoint_reads = pages * u64::from(layout.units_per_row / layout.units_per_read);
+        self.system_reads(report.checkpoint_reads, layout.unit_sectors * layout.units_per_read)
+    }
+
+    /// With a checkpoint: the heads say what is still as it was, the scan finds what came since, and some of what it
+    /// finds is compared with what the checkpoint lists.
+    fn scan_since(&self, reads: &Reads, report: &mut PowerLossReport) -> Duration {
+        let layout = &self.flash.layout;
+        let sectors = (self.blueprint.recovery.read.get() / 512) as u32 * layout.units_per_read;
+        report.blocks_scanned = reads.blocks.into();
+        let phases = [&reads.heads, &reads.scan, &reads.listed].map(|pages| {
+            let mut work = self.no_work();
+            report.reads += pages.len() as u64;
+            for page in pages.iter().copied() {
+                let die = layout.die_of(layout.lane_of(layout.block_of(page)));
+                work[die as usize].push_back(Task::Read { page, sectors });
+            }
+            self.phase(work)
+        });
+        phases.into_iter().fold(Duration::ZERO, |sum, phase| sum + phase)
     }
 
     fn no_work(&self) -> Work {
         vec![VecDeque::new(); self.flash.layout.dies as usize]
     }
 
-    /// Pages of the system area lie anywhere on their dies.
+    /// The journal, if there is a checkpoint what was written of it since, and the dump.
     fn journal_reads(&self) -> Work {
-        let (layout, mut work) = (&self.flash.layout, self.no_work());
-        for page in 0..self.journal_pages + self.dump.len() as u64 {
-            let die = (page % u64::from(layout.dies)) as u32;
-            let page = layout.first_page(layout.block(die * layout.lanes_per_die, 0));
-            work[die as usize].push_back(Task::Read { page, sectors: layout.unit_sectors });
-        }
-        work
+        let older = self.checkpoints.as_ref().and_then(|all| all.newest()).map_or(0, |(_, _, older)| older);
+        self.system_reads(self.journal_pages - older + self.dump.len() as u64, self.flash.layout.unit_sectors)
     }
 
-    fn scan_reads(&self, map: &PageMap, report: &mut RecoveryReport) -> Work {
+    fn scan_reads(&self, map: &PageMap, report: &mut PowerLossReport) -> Work {
         let (layout, mut work, out) = (&self.flash.layout, self.no_work(), map.out_of_service());
         let spare = (self.blueprint.recovery.read.get() / 512) as u32 * layout.units_per_read;
         let in_order = self.blueprint.ftl.kind == FtlKind::Page;
@@ -94,7 +134,7 @@ impl Remains {
     }
 
     /// Each translation page is read, to be held against what the scan found.
-    fn map_reads(&self, map: &PageMap, report: &mut RecoveryReport) -> Work {
+    fn map_reads(&self, map: &PageMap, report: &mut PowerLossReport) -> Work {
         let (layout, mut work) = (&self.flash.layout, self.no_work());
         for page in 0..map.translation_pages() {
             let Some(ppn) = map.member_at(map.translation_page(page)) else { continue };
@@ -112,7 +152,7 @@ impl Remains {
     }
 
     /// Does the repairs on the cells, until `limit`; how long that took.
-    pub(super) fn repair(&mut self, repairs: &[Repair], limit: Instant, report: &mut RecoveryReport) -> Duration {
+    pub(super) fn repair(&mut self, repairs: &[Repair], limit: Instant, report: &mut PowerLossReport) -> Duration {
         let Self { blueprint, flash: cells, headers, erases, .. } = self;
         let mut flash = cells.clone().power_on(&blueprint.device);
         let layout = flash.layout.clone();
@@ -157,8 +197,8 @@ impl Remains {
     /// The power came back, and failed again `after` that, before the drive took a command, or just then.
     pub fn cut_again(mut self, after: Duration) -> Self {
         let rebuilt = self.rebuild();
-        let report = &mut RecoveryReport::default();
-        let read = self.read(&rebuilt.map, report);
+        let report = &mut PowerLossReport::default();
+        let read = self.read(&rebuilt.map, rebuilt.reads.as_ref(), report);
         if after > read {
             self.repair(&rebuilt.repairs, Instant::START + (after - read), report);
         }

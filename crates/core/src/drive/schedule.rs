@@ -53,9 +53,11 @@ impl Drive {
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
             // The journal, too: what has no room may wait for an erase that waits for it.
-            Owner::Fill { .. } | Owner::Update { .. } | Owner::MapRead { .. } | Owner::Journal => {
-                queues.fill.push(&mut self.ops, op)
-            }
+            Owner::Fill { .. }
+            | Owner::Update { .. }
+            | Owner::MapRead { .. }
+            | Owner::Journal
+            | Owner::Checkpoint { .. } => queues.fill.push(&mut self.ops, op),
             _ => queues.write.push(&mut self.ops, op),
         }
         self.look_at(now, die);
@@ -287,7 +289,7 @@ impl Drive {
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
                 What::Erase { block: self.flash.layout.block_of(operation.ppn) }
             }
-            Owner::Journal => What::System { sectors: operation.sectors },
+            Owner::Journal | Owner::Checkpoint { .. } => What::System { sectors: operation.sectors },
             Owner::MergeRun { .. } => unreachable!("a run starts by itself"),
         }
     }
@@ -372,6 +374,7 @@ impl Drive {
                 self.chain_erase_done(now, block);
             }
             Owner::Journal => self.journal_written(now),
+            Owner::Checkpoint { page } => self.checkpoint_written(now, die, page),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
             // What is left are the operations of merges.
@@ -394,9 +397,18 @@ impl Drive {
                 }
             }
         }
+        self.others_look(now, die);
+    }
+
+    /// After an operation on `die`: what may begin now.
+    #[inline]
+    fn others_look(&mut self, now: Instant, die: u32) {
         self.collector_looks(now, die);
         if self.scrub.is_some() {
             self.scrub_looks(now);
+        }
+        if self.kept.is_some() {
+            self.checkpoint_looks(now);
         }
     }
 }

@@ -13,9 +13,10 @@
 //! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
 //! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
 //! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`,
-//! `snapshot`, `recovery` (the maps from what is on flash).
+//! `snapshot`, `recovery` (the maps from what is on flash), `checkpoint` (what spares it most of the scan).
 
 mod blocks;
+mod checkpoint;
 mod classes;
 mod cmt;
 mod collection;
@@ -36,6 +37,7 @@ pub mod victim;
 mod wear;
 
 pub use blocks::Blocks;
+pub use checkpoint::{CHECKPOINT_BLOCK, CHECKPOINT_PLACE, CHECKPOINT_TRIM, Checkpoint, Reads};
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
 pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
 pub use collection::{CopiesLeft, Step};

@@ -176,6 +176,11 @@ impl PageMap {
         log + classes + self.mapping.bytes() + self.blocks.bytes() + 8 * self.trimmed.len()
     }
 
+    /// Map units of all rows opened so far.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
     /// Logical pages that the host sees.
     pub fn logical(&self) -> u32 {
         self.user

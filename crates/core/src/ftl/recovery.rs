@@ -7,6 +7,9 @@
 //! counts and is erased, and the collection begins again with the room that it had before. Preferring the copies would
 //! lose that room, a torn row at a time.
 //!
+//! With a checkpoint ([`Checkpoint`]) only the heads of blocks are read and what it does not vouch for; the maps come
+//! out the same.
+//!
 //! Each block says when it was opened and what for ([`Headers`]; a few bytes in the spare areas of its pages, legible
 //! if one of them is). Blocks that were open go on behind what was programmed; a torn row is passed over. Erase
 //! counters are taken to be in the system area, exact. Lost, and begun anew: ages, the order of free blocks that are
@@ -14,7 +17,7 @@
 
 use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
-use super::{PageMap, Stream, Translation};
+use super::{Checkpoint, PageMap, Reads, Stream, Translation};
 use crate::flash::{Block, Flash, Spare};
 use crate::units::{Lpn, Ppn};
 use std::collections::BTreeMap;
@@ -56,6 +59,11 @@ impl Headers {
         self.orders[block.0 as usize] != 0
     }
 
+    /// When the block was opened; 0: it is not.
+    pub(super) fn order(&self, block: Block) -> u64 {
+        self.orders[block.0 as usize]
+    }
+
     pub(crate) fn open(&mut self, block: Block, role: Role) {
         self.last += 1;
         (self.orders[block.0 as usize], self.roles[block.0 as usize]) = (self.last, role);
@@ -81,6 +89,8 @@ pub struct Evidence<'a> {
     pub out: &'a [bool],
     /// Durable deallocations: the logical page and the number of its deallocation.
     pub trims: &'a BTreeMap<u32, u64>,
+    /// The newest whole checkpoint.
+    pub checkpoint: Option<&'a Checkpoint>,
 }
 
 /// What must be done on flash before the drive can serve.
@@ -120,6 +130,8 @@ pub struct Rebuilt {
     pub illegible_blocks: u32,
     /// Logical blocks of a log-block FTL that were merged.
     pub merges: u32,
+    /// What was read, where there was a checkpoint; every spare area without one.
+    pub reads: Option<Reads>,
 }
 
 /// The winner of each logical page, and another page with the same content.
@@ -130,6 +142,8 @@ pub(super) struct Found {
     newest: u64,
     torn_rows: u32,
     illegible: u32,
+    reads: Option<Reads>,
+    sequences: Vec<u64>,
 }
 
 impl Evidence<'_> {
@@ -159,38 +173,95 @@ impl Evidence<'_> {
             newest: self.trims.values().copied().max().unwrap_or(0),
             torn_rows: 0,
             illegible: 0,
+            reads: self.checkpoint.map(|_| Reads::default()),
+            sequences: vec![0; logical as usize],
         };
+        let vouched: Vec<u32> = (0..layout.total_blocks()).map(|block| self.vouched(Block(block))).collect();
         let mut blocks: Vec<(u64, Block)> = Vec::new();
-        for block in (0..layout.total_blocks()).map(Block).filter(|block| self.rows(*block) > 0) {
+        for block in (0..layout.total_blocks()).map(Block).filter(|block| !self.out[block.0 as usize]) {
+            let (rows, vouched) = (self.rows(block), vouched[block.0 as usize]);
+            if let Some(reads) = &mut found.reads {
+                reads.look_at(self.flash, block, rows, vouched);
+            }
             match self.header(block) {
                 Some((order, _)) => blocks.push((order, block)),
-                None => found.illegible += 1,
+                None => found.illegible += u32::from(rows > 0),
             }
             let is_torn = |row: &u32| self.flash.spare(layout.row_start(block, *row)) == Spare::Torn;
-            let torn = (0..self.rows(block)).filter(is_torn).count() as u32;
+            let torn = (vouched..rows).filter(is_torn).count() as u32;
             found.torn_rows += if torn == layout.rows { 0 } else { torn };
         }
         blocks.sort_unstable();
-        let mut sequences = vec![0; logical as usize];
         for (_, block) in blocks {
             found.legible[block.0 as usize] = true;
-            for page in self.pages(block) {
+            let vouched = vouched[block.0 as usize] * layout.units_per_row;
+            for page in self.pages(block).skip(vouched as usize) {
                 let Spare::Data { lpn, sequence } = self.flash.spare(page) else { continue };
                 let at = lpn.0 as usize;
                 found.newest = found.newest.max(sequence);
-                if found.winner[at] == Ppn::NONE || sequence > sequences[at] {
-                    (found.winner[at], found.other[at], sequences[at]) = (page, Ppn::NONE, sequence);
-                } else if sequence == sequences[at] {
+                if found.winner[at] == Ppn::NONE || sequence > found.sequences[at] {
+                    (found.winner[at], found.other[at], found.sequences[at]) = (page, Ppn::NONE, sequence);
+                } else if sequence == found.sequences[at] {
                     found.other[at] = page;
                 }
             }
         }
-        for (lpn, trimmed) in self.trims {
-            if *trimmed > sequences[*lpn as usize] {
-                (found.winner[*lpn as usize], found.other[*lpn as usize]) = (Ppn::NONE, Ppn::NONE);
+        let mut trims = self.trims.clone();
+        if let Some(checkpoint) = self.checkpoint {
+            self.add_listed(checkpoint, &vouched, &mut found);
+            // The journal up to it is not read.
+            trims.retain(|_, number| *number > checkpoint.number);
+            for (lpn, number) in &checkpoint.trims {
+                trims.entry(*lpn).or_insert(*number);
+            }
+        }
+        for (lpn, trimmed) in trims {
+            if trimmed > found.sequences[lpn as usize] {
+                (found.winner[lpn as usize], found.other[lpn as usize]) = (Ppn::NONE, Ppn::NONE);
             }
         }
         found
+    }
+
+    /// Rows of a block that the checkpoint vouches for.
+    fn vouched(&self, block: Block) -> u32 {
+        // What is out of service says nothing: nobody looks.
+        let opened = || self.header(block).map(|(order, _)| order);
+        self.checkpoint.map_or(0, |checkpoint| checkpoint.vouched(block, opened()))
+    }
+
+    /// What the checkpoint lists and still vouches for joins what was scanned.
+    fn add_listed(&self, checkpoint: &Checkpoint, vouched: &[u32], found: &mut Found) {
+        let layout = &self.flash.layout;
+        found.newest = found.newest.max(checkpoint.number);
+        let order = |page: Ppn| self.headers.orders[layout.block_of(page).0 as usize];
+        for (lpn, page) in checkpoint.places() {
+            let (block, at) = (layout.block_of(page), lpn.0 as usize);
+            if layout.row_of(page) >= vouched[block.0 as usize] {
+                continue;
+            }
+            let scanned = found.winner[at];
+            if scanned == Ppn::NONE {
+                // Its number is not known; no deallocation that is read is older than the checkpoint.
+                (found.winner[at], found.sequences[at]) = (page, checkpoint.number);
+            } else if found.sequences[at] <= checkpoint.number {
+                found.reads.as_mut().expect("there is a checkpoint").compare(layout, page);
+                // An illegible one counts no more.
+                let Spare::Data { sequence, .. } = self.flash.spare(page) else { continue };
+                if sequence > found.sequences[at] {
+                    (found.winner[at], found.other[at], found.sequences[at]) = (page, Ppn::NONE, sequence);
+                } else if sequence == found.sequences[at] {
+                    let mut places = [scanned, found.other[at], page];
+                    places.sort_unstable_by_key(|place| if place.is_some() { order(*place) } else { u64::MAX });
+                    let last = if places[2].is_some() { places[2] } else { places[1] };
+                    (found.winner[at], found.other[at]) = (places[0], last);
+                }
+            }
+        }
+        if let Some(Reads { listed, .. }) = &mut found.reads {
+            listed.sort_unstable();
+            listed.dedup();
+        }
     }
 }
 
@@ -286,8 +357,8 @@ impl PageMap {
         for pool in 0..self.pools.len() {
             self.count_free_units(pool);
         }
-        let Found { newest, torn_rows, illegible, .. } = found;
-        Rebuilt { map: self, repairs, newest, torn_rows, illegible_blocks: illegible, merges }
+        let Found { newest, torn_rows, illegible, reads, .. } = found;
+        Rebuilt { map: self, repairs, newest, torn_rows, illegible_blocks: illegible, merges, reads }
     }
 
     fn put_winners(&mut self, found: &Found) {

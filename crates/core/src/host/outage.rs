@@ -4,16 +4,15 @@
 //! request whose time came meanwhile is issued then, and its latency counts from its own time.
 
 use super::{Broken, Driver};
-use crate::drive::{Drive, Recovered, RecoveryReport, Remains, Storage};
+use crate::drive::{Drive, Recovered, Remains, Storage};
+use crate::stats::PowerLossReport;
 use crate::units::Instant;
 
 /// How a power loss went.
 #[derive(Clone, Debug)]
 pub struct Outage {
-    /// The recovery.
-    pub report: RecoveryReport,
-    /// Commands that were under way.
-    pub commands_lost: u64,
+    /// The recovery, and what was lost.
+    pub report: PowerLossReport,
     /// Promises that were broken; empty without an oracle.
     pub broken: Vec<Broken>,
     /// When the drive took commands again.
@@ -55,7 +54,7 @@ impl Driver {
         dress: impl FnOnce(&mut Drive),
     ) -> Outage {
         self.play_before(at);
-        let Recovered { mut drive, ready, report } = strike(self.storage.clone().power_cut(at)).recover();
+        let Recovered { mut drive, ready, mut report } = strike(self.storage.clone().power_cut(at)).recover();
         dress(&mut drive);
         let mut broken = Vec::new();
         if let Some(oracle) = &mut self.oracle {
@@ -64,8 +63,8 @@ impl Driver {
         }
         drive.power_up(ready);
         self.storage = drive;
-        let commands_lost = self.lose_commands(ready);
-        let outage = Outage { report, commands_lost, broken, ready };
+        (report.commands_lost, report.broken_promises) = (self.lose_commands(ready), broken.len() as u64);
+        let outage = Outage { report, broken, ready };
         self.outages.push(outage.clone());
         outage
     }

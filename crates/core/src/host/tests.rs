@@ -2,6 +2,7 @@
 
 mod array;
 mod causes;
+mod checkpoints;
 mod cuts;
 mod dftl;
 mod faults;
@@ -28,7 +29,7 @@ use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
     Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    RainSpec, Scheduler, ScrubSpec, Update,
+    RainSpec, RecoverySpec, Scheduler, ScrubSpec, Update,
 };
 use crate::flash::{BlockStress, Device, FaultSpec, Features};
 use crate::ftl::{
@@ -48,6 +49,7 @@ pub(crate) struct Setup {
     pub rain: RainSpec,
     pub scrub: ScrubSpec,
     pub faults: FaultSpec,
+    pub recovery: RecoverySpec,
     pub precondition: PreconditionSpec,
     pub jobs: Vec<JobSpec>,
     pub seed: u64,
@@ -68,6 +70,7 @@ pub(crate) fn small() -> Setup {
         rain: RainSpec::default(),
         scrub: ScrubSpec::default(),
         faults: FaultSpec::default(),
+        recovery: RecoverySpec { keep: true, ..RecoverySpec::default() },
         precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
         jobs: vec![job],
         seed: 1,

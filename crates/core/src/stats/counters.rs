@@ -37,6 +37,10 @@ pub struct FlashCounters {
     pub pages_programmed: u64,
     /// Of those, pages without data, programmed to fill a program unit.
     pub pages_padded: u64,
+    /// Of those, pages of checkpoints of the map, in map units.
+    pub checkpoint_pages: u64,
+    /// Checkpoints of the map that came to be whole.
+    pub checkpoints: u64,
     /// Pages read for whatever reason, in map units.
     pub pages_read: u64,
     /// Blocks erased.
@@ -165,6 +169,8 @@ impl FlashCounters {
             host_pages_written: self.host_pages_written - earlier.host_pages_written,
             pages_programmed: self.pages_programmed - earlier.pages_programmed,
             pages_padded: self.pages_padded - earlier.pages_padded,
+            checkpoint_pages: self.checkpoint_pages - earlier.checkpoint_pages,
+            checkpoints: self.checkpoints - earlier.checkpoints,
             pages_read: self.pages_read - earlier.pages_read,
             erases: self.erases - earlier.erases,
             suspensions: self.suspensions - earlier.suspensions,

@@ -115,6 +115,8 @@ impl FlashCounters {
         self.host_pages_written += host_pages_written;
         self.pages_programmed += pages_programmed;
         self.pages_padded += pages_padded;
+        self.checkpoint_pages += other.checkpoint_pages;
+        self.checkpoints += other.checkpoints;
         self.pages_read += pages_read;
         self.erases += erases;
         self.suspensions += other.suspensions;

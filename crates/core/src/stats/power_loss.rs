@@ -1,5 +1,6 @@
 //! A power loss in the result of a run.
 
+use super::result::is_zero;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,9 @@ pub struct PowerLossReport {
     pub cut_ns: u64,
     /// From the power's return to the first command (microseconds, rounded up).
     pub recovery_us: u64,
+    /// Of that, reading the newest whole checkpoint of the map (microseconds, rounded up).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_us: u64,
     /// Of that, reading the journal of deallocations and what the capacitor saved (microseconds, rounded up).
     pub journal_us: u64,
     /// Of that, scanning spare areas (microseconds, rounded up).
@@ -18,10 +22,13 @@ pub struct PowerLossReport {
     pub map_us: u64,
     /// Of that, erases and copies (microseconds, rounded up).
     pub repair_us: u64,
-    /// Blocks that held something (blocks).
+    /// Blocks that held something; with a checkpoint those with something that it does not vouch for (blocks).
     pub blocks_scanned: u64,
     /// Array reads of the scan (reads).
     pub reads: u64,
+    /// Array reads of the newest whole checkpoint, and of what says which one that is (reads).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_reads: u64,
     /// Translation pages read (reads).
     pub map_reads: u64,
     /// Translation pages that were out of date, and are programmed anew when the drive is back (pages, in map units).

@@ -155,6 +155,12 @@ pub struct FlashReport {
     pub pages_programmed: u64,
     /// Of those, pages without data that fill a program unit (pages, in map units).
     pub pages_padded: u64,
+    /// Of those, pages of checkpoints of the map (pages, in map units).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_pages: u64,
+    /// Checkpoints of the map that came to be whole (checkpoints).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoints: u64,
     /// Pages read for whatever reason (pages, in map units).
     pub pages_read: u64,
     /// Blocks erased (blocks).
@@ -441,6 +447,10 @@ impl GcReport {
     }
 }
 
+pub(super) fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
 impl FlashReport {
     fn new(flash: &FlashCounters, wear: &WearCounters) -> Self {
         let mean = ratio::rounded(u128::from(wear.erases_total), u128::from(wear.blocks), 6);
@@ -448,6 +458,8 @@ impl FlashReport {
             host_pages_written: flash.host_pages_written,
             pages_programmed: flash.pages_programmed,
             pages_padded: flash.pages_padded,
+            checkpoint_pages: flash.checkpoint_pages,
+            checkpoints: flash.checkpoints,
             pages_read: flash.pages_read,
             erases: flash.erases,
             waf: ratio::rounded(u128::from(flash.pages_programmed), u128::from(flash.host_pages_written), 6),

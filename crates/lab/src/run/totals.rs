@@ -75,7 +75,7 @@ impl Run<'_> {
             faults: scenario.faults.is_on().then(|| counters.faults()),
             array: None,
             log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
-            power_loss: driver.outages().first().map(power_loss),
+            power_loss: driver.outages().first().map(|outage| outage.report),
             map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
             raw: capacity.raw,
             user: capacity.user,
@@ -133,7 +133,7 @@ impl Run<'_> {
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
             warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
         }
-        let lost = driver.outages().iter().map(|outage| outage.commands_lost).sum::<u64>();
+        let lost = driver.outages().iter().map(|outage| outage.report.commands_lost).sum::<u64>();
         if let Some(at) = driver.drive().counters().faults.read_only_at {
             let at = at.since(Instant::START).as_s_f64();
             warnings.push(format!(
@@ -332,6 +332,8 @@ impl Counted {
             host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
             pages_programmed: self.since(|c| c.units_programmed()),
             pages_padded: self.since(|c| c.padded_units),
+            checkpoint_pages: self.since(|c| c.checkpoint_units),
+            checkpoints: self.since(|c| c.checkpoints),
             pages_read: self.since(|c| c.units_read),
             erases: self.since(|c| c.erases),
             suspensions: self.since(|c| c.suspended.suspensions + c.suspended.program_suspensions),
@@ -472,38 +474,17 @@ impl Counted {
     }
 }
 
-fn power_loss(outage: &Outage) -> PowerLossReport {
-    let report = &outage.report;
-    PowerLossReport {
-        cut_ns: report.cut_ns,
-        recovery_us: report.time_us,
-        journal_us: report.journal_us,
-        scan_us: report.scan_us,
-        map_us: report.map_us,
-        repair_us: report.repair_us,
-        blocks_scanned: report.blocks_scanned,
-        reads: report.reads,
-        map_reads: report.map_reads,
-        map_stale: report.map_stale,
-        torn_rows: report.torn_rows,
-        illegible_blocks: report.illegible_blocks,
-        erases: report.erases,
-        merges: report.merges,
-        copies: report.copies,
-        pages_lost: report.pages_lost,
-        trims_lost: report.trims_lost,
-        pages_saved: report.pages_saved,
-        commands_lost: outage.commands_lost,
-        broken_promises: outage.broken.len() as u64,
-    }
-}
-
 fn power_loss_in_words(outage: &Outage) -> Vec<String> {
-    let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = power_loss(outage);
-    let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = power_loss(outage);
+    let PowerLossReport { cut_ns, recovery_us, scan_us, reads, torn_rows, .. } = outage.report;
+    let PowerLossReport { pages_lost, trims_lost, pages_saved, commands_lost, .. } = outage.report;
+    let PowerLossReport { checkpoint_reads, checkpoint_us, .. } = outage.report;
+    let checkpoint = match checkpoint_reads {
+        0 => String::new(),
+        reads => format!("; {checkpoint_us} us to read a checkpoint by {reads} reads"),
+    };
     let mut words = vec![format!(
         "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
-         {torn_rows} torn rows); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
+         {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
          {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
          flash's own counts begin anew there"
     )];

@@ -3,6 +3,7 @@
 use super::{Check, require, require_time};
 use crate::config::Scenario;
 use crate::drive::Blueprint;
+use crate::flash::raw_bytes;
 use crate::units::Duration;
 
 /// Checks a scenario whose drive keeps what a recovery needs.
@@ -16,8 +17,16 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         keep,
         "recovery.cut_at needs true: nothing else brings the drive back",
     )?;
+    let every = recovery.checkpoint_every;
+    let message = "recovery.checkpoint_every needs true: nothing else reads a checkpoint";
+    require(every.is_none() || keep, "recovery.keep", keep, message)?;
     if !keep {
         return Ok(());
+    }
+    if let Some(every) = every {
+        let raw = raw_bytes(device);
+        let message = format!("more than 0, up to what the device holds, {raw}B");
+        require((1..=raw).contains(&every.get().into()), "recovery.checkpoint_every", every, message)?;
     }
     let (read, unit) = (recovery.read.get(), device.geometry.map_unit.get());
     let holds = read >= 512 && read <= unit && read.is_multiple_of(512);

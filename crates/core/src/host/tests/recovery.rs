@@ -1,7 +1,7 @@
 //! The power fails at any event: promises hold, the maps are those that the drive had, and it goes on serving.
 
 use super::{Setup, small};
-use crate::drive::{Blueprint, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, RecoverySpec, Scheduler};
+use crate::drive::{Blueprint, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler};
 use crate::flash::{Features, GARBAGE, Spare};
 use crate::ftl::log::{LogPolicy, LogSpec, Sequential, Tail};
 use crate::ftl::{Allocation, FreeBlock, FtlKind, GcMode, Victim, VictimUnit};
@@ -17,7 +17,7 @@ fn blueprint(setup: &Setup) -> Blueprint {
         ftl: setup.ftl.clone(),
         gc: setup.gc.clone(),
         faults: setup.faults.clone(),
-        recovery: RecoverySpec { keep: true, ..RecoverySpec::default() },
+        recovery: setup.recovery.clone(),
         seed: setup.seed,
     }
 }

@@ -3,17 +3,18 @@
 
 use super::recovery::{NS, any, campaign_of, cut_everywhere, driver, look, mixed, with_log};
 use super::{Setup, one_of, small};
-use crate::drive::{Drive, PreconditionState, Recovered, RecoveryReport};
+use crate::drive::{Drive, PreconditionState, Recovered};
 use crate::flash::FaultSpec;
 use crate::ftl::log::LogPolicy;
 use crate::ftl::{Allocation, GcMode, MapSpec, VictimUnit};
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
+use crate::stats::PowerLossReport;
 use crate::units::{Bytes, Duration, Instant, Lpn};
 
 /// The power fails again at 13 times of the recovery of every tenth event; how often that met a repair, and how often
 /// it left an erase, or a copy, half done.
-fn cut_recoveries(setup: &Setup) -> (u32, u32, u32) {
+pub(super) fn cut_recoveries(setup: &Setup) -> (u32, u32, u32) {
     let mut driver = driver(setup);
     let (mut met, mut erases, mut copies) = (0, 0, 0);
     for event in 0.. {
@@ -33,7 +34,7 @@ fn cut_recoveries(setup: &Setup) -> (u32, u32, u32) {
                     let versions = [&once, &twice].map(|recovered| recovered.drive.version_of(lpn));
                     assert_eq!(versions[0], versions[1], "{lpn:?} {after} after {at:?} in {setup:?}");
                 }
-                let again = RecoveryReport { cut_ns: once.report.cut_ns, ..twice.report };
+                let again = PowerLossReport { cut_ns: once.report.cut_ns, ..twice.report };
                 assert!(part < 12 || again == once.report, "nothing was repaired yet: {again:?} {:?}", once.report);
                 met += u32::from(repair > 0);
                 erases += u32::from(twice.report.illegible_blocks > once.report.illegible_blocks);
@@ -63,7 +64,7 @@ fn a_cut_before_the_first_event_leaves_what_the_drive_began_with() {
     let mut driver = driver(&setup);
     let before = driver.drive().clone();
     let outage = driver.power_cut(Instant::START, |_| {});
-    assert_eq!((outage.report.cut_ns, outage.commands_lost, outage.report.torn_rows), (0, 0, 0));
+    assert_eq!((outage.report.cut_ns, outage.report.commands_lost, outage.report.torn_rows), (0, 0, 0));
     for lpn in (0..before.ftl().logical()).map(Lpn) {
         assert_eq!(driver.drive().version_of(lpn), before.version_of(lpn));
     }
@@ -100,7 +101,7 @@ fn rows_that_hold_nothing_that_counts_are_not_missed() {
 }
 
 /// Drives of page mapping whose blocks are bad and go bad.
-fn faulty(seed: u64) -> Setup {
+pub(super) fn faulty(seed: u64) -> Setup {
     let mut rng = Rng::stream(seed, "faulty");
     let mut setup = mixed(900);
     setup.seed = seed;
@@ -206,7 +207,7 @@ fn the_time_of_a_recovery_counts_the_translation_pages() {
         // 175 ns, 40 us and the 102.4 us of 4 KiB at 40 MB/s.
         assert_eq!(report.map_us, (written * (175 + 40_000 + 102_400)).div_ceil(1000));
         let parts = report.journal_us + report.scan_us + report.map_us + report.repair_us;
-        assert!(report.time_us <= parts && parts <= report.time_us + 3, "{report:?}");
+        assert!(report.recovery_us <= parts && parts <= report.recovery_us + 3, "{report:?}");
         driver.power_cut(at, |_| {});
         driver.drive().check_map();
     }
