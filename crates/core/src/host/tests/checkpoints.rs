@@ -188,7 +188,7 @@ fn the_time_of_a_recovery_from_a_checkpoint_is_the_sum_of_its_reads() {
         // The head of each of six blocks, and the rows since. The first row of the second block is a head, and the
         // first erased row of an open block tells that it ends there.
         let since = written - vouched - u64::from(vouched <= 8 && written > 8) - u64::from(vouched == 0 && written > 0);
-        let reads = 6 + since + u64::from(written % 8 > 0);
+        let reads = 6 + since + u64::from(!written.is_multiple_of(8));
         let Recovered { ready, report, .. } = look(&driver, at, &setup);
         assert_eq!(report.reads, reads, "{written} rows, {whole} checkpoints: {report:?}");
         // 24 places and 6 blocks fit in a page; the last pages of both places are read, too.
