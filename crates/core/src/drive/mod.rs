@@ -42,6 +42,7 @@ mod rain;
 mod read;
 mod reconstruct;
 mod recovery;
+mod release;
 mod repair;
 mod rotate;
 mod schedule;
