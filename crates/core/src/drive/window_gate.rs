@@ -123,12 +123,6 @@ impl Drive {
         self.gate.as_ref().map_or(Windows::Off, |gate| gate.windows)
     }
 
-    /// Inside busy windows (whoever says so), and whenever windows are set, a pool wants to collect while its free
-    /// share is below `soft`, which is not below `gc.soft`: so that each cycle begins with a full reserve.
-    pub fn collect_up_to_in_windows(&mut self, soft: f64) {
-        self.ftl.collect_up_to(soft);
-    }
-
     /// The earlier of what is looked at: held erases, and what waits for a window.
     pub(super) fn set_alarm(&mut self) {
         let window = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.wakes_at);
