@@ -44,6 +44,7 @@ mod reconstruct;
 mod recovery;
 mod release;
 mod repair;
+mod replay;
 mod rotate;
 mod schedule;
 mod scrub;

@@ -23,10 +23,12 @@
 //! for garbage collection is not failed: it may succeed late (docs/model.md).
 
 use super::queues::{FlashOp, Owner};
+use super::replay::Replay;
 use super::{Drive, PredictableLatency, Status};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
+use std::cell::RefCell;
 
 /// What predictable latency cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub(super) struct Predictable {
     failed: usize,
     /// Operations that are looked at.
     found: Vec<u32>,
+    /// A collection of several lanes, played ahead.
+    pub replay: RefCell<Replay>,
 }
 
 impl Drive {
@@ -67,7 +71,13 @@ impl Drive {
         if self.predictable.is_none() {
             let listed = vec![false; self.flash.layout.dies as usize];
             self.flash.report_waits();
-            self.predictable = Some(Box::new(Predictable { dies: Vec::new(), listed, failed: 0, found: Vec::new() }));
+            self.predictable = Some(Box::new(Predictable {
+                dies: Vec::new(),
+                listed,
+                failed: 0,
+                found: Vec::new(),
+                replay: RefCell::default(),
+            }));
             self.watches = true;
         }
         self.counters.predictable.reads += 1;

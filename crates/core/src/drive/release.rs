@@ -16,11 +16,11 @@ impl Drive {
     /// collections' transfers that have their place. At least 1 ns. (A read of a page of the victim itself goes before
     /// the erase, which waits for it.)
     ///
-    /// Exact where victims are single blocks, pages read and program alike, no program of the host that is under way
-    /// makes pages of the victim stale, and transfers of the host do not come between those of the collection (none can
-    /// where the channel is held). An estimate otherwise: victims of several lanes, whose copies meet on channels and
-    /// dies; page types, by their means; a victim that is not yet chosen, by the emptiest block; erases that wait for
-    /// reads of others. With windows at most what is left of the window, unless the collection is forced.
+    /// Exact where pages read and program alike, no program of the host that is under way makes pages of the victim
+    /// stale, and transfers of the host do not come between those of the collection (none can where the channel is
+    /// held; there victims of several lanes are played ahead, `replay.rs`). An estimate otherwise: page types, by their
+    /// means; a victim that is not yet chosen, by the emptiest block; erases that wait for reads of others. With
+    /// windows at most what is left of the window, unless the collection is forced.
     pub fn gc_release(&self, now: Instant, page: Ppn) -> Duration {
         let (layout, die) = (&self.flash.layout, self.die_of_page(page));
         let keeps = self.erases_keep() && self.holds.is_none();
@@ -32,14 +32,23 @@ impl Drive {
             let copies = |lane: &u32| self.ftl.copies_left(*lane).is_some();
             erase * lanes.filter(|lane| !(copies(lane) && self.ftl.victim_block(*lane) == block)).count() as u64
         };
-        let mut left = self.collections_left(now, die, erase, &erases);
-        if let Some((pool, holds)) = self.collector.keeper_of(die) {
-            let mut copied = match holds {
-                true => self.victim_copy_left(now, pool),
-                false => self.drain_left(now, pool) + self.victim_copy_ahead(pool),
+        let keeper = self.collector.keeper_of(die);
+        let held = keeper.filter(|(pool, holds)| *holds && self.ftl.lanes_of(*pool).len() > 1 && self.faults.is_none());
+        let replayed = held.and_then(|(pool, _)| self.replayed(now, pool, die, erase, block.0));
+        let is_of_victim = |pool: u32| self.ftl.lanes_of(pool).any(|lane| layout.die_of(lane) == die);
+        let mut left = match held.filter(|(pool, _)| replayed.is_some() && is_of_victim(*pool)) {
+            Some(_) => Duration::ZERO,
+            None => self.collections_left(now, die, erase, &erases),
+        };
+        if let Some((pool, holds)) = keeper {
+            let mut copied = match (replayed, holds) {
+                (Some(outcome), _) => outcome.copied,
+                (None, true) => self.victim_copy_left(now, pool),
+                (None, false) => self.drain_left(now, pool) + self.victim_copy_ahead(pool),
             };
-            left = left.max(copied + erases(pool));
-            for next in self.collector.follow_after(die) {
+            left = left.max(replayed.map_or(copied + erases(pool), |outcome| outcome.free));
+            let follows = !replayed.is_some_and(|outcome| outcome.paused);
+            for next in self.collector.follow_after(die).filter(|_| follows) {
                 if self.ftl.wants_collection(next) && self.ftl.may_collect(next) && !self.ftl.is_hopeless(next) {
                     let is_here = self.ftl.lanes_of(next).any(|lane| layout.die_of(lane) == die);
                     copied = if is_here { left } else { copied } + self.victim_copy_ahead(next);

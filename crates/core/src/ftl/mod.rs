@@ -38,7 +38,7 @@ mod wear;
 pub use blocks::Blocks;
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
 pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
-pub use collection::{CopiesLeft, Step};
+pub use collection::{ChainLeft, CopiesLeft, Step};
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
 pub use pool::{Pool, Stream};
