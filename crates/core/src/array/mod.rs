@@ -19,6 +19,9 @@ mod spec;
 pub mod strategy;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use layout::{ArrayLayout, RaidLevel};
 pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;

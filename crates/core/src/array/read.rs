@@ -2,7 +2,8 @@
 //!
 //! A piece whose member fails it fast is computed: k of the other members are read at the same place. When one of those
 //! fails too and nobody is left to ask, the strategy chooses: the piece is waited for at its own member, or the others
-//! at theirs; who is waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
+//! at theirs, those first that are free first; who is waited for is asked again and must wait (its true cost; the IODA
+//! artefact hid it behind 100 us). Busy remaining times of different instants are compared as instants.
 
 use super::rows::{Phase, over};
 use super::{Array, Owner, Timer, parity};
@@ -33,7 +34,7 @@ pub(super) struct Piece {
     age: u32,
     /// The computation under way, or [`NIL`].
     rebuild: u32,
-    /// The member failed it, with this busy remaining time.
+    /// The member failed it, and said that it is free from this nanosecond on.
     refused: Option<u64>,
     /// It is computed from the start.
     computes: bool,
@@ -53,8 +54,8 @@ pub(super) struct Rebuild {
     asked: u32,
     got: u32,
     refused: u32,
-    /// The longest busy remaining time of those.
-    longest: u64,
+    /// From which nanosecond on those are free, and their place in the row and number.
+    free_at: Vec<(u64, u32, u32)>,
     /// Members whose share is waited for, and those of them whose share a neighbour reads.
     waits: u32,
     shared: u32,
@@ -187,7 +188,7 @@ impl Array {
             return self.finish_piece(now, piece, completion.payload.as_deref());
         }
         p.refused = Some(match completion.status {
-            Status::PredictableLatencyNotMet => completion.result64,
+            Status::PredictableLatencyNotMet => now.as_ns().saturating_add(completion.result64),
             _ => NEVER_SERVED,
         });
         self.refuse_neighbours(now, piece);
@@ -336,11 +337,11 @@ impl Array {
             self.note_collections(self.rebuilds[rebuild].piece, &completion);
             return self.share_came(now, rebuild, member, completion.payload.as_deref());
         }
-        let left = match completion.status {
-            Status::PredictableLatencyNotMet => completion.result64,
+        let free_at = match completion.status {
+            Status::PredictableLatencyNotMet => now.as_ns().saturating_add(completion.result64),
             _ => NEVER_SERVED,
         };
-        self.share_refused(now, rebuild, member, left);
+        self.share_refused(now, rebuild, member, free_at);
     }
 
     fn share_came(&mut self, now: Instant, rebuild: u32, member: u32, versions: Option<&[u32]>) {
@@ -354,47 +355,46 @@ impl Array {
         self.look_if_known(now, rebuild);
     }
 
-    fn share_refused(&mut self, now: Instant, rebuild: u32, member: u32, left: u64) {
+    fn share_refused(&mut self, now: Instant, rebuild: u32, member: u32, free_at: u64) {
         let r = &mut self.rebuilds[rebuild];
         r.waits &= !(1 << member);
         r.refused |= 1 << member;
-        r.longest = r.longest.max(left);
+        r.free_at.push((free_at, self.layout.index(r.row, member), member));
         self.ask_rest(now, rebuild);
     }
 
     /// More members failed than there are parities: somebody must be waited for.
     fn is_stuck(&mut self, now: Instant, rebuild: u32) {
-        let Rebuild { piece, longest, refused, row, .. } = self.rebuilds[rebuild];
+        let Rebuild { piece, refused, row, rows, .. } = self.rebuilds[rebuild];
         self.counters.double_fails += u64::from(refused != 0);
-        let own = self.pieces[piece].refused;
-        let waited_for = self.pieces[piece].direct;
-        if waited_for {
+        if self.pieces[piece].direct {
             // Its own member has not failed it: that read is under way.
             return self.abandon(now, piece);
         }
-        let computes = match (own, longest) {
+        // Of the others as many as are needed, those first that are free first.
+        let mut free_at = std::mem::take(&mut self.rebuilds[rebuild].free_at);
+        free_at.retain(|(_, _, member)| self.is_read(*member, row + rows - 1));
+        free_at.sort_unstable();
+        let r = &mut self.rebuilds[rebuild];
+        let missing = self.layout.data.saturating_sub((r.got | r.waits).count_ones()) as usize;
+        let others = missing.checked_sub(1).and_then(|last| free_at.get(last));
+        let others = others.map_or(NEVER_SERVED, |(free_at, ..)| *free_at);
+        let computes = match (self.pieces[piece].refused, others) {
             (Some(NEVER_SERVED), NEVER_SERVED) => {
                 self.abandon(now, piece);
                 return self.fail_piece(now, piece, Status::UnrecoveredRead);
             }
-            (Some(NEVER_SERVED), _) | (None, 0..NEVER_SERVED) => true,
             (_, NEVER_SERVED) => false,
-            (Some(own), longest) => self.strategy.computes(own, longest),
+            (Some(NEVER_SERVED) | None, _) => true,
+            (Some(own), others) => self.strategy.computes(own, others),
         };
-        if !computes || refused == 0 {
+        if !computes {
             self.abandon(now, piece);
             return self.must_wait(now, piece);
         }
-        // The others are asked again, those first that are free soonest as far as is known: by their number.
         let r = &mut self.rebuilds[rebuild];
-        r.asked &= !refused;
-        (r.refused, r.longest) = (0, 0);
-        let missing = self.layout.data - (r.got | r.waits).count_ones();
-        let again = (0..self.layout.members)
-            .map(|index| self.layout.member(row, index))
-            .filter(|member| refused >> member & 1 == 1 && self.members[*member as usize].state != super::State::Dead);
-        let again: Vec<u32> = again.take(missing as usize).collect();
-        for member in again {
+        (r.asked, r.refused) = (r.asked & !refused, 0);
+        for (_, _, member) in free_at.into_iter().take(missing) {
             self.counters.must_waits += 1;
             self.ask_member(now, rebuild, member, PredictableLatency::MustWait);
         }

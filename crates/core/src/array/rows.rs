@@ -93,7 +93,7 @@ pub(super) struct Row {
     pub known: u32,
     pub asked: u32,
     pub old: Vec<u32>,
-    /// Pages whose member failed a read fast, with its busy remaining time.
+    /// Pages whose member failed a read fast, and from which nanosecond on it is free.
     pub refused: u32,
     pub refusals: Vec<(u32, u64)>,
     /// What the row holds once the update is written, where the run carries content.

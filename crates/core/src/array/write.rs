@@ -188,7 +188,8 @@ impl Array {
         // Of equals reconstruct-write, as md does.
         let plans: &[Plan] = if row.restore == 0 { &[rest, modify] } else { &[] };
         let wait_of = |set: u32| {
-            let refusals = row.refusals.iter().filter(|(index, _)| set >> index & 1 == 1).map(|(_, left)| *left);
+            let refusals = row.refusals.iter().filter(|(index, _)| set >> index & 1 == 1);
+            let refusals = refusals.map(|(_, free_at)| free_at.saturating_sub(now.as_ns()));
             let avoided = (0..n).filter(|index| set & !row.known & !row.asked & !row.refused & 1 << index != 0);
             let avoided = avoided.filter_map(|index| self.strategy.avoids(now, self.layout.member(row.row, index)));
             refusals.chain(avoided.map(Duration::as_ns)).max().unwrap_or(0)
@@ -216,7 +217,7 @@ impl Array {
                 let refusal = row.refusals.iter().find(|(other, _)| *other == index);
                 let wait = match (row.known & bit != 0, refusal, avoided) {
                     (true, ..) => 0,
-                    (_, Some((_, left)), _) => left.saturating_add(2),
+                    (_, Some((_, free_at)), _) => free_at.saturating_sub(now.as_ns()).saturating_add(2),
                     (_, None, _) if row.asked & bit != 0 => 1,
                     (_, None, avoided) => avoided.map_or(1, |left| left.as_ns() + 2),
                 };
@@ -248,12 +249,12 @@ impl Array {
                 row.old[index as usize] = *version;
             }
         } else {
-            let left = match completion.status {
-                Status::PredictableLatencyNotMet => completion.result64,
+            let free_at = match completion.status {
+                Status::PredictableLatencyNotMet => now.as_ns().saturating_add(completion.result64),
                 _ => u64::MAX / 2,
             };
             row.refused |= 1 << index;
-            row.refusals.push((index, left));
+            row.refusals.push((index, free_at));
         }
         self.look_at_update(now, slot, false);
     }

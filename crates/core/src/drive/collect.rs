@@ -120,6 +120,11 @@ impl Collector {
         }
     }
 
+    /// Since when the pool's collection copies.
+    pub fn copying_since(&self, pool: u32) -> Instant {
+        self.copying_since[pool as usize]
+    }
+
     /// The channels that a collection of the pool drains and holds.
     pub fn channels_of(&self, pool: u32) -> Range<u32> {
         self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone()

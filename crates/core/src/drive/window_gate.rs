@@ -123,12 +123,6 @@ impl Drive {
         self.gate.as_ref().map_or(Windows::Off, |gate| gate.windows)
     }
 
-    /// Inside busy windows (whoever says so), and whenever windows are set, a pool wants to collect while its free
-    /// share is below `soft`, which is not below `gc.soft`: so that each cycle begins with a full reserve.
-    pub fn collect_up_to_in_windows(&mut self, soft: f64) {
-        self.ftl.collect_up_to(soft);
-    }
-
     /// The earlier of what is looked at: held erases, and what waits for a window.
     pub(super) fn set_alarm(&mut self) {
         let window = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.wakes_at);
@@ -191,7 +185,7 @@ impl Drive {
         self.gate.as_ref().is_some_and(|gate| gate.is_paused(pool))
     }
 
-    fn schedule(&self) -> Option<&WindowSchedule> {
+    pub(super) fn schedule(&self) -> Option<&WindowSchedule> {
         match &self.gate.as_ref()?.windows {
             Windows::Scheduled(schedule) => Some(schedule),
             _ => None,
@@ -203,7 +197,7 @@ impl Drive {
         if matches!(self.ops[op].owner, Owner::MergeRun { .. }) { None } else { self.chain_pool(op) }
     }
 
-    fn is_forced(&self, pool: u32) -> bool {
+    pub(super) fn is_forced(&self, pool: u32) -> bool {
         self.ftl.is_urgent(pool) || (self.faults.is_some() && self.ftl.is_dead(pool))
     }
 
@@ -266,7 +260,6 @@ impl Drive {
     /// under way,
     /// and one from each cache register. None where the channel is held for this chain alone.
     fn others_transfers(&self, op: u32) -> Duration {
-        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let FlashOp { owner, sectors, .. } = self.ops[op];
         let is_read = matches!(owner, Owner::ChainRead { .. });
         let is_alone = self.pool_of_step(op).is_some_and(|pool| self.ftl.lanes_of(pool).len() == 1);
@@ -274,6 +267,12 @@ impl Drive {
         if !is_read || sectors == 0 || holds {
             return Duration::ZERO;
         }
+        self.others_transfers_of_group()
+    }
+
+    /// The same for an array read of a victim of several lanes.
+    pub(super) fn others_transfers_of_group(&self) -> Duration {
+        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let registers = u64::from(self.flash.cache_registers());
         let row = timing.command + timing.transfer(layout.units_per_row * layout.unit_sectors);
         row * ((1 + registers) * u64::from(layout.dies_per_channel() - 1) + registers)

@@ -15,6 +15,12 @@ impl Flash {
         if self.dies[die as usize].issued().0.gc { self.operation_left(now, die) } else { None }
     }
 
+    /// When the array read ends that the die does now.
+    pub fn senses_until(&self, die: u32) -> Option<Instant> {
+        let senses = self.dies[die as usize].phase == Phase::Sensing;
+        self.timers.due(die as usize).filter(|_| senses)
+    }
+
     /// The same for whatever the die works on.
     pub fn operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
         let d = &self.dies[die as usize];

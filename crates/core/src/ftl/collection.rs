@@ -46,6 +46,21 @@ pub struct CopiesLeft {
     pub rows: u32,
 }
 
+/// Where a chain is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainLeft {
+    /// Pages from here to the end are still to be read.
+    pub cursor: u32,
+    /// The end of the block.
+    pub end: u32,
+    /// Read, and not yet on their way.
+    pub staged: u32,
+    /// Pages that its read, waiting or under way, brings.
+    pub brings: u32,
+    /// Its operation is a read and not a program.
+    pub reading: bool,
+}
+
 /// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the next victim may be
 /// copied before ([`PageMap::may_collect`]).
 #[derive(Clone, Debug)]
@@ -256,6 +271,35 @@ impl PageMap {
         let read = if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
         let rows = (chain.staged.len() as u32 + read + units).div_ceil(row);
         Some(CopiesLeft { reading, reads, units, rows })
+    }
+
+    /// Where the chain of `lane` is, to play it ahead; `None` when it copies nothing.
+    pub fn chain_left(&self, lane: u32) -> Option<ChainLeft> {
+        if !self.is_copying(lane) {
+            return None;
+        }
+        let chain = &self.relocations[lane as usize];
+        let Relocation { cursor, cursor_before, end, .. } = *chain;
+        let reading = chain.writing.is_empty();
+        let brings = if reading { self.mapping.count_valid(cursor_before, cursor) } else { 0 };
+        let staged = chain.staged.iter().filter(|moving| self.mapping.physical(moving.lpn) == moving.from).count();
+        Some(ChainLeft { cursor, end, staged: staged as u32, brings, reading })
+    }
+
+    /// The first valid page between two of a block.
+    pub fn next_to_copy(&self, from: u32, end: u32) -> Option<u32> {
+        self.mapping.next_valid(from, end)
+    }
+
+    /// Valid pages between two of a block.
+    pub fn valid_between(&self, from: u32, end: u32) -> u32 {
+        self.mapping.count_valid(from, end)
+    }
+
+    /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they are.
+    pub fn next_copy_lane(&self, pool: u32) -> Option<u32> {
+        let is_round = self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
+        is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
     }
 
     /// The valid pages of the pool's best victim; what a collection that is about to begin will copy, roughly.

@@ -40,7 +40,7 @@ pub use blocks::Blocks;
 pub use checkpoint::{CHECKPOINT_BLOCK, CHECKPOINT_PLACE, CHECKPOINT_TRIM, Checkpoint, Reads};
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
 pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
-pub use collection::{CopiesLeft, Step};
+pub use collection::{ChainLeft, CopiesLeft, Step};
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
 pub use pool::{Pool, Stream};

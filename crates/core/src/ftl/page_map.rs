@@ -419,12 +419,6 @@ impl PageMap {
         u64::from(self.least_free) * 1_000_000 / pool
     }
 
-    /// Reclaims from now on up to this free share, unless the soft mark is higher.
-    pub fn collect_up_to(&mut self, soft: f64) {
-        let raw = self.layout.units_per_lane() * self.pools[0].lanes;
-        self.soft_units = self.soft_units.max((soft * f64::from(raw)) as u32);
-    }
-
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {

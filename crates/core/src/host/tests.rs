@@ -1,6 +1,7 @@
 //! Whole drives under random load, checked by the oracle, Little's law and determinism.
 
 mod array;
+mod array_reference;
 mod causes;
 mod checkpoints;
 mod cuts;
@@ -23,6 +24,7 @@ mod suspension;
 mod switches;
 mod timeline;
 mod tolerant;
+mod witness;
 
 use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};

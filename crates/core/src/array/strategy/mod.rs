@@ -45,8 +45,8 @@ pub trait Strategy: Debug + Send {
         None
     }
 
-    /// Of a page that would take `own` nanoseconds and another of its row that would take `other`: true when the first
-    /// is computed and the other waited for, false when the first is waited for.
+    /// Of a page whose member is free from the nanosecond `own` on, and another of its row from `other` on: true when
+    /// the first is computed and the other waited for, false when the first is waited for.
     fn computes(&mut self, own: u64, other: u64) -> bool {
         own >= other
     }

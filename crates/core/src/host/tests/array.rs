@@ -12,7 +12,7 @@ use crate::sim::Rng;
 use crate::units::{Bytes, Duration, Instant, Lba};
 
 /// Drives like those of `setup`, each from a stream of its own.
-fn array(setup: &Setup, spec: &ArraySpec) -> Array {
+pub(super) fn with_spare(setup: &Setup, spec: &ArraySpec) -> Array {
     let drive = |number: u32| Setup { seed: setup.seed + 100 * u64::from(number), ..setup.clone() }.bare_drive();
     let empty = || {
         let mut setup = setup.clone();
@@ -28,7 +28,7 @@ fn array(setup: &Setup, spec: &ArraySpec) -> Array {
 }
 
 fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
-    let array = array(setup, spec);
+    let array = with_spare(setup, spec);
     let jobs = setup.jobs.iter().enumerate().map(|(number, spec)| {
         let source = Generator::new(spec, array.sectors(), setup.seed, number).expect("a valid job");
         Job::new(Box::new(source), Pacing::of(spec))
@@ -51,7 +51,7 @@ fn play(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
 }
 
 /// What a drive holds in each page, by reading it.
-fn content(drive: &Drive, pages: u32) -> Vec<u32> {
+pub(super) fn content(drive: &Drive, pages: u32) -> Vec<u32> {
     let mut drive = drive.clone();
     while drive.advance_before(Instant::NEVER - Duration::from_ns(1)).is_some() {}
     let (per_page, now) = (Storage::page_sectors(&drive), Instant::from_ns(1 << 60));
