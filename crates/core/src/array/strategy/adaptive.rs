@@ -2,8 +2,8 @@
 //! empty and the WAF falls, and short ones in a burst, so that nobody runs out of space before its turn.
 //!
 //! A drive takes R bytes between the mark at which it begins to collect and the one at which it must (log 0Ah's DTWIN
-//! Writes Typical), and waits for its window for N - 1 windows of the others. Half of R is for peace, half for what comes
-//! before a burst is noticed and acted on: long windows are kept while a drive is written at
+//! Writes Typical), and waits for its window for N - 1 windows of the others. Half of R is for peace, half for what
+//! comes before a burst is noticed and acted on: long windows are kept while a drive is written at
 //! r <= R / 2 / ((N - 1) `window_norm`), and what bursts bring at B fits when N B `window` <= R / 2.
 //!
 //! The rate is looked at once in each `window`. Above r the short cycle begins at once, with the member that is busy
