@@ -430,7 +430,7 @@ pub const POLICIES: &[Policy] = &[
         axis: Axis::Array,
         summary: "writes wait in 1 GiB of memory for their drive's window; drives are not read in it",
         source: "Skourtis et al., Flash on Rails, ATC '14",
-        overlay: "[array]\nstrategy = \"rails\"\ncache = \"1GiB\"\n",
+        overlay: "[array]\nstrategy = \"rails\"\ncache = \"1GiB\"\ndestage_depth = 262144\n",
         parameter: Some(Parameter::Time("window")),
     },
     Policy {
