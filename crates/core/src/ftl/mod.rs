@@ -34,6 +34,7 @@ mod superblock;
 pub mod timeless;
 pub mod victim;
 mod wear;
+mod whole;
 
 pub use blocks::Blocks;
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
