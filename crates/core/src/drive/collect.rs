@@ -8,6 +8,7 @@
 use super::Drive;
 use super::plane::Planes;
 use super::queues::{Class, FlashOp, Owner};
+use super::straight::Way;
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
 use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step, Stream};
@@ -36,6 +37,8 @@ pub(super) struct Collector {
     copying_since: Vec<Instant>,
     /// The operation of each lane's chain: it has one at a time, and keeps its place.
     chain_ops: Vec<u32>,
+    /// Which way copies go.
+    pub way: Way,
 }
 
 /// Channels that are held together.
@@ -82,6 +85,7 @@ impl Collector {
             planes: (gc.mode == GcMode::PlaneBlocking).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
             chain_ops: vec![NIL; layout.lanes as usize],
+            way: Way::default(),
         }
     }
 
@@ -104,6 +108,11 @@ impl Collector {
     /// True when space is reclaimed in no time.
     pub fn takes_no_time(&self) -> bool {
         self.mode == GcMode::Nogc
+    }
+
+    /// True when a collection has its channel for itself while it copies.
+    pub fn holds_channels(&self) -> bool {
+        matches!(self.mode, GcMode::Base | GcMode::Controller)
     }
 
     /// True when copies stay in their plane and do not cross the channel.
@@ -401,6 +410,7 @@ impl Drive {
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
         self.collector.copying_since[pool as usize] = now;
+        self.choose_way();
         self.counters.collections += 1;
         self.turn_is_taken(pool);
         self.counters.forced_collections += u64::from(urgent);
@@ -415,9 +425,15 @@ impl Drive {
         if self.faults.is_some() && self.ftl.is_dead(self.ftl.pool_of(lane)) {
             return self.stop_chain(now, lane);
         }
+        let step = self.ftl.step(lane);
+        self.take_step(now, lane, step);
+    }
+
+    /// Does a step that a lane's chain asked for.
+    pub(super) fn take_step(&mut self, now: Instant, lane: u32, step: Step) {
         let layout = &self.flash.layout;
         let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
-        let (owner, on, ppn, units, sectors) = match self.ftl.step(lane) {
+        let (owner, on, ppn, units, sectors) = match step {
             Step::Read { page, units } => (Owner::ChainRead { lane }, lane, page, units, sectors(units)),
             Step::Program { lane: to, units } => {
                 (Owner::ChainProgram { lane }, to, Ppn::NONE, units, sectors(layout.units_per_row))

@@ -96,14 +96,19 @@ impl Drive {
     /// The rest of one lane's chain.
     pub(super) fn lane_copy_left(&self, now: Instant, lane: u32) -> Duration {
         let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
-        let under_way = self.flash.gc_operation_left(now, self.flash.layout.die_of(lane));
+        let die = self.flash.layout.die_of(lane);
+        let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
-            Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } => of == lane,
+            Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } | Owner::ChainCopy { lane: of } => {
+                of == lane
+            }
             _ => false,
         });
+        let is_whole = own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
+        let is_read = is_whole && self.flash.whole_copy_is_read(now, die);
         let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
         let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
-        first + self.copies(chain.reads, chain.units, chain.rows)
+        first + self.copies(chain.reads, chain.units, chain.rows - u32::from(is_read))
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
@@ -126,9 +131,10 @@ impl Drive {
 
     pub(super) fn chain_pool(&self, op: u32) -> Option<u32> {
         match self.ops[op].owner {
-            Owner::ChainRead { lane } | Owner::ChainProgram { lane } | Owner::ChainErase { lane } => {
-                Some(self.ftl.pool_of(lane))
-            }
+            Owner::ChainRead { lane }
+            | Owner::ChainProgram { lane }
+            | Owner::ChainCopy { lane }
+            | Owner::ChainErase { lane } => Some(self.ftl.pool_of(lane)),
             Owner::Parity if self.ops[op].class == Class::Gc => Some(self.ftl.pool_of(self.ops[op].lane)),
             _ => None,
         }

@@ -2,15 +2,15 @@
 //!
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
 //! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
-//! link. Garbage collection (`collect`) runs the translation layer's chains on the same dies and blocks what its mode
-//! says; that may be a die only (`plane`), and planes may take turns (`rotate`). Erases and programs may give way to
-//! reads (`suspension`), and erases be held back while reads come (`hold`). Parity goes with the pages (`rain`), and
-//! may stand in for one that is read (`reconstruct`); or it is written behind them, a row of a superblock
-//! (`superblock`, `superblock_read`). With log blocks merges take the place of collections (`merge`). Pages may hold
-//! bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and go bad (`faults`). The map
-//! may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The power may fail (`power`,
-//! `recovery`, `repair`, `journal`). Reads may fail rather than wait for a collection (`predictable`), and collections
-//! keep to busy windows (`windows`, `window_gate`).
+//! link. Garbage collection (`collect`; `straight`, the short way of its copies) runs the translation layer's chains on
+//! the same dies and blocks what its mode says; that may be a die only (`plane`), and planes may take turns (`rotate`).
+//! Erases and programs may give way to reads (`suspension`), and erases be held back while reads come (`hold`). Parity
+//! goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`); or it is written behind them,
+//! a row of a superblock (`superblock`, `superblock_read`). With log blocks merges take the place of collections
+//! (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and
+//! go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The
+//! power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a collection
+//! (`predictable`), and collections keep to busy windows (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -51,6 +51,7 @@ mod schedule;
 mod scrub;
 mod spec;
 mod storage;
+mod straight;
 mod superblock;
 mod superblock_read;
 mod suspension;
@@ -311,7 +312,8 @@ impl Drive {
     pub fn counters(&self) -> Counters {
         let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
-        Counters { suspended: self.flash.suspensions(), scrub, log, faults, ..self.counters }
+        let units_read = self.counters.units_read + self.flash.whole_copies_read();
+        Counters { suspended: self.flash.suspensions(), scrub, log, faults, units_read, ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).
@@ -408,6 +410,7 @@ impl Drive {
             let (flash, others) = (self.flash.next_at(), self.next_but_flash_at());
             let now = flash.min(others);
             if now >= limit {
+                self.flash.is_seen(limit);
                 return None;
             }
             // What most events are.
@@ -428,6 +431,7 @@ impl Drive {
                     }
                     self.fetch(now, command);
                 }
+                self.flash.is_seen(now);
                 return Some(completion);
             }
             self.step(now);
@@ -487,10 +491,13 @@ impl Drive {
         let (at, fired) = self.flash.fire();
         debug_assert_eq!(at, now);
         if let Some(op) = fired.done() {
-            if self.gate.is_some() {
-                self.step_ended(now, op);
+            let straight = self.collector.way.is_straight && !self.watches;
+            if !straight || !fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)) {
+                if self.gate.is_some() {
+                    self.step_ended(now, op);
+                }
+                self.op_done(now, op, fired.behind_gc);
             }
-            self.op_done(now, op, fired.behind_gc);
         }
         if let Some(die) = fired.free() {
             if fired.done().is_none() && self.collector.planes.is_some() {

@@ -46,6 +46,8 @@ pub(super) enum Owner {
     ChainRead { lane: u32 },
     /// The collection chain of a lane goes on.
     ChainProgram { lane: u32 },
+    /// The collection chain of a lane goes on: a page is read and programmed elsewhere.
+    ChainCopy { lane: u32 },
     /// The victim block of a lane is erased.
     ChainErase { lane: u32 },
     /// The chain of a log-block FTL goes on: a page is read to be copied,

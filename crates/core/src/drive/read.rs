@@ -47,8 +47,11 @@ impl Drive {
         if self.flash.has_content() {
             self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
         }
-        if self.requests[request].command.predictable == PredictableLatency::On && self.fails_fast(now, request) {
-            return;
+        if self.requests[request].command.predictable == PredictableLatency::On {
+            self.part_copies(now);
+            if self.fails_fast(now, request) {
+                return;
+            }
         }
         if (self.rain.is_none() || !self.begin_reconstruct(now, request))
             && (self.superblock.is_none() || !self.begin_rebuild(now, request))

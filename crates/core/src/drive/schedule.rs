@@ -287,10 +287,12 @@ impl Drive {
                 What::Program { row, sectors }
             }
             Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
-                What::Erase { block: self.flash.layout.block_of(operation.ppn) }
+                let block = self.flash.layout.block_of(operation.ppn);
+                self.part_copies_beside(now, die);
+                What::Erase { block }
             }
             Owner::Journal | Owner::Checkpoint { .. } => What::System { sectors: operation.sectors },
-            Owner::MergeRun { .. } => unreachable!("a run starts by itself"),
+            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
         }
     }
 

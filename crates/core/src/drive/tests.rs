@@ -15,6 +15,7 @@ mod superblock;
 mod suspension;
 mod timeline;
 mod tolerant;
+mod whole;
 
 use super::{Command, Completion, Drive, DriveSpec, Op, PredictableLatency, Status};
 use crate::config::{builtin_device, load_device};

@@ -111,6 +111,7 @@ impl Drive {
         if windows == Windows::Off && self.gate.is_none() {
             return;
         }
+        self.part_copies(now);
         let gate = self.gate.get_or_insert_with(fresh);
         gate.windows = windows;
         self.watches = true;

@@ -124,6 +124,8 @@ impl Drive {
             if self.is_durable(request) {
                 self.requests[request].remaining = self.units(request);
             }
+        } else {
+            self.part_copies(now);
         }
         self.writes.waiting.push_back(request);
         self.take_writes(now);

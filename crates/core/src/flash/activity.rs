@@ -124,7 +124,7 @@ impl Activity {
                 What::Read { page, sectors } => (page, sectors),
                 What::Program { row, sectors } => (row, sectors),
                 What::System { sectors } => (Ppn::NONE, sectors),
-                What::Erase { .. } | What::Copies { .. } => (Ppn::NONE, 0),
+                What::Erase { .. } | What::Copy { .. } | What::Copies { .. } => (Ppn::NONE, 0),
             };
             self.slices.push(Slice { start, end, act, gc: operation.gc, die: die as u32, block, page, sectors });
         }
@@ -162,7 +162,9 @@ impl Flash {
         let operation = self.dies[slot].operation();
         let (on_channel, array) = match operation.what {
             What::Read { .. } => (Act::ReadCommand, Act::Read),
-            What::Program { .. } | What::System { .. } | What::Copies { .. } => (Act::DataIn, Act::Program),
+            What::Program { .. } | What::System { .. } | What::Copy { .. } | What::Copies { .. } => {
+                (Act::DataIn, Act::Program)
+            }
             What::Erase { .. } => (Act::EraseCommand, Act::Erase),
         };
         self.log(slot, (now, command.0), Act::Wait, &operation);

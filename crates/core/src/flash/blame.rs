@@ -54,7 +54,9 @@ impl Keeper {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,
             (_, true) => Keeper::GcCopy,
-            (What::Program { .. } | What::System { .. } | What::Copies { .. }, _) => Keeper::Program,
+            (What::Program { .. } | What::System { .. } | What::Copy { .. } | What::Copies { .. }, _) => {
+                Keeper::Program
+            }
             (What::Read { .. }, _) => Keeper::Read,
         }
     }
@@ -358,7 +360,7 @@ impl Operation {
             What::Erase { block } => block,
             // No block of the geometry.
             What::System { .. } => Block(u32::MAX),
-            What::Copies { .. } => unreachable!("no books are kept of runs"),
+            What::Copy { .. } | What::Copies { .. } => unreachable!("no books are kept of runs"),
         }
     }
 }

@@ -57,6 +57,20 @@ impl Channel {
         Reserved { start, end, behind_gc }
     }
 
+    /// Garbage collection, which has the channel for itself, uses it now and then for `time` from when it is free on;
+    /// until when. What crosses in that time is counted later.
+    #[inline]
+    pub fn is_taken_for(&mut self, now: Instant, time: Duration) -> Instant {
+        self.free_at = self.free_at.max(now) + time;
+        self.gc_until = self.free_at;
+        self.free_at
+    }
+
+    /// It is not taken for so long after all.
+    pub fn is_free_again(&mut self, at: Instant) {
+        (self.free_at, self.gc_until) = (at, at);
+    }
+
     /// When the transfers that have their place are over.
     pub fn free_at(&self) -> Instant {
         self.free_at

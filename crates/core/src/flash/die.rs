@@ -36,6 +36,9 @@ pub enum What {
         /// Sectors that cross the channel.
         sectors: u32,
     },
+    /// A page is read, and programmed elsewhere as a row ([`Flash::start_whole_copy`]).
+    #[expect(missing_docs, reason = "from where, and where to")]
+    Copy { from: Ppn, to: Ppn },
     /// A run of copies ([`Flash::start_run`]).
     Copies {
         /// How many.
@@ -72,6 +75,8 @@ pub(super) enum Phase {
     TransferringIn,
     /// tPROG runs.
     Programming,
+    /// A whole copy is under way.
+    Copying,
     /// An erase step runs; this many remain after it.
     Erasing {
         steps_left: u32,
@@ -91,17 +96,17 @@ pub(super) enum Phase {
 /// One die (or one independent plane group).
 #[derive(Clone, Debug)]
 pub(super) struct Die {
-    channel: u32,
+    pub(super) channel: u32,
     pub(super) phase: Phase,
     /// A suspended operation waits until nobody reads.
     pub(super) holds_suspended: bool,
-    operation: Operation,
+    pub(super) operation: Operation,
     pub(super) behind_gc: bool,
-    started: Instant,
+    pub(super) started: Instant,
     /// Time spent on garbage collection's operations that ended.
-    gc_busy: Duration,
+    pub(super) gc_busy: Duration,
     /// Time spent on all operations that ended.
-    busy: Duration,
+    pub(super) busy: Duration,
     /// Cache read: the operation whose data leaves through the cache register.
     leaving: Option<Leaving>,
     /// Cache program: the operation whose data is in the cache register, and since when.
@@ -268,6 +273,7 @@ impl Flash {
                 (d.behind_gc, d.phase) = (load.behind_gc, Phase::Programming);
                 (load, load.end + self.timing.program(&self.layout, Ppn(0)))
             }
+            What::Copy { .. } => unreachable!("a whole copy has a start of its own"),
             What::Copies { nanoseconds, .. } => {
                 let d = &mut self.dies[slot];
                 (d.behind_gc, d.phase) = (false, Phase::Programming);
@@ -329,6 +335,7 @@ impl Flash {
             return self.reserve_on_demand(now, slot, whose, crossing, operation);
         }
         let channel = self.dies[slot].channel as usize;
+        debug_assert!(!self.is_copied_whole_on(channel as u32), "the channel is a copy's alone");
         if self.cuts && !(operation.gc && self.channels[channel].pending.is_empty()) {
             return self.reserve_among_cut(now, (slot, whose), channel, crossing, operation);
         }
@@ -363,7 +370,7 @@ impl Flash {
     /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else up to that time.
     #[inline]
     pub fn fire(&mut self) -> (Instant, Fired) {
-        let (now, slot) = self.timers.first().expect("fire is called when something is due");
+        let (now, slot) = self.timers.serve().expect("fire is called when something is due");
         if slot >= self.dies.len() {
             return (now, self.register_turn(now, slot - self.dies.len()));
         }
@@ -374,6 +381,7 @@ impl Flash {
             Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => {
                 self.finish(now, slot)
             }
+            Phase::Copying => self.finish(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
@@ -555,6 +563,7 @@ impl Flash {
                 }
             }
             What::System { .. } => self.counters.programs += 1,
+            What::Copy { to, .. } => self.end_whole_copy(slot, to),
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
                 self.counters.programs += u64::from(count);

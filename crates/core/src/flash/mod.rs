@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
+//! `runs`, `whole`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -30,6 +30,7 @@ mod spare;
 mod stress;
 mod suspend;
 mod timing;
+mod whole;
 
 pub use activity::{Act, Room, Slice};
 pub use blame::{Doing, Keeper, Kept, Waits};
@@ -91,6 +92,9 @@ pub struct Flash {
     /// wants to know.
     behind_gc: Vec<u32>,
     reports_waits: bool,
+    /// Sectors that whole copies send over the channel, either way.
+    copy_sectors: u32,
+    seen: whole::Seen,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
     /// What every die and channel did, where that is wanted.
@@ -141,6 +145,8 @@ impl Flash {
             spares: None,
             behind_gc: Vec::new(),
             reports_waits: false,
+            copy_sectors: 0,
+            seen: whole::Seen::NOTHING,
             blame: None,
             activity: None,
             layout,
@@ -155,7 +161,7 @@ impl Flash {
 
     /// Array operations done so far.
     pub fn operations(&self) -> FlashOperations {
-        self.counters
+        FlashOperations { reads: self.counters.reads + self.whole_copies_read(), ..self.counters }
     }
 
     /// Rows programmed in `block`.

@@ -34,6 +34,7 @@ impl Flash {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
             }
             (Phase::TransferringIn, What::Program { row, .. }) => due() + self.timing.program(&self.layout, row),
+            (Phase::Copying, _) => self.whole_copy_left(now, die),
             (Phase::Erasing { steps_left }, _) => due() + self.timing.erase_step * u64::from(steps_left),
             (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
             _ => {
@@ -115,6 +116,10 @@ impl Flash {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, row)
             }
             What::Erase { .. } => timing.erase(),
+            What::Copy { from, to } => {
+                let across = timing.command + timing.transfer(self.copy_sectors);
+                timing.read(&self.layout, from) + across * 2 + timing.program(&self.layout, to)
+            }
             What::Copies { nanoseconds, .. } => Duration::from_ns(u64::from(nanoseconds)),
         }
     }

@@ -69,6 +69,11 @@ impl Blocks {
         }
     }
 
+    /// True when the write clock matters.
+    pub fn keeps_ages(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
     /// The write clock at the block's last change (0 where ages are not kept).
     pub fn changed(&self, block: Block) -> u64 {
         self.changed.get(block.0 as usize).copied().unwrap_or(0)

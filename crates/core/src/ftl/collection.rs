@@ -108,11 +108,11 @@ impl Relocation {
 
 /// A page on its way: from where, which, and its content.
 #[derive(Clone, Copy, Debug)]
-struct Moving {
-    from: Ppn,
-    lpn: Lpn,
-    version: u32,
-    class: u32,
+pub(super) struct Moving {
+    pub from: Ppn,
+    pub lpn: Lpn,
+    pub version: u32,
+    pub class: u32,
 }
 
 /// The chain of one lane's victim block.
@@ -120,19 +120,19 @@ struct Moving {
 pub(super) struct Relocation {
     block: Block,
     /// Pages before this one are read.
-    cursor: u32,
+    pub cursor: u32,
     /// Pages before this one have been hinted to the processor.
     hinted: u32,
-    end: u32,
+    pub end: u32,
     /// The array read under way covers `cursor_before..cursor`.
-    cursor_before: u32,
+    pub cursor_before: u32,
     /// The class of the victim, and that of the row being programmed.
     from_class: u32,
     class: u32,
     /// Read, not yet programmed.
-    staged: Vec<Moving>,
+    pub staged: Vec<Moving>,
     /// In the row being programmed.
-    writing: Vec<Moving>,
+    pub writing: Vec<Moving>,
     /// Everything is copied; the erase waits for the other lanes.
     copied: bool,
 }
@@ -365,7 +365,7 @@ impl PageMap {
     }
 
     #[inline]
-    fn read_step(&mut self, lane: u32, first: u32) -> Step {
+    pub(super) fn read_step(&mut self, lane: u32, first: u32) -> Step {
         let group = self.layout.units_per_read;
         let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
         let chain = &mut self.relocations[lane as usize];

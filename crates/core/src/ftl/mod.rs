@@ -35,6 +35,7 @@ mod superblock;
 pub mod timeless;
 pub mod victim;
 mod wear;
+mod whole;
 
 pub use blocks::Blocks;
 pub use checkpoint::{CHECKPOINT_BLOCK, CHECKPOINT_PLACE, CHECKPOINT_TRIM, Checkpoint, Reads};

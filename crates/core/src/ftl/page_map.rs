@@ -67,7 +67,7 @@ pub struct PageMap {
     hopeless_pools: u32,
     revived: Vec<u32>,
     /// The least free map units that a pool ever had in this run.
-    least_free: u32,
+    pub(super) least_free: u32,
     /// Map units programmed so far: the clock of ages.
     pub(super) clock: u64,
     /// Map units that the host sees; with parity there are more.

@@ -58,6 +58,11 @@ impl Placement {
         }
     }
 
+    /// Who chooses the lane of a page.
+    pub fn allocation(&self) -> Allocation {
+        self.allocation
+    }
+
     /// Static allocation: pages live where their stripes say.
     pub fn set_stripes(&mut self, stripes: Option<Box<Stripes>>) {
         self.stripes = stripes;

@@ -20,6 +20,8 @@ pub struct Timers {
     tree: Vec<u64>,
     leaves: usize,
     base: u64,
+    /// The latest key that was served.
+    served: u64,
 }
 
 impl Timers {
@@ -27,7 +29,7 @@ impl Timers {
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << SLOT_BITS, "{slots} timer slots do not fit {SLOT_BITS} bits");
         let leaves = slots.next_power_of_two().max(2);
-        Self { tree: vec![IDLE; 2 * leaves], leaves, base: 0 }
+        Self { tree: vec![IDLE; 2 * leaves], leaves, base: 0, served: 0 }
     }
 
     /// When the earliest timer is due; [`Instant::NEVER`] without any.
@@ -49,6 +51,22 @@ impl Timers {
                 Some((Instant::from_ns(self.base + (key >> SLOT_BITS)), slot))
             }
         }
+    }
+
+    /// The same, and its turn has come: whoever is due before it, or at its time with a lower number, had it.
+    #[inline]
+    pub fn serve(&mut self) -> Option<(Instant, usize)> {
+        if self.tree[1] != IDLE {
+            self.served = self.served.max(self.tree[1]);
+        }
+        self.first()
+    }
+
+    /// True when a timer of `slot` that was set for `at` would have been served at `now`: its time is past, or it is
+    /// now, and timers were served whose turn is not before.
+    pub fn is_over(&self, now: Instant, slot: usize, at: Instant) -> bool {
+        let key = (at.as_ns().saturating_sub(self.base) << SLOT_BITS) | slot as u64;
+        at < now || (at == now && key <= self.served)
     }
 
     /// When the timer of `slot` is due, if it is set.
@@ -108,6 +126,7 @@ impl Timers {
             *key -= shift;
         }
         self.base = base;
+        self.served = self.served.saturating_sub(shift);
         assert!(at.as_ns() - self.base < REACH, "a timer lies more than 19 hours after the earliest one");
     }
 }

@@ -1,0 +1,183 @@
+//! The straight path of a collection's copies: most of what a drive under writes does.
+//!
+//! A chain that goes on does the same as in `schedule` (`op_done`, `enqueue`, `issue`) and `collect`, without asking
+//! what cannot be so: its operation ended on the die where the next one starts, at the same instant, and where
+//! collections take the die nothing goes before it. Who looks at every operation (faults, scrubbing, attribution, ...)
+//! has the long way.
+//!
+//! Where a collection also has its channel for itself (`base`, `controller`) and a page has one lane for ever, a copy
+//! is one event (`flash/whole.rs`, `ftl/whole.rs`), until somebody comes who could look inside: then those under way
+//! are parted, and no others are whole ([`Drive::part_copies`]).
+
+use super::queues::Owner;
+use super::{Drive, Scheduler};
+use crate::flash::{Operation, What};
+use crate::ftl::Step;
+use crate::units::Instant;
+
+/// Which way copies go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Way {
+    /// Nobody but the collector looks at the operations of chains.
+    pub is_straight: bool,
+    /// They copy page by page.
+    is_single: bool,
+    /// A copy is one operation.
+    is_whole: bool,
+    /// It never is any more.
+    is_parted: bool,
+}
+
+impl Drive {
+    /// Before the copies of a victim begin.
+    pub(super) fn choose_way(&mut self) {
+        let watched = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
+        let parted = self.superblock.is_some() || self.suspension.is_some() || self.dftl.is_some();
+        let checked = self.faults.is_some() || self.scrub.is_some() || self.holds.is_some();
+        let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
+        let Way { is_parted, .. } = self.collector.way;
+        // Nobody can come between the read and the program of a copy, nor see that they are one.
+        let alone = self.collector.holds_channels() && !is_parted;
+        let is_whole = is_straight && alone && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
+        self.collector.way = Way { is_straight, is_single: self.ftl.copies_singly(), is_whole, is_parted };
+    }
+
+    /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations
+    /// one by one.
+    #[inline]
+    pub(super) fn part_copies(&mut self, now: Instant) {
+        if !self.collector.way.is_parted {
+            self.part_copies_under_way(now);
+        }
+    }
+
+    #[inline(never)]
+    fn part_copies_under_way(&mut self, now: Instant) {
+        (self.collector.way.is_parted, self.collector.way.is_whole) = (true, false);
+        (0..self.flash.layout.dies).for_each(|die| self.part_copy(now, die));
+    }
+
+    /// An erase, of a victim that was copied before, is about to send its command on the channel of `die`: that is no
+    /// longer the copy's alone.
+    #[inline]
+    pub(super) fn part_copies_beside(&mut self, now: Instant, die: u32) {
+        if self.collector.way.is_whole {
+            let dies = self.flash.layout.dies_per_channel();
+            let first = self.flash.layout.channel_of(die) * dies;
+            (first..first + dies).for_each(|die| self.part_copy(now, die));
+        }
+    }
+
+    /// What a die does becomes a read or a program, if it is a whole copy.
+    fn part_copy(&mut self, now: Instant, die: u32) {
+        let op = self.flash.token_of(die);
+        if !self.flash.is_copying_whole(die) {
+            return;
+        }
+        let Owner::ChainCopy { lane } = self.ops[op].owner else { return };
+        if !self.flash.part_copy(now, die) {
+            self.ops[op].owner = Owner::ChainRead { lane };
+            return;
+        }
+        self.counters.units_read += 1;
+        let flash = &self.flash;
+        self.ftl.read_done(lane, |page| flash.load(page));
+        let Step::Program { lane: to, units } = self.ftl.step(lane) else { unreachable!("the page is valid") };
+        let row = self.ftl.open_copy_row(lane, to).expect("the block is open");
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.ppn, operation.units) = (Owner::ChainProgram { lane }, row, units);
+    }
+
+    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be done then.
+    #[inline]
+    pub(super) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
+        let operation = &self.ops[op];
+        let lane = match operation.owner {
+            Owner::ChainCopy { lane } => {
+                self.whole_copy_done(die, lane);
+                lane
+            }
+            Owner::ChainRead { lane } => {
+                self.counters.units_read += u64::from(operation.units);
+                let flash = &self.flash;
+                let step = if self.collector.way.is_single && self.ftl.single_read(lane, |page| flash.load(page)) {
+                    Step::Program { lane, units: 1 }
+                } else {
+                    self.ftl.read_done(lane, |page| flash.load(page));
+                    self.ftl.step(lane)
+                };
+                self.start_next_copy(now, op, die, lane, step);
+                self.collector_looks(now, die);
+                return true;
+            }
+            Owner::ChainProgram { lane } => {
+                let (row, units) = (operation.ppn, operation.units);
+                self.counters.copied_units += u64::from(units);
+                self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+                let flash = &mut self.flash;
+                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+                lane
+            }
+            _ => return false,
+        };
+        if self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane) {
+            return true;
+        }
+        let step = self.ftl.step(lane);
+        self.start_next_copy(now, op, die, lane, step);
+        self.collector_looks(now, die);
+        true
+    }
+
+    #[inline]
+    fn whole_copy_done(&mut self, die: u32, lane: u32) {
+        let Some((from, to)) = self.flash.whole_copy(die) else { return };
+        self.counters.units_read += 1;
+        self.counters.copied_units += 1;
+        if self.flash.has_content() {
+            self.flash.copied(from, to, self.flash.load(from));
+        }
+        self.ftl.copied_whole(lane, from, to);
+    }
+
+    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, so
+    /// that the end of an operation gives the collector nothing to look at.
+    #[inline]
+    fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
+        if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {
+            return false;
+        }
+        let Some(pages) = self.ftl.next_copy(lane) else { return false };
+        let sectors = if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (Owner::ChainCopy { lane }, lane, pages.0);
+        (operation.units, operation.sectors) = (1, sectors);
+        self.flash.start_whole_copy(now, die, op, pages, sectors);
+        true
+    }
+
+    /// The next operation of a chain starts on `die`, where its last one just ended.
+    #[inline]
+    fn start_next_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32, step: Step) {
+        let layout = &self.flash.layout;
+        let first = self.collector.takes_the_die() && self.queues[die as usize].gc.front().is_none();
+        let crossing = |units: u32| if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors };
+        let (on, units, owner, what) = match step {
+            Step::Read { page, units } if first && layout.die_of(lane) == die => {
+                let what = What::Read { page, sectors: crossing(units) };
+                (lane, units, Owner::ChainRead { lane }, what)
+            }
+            Step::Program { lane: to, units } if first && layout.die_of(to) == die => {
+                let sectors = crossing(layout.units_per_row);
+                let row = self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                (to, units, Owner::ChainProgram { lane }, What::Program { row, sectors })
+            }
+            step => return self.take_step(now, lane, step),
+        };
+        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else { return };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
+        (operation.units, operation.sectors) = (units, sectors);
+        self.flash.start(now, die, Operation { what, token: op, gc: true });
+    }
+}

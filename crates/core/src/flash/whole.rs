@@ -1,0 +1,166 @@
+//! A collection's copy of a page as one event: its read and its program follow one another on a die whose channel
+//! nobody else uses meanwhile, so their end is known at their start.
+//!
+//! What happens inside (the array read ends, the data crosses, the program begins) is worked out only where somebody
+//! asks: for the counters when a run ends in the middle of a copy, for a forecast, or when copies are parted for good
+//! ([`Flash::part_copy`]). An inner instant is over when it lies before the time that is asked about; at that time
+//! itself, when a timer of an equal or later turn was served ([`Timers::is_over`](crate::sim::Timers::is_over)).
+
+use super::die::Phase;
+use super::{Flash, Operation, What};
+use crate::units::{Duration, Instant, Ppn};
+
+/// Everything before this was done. It says how far the flash was asked and is no state of it, so a description, by
+/// which tests compare, leaves it out.
+#[derive(Clone, Copy)]
+pub(super) struct Seen(Instant);
+
+impl Seen {
+    pub const NOTHING: Self = Self(Instant::START);
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seen")
+    }
+}
+
+/// The inner instants of a copy.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    /// The command of the read has crossed.
+    sent: Instant,
+    /// The array read is done: the data begins to cross.
+    sensed: Instant,
+    /// It has crossed: the read is done and the program begins.
+    read: Instant,
+}
+
+impl Flash {
+    /// True when the flash does nothing beside operations that makes a copy more than its times.
+    pub fn may_copy_whole(&self) -> bool {
+        let kept = self.blame.is_some() || self.activity.is_some() || self.errors.is_some() || self.spares.is_some();
+        !kept && !self.watches_loads && !self.cache_read && !self.cuts && !self.any_order && !self.suspends_erases
+    }
+
+    /// Gives an idle die the copy of a page; `sectors` cross the channel each way, in all whole copies alike. Nobody
+    /// else uses the channel before the program has its data.
+    #[inline]
+    pub fn start_whole_copy(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn), sectors: u32) {
+        let block = self.layout.block_of(from);
+        assert!(self.layout.row_of(from) < u32::from(self.rows_written[block.0 as usize]), "page {from:?} is erased");
+        let across = self.timing.command + self.timing.transfer(sectors);
+        let crossing = across * 2 + self.timing.read(&self.layout, from);
+        self.copy_sectors = sectors;
+        let d = &mut self.dies[die as usize];
+        debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
+        d.operation = Operation { what: What::Copy { from, to }, token, gc: true };
+        (d.phase, d.started, d.behind_gc) = (Phase::Copying, now, false);
+        let loaded = self.channels[d.channel as usize].is_taken_for(now, crossing);
+        self.timers.set(die as usize, loaded + self.timing.program(&self.layout, to));
+    }
+
+    /// The die's copy, if it works on one: from where to where.
+    #[inline]
+    pub fn whole_copy(&self, die: u32) -> Option<(Ppn, Ppn)> {
+        match self.dies[die as usize].operation().what {
+            What::Copy { from, to } => Some((from, to)),
+            _ => None,
+        }
+    }
+
+    /// The token of the operation that the die works on, or of the last one.
+    pub fn token_of(&self, die: u32) -> u32 {
+        self.dies[die as usize].operation().token
+    }
+
+    /// True when the die copies a page, and has not yet ended.
+    pub fn is_copying_whole(&self, die: u32) -> bool {
+        self.dies[die as usize].phase == Phase::Copying
+    }
+
+    /// True when a die of the channel copies a page, and has not yet ended.
+    pub(super) fn is_copied_whole_on(&self, channel: u32) -> bool {
+        let dies = self.layout.dies_per_channel();
+        (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
+    }
+
+    /// True when the read of the die's copy is over at `now`, and its program under way.
+    pub fn whole_copy_is_read(&self, now: Instant, die: u32) -> bool {
+        self.inside(die).is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
+    }
+
+    /// Copies of which the read is over and the program is not, as far as the flash was brought.
+    pub fn whole_copies_read(&self) -> u64 {
+        let is_read = |die: &u32| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
+        (0..self.layout.dies).filter(is_read).count() as u64
+    }
+
+    /// Everything before `limit` was done.
+    #[inline]
+    pub fn is_seen(&mut self, limit: Instant) {
+        self.seen = Seen(limit);
+    }
+
+    /// What is left of the die's copy at `now`, or of its read.
+    pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
+        let end = self.timers.due(die as usize).unwrap_or(now);
+        match self.inside(die) {
+            Some(inside) if !self.timers.is_over(now, die as usize, inside.read) => inside.read.since(now),
+            _ => end.since(now),
+        }
+    }
+
+    /// The copy is over.
+    #[inline]
+    pub(super) fn end_whole_copy(&mut self, slot: usize, to: Ppn) {
+        self.counters.reads += 1;
+        self.counters.programs += 1;
+        self.take_row(to);
+        let across = self.timing.command + self.timing.transfer(self.copy_sectors);
+        self.channels[self.dies[slot].channel as usize].busy += across * 2;
+    }
+
+    /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
+    /// for a program: its read was done before.
+    pub fn part_copy(&mut self, now: Instant, die: u32) -> bool {
+        let (slot, sectors) = (die as usize, self.copy_sectors);
+        let (Some(inside), Some((from, to))) = (self.inside(die), self.whole_copy(die)) else { return false };
+        let is_over = |at| self.timers.is_over(now, slot, at);
+        let (is_sensed, is_read) = (is_over(inside.sensed), is_over(inside.read));
+        let (command, across) = (self.timing.command, self.timing.transfer(sectors));
+        let d = &mut self.dies[slot];
+        let channel = &mut self.channels[d.channel as usize];
+        if is_read {
+            channel.busy += (command + across) * 2;
+            let time = inside.read.since(d.started);
+            (d.busy, d.gc_busy, d.started) = (d.busy + time, d.gc_busy + time, inside.read);
+            (d.phase, d.operation.what) = (Phase::Programming, What::Program { row: to, sectors });
+            self.counters.reads += 1;
+            self.take_row(to);
+            return true;
+        }
+        d.operation.what = What::Read { page: from, sectors };
+        if is_sensed {
+            channel.busy += command + across;
+            channel.is_free_again(inside.read);
+            d.phase = Phase::TransferringOut;
+            self.timers.set(slot, inside.read);
+        } else {
+            channel.busy += command;
+            channel.is_free_again(inside.sent);
+            d.phase = Phase::Sensing;
+            self.timers.set(slot, inside.sensed);
+        }
+        false
+    }
+
+    fn inside(&self, die: u32) -> Option<Inside> {
+        let (from, to) = self.whole_copy(die).filter(|_| self.is_copying_whole(die))?;
+        let across = self.timing.transfer(self.copy_sectors);
+        let loaded = self.timers.due(die as usize)? - self.timing.program(&self.layout, to);
+        let read = loaded - (self.timing.command + across);
+        let sensed = read - across;
+        Some(Inside { sent: sensed - self.timing.read(&self.layout, from), sensed, read })
+    }
+}

@@ -1,0 +1,73 @@
+//! A collection's copy of a page in one step, where nothing can come between its read and its program: pages of the
+//! victim stay valid meanwhile, and whoever looks at the pool's free space or at the write clock sees no difference.
+
+use super::collection::Moving;
+use super::pool::Stream;
+use super::{Allocation, PageMap};
+use crate::units::Ppn;
+
+impl PageMap {
+    /// True when an array read brings one page, a row takes one, and copies stay in their lane.
+    pub fn copies_singly(&self) -> bool {
+        let (layout, narrow) = (&self.layout, self.pools.iter().all(|pool| pool.lanes == 1));
+        layout.units_per_row == 1 && layout.units_per_read == 1 && narrow && !self.splits_victims
+    }
+
+    /// Where copies go singly: [`PageMap::read_done`] and [`PageMap::step`] for a page that is still valid; its program
+    /// is next. False, and nothing was done, where it is not.
+    #[inline]
+    pub fn single_read(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) -> bool {
+        let chain = &mut self.relocations[lane as usize];
+        let from = Ppn(chain.cursor_before);
+        if !self.mapping.is_valid(from) {
+            return false;
+        }
+        let lpn = self.mapping.logical_of(from);
+        debug_assert!(self.mapping.physical(lpn) == from && chain.staged.is_empty() && chain.writing.is_empty());
+        chain.writing.push(Moving { from, lpn, version: load(from), class: 0 });
+        true
+    }
+
+    /// True when a page's address decides its lane, a row is one page, and what a copy changes before its end is
+    /// looked at by nobody: so only a deallocation can make a page of a victim stale while its die copies.
+    pub fn may_copy_whole(&self) -> bool {
+        let watched = self.classes.is_some() || self.headers.is_some() || self.retire.is_some();
+        let wide = self.superstripes.is_some() || self.log.is_some() || self.blocks.keeps_ages();
+        let shared = self.pools.iter().any(|pool| pool.shared);
+        let static_lanes = self.placement.allocation() == Allocation::Static;
+        self.copies_singly() && static_lanes && !shared && !watched && !wide
+    }
+
+    /// The next copy of a lane's chain, from where to where; then [`PageMap::copied_whole`]. `None` when it takes its
+    /// steps one by one: at the end of the victim, where a block is opened, and where the pool's free space becomes
+    /// less than it ever was.
+    #[inline]
+    pub fn next_copy(&mut self, lane: u32) -> Option<(Ppn, Ppn)> {
+        let (chain, frontier) =
+            (&self.relocations[lane as usize], &self.frontiers[lane as usize][Stream::Copy as usize]);
+        let pool = &self.pools[lane as usize];
+        debug_assert!(chain.staged.is_empty() && chain.writing.is_empty());
+        if frontier.row == self.layout.rows || pool.free_units <= self.least_free {
+            return None;
+        }
+        let to = self.layout.row_start(frontier.block, frontier.row);
+        let from = self.mapping.next_valid(chain.cursor, chain.end)?;
+        self.read_step(lane, from);
+        Some((Ppn(from), to))
+    }
+
+    /// The copy that the chain of `lane` was told of is on flash.
+    #[inline]
+    pub fn copied_whole(&mut self, lane: u32, from: Ppn, to: Ppn) {
+        let lpn = self.mapping.logical_of(from);
+        debug_assert!(self.mapping.is_valid(from) && self.mapping.physical(lpn) == from, "{from:?} went stale");
+        self.frontiers[lane as usize][Stream::Copy as usize].row += 1;
+        self.pools[lane as usize].free_units -= 1;
+        self.clock += 1;
+        self.mapping.invalidate(from);
+        self.blocks.remove_valid(self.layout.block_of(from), self.clock);
+        self.mapping.put(lpn, to);
+        self.blocks.add_valid(self.layout.block_of(to));
+        self.row_programmed(to);
+    }
+}
