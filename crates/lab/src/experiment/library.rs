@@ -30,7 +30,13 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("faster-cost", include_str!("../../../../experiments/faster-cost.toml")),
     ("ftl-all", include_str!("../../../../experiments/ftl-all.toml")),
     ("ftl-modern", include_str!("../../../../experiments/ftl-modern.toml")),
+    ("ioda-strategies", include_str!("../../../../experiments/ioda-strategies.toml")),
+    ("ioda-rivals", include_str!("../../../../experiments/ioda-rivals.toml")),
+    ("ioda-tw", include_str!("../../../../experiments/ioda-tw.toml")),
+    ("ioda-throughput", include_str!("../../../../experiments/ioda-throughput.toml")),
     ("ioda-writes", include_str!("../../../../experiments/ioda-writes.toml")),
+    ("ioda-width", include_str!("../../../../experiments/ioda-width.toml")),
+    ("ioda-inside", include_str!("../../../../experiments/ioda-inside.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.
