@@ -1,7 +1,7 @@
 //! Checkpoints of the map: a recovery from one finds what a scan of everything finds, reads what it must and no more,
 //! and takes the one before when the newest is torn.
 
-use super::recovery::{NS, any, campaign_of, cut_everywhere, dress, driver, look, mixed};
+use super::recovery::{NS, any, campaign_of, cut_everywhere, dress, driver, look, mixed, play_some};
 use super::restarts::{cut_recoveries, faulty};
 use super::{Setup, one_of, small};
 use crate::drive::{PreconditionState, Recovered, Remains};
@@ -73,14 +73,7 @@ fn compare_often(setup: &Setup, seed: u64, cuts: u32, compared: &mut Compared) {
     dress(setup, &mut driver.storage);
     let mut rng = Rng::stream(seed, "compared");
     for _ in 0..cuts {
-        let mut at = driver.next_event_at();
-        for _ in 0..rng.below(250) {
-            if at == Instant::NEVER {
-                break;
-            }
-            driver.play_before(at + NS);
-            at = driver.next_event_at();
-        }
+        let at = play_some(&mut driver, &mut rng, 250);
         if at == Instant::NEVER {
             break;
         }

@@ -309,6 +309,19 @@ fn campaign(seed: u64, cuts: u32) -> u32 {
     campaign_of(&any(seed), seed, cuts).1
 }
 
+/// Plays fewer events than `most`; when the next one is.
+pub(super) fn play_some(driver: &mut Driver, rng: &mut Rng, most: u64) -> Instant {
+    let mut at = driver.next_event_at();
+    for _ in 0..rng.below(most) {
+        if at == Instant::NEVER {
+            break;
+        }
+        driver.play_before(at + NS);
+        at = driver.next_event_at();
+    }
+    at
+}
+
 /// Cuts one run several times, at random instants, and plays it to its end; how often.
 pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) {
     let mut driver = driver(setup);
@@ -316,15 +329,8 @@ pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) 
     let mut rng = Rng::stream(seed, "instants");
     let mut done = 0;
     while done < cuts {
-        let mut at = driver.next_event_at();
         // Some events on, or in the midst of a recovered drive's first work.
-        for _ in 0..rng.below(200) {
-            if at == Instant::NEVER {
-                break;
-            }
-            driver.play_before(at + NS);
-            at = driver.next_event_at();
-        }
+        let at = play_some(&mut driver, &mut rng, 200);
         if at == Instant::NEVER {
             break;
         }
