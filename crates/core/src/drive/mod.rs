@@ -10,7 +10,7 @@
 //! (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and
 //! go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The
 //! power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a collection
-//! (`predictable`), and collections keep to busy windows (`windows`, `window_gate`).
+//! (`predictable`; for how long is found by `release`, `replay` and `rehearse`), and collections keep to busy windows (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -43,6 +43,7 @@ mod rain;
 mod read;
 mod reconstruct;
 mod recovery;
+mod rehearse;
 mod release;
 mod repair;
 mod replay;
@@ -72,8 +73,9 @@ pub use recovery::{Blueprint, Recovered, RecoverySpec, Remains};
 pub use rotate::RotationCounters;
 pub use scrub::{ScrubCounters, ScrubSpec};
 pub use spec::{
-    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
-    PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
+    BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite,
+    PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update,
+    UpdateReads,
 };
 pub use storage::Storage;
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};

@@ -23,8 +23,9 @@
 //! for garbage collection is not failed: it may succeed late (docs/model.md).
 
 use super::queues::{FlashOp, Owner};
+use super::rehearse::Moment;
 use super::replay::Replay;
-use super::{Drive, PredictableLatency, Status};
+use super::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
@@ -82,15 +83,19 @@ impl Drive {
         }
         self.counters.predictable.reads += 1;
         let pages = (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
-        let kept = pages.filter(|page| self.gc_keeps(now, self.die_of_page(*page)));
-        let kept = kept.map(|page| self.gc_release(now, page)).max();
-        let Some(busy) = kept.filter(|_| !self.is_computed_in_time(now, request)) else { return false };
+        let mut kept = pages.filter(|page| self.gc_keeps(now, self.die_of_page(*page)));
+        let busy = match self.spec.brt {
+            BusyRemaining::Forecast => kept.map(|page| self.gc_release(now, page)).max(),
+            BusyRemaining::Exact if kept.next().is_some() => Some(self.rehearse(now, request, Moment::Begins)),
+            BusyRemaining::Exact => None,
+        };
+        let Some(busy) = busy.filter(|_| !self.is_computed_in_time(now, request)) else { return false };
         self.fail_fast(now, request, busy);
         true
     }
 
     /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or was never written.
-    fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
+    pub(super) fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
         let unit = self.unit(request, number);
         let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
         if self.buffer.find(unit.lpn).is_some_and(covers) {
@@ -154,7 +159,10 @@ impl Drive {
             while self.gc_keeps(now, die)
                 && let Some((request, page)) = self.waiting_on(die)
             {
-                let busy = self.gc_release(now, page);
+                let busy = match self.spec.brt {
+                    BusyRemaining::Forecast => self.gc_release(now, page),
+                    BusyRemaining::Exact => self.rehearse(now, request, Moment::Waits { die }),
+                };
                 self.fail_late(now, request, busy);
             }
         }
@@ -162,13 +170,21 @@ impl Drive {
 
     /// The read that an operation serves, if it may be failed and was not.
     fn predictable_owner(&self, op: u32) -> Option<u32> {
-        let (Owner::Request { request, .. } | Owner::LookUp { request, .. } | Owner::Rebuild { request, .. }) =
-            self.ops[op].owner
-        else {
-            return None;
+        let may_fail = |request: &u32| {
+            let r = &self.requests[*request];
+            r.command.predictable == PredictableLatency::On && !r.failed
         };
-        let r = &self.requests[request];
-        (r.command.predictable == PredictableLatency::On && !r.failed).then_some(request)
+        self.serves(op).filter(may_fail)
+    }
+
+    /// The read that an operation serves.
+    pub(super) fn serves(&self, op: u32) -> Option<u32> {
+        match self.ops[op].owner {
+            Owner::Request { request, .. } | Owner::LookUp { request, .. } | Owner::Rebuild { request, .. } => {
+                Some(request)
+            }
+            _ => None,
+        }
     }
 
     /// A read that waits for `die` and may be failed, and its page.
@@ -256,17 +272,17 @@ impl Drive {
 
 #[cfg(test)]
 impl Drive {
-    /// The dies that a read of the range needs and that garbage collection keeps now.
-    pub(crate) fn kept_dies(&self, now: Instant, lba: crate::units::Lba, sectors: u32) -> Vec<u32> {
-        let shift = self.flash.layout.unit_shift;
-        let pages = lba.0 >> shift..=(lba.0 + u64::from(sectors) - 1) >> shift;
-        let pages = pages.map(|page| crate::units::Lpn(page as u32));
-        let on_flash = pages.filter(|lpn| self.buffer.find(*lpn).is_none());
-        let dies = on_flash.filter_map(|lpn| match self.ftl.translate(lpn) {
-            Translation::Ready(page) => Some(self.die_of_page(page)),
-            Translation::Unwritten => None,
-        });
-        dies.filter(|die| self.gc_keeps(now, *die)).collect()
+    /// The dies that a read of the range needs and that garbage collection keeps now, and for how long their channel is
+    /// kept.
+    pub(crate) fn kept_dies(&self, now: Instant, read: &super::Command) -> (Vec<u32>, Duration) {
+        let mut drive = self.clone();
+        drive.part_copies(now);
+        let request = drive.requests.insert(super::Request::new(read.clone()));
+        let pages = (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
+        let dies = pages.map(|page| drive.die_of_page(page));
+        let dies: Vec<u32> = dies.filter(|die| drive.gc_keeps(now, *die)).collect();
+        let channel = dies.iter().map(|die| drive.flash.gc_keeps_channel_for(now, *die)).max();
+        (dies, channel.unwrap_or_default())
     }
 
     /// True when a collection holds the die's channel, nobody follows, and nothing of the host's is under way or waits.
@@ -280,6 +296,50 @@ impl Drive {
         self.collector.keeper_of(die).is_some_and(|(_, holds)| holds)
             && self.collector.follow_after(die).count() == 0
             && (0..self.flash.layout.dies).all(idle)
+    }
+
+    pub(crate) fn diagnose(&self, now: Instant, die: u32) -> String {
+        let lanes = self.flash.layout.lanes_per_die;
+        let mut s = format!("keeper {:?} ", self.collector.keeper_of(die));
+        let mut progs = 0;
+        let mut reads = 0;
+        for d in 0..self.flash.layout.dies {
+            if let Some((op, _)) = self.flash.operation_left(now, d)
+                && self.flash.gc_operation_left(now, d).is_none()
+            {
+                if matches!(self.ops[op].owner, Owner::Request { .. }) { reads += 1 } else { progs += 1 }
+            }
+        }
+        let waits = (0..self.flash.layout.dies)
+            .filter(|d| {
+                let q = &self.queues[*d as usize];
+                q.write.front().is_some() || q.fill.front().is_some()
+            })
+            .count();
+        let rwaits = (0..self.flash.layout.dies)
+            .filter(|d| {
+                let q = &self.queues[*d as usize];
+                q.read.front().is_some()
+            })
+            .count();
+        let pools: std::collections::BTreeSet<u32> =
+            (die * lanes..(die + 1) * lanes).map(|l| self.ftl.pool_of(l)).collect();
+        s += &format!(
+            "follow {} hostprog {progs} hostread {reads} writeswait {waits} readswait {rwaits} ",
+            self.collector.follow_after(die).count()
+        );
+        for p in pools {
+            s += &format!(
+                "pool {p} urgent {} copying {} paused {} collecting {};",
+                self.ftl.is_urgent(p),
+                self.ftl.lanes_of(p).any(|l| self.ftl.is_copying(l)),
+                self.is_paused(p),
+                self.ftl.is_collecting(p)
+            );
+        }
+        s +=
+            &format!(" gcop {:?}", self.flash.gc_operation_left(now, die).map(|(op, left)| (self.ops[op].owner, left)));
+        s
     }
 
     /// Asserts that no request is left: for tests, of a drive that has completed everything.

@@ -7,11 +7,12 @@
 //! `schedule.rs`, `collect.rs` and the flash would, up to the first step that a window refuses. It changes nothing of
 //! the drive; its places are kept and used again.
 //!
-//! Not known: host programs that are under way and make pages of the victim stale. When one ends, the next question
-//! plays anew. Page types that differ in tPROG are taken by their mean.
+//! Not known: host programs that are under way and make pages of the victim stale. When one ends, or pages are
+//! deallocated, the next question plays anew. Page types that differ in tPROG are taken by their mean.
 
 use super::Drive;
 use super::queues::Owner;
+use super::release::Kept;
 use super::windows::WindowSchedule;
 use crate::ftl::ChainLeft;
 use crate::sim::{NIL, Timers};
@@ -38,10 +39,10 @@ pub(super) struct Replay {
 /// What a replay tells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
-    /// Until the last page is copied, or a window refuses a step.
-    pub copied: Duration,
-    /// Until the die that was asked for is free after that.
-    pub free: Duration,
+    /// When the last page is copied, or a window refuses a step.
+    pub copied: Instant,
+    /// When the die that was asked for is free after that.
+    pub free: Instant,
     /// A window refuses a step: nothing follows.
     pub paused: bool,
 }
@@ -88,9 +89,9 @@ enum Doing {
 }
 
 impl Drive {
-    /// What becomes of the pool's collection, whose domain is held, and of `die`, whose erases take `erase` each; block
-    /// `kept` is not erased. `None` where the chains cannot be foreseen.
-    pub(super) fn replayed(&self, now: Instant, pool: u32, die: u32, erase: Duration, kept: u32) -> Option<Outcome> {
+    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from a read. `None` where
+    /// the chains cannot be foreseen.
+    pub(super) fn replayed(&self, now: Instant, pool: u32, kept: Kept) -> Option<Outcome> {
         let predictable = self.predictable.as_ref()?;
         let mut replay = predictable.replay.borrow_mut();
         let windows = self.schedule().copied();
@@ -102,8 +103,7 @@ impl Drive {
             self.play_ahead(&mut replay, now, pool, windows.filter(|_| !forced))?;
             replay.key = Some(key);
         }
-        let free = replay.free_after(self, pool, die, erase, kept);
-        Some(Outcome { copied: replay.end.since(now), free: free.since(now), paused: replay.paused })
+        Some(Outcome { copied: replay.end, free: replay.free_after(self, pool, kept), paused: replay.paused })
     }
 
     fn play_ahead(&self, r: &mut Replay, now: Instant, pool: u32, windows: Option<WindowSchedule>) -> Option<()> {
@@ -283,6 +283,11 @@ impl Drive {
 }
 
 impl Replay {
+    /// What was played is no longer true: pages became stale.
+    pub fn forget(&mut self) {
+        self.key = None;
+    }
+
     fn set(&mut self, die: u32, at: Instant) {
         if let Some(timers) = &mut self.timers {
             timers.set(die as usize, at);
@@ -302,18 +307,18 @@ impl Replay {
     }
 
     /// From when on the die serves others.
-    fn free_after(&self, drive: &Drive, pool: u32, die: u32, erase: Duration, kept: u32) -> Instant {
+    fn free_after(&self, drive: &Drive, pool: u32, kept: Kept) -> Instant {
+        let Kept { die, block } = kept;
         if self.paused {
             let due = self.timers.as_ref().and_then(|timers| timers.due(die as usize));
             return due.filter(|_| self.dies[die as usize].doing != Doing::Nothing).unwrap_or(self.end).max(self.end);
         }
         let layout = &drive.flash.layout;
-        let is_erased = |lane: &u32| drive.ftl.victim_block(*lane).0 != kept;
-        let here = |lane: &u32| layout.die_of(*lane) == die;
-        let erases = drive.ftl.lanes_of(pool).filter(here).filter(is_erased).count() as u64;
-        if erases == 0 || erase.is_zero() {
-            return self.end;
-        }
+        let is_erased = |lane: &u32| {
+            let victim = drive.ftl.victim_block(*lane);
+            victim != block && !drive.ftl.is_being_read(victim)
+        };
+        let erases = drive.ftl.lanes_of(pool).filter(|lane| layout.die_of(*lane) == die).filter(is_erased).count();
         // The first erase of each die has its command on the channel in the order of lanes.
         let channel = layout.channel_of(die);
         let (mut ahead, mut last) = (0, NIL);
@@ -326,11 +331,9 @@ impl Replay {
                 (ahead, last) = (ahead + 1, of);
             }
         }
-        let refuses = |windows: WindowSchedule| !windows.holds(self.end, drive.flash.longest_erase());
-        if self.key.is_some_and(|key| !key.forced && key.windows.is_some_and(refuses)) {
-            return self.end;
-        }
+        let forced = self.key.is_some_and(|key| key.forced);
         let commands = drive.flash.timing().erase_command * ahead;
-        self.free[channel as usize].max(self.end) + commands + erase * erases
+        let end = drive.erases_in_window(self.free[channel as usize].max(self.end) + commands, erases, forced);
+        if erases == 0 { self.end } else { end.max(self.end) }
     }
 }

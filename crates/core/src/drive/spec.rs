@@ -30,6 +30,8 @@ pub struct DriveSpec {
     pub controller: Duration,
     /// Data rate of the host link, each direction.
     pub link: Bandwidth,
+    /// How the busy remaining time of a read that fails fast is found.
+    pub brt: BusyRemaining,
 }
 
 impl Default for DriveSpec {
@@ -46,8 +48,19 @@ impl Default for DriveSpec {
             queue_depth: 0,
             controller: Duration::ZERO,
             link: Bandwidth::default(),
+            brt: BusyRemaining::Forecast,
         }
     }
+}
+
+/// How a drive finds the busy remaining time of a read that fails fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusyRemaining {
+    /// As firmware could: from what is under way and what is sure to follow.
+    Forecast,
+    /// By playing a copy of the whole drive on, to which nothing else comes: what no drive can do, and slow.
+    Exact,
 }
 
 /// What a write waits for that finds the buffer full.

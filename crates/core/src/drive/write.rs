@@ -260,6 +260,9 @@ impl Drive {
         if self.kept.is_some() {
             self.note_trim(now, unit.lpn);
         }
+        if let Some(predictable) = &mut self.predictable {
+            predictable.replay.get_mut().forget();
+        }
         if let Some(slot) = self.buffer.find(unit.lpn) {
             match self.buffer.slot(slot).state {
                 State::Dirty => {
