@@ -37,6 +37,7 @@ const EXPERIMENTS: &[(&str, &str)] = &[
     ("ioda-writes", include_str!("../../../../experiments/ioda-writes.toml")),
     ("ioda-width", include_str!("../../../../experiments/ioda-width.toml")),
     ("ioda-inside", include_str!("../../../../experiments/ioda-inside.toml")),
+    ("ioda-brt", include_str!("../../../../experiments/ioda-brt.toml")),
 ];
 
 /// The names of the built-in experiments, in the order they are listed and run.
