@@ -166,7 +166,9 @@ impl Array {
 
     fn ask_directly(&mut self, now: Instant, piece: u32, flag: PredictableLatency) {
         let p = &mut self.pieces[piece];
-        (p.direct, p.age) = (true, self.rows.age(p.row..p.row + p.rows));
+        // Only other pieces of the request ask for its age.
+        let is_alone = self.requests[p.request].pieces == piece && p.next == NIL;
+        (p.direct, p.age) = (true, if is_alone { 0 } else { self.rows.age(p.row..p.row + p.rows) });
         let (member, ticket, command) = (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
         if self.members[member as usize].state == super::State::Dead {
             self.pieces[piece].direct = false;

@@ -5,7 +5,6 @@
 //! done, and such reads wait while it waits. From its first write on, the pages of the update are taken from here.
 
 use crate::drive::Stamp;
-use crate::sim::NIL;
 
 /// Where the update of a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,7 +144,9 @@ impl Row {
 /// The rows under way.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    /// By row: its slot, or [`NIL`].
+    /// By row, 64 to a word: something is under way in it. Small enough for a cache, where the slots of all rows are not.
+    in_use: Vec<u64>,
+    /// By row: its slot, where something is under way.
     slot_of: Vec<u32>,
     /// By row: how often its writing has begun, to tell what was read before from what was read after.
     begun: Vec<u32>,
@@ -155,15 +156,16 @@ pub(super) struct Rows {
 
 impl Rows {
     pub fn new(rows: u32) -> Self {
-        let (slot_of, begun) = (vec![NIL; rows as usize], vec![0; rows as usize]);
-        Self { slot_of, begun, slots: Vec::new(), free: Vec::new() }
+        let (slot_of, begun) = (vec![0; rows as usize], vec![0; rows as usize]);
+        let in_use = vec![0; rows.div_ceil(64) as usize];
+        Self { in_use, slot_of, begun, slots: Vec::new(), free: Vec::new() }
     }
 
     /// The row, if anything is under way in it.
     #[inline]
     pub fn find(&self, row: u32) -> Option<u32> {
-        let slot = self.slot_of[row as usize];
-        (slot != NIL).then_some(slot)
+        let in_use = self.in_use[row as usize / 64] >> (row % 64) & 1 == 1;
+        in_use.then(|| self.slot_of[row as usize])
     }
 
     /// The row's slot, now if not before.
@@ -177,6 +179,7 @@ impl Rows {
         });
         self.slots[slot as usize].row = row;
         self.slot_of[row as usize] = slot;
+        self.in_use[row as usize / 64] |= 1 << (row % 64);
         slot
     }
 
@@ -184,7 +187,7 @@ impl Rows {
     pub fn leave(&mut self, slot: u32) {
         let row = &self.slots[slot as usize];
         if row.is_unused() {
-            self.slot_of[row.row as usize] = NIL;
+            self.in_use[row.row as usize / 64] &= !(1 << (row.row % 64));
             self.free.push(slot);
         }
     }
