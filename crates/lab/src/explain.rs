@@ -89,6 +89,8 @@ fn noun(cause: Cause) -> &'static str {
         Cause::Buffer => "for the write buffer",
         Cause::Suspension => "suspending and resuming",
         Cause::Reconstruct => "for parity members",
+        Cause::Retry => "on reads that failed fast",
+        Cause::Stripe => "for the stripe",
     }
 }
 
@@ -150,6 +152,8 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Buffer => "waiting for the write buffer to reach flash".to_string(),
         Cause::Suspension => format!("suspending and resuming on {die}"),
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
+        Cause::Retry => "on commands that brought nothing".to_string(),
+        Cause::Stripe => "waiting for its stripe".to_string(),
     }
 }
 

@@ -271,6 +271,8 @@ fn part_of(cause: Cause) -> &'static str {
         "parts_ns.buffer",
         "parts_ns.suspension",
         "parts_ns.reconstruct",
+        "parts_ns.retry",
+        "parts_ns.stripe",
     ];
     PARTS[cause as usize]
 }

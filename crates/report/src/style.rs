@@ -37,6 +37,8 @@ pub const fn cause_colour(cause: Cause) -> &'static str {
         Cause::Buffer => "#00a37a",
         Cause::Suspension => "#f0e442",
         Cause::Reconstruct => "#cc79a7",
+        Cause::Retry => "#8c510a",
+        Cause::Stripe => "#636363",
     }
 }
 
@@ -54,6 +56,8 @@ pub const fn cause_words(cause: Cause) -> &'static str {
         Cause::Buffer => "buffer",
         Cause::Suspension => "suspension",
         Cause::Reconstruct => "reconstruct",
+        Cause::Retry => "retry",
+        Cause::Stripe => "stripe",
     }
 }
 
