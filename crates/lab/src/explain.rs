@@ -121,8 +121,8 @@ fn noun(cause: Cause) -> &'static str {
         Cause::Buffer => "for the write buffer",
         Cause::Suspension => "suspending and resuming",
         Cause::Reconstruct => "for parity members",
-        Cause::Retry => "on reads that failed fast",
-        Cause::Stripe => "for the stripe",
+        Cause::Retry => "on commands that brought nothing",
+        Cause::Stripe => "for the row",
     }
 }
 
@@ -214,7 +214,7 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Suspension => format!("suspending and resuming on {die}"),
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
         Cause::Retry => "on commands that brought nothing".to_string(),
-        Cause::Stripe => "waiting for its stripe".to_string(),
+        Cause::Stripe => "waiting for its row".to_string(),
     }
 }
 

@@ -91,7 +91,8 @@ impl TimelineFile {
         write_requests(&mut self.trace, group, "slow requests", requests);
         for number in 0..storage.drives() {
             let group = self.trace.group(Some(root), &format!("drive {number}"), 2 + number as u32);
-            let place = Place { before: format!("drive {number}/"), requests: "slow commands" };
+            let before = format!("drive {number}/");
+            let place = Place { requests: format!("{before}slow commands"), before };
             self.add_drive(group, storage.drive(number), driver.now(), &place);
         }
     }
@@ -132,12 +133,12 @@ struct Place {
     /// Before the names of its dies, channels and pools.
     before: String,
     /// What it was asked for.
-    requests: &'static str,
+    requests: String,
 }
 
 impl Default for Place {
     fn default() -> Self {
-        Self { before: String::new(), requests: "slow requests" }
+        Self { before: String::new(), requests: "slow requests".to_string() }
     }
 }
 
