@@ -87,7 +87,7 @@ impl TimelineFile {
         self.count(room);
         self.note_limit(root, room);
         let group = self.trace.group(Some(root), "slow requests", 1);
-        let requests: Vec<_> = requests.iter().map(|(request, steps)| (request, steps.as_slice())).collect();
+        let requests: Vec<_> = requests.iter().map(|walked| (&walked.request, walked.steps.as_slice())).collect();
         write_requests(&mut self.trace, group, "slow requests", requests);
         for number in 0..storage.drives() {
             let group = self.trace.group(Some(root), &format!("drive {number}"), 2 + number as u32);

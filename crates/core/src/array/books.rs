@@ -42,13 +42,13 @@ pub(super) struct Books {
     blocked: Vec<(Instant, Way)>,
     ready: Vec<(Instant, Way)>,
     /// Of the completions that are to be given out, in their order.
-    done: VecDeque<Walked>,
-    given: Option<Walked>,
+    done: VecDeque<Told>,
+    given: Option<Told>,
 }
 
 /// A request's time, as a whole and step by step.
 #[derive(Clone, Debug)]
-struct Walked {
+struct Told {
     attributed: Attributed,
     steps: Vec<Step>,
 }
@@ -242,10 +242,10 @@ impl Array {
         debug_assert!(steps.last().is_none_or(|last| last.to == now), "{steps:?} end before {now:?}");
         let mut attributed = Attributed::default();
         steps.iter().for_each(|step| attributed.split += step.split);
-        let told = steps.iter().filter(|step| step.story.is_some());
+        let at_dies = steps.iter().filter(|step| step.story.is_some());
         // Of equals, the first.
-        attributed.story = told.rev().max_by_key(|step| step.to.since(step.from)).and_then(|step| step.story);
-        books.done.push_back(Walked { attributed, steps });
+        attributed.story = at_dies.rev().max_by_key(|step| step.to.since(step.from)).and_then(|step| step.story);
+        books.done.push_back(Told { attributed, steps });
     }
 
     /// The next completion is given out.
@@ -257,18 +257,18 @@ impl Array {
     }
 
     pub(super) fn attributed_last(&self) -> Option<&Attributed> {
-        self.books.as_ref()?.given.as_ref().map(|walked| &walked.attributed)
+        self.books.as_ref()?.given.as_ref().map(|told| &told.attributed)
     }
 
     pub(super) fn steps_last(&self) -> &[Step] {
         let given = self.books.as_ref().and_then(|books| books.given.as_ref());
-        given.map_or(&[], |walked| &walked.steps)
+        given.map_or(&[], |told| &told.steps)
     }
 }
 
 impl Books {
     /// Of the request that completed last.
     pub fn latest(&self) -> Option<(&Attributed, &[Step])> {
-        self.done.back().map(|walked| (&walked.attributed, walked.steps.as_slice()))
+        self.done.back().map(|told| (&told.attributed, told.steps.as_slice()))
     }
 }

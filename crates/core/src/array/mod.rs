@@ -29,7 +29,7 @@ pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
 use crate::drive::{
-    Attributed, Command, Completion, Drive, Op, PredictableLatency, SlowCommand, Status, Step, Storage, TimelineSpec,
+    Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Step, Storage, TimelineSpec, Walked,
 };
 use crate::flash::Room;
 use crate::nvme::Controller;
@@ -461,7 +461,7 @@ impl Storage for Array {
         self.keep_timelines(spec);
     }
 
-    fn slow_requests(&self) -> Option<(&Room, &[(SlowCommand, Vec<Step>)])> {
+    fn slow_requests(&self) -> Option<(&Room, &[Walked])> {
         self.slow_of_timeline()
     }
 

@@ -1,7 +1,7 @@
 //! What a timeline shows of an array beside its drives: its own slow requests, with their steps where books are kept.
 
 use super::Array;
-use crate::drive::{SLOW_FACTOR, SlowCommand, Step, Storage, TimelineSpec};
+use crate::drive::{SLOW_FACTOR, SlowCommand, Storage, TimelineSpec, Walked};
 use crate::flash::Room;
 use crate::units::{Duration, Instant};
 
@@ -12,7 +12,7 @@ pub(super) struct Timeline {
     slow: Duration,
     /// By request: when it came.
     came: Vec<Instant>,
-    requests: Vec<(SlowCommand, Vec<Step>)>,
+    requests: Vec<Walked>,
 }
 
 impl Array {
@@ -59,10 +59,11 @@ impl Array {
             None => (None, Vec::new()),
         };
         let (op, lba, sectors) = (command.op, command.lba, command.sectors);
-        timeline.requests.push((SlowCommand { start, end: now, op, lba, sectors, attributed }, steps));
+        let request = SlowCommand { start, end: now, op, lba, sectors, attributed };
+        timeline.requests.push(Walked { request, steps });
     }
 
-    pub(super) fn slow_of_timeline(&self) -> Option<(&Room, &[(SlowCommand, Vec<Step>)])> {
+    pub(super) fn slow_of_timeline(&self) -> Option<(&Room, &[Walked])> {
         self.timeline.as_ref().map(|timeline| (&timeline.room, timeline.requests.as_slice()))
     }
 }

@@ -75,7 +75,7 @@ pub use spec::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update, UpdateReads,
 };
-pub use storage::{Step, Storage};
+pub use storage::{Step, Storage, Walked};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use windows::{WindowSchedule, Windows};
 

@@ -21,6 +21,15 @@ pub struct Step {
     pub story: Option<Story>,
 }
 
+/// A slow request to an array, and the steps of it that are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// The request.
+    pub request: SlowCommand,
+    /// From its coming to its end; empty without attribution.
+    pub steps: Vec<Step>,
+}
+
 /// Something that takes commands and completes them in virtual time.
 ///
 /// Contract, as of [`Drive`]: commands are submitted in the order of their times, each after everything before its
@@ -53,7 +62,7 @@ pub trait Storage {
     fn keep_timeline(&mut self, spec: &TimelineSpec);
 
     /// The array's slow requests with their steps, and the room that they have taken.
-    fn slow_requests(&self) -> Option<(&Room, &[(SlowCommand, Vec<Step>)])> {
+    fn slow_requests(&self) -> Option<(&Room, &[Walked])> {
         None
     }
 
