@@ -142,32 +142,33 @@ fn a_write_waits_for_its_row_then_for_old_pages_then_for_its_writes() {
 /// A read of the whole row keeps an update from its writes, and that another such read from the row.
 #[test]
 fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
-    let (at, Times { page_read, page_program, .. }) = (begins() + NS, times());
+    let (at, Times { page_read, page_program, .. }) = (begins() + TRIP + NS, times());
+    let (read, program) = (page_read + TRIP, page_program + TRIP);
     let iod2 = spec(RaidLevel::Raid5, ReadStrategy::Iod2, 5);
-    let mut array = attributed(&iod2, &[Some(9), Some(3), None, None, None], Duration::ZERO);
+    let mut array = attributed(&iod2, &[Some(9), Some(3), None, None, None], TRIP);
     let layout = array.layout.clone();
     let index = |member| (0..layout.data).find(|index| layout.member(ROW_OF_FIVE, *index) == member).unwrap();
     let page = |member| layout.page(ROW_OF_FIVE, index(member));
     // Member 0's page is computed from member 1's, which is waited for; member 2's is written; then member 0's again.
     let write = Command { op: Op::Write, ..command(1, page(2), 1) };
-    let again = at + page_read + Duration::from_us(1);
+    let again = at + read + Duration::from_us(1);
     let commands = vec![(at, command(0, page(0), 1)), (at, write), (again, command(2, page(0), 1))];
     let steps = told(&mut array, commands);
     let first: Duration = steps[0].iter().map(|step| step.2).fold(Duration::ZERO, |sum, time| sum + time);
-    assert_eq!(at + first, free(ROW_OF_FIVE, 3) + page_read + XOR);
-    let waited = first - page_read;
+    assert_eq!(at + first, channel_free(3) + page_read + XOR);
+    let waited = first - read;
     let parity = layout.member(ROW_OF_FIVE, 4);
     let last = parity.max(2);
     assert_eq!(
         steps[1],
         [
-            (Stage::PreRead, Some(last), page_read, service(page_read)),
+            (Stage::PreRead, Some(last), read, service(read)),
             (Stage::Stripe, None, waited, vec![(Cause::Stripe, waited)]),
-            (Stage::Write, Some(last), page_program, service(page_program)),
+            (Stage::Write, Some(last), program, service(program)),
         ]
     );
-    let blocked = (at + first).since(again);
-    assert_eq!(steps[2][0], (Stage::Stripe, None, blocked, vec![(Cause::Stripe, blocked)]));
+    let blocked = (at + first).since(again + TRIP);
+    assert_eq!(steps[2][..2], [failed(0), (Stage::Stripe, None, blocked, vec![(Cause::Stripe, blocked)])]);
     assert_eq!(steps[2].last(), Some(&computed()));
 }
 
