@@ -294,8 +294,8 @@ mod tests {
         assert_eq!(
             story(&SlowRequest { steps, ..slow() }),
             "read of LPN 1234 at 1.204000 s took 4.200ms: 30.00us on drive 2, which brought nothing, then 4.168ms \
-             reading the rest of its row, drive 0 last (4.100ms of 4.168ms behind the erase of block 77 on die 3, begun \
-             at 1.203500 s, 68.00us own work), then 2.000us computing the page"
+             reading the rest of its row, drive 0 last (4.100ms of 4.168ms behind the erase of block 77 on die 3, \
+             begun at 1.203500 s, 68.00us own work), then 2.000us computing the page"
         );
         let steps = vec![
             step(Stage::Stripe, None, 100.0),

@@ -84,7 +84,7 @@ fn check_rows(driver: &mut Driver<Array>) {
     assert_eq!(array.wrong_rows(|member, row| all[member as usize][row as usize]), Vec::<u32>::new());
 }
 
-fn setup(requests: u64) -> Setup {
+pub(super) fn setup(requests: u64) -> Setup {
     let mut setup = small();
     setup.device.geometry.blocks = 16;
     setup.gc.soft = 0.2;

@@ -1,8 +1,9 @@
 //! Attribution of whole arrays under random load: the parts of every request add up to its latency (the driver asserts
 //! that, the array that there is no gap between its steps), nothing of a run changes, and every cause and stage occurs.
 
-use super::array::{ALL, driver, random};
-use crate::drive::Op;
+use super::array::{ALL, driver, random, setup};
+use crate::array::{ArraySpec, ReadStrategy};
+use crate::drive::{Op, Storage, TimelineSpec, Walked};
 use crate::host::{Causes, Records};
 use crate::units::{Cause, Duration, Instant, Split, Stage, Stages};
 
@@ -51,4 +52,41 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
     for stage in Stage::ALL.into_iter().filter(|stage| *stage != Stage::Flush) {
         assert!(stages.get(stage) > Duration::from_us(100), "{stage:?}: {stages:?}");
     }
+}
+
+/// What is asked of an array is on its timeline, each request with steps that cover it; its drives' are what it asked
+/// of them. A limit leaves the rest out.
+#[test]
+fn a_timeline_of_an_array_holds_its_requests_step_by_step() {
+    let setup = setup(800);
+    let spec = ArraySpec { members: 4, strategy: ReadStrategy::Ioda, ..ArraySpec::default() };
+    let played = |limit| {
+        let mut driver = driver(&setup, &spec);
+        let (from, to, slow) = (Instant::START, Instant::NEVER, Some(Duration::ZERO));
+        driver.storage.keep_timeline(&TimelineSpec { from, to, slow, limit });
+        let mut driver = driver.with_attribution();
+        driver.play_to_the_end();
+        driver
+    };
+    let driver = played(u64::MAX);
+    let (room, requests) = driver.storage().slow_requests().expect("asked for");
+    assert_eq!((room.kept, requests.len() as u64), (800, driver.progress().completed));
+    for Walked { request, steps } in requests {
+        let mut at = request.start;
+        for step in steps {
+            assert!(
+                step.from == at && step.to > at && step.split.total() == step.to.since(at),
+                "{request:?} {steps:?}"
+            );
+            at = step.to;
+        }
+        assert_eq!(at, request.end, "{request:?} {steps:?}");
+        assert_eq!(request.attributed.expect("books are kept").split.total(), request.end.since(request.start));
+    }
+    let asked: usize = (0..4).map(|n| driver.storage().drive(n).recorded(driver.now()).unwrap().requests.len()).sum();
+    let counters = driver.storage().counters();
+    assert!(asked as u64 <= counters.member_reads + counters.member_writes && asked > 2_000, "{asked} {counters:?}");
+    let few = played(100);
+    let (room, requests) = few.storage().slow_requests().expect("asked for");
+    assert_eq!((room.kept, room.left_out, requests.len()), (100, 700, 100));
 }
