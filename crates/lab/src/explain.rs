@@ -1,8 +1,8 @@
 //! Results in words: where the time of the tail went, and the story of each of the slowest requests.
 
 use crate::table::cell;
-use manx_core::stats::{AttributionBand, RunSet, SlowFlash, SlowRequest};
-use manx_core::units::Cause;
+use manx_core::stats::{AttributionBand, CauseTimes, RunSet, SlowFlash, SlowRequest, SlowStep, StageTimes};
+use manx_core::units::{Cause, Stage};
 use std::fmt::Write;
 
 /// Parts below this share of a latency are added up as "the rest".
@@ -35,7 +35,12 @@ pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
         };
         let _ = writeln!(text, "{} under {}, seed {}", plain(&run.scenario), plain(&run.policy), run.seed);
         for (kind, bands) in [("reads", &attribution.read), ("writes", &attribution.write)] {
-            told(bands).for_each(|band| text += &format!("  {}\n", band_line(kind, band)));
+            for band in told(bands) {
+                let _ = writeln!(text, "  {}", band_line(kind, band));
+                if let Some(stages) = &band.stages_us {
+                    let _ = writeln!(text, "    {}", stages_line(stages));
+                }
+            }
         }
         for (number, request) in attribution.slowest.iter().take(slowest).enumerate() {
             let _ = writeln!(text, "  {:>2}. {}", number + 1, story(request));
@@ -58,21 +63,48 @@ fn plain(text: &str) -> String {
 
 /// "1023 reads beyond p99.9 (from 12.3ms): 14.2ms on average = 61 % GC copies + 30 % erase + .."
 fn band_line(kind: &str, band: &AttributionBand) -> String {
-    let AttributionBand { band: name, from_us, count, mean_us } = band;
+    let AttributionBand { band: name, from_us, count, mean_us, .. } = band;
     let which = match name.as_str() {
         "all" => format!("all {count} {kind}"),
         name => {
             format!("{count} {kind} beyond {} ({} or more)", plain(name).replace('_', "."), cell::latency(*from_us))
         }
     };
-    let mut parts = mean_us.all();
+    let total: f64 = mean_us.all().iter().map(|(_, us)| us).sum();
+    let shares = shares(&mean_us.all().map(|(cause, us)| (noun(cause), us)));
+    let shares = if shares.is_empty() { shares } else { format!(" = {shares}") };
+    format!("{which}: {} on average{shares}", cell::latency(total))
+}
+
+/// The same time of an array's requests by stage.
+fn stages_line(stages: &StageTimes) -> String {
+    format!("by stage: {}", shares(&stages.all().map(|(stage, us)| (activity(stage), us))))
+}
+
+/// "61 % one + 30 % another + ..", the largest first.
+fn shares(parts: &[(&str, f64)]) -> String {
+    let mut parts = parts.to_vec();
     parts.sort_by(|one, two| two.1.total_cmp(&one.1));
     let total: f64 = parts.iter().map(|(_, us)| us).sum();
     let shares = parts.iter().filter(|(_, us)| *us >= SMALL * total && *us > 0.0);
     let shares: Vec<String> =
-        shares.map(|(cause, us)| format!("{} % {}", cell::three_digits(100.0 * us / total), noun(*cause))).collect();
-    let shares = if shares.is_empty() { String::new() } else { format!(" = {}", shares.join(" + ")) };
-    format!("{which}: {} on average{shares}", cell::latency(total))
+        shares.map(|(what, us)| format!("{} % {what}", cell::three_digits(100.0 * us / total))).collect();
+    shares.join(" + ")
+}
+
+/// What an array's request does in a stage.
+fn activity(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "reading its own drive",
+        Stage::Retry => "on commands that brought nothing",
+        Stage::Reconstruct => "reading the rest of its row",
+        Stage::Xor => "computing the page",
+        Stage::PreRead => "reading old pages for the parity",
+        Stage::Write => "writing data and parity",
+        Stage::Flush => "flushing the drives",
+        Stage::Stripe => "waiting for its row",
+        Stage::Cache => "waiting for room in the array's memory",
+    }
 }
 
 /// A cause where it is one of a sum.
@@ -89,31 +121,62 @@ fn noun(cause: Cause) -> &'static str {
         Cause::Buffer => "for the write buffer",
         Cause::Suspension => "suspending and resuming",
         Cause::Reconstruct => "for parity members",
+        Cause::Retry => "on commands that brought nothing",
+        Cause::Stripe => "for the row",
     }
 }
 
 /// A request in words, its largest part first.
 pub fn story(request: &SlowRequest) -> String {
-    let SlowRequest { op, lpn, sectors, at_s, latency_us, parts_us, flash, .. } = request;
-    let mut parts = parts_us.all();
-    parts.sort_by(|one, two| two.1.total_cmp(&one.1));
-    let (large, small): (Vec<_>, Vec<_>) =
-        parts.into_iter().filter(|(_, us)| *us > 0.0).partition(|(_, us)| *us >= SMALL * latency_us);
-    let mut said: Vec<String> = Vec::new();
-    for (number, (cause, us)) in large.iter().enumerate() {
-        let of = if number == 0 { format!(" of {}", cell::latency(*latency_us)) } else { String::new() };
-        said.push(format!("{}{of} {}", cell::latency(*us), phrase(*cause, op, flash.as_ref())));
-    }
-    let rest: f64 = small.iter().map(|(_, us)| us).sum();
-    if rest > 0.0 {
-        said.push(format!("{} other", cell::latency(rest)));
-    }
+    let SlowRequest { op, lpn, sectors, at_s, latency_us, parts_us, flash, steps, .. } = request;
     let what = match op.as_str() {
         "flush" => "flush".to_string(),
         op if *sectors == 8 => format!("{} of LPN {lpn}", plain(op)),
         op => format!("{} of {sectors} sectors from LPN {lpn}", plain(op)),
     };
-    format!("{what} at {at_s:.6} s: {}", said.join(", "))
+    if steps.is_empty() {
+        return format!(
+            "{what} at {at_s:.6} s: {}",
+            told_parts(parts_us, *latency_us, *latency_us, op, flash.as_ref())
+        );
+    }
+    let steps: Vec<String> = steps.iter().map(|step| told_step(step, *latency_us, op)).collect();
+    format!("{what} at {at_s:.6} s took {}: {}", cell::latency(*latency_us), steps.join(", then "))
+}
+
+/// The parts of `whole`, the largest first; what is small beside `latency` is added up.
+fn told_parts(parts: &CauseTimes, whole: f64, latency: f64, op: &str, flash: Option<&SlowFlash>) -> String {
+    let mut parts = parts.all();
+    parts.sort_by(|one, two| two.1.total_cmp(&one.1));
+    let (large, small): (Vec<_>, Vec<_>) =
+        parts.into_iter().filter(|(_, us)| *us > 0.0).partition(|(_, us)| *us >= SMALL * latency);
+    let mut said: Vec<String> = Vec::new();
+    for (number, (cause, us)) in large.iter().enumerate() {
+        let of = if number == 0 { format!(" of {}", cell::latency(whole)) } else { String::new() };
+        said.push(format!("{}{of} {}", cell::latency(*us), phrase(*cause, op, flash)));
+    }
+    let rest: f64 = small.iter().map(|(_, us)| us).sum();
+    if rest > 0.0 {
+        said.push(format!("{} other", cell::latency(rest)));
+    }
+    said.join(", ")
+}
+
+/// A step of an array's request, with its parts where they are worth it.
+fn told_step(step: &SlowStep, latency: f64, op: &str) -> String {
+    let SlowStep { stage, drive, took_us, parts_us, flash, .. } = step;
+    let stage = Stage::ALL.into_iter().find(|known| known.name() == stage);
+    let (doing, took) = (stage.map_or("doing something else", activity), cell::latency(*took_us));
+    let which = match (stage, drive) {
+        (Some(Stage::Retry), Some(drive)) => return format!("{took} on drive {drive}, which brought nothing"),
+        (_, None) => return format!("{took} {doing}"),
+        (Some(Stage::Read), Some(drive)) => format!("{took} reading drive {drive}"),
+        (_, Some(drive)) => format!("{took} {doing}, drive {drive} last"),
+    };
+    if *took_us < SMALL * latency {
+        return which;
+    }
+    format!("{which} ({})", told_parts(parts_us, *took_us, latency, op, flash.as_ref()))
 }
 
 /// What a part was spent on, with the place and the culprit where they are known.
@@ -150,13 +213,15 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Buffer => "waiting for the write buffer to reach flash".to_string(),
         Cause::Suspension => format!("suspending and resuming on {die}"),
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
+        Cause::Retry => "on commands that brought nothing".to_string(),
+        Cause::Stripe => "waiting for its row".to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manx_core::stats::{AttributionReport, CauseTimes, RunResult};
+    use manx_core::stats::{AttributionReport, RunResult};
 
     fn slow() -> SlowRequest {
         SlowRequest {
@@ -210,12 +275,51 @@ mod tests {
     }
 
     #[test]
+    fn a_story_of_an_array_goes_step_by_step_and_names_the_drives() {
+        let step = |stage: Stage, drive, took_us: f64| SlowStep {
+            stage: stage.name().to_string(),
+            drive,
+            took_us,
+            ..Default::default()
+        };
+        let steps = vec![
+            step(Stage::Retry, Some(2), 30.0),
+            SlowStep {
+                parts_us: CauseTimes { erase: 4100.0, service: 68.0, ..Default::default() },
+                flash: slow().flash,
+                ..step(Stage::Reconstruct, Some(0), 4168.0)
+            },
+            step(Stage::Xor, None, 2.0),
+        ];
+        assert_eq!(
+            story(&SlowRequest { steps, ..slow() }),
+            "read of LPN 1234 at 1.204000 s took 4.200ms: 30.00us on drive 2, which brought nothing, then 4.168ms \
+             reading the rest of its row, drive 0 last (4.100ms of 4.168ms behind the erase of block 77 on die 3, \
+             begun at 1.203500 s, 68.00us own work), then 2.000us computing the page"
+        );
+        let steps = vec![
+            step(Stage::Stripe, None, 100.0),
+            SlowStep {
+                parts_us: CauseTimes { service: 4090.0, ..Default::default() },
+                ..step(Stage::Write, Some(1), 4090.0)
+            },
+        ];
+        let write = SlowRequest { op: "write".to_string(), steps, ..slow() };
+        assert_eq!(
+            story(&write),
+            "write of LPN 1234 at 1.204000 s took 4.200ms: 100.0us waiting for its row, then 4.090ms writing data and \
+             parity, drive 1 last (4.090ms of 4.090ms own work)"
+        );
+    }
+
+    #[test]
     fn bands_are_sums_of_shares() {
         let band = |name: &str, erase| AttributionBand {
             band: name.to_string(),
             from_us: 1000.0,
             count: if name == "all" { 5000 } else { 50 },
             mean_us: CauseTimes { service: 100.0, erase, link: 0.5, ..Default::default() },
+            stages_us: None,
         };
         let attribution = AttributionReport {
             read: vec![band("all", 0.0), band("p99_9", 299.5)],

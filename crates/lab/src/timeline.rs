@@ -9,10 +9,10 @@
 mod proto;
 
 use manx_core::drive::Storage;
-use manx_core::drive::{Collection, Op, Recorded, SlowCommand, Story};
-use manx_core::flash::{Act, Layout, Slice};
+use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story};
+use manx_core::flash::{Act, Layout, Room, Slice};
 use manx_core::host::Driver;
-use manx_core::units::{Cause, Duration, Instant};
+use manx_core::units::{Cause, Duration, Instant, Split, Stage};
 use proto::{Args, Trace, Track};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -76,17 +76,48 @@ impl TimelineFile {
         }
     }
 
-    /// What a drive did, which stands for `device` where a run has several.
+    /// What a drive did, which stands for `device` where a run has several; or an array and its drives.
     pub(crate) fn add<S: Storage>(&mut self, driver: &Driver<S>, device: Option<&String>) {
-        let Some(recorded) = driver.drive().recorded(driver.now()) else { return };
-        let report = &mut self.report;
-        (report.kept, report.left_out) = (report.kept + recorded.room.kept, report.left_out + recorded.room.left_out);
-        report.full_at = [report.full_at, recorded.room.full_at].into_iter().flatten().min();
-        report.slow = recorded.slow;
         let title = device.map_or(self.title.clone(), |device| format!("{}, device {device}", self.title));
-        let layout = &driver.drive().flash().layout;
-        let lanes = |pool: u32| driver.drive().ftl().lanes_of(pool);
-        write_drive(&mut self.trace, &title, &recorded, layout, lanes);
+        let root = self.trace.group(None, &title, 0);
+        let storage = driver.storage();
+        let Some((room, requests)) = storage.slow_requests() else {
+            return self.add_drive(root, storage.drive(0), driver.now(), &Place::default());
+        };
+        self.count(room);
+        self.note_limit(root, room);
+        let group = self.trace.group(Some(root), "slow requests", 1);
+        let requests: Vec<_> = requests.iter().map(|walked| (&walked.request, walked.steps.as_slice())).collect();
+        write_requests(&mut self.trace, group, "slow requests", requests);
+        for number in 0..storage.drives() {
+            let group = self.trace.group(Some(root), &format!("drive {number}"), 2 + number as u32);
+            let before = format!("drive {number}/");
+            let place = Place { requests: format!("{before}slow commands"), before };
+            self.add_drive(group, storage.drive(number), driver.now(), &place);
+        }
+    }
+
+    fn add_drive(&mut self, root: Track, drive: &Drive, now: Instant, place: &Place) {
+        let Some(recorded) = drive.recorded(now) else { return };
+        self.count(&recorded.room);
+        self.report.slow = recorded.slow;
+        self.note_limit(root, &recorded.room);
+        let lanes = |pool: u32| drive.ftl().lanes_of(pool);
+        write_drive(&mut self.trace, root, &recorded, &drive.flash().layout, lanes, place);
+    }
+
+    fn count(&mut self, room: &Room) {
+        let report = &mut self.report;
+        (report.kept, report.left_out) = (report.kept + room.kept, report.left_out + room.left_out);
+        report.full_at = [report.full_at, room.full_at].into_iter().flatten().min();
+    }
+
+    fn note_limit(&mut self, root: Track, room: &Room) {
+        if let Some(at) = room.full_at {
+            let track = self.trace.track(root, "limit reached", 0);
+            let args = Args::default().uint("left_out", room.left_out).uint("limit", room.limit);
+            self.trace.instant(track, at, "limit reached", &args);
+        }
     }
 
     /// Writes it.
@@ -97,29 +128,38 @@ impl TimelineFile {
     }
 }
 
+/// What the tracks of a drive are called.
+struct Place {
+    /// Before the names of its dies, channels and pools.
+    before: String,
+    /// What it was asked for.
+    requests: String,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self { before: String::new(), requests: "slow requests".to_string() }
+    }
+}
+
 fn write_drive(
     trace: &mut Trace,
-    title: &str,
+    root: Track,
     recorded: &Recorded<'_>,
     layout: &Layout,
     lanes: impl Fn(u32) -> std::ops::Range<u32>,
+    Place { before, requests }: &Place,
 ) {
-    let root = trace.group(None, title, 0);
-    if let Some(at) = recorded.room.full_at {
-        let track = trace.track(root, "limit reached", 0);
-        let args = Args::default().uint("left_out", recorded.room.left_out).uint("limit", recorded.room.limit);
-        trace.instant(track, at, "limit reached", &args);
-    }
-    let requests = trace.group(Some(root), "slow requests", 1);
-    write_requests(trace, requests, recorded.requests);
+    let group = trace.group(Some(root), requests, 1);
+    write_requests(trace, group, requests, recorded.requests.iter().map(|request| (request, &[][..])).collect());
     let collections = trace.group(Some(root), "garbage collection", 2);
     let mut by_pool: BTreeMap<u32, Vec<&Collection>> = BTreeMap::new();
     recorded.collections.iter().for_each(|collection| by_pool.entry(collection.pool).or_default().push(collection));
     for (pool, of_pool) in by_pool {
         let lanes = lanes(pool);
         let name = match lanes.len() {
-            1 => format!("pool {pool} (die {})", layout.die_of(lanes.start)),
-            _ => format!("pool {pool} (dies {}..{})", layout.die_of(lanes.start), layout.die_of(lanes.end - 1)),
+            1 => format!("{before}pool {pool} (die {})", layout.die_of(lanes.start)),
+            _ => format!("{before}pool {pool} (dies {}..{})", layout.die_of(lanes.start), layout.die_of(lanes.end - 1)),
         };
         let track = trace.track(collections, &name, pool);
         of_pool.into_iter().for_each(|collection| write_collection(trace, track, collection));
@@ -135,16 +175,16 @@ fn write_drive(
         }
     }
     for channel in 0..layout.channels {
-        let group = trace.group(Some(root), &format!("channel {channel}"), 3 + channel);
-        let track = trace.track(group, &format!("channel {channel} bus"), 0);
+        let group = trace.group(Some(root), &format!("{before}channel {channel}"), 3 + channel);
+        let track = trace.track(group, &format!("{before}channel {channel} bus"), 0);
         write_slices(trace, track, &mut on_channel[channel as usize], layout);
         let dies = layout.dies_per_channel();
         for die in channel * dies..(channel + 1) * dies {
-            let track = trace.track(group, &format!("die {die}"), 1 + die);
+            let track = trace.track(group, &format!("{before}die {die}"), 1 + die);
             write_slices(trace, track, &mut on_die[die as usize], layout);
             let suspended = &mut suspended[die as usize];
             if !suspended.is_empty() {
-                let track = trace.track(group, &format!("die {die} suspended"), 1 + die);
+                let track = trace.track(group, &format!("{before}die {die} suspended"), 1 + die);
                 write_slices(trace, track, suspended, layout);
             }
         }
@@ -212,12 +252,11 @@ fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
 }
 
 /// Requests overlap: each goes to a track that is free, all of one name, which Perfetto shows as one.
-fn write_requests(trace: &mut Trace, group: Track, requests: &[SlowCommand]) {
-    let mut order: Vec<&SlowCommand> = requests.iter().collect();
-    order.sort_by_key(|request| request.start);
-    let mut tracks: Vec<Vec<&SlowCommand>> = Vec::new();
+fn write_requests(trace: &mut Trace, group: Track, name: &str, mut requests: Vec<(&SlowCommand, &[Step])>) {
+    requests.sort_by_key(|(request, _)| request.start);
+    let mut tracks: Vec<Vec<(&SlowCommand, &[Step])>> = Vec::new();
     let mut free: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
-    for request in order {
+    for (request, steps) in requests {
         let track = match free.peek() {
             Some(Reverse((end, _))) if *end <= request.start => free.pop().map_or(0, |Reverse((_, track))| track),
             _ => {
@@ -225,19 +264,23 @@ fn write_requests(trace: &mut Trace, group: Track, requests: &[SlowCommand]) {
                 tracks.len() - 1
             }
         };
-        tracks[track].push(request);
+        tracks[track].push((request, steps));
         free.push(Reverse((request.end, track)));
     }
     for requests in tracks {
-        let track = trace.track(group, "slow requests", 0);
-        for request in requests {
+        let track = trace.track(group, name, 0);
+        for (request, steps) in requests {
             let name = match request.op {
                 Op::Read => "read",
                 Op::Write => "write",
                 Op::Trim => "trim",
                 Op::Flush => "flush",
             };
-            trace.slice(track, (request.start, request.end), name, &args_of(request));
+            trace.begin(track, request.start, name, &args_of(request));
+            for step in steps {
+                trace.slice(track, (step.from, step.to), step_of(step.stage), &args_of_step(step));
+            }
+            trace.end(track, request.end);
         }
     }
 }
@@ -247,14 +290,38 @@ fn args_of(request: &SlowCommand) -> Args {
     let mut args = Args::default().uint("lba", request.lba.0).uint("sectors", request.sectors.into());
     args = args.uint("latency_ns", latency);
     let Some(attributed) = &request.attributed else { return args };
-    for (cause, time) in attributed.split.iter().filter(|(_, time)| !time.is_zero()) {
+    with_parts(args, &attributed.split, attributed.story)
+}
+
+fn with_parts(mut args: Args, split: &Split, story: Option<Story>) -> Args {
+    for (cause, time) in split.iter().filter(|(_, time)| !time.is_zero()) {
         args = args.uint(part_of(cause), time.as_ns());
     }
-    if let Some(Story { die, met, times: [came, began, ended] }) = attributed.story {
+    if let Some(Story { die, met, times: [came, began, ended] }) = story {
         args = args.uint("die", die.into()).text("die_was_kept_by", met.keeper.name());
         args = args.uint("waited_for_die_ns", began.since(came).as_ns()).uint("served_ns", ended.since(began).as_ns());
     }
     args
+}
+
+fn args_of_step(step: &Step) -> Args {
+    let args = step.drive.map_or_else(Args::default, |drive| Args::default().uint("drive", drive.into()));
+    with_parts(args, &step.split, step.story)
+}
+
+/// A step of an array's request, within its slice.
+fn step_of(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "reads its own drive",
+        Stage::Retry => "in vain on a drive",
+        Stage::Reconstruct => "reads the rest of its row",
+        Stage::Xor => "computes the page",
+        Stage::PreRead => "reads old pages",
+        Stage::Write => "writes data and parity",
+        Stage::Flush => "flushes the drives",
+        Stage::Stripe => "waits for its row",
+        Stage::Cache => "waits for memory",
+    }
 }
 
 /// A dot makes a group of them in Perfetto.
@@ -271,6 +338,8 @@ fn part_of(cause: Cause) -> &'static str {
         "parts_ns.buffer",
         "parts_ns.suspension",
         "parts_ns.reconstruct",
+        "parts_ns.retry",
+        "parts_ns.stripe",
     ];
     PARTS[cause as usize]
 }

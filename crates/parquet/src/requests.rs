@@ -10,7 +10,7 @@
 //! | `ok` | BOOLEAN | it completed without an error |
 //! | `gc_blocked` | BOOLEAN | some garbage collection lay in its wait |
 //! | `counted` | BOOLEAN | it is part of the measurement, and not of the warm-up |
-//! | `service_ns` .. `reconstruct_ns` | INT64 | the parts of its latency, which they add up to exactly |
+//! | `service_ns` .. `stripe_ns` | INT64 | the parts of its latency, which they add up to exactly |
 //!
 //! Rows are in the order of completions.
 

@@ -3,7 +3,7 @@
 //! The colours are those of Okabe and Ito (Color Universal Design, 2008), which stay apart for the colour-blind; a dash
 //! pattern of its own tells each line in black and white too. `page.css` holds lighter ones for a dark background.
 
-use manx_core::units::Cause;
+use manx_core::units::{Cause, Stage};
 
 /// Colours of policies on white, in their order; a ninth policy begins again with another dash.
 pub const POLICY_COLOURS: [&str; 8] =
@@ -37,6 +37,8 @@ pub const fn cause_colour(cause: Cause) -> &'static str {
         Cause::Buffer => "#00a37a",
         Cause::Suspension => "#f0e442",
         Cause::Reconstruct => "#cc79a7",
+        Cause::Retry => "#8c510a",
+        Cause::Stripe => "#636363",
     }
 }
 
@@ -54,6 +56,23 @@ pub const fn cause_words(cause: Cause) -> &'static str {
         Cause::Buffer => "buffer",
         Cause::Suspension => "suspension",
         Cause::Reconstruct => "reconstruct",
+        Cause::Retry => "retry",
+        Cause::Stripe => "stripe",
+    }
+}
+
+/// A stage of an array's request in words.
+pub const fn stage_words(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Read => "its own drive",
+        Stage::Retry => "retry",
+        Stage::Reconstruct => "the rest of its row",
+        Stage::Xor => "computing",
+        Stage::PreRead => "old pages",
+        Stage::Write => "writing",
+        Stage::Flush => "flushing",
+        Stage::Stripe => "its row",
+        Stage::Cache => "the array's memory",
     }
 }
 

@@ -10,6 +10,7 @@
 //! Simplified: the host's own work takes no time but `array.xor`; writes go page by page, as in md, and neighbours are
 //! not merged; deallocations are not handed on (md's default for parity levels), so pages keep what they hold.
 
+mod books;
 pub mod layout;
 mod members;
 mod parity;
@@ -17,6 +18,7 @@ mod read;
 mod rows;
 mod spec;
 pub mod strategy;
+mod timeline;
 mod write;
 
 #[cfg(test)]
@@ -26,7 +28,10 @@ pub use layout::{ArrayLayout, RaidLevel};
 pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
-use crate::drive::{Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
+use crate::drive::{
+    Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Step, Storage, TimelineSpec, Walked,
+};
+use crate::flash::Room;
 use crate::nvme::Controller;
 use crate::sim::{NIL, Rng, Slab};
 use crate::units::{Duration, Instant, Lba};
@@ -58,6 +63,9 @@ pub struct Array {
     spare: Option<Controller>,
     restored: u32,
     counters: ArrayCounters,
+    /// Where requests' time goes, and the slow ones of them, where asked for.
+    books: Option<Box<books::Books>>,
+    timeline: Option<Box<timeline::Timeline>>,
 }
 
 /// A request of the host under way.
@@ -196,6 +204,8 @@ impl Array {
             spare,
             restored: 0,
             counters: ArrayCounters::default(),
+            books: None,
+            timeline: None,
             layout,
         };
         if with_content {
@@ -230,6 +240,7 @@ impl Array {
     fn set_timer(&mut self, at: Instant, timer: Timer) {
         self.sequence += 1;
         self.timers.push(Reverse((at, self.sequence, timer)));
+        self.book_timer(self.sequence, timer);
     }
 
     fn ticket(&mut self) -> u32 {
@@ -251,7 +262,8 @@ impl Array {
             self.strategy.turn(now, &mut change);
             return;
         }
-        let Some(Reverse((_, _, timer))) = self.timers.pop() else { return };
+        let Some(Reverse((_, number, timer))) = self.timers.pop() else { return };
+        self.book_timer_end(now, number, timer);
         match timer {
             Timer::Computed { piece, ticket } => self.computed(now, piece, ticket),
             Timer::Hedge { piece, ticket } => self.hedge(now, piece, ticket),
@@ -267,6 +279,7 @@ impl Array {
     fn submit_io(&mut self, now: Instant, member: u32, owner: Owner, command: Command) {
         let (is_read, pages) = (command.op == Op::Read, u64::from(command.sectors));
         let io = self.ios.insert(Io { owner, member, at: now, is_read, live: true });
+        self.book_io(io);
         if is_read {
             self.counters.member_reads += 1;
             self.strategy.submitted(now, member, io);
@@ -291,6 +304,7 @@ impl Array {
             self.strategy.completed(member, completion.id, completion.at.since(at));
         }
         let now = completion.at;
+        self.book_io_end(now, completion.id, completion.status);
         self.counters.fast_fails += u64::from(completion.status == Status::PredictableLatencyNotMet);
         match owner {
             Owner::Direct { piece, ticket } => self.direct_done(now, piece, ticket, completion),
@@ -317,6 +331,9 @@ impl Array {
         if r.left > 0 {
             return;
         }
+        self.book_completion(now, request);
+        self.timeline_completes(now, request);
+        let r = &mut self.requests[request];
         let completion = Completion {
             id: r.command.id,
             at: now,
@@ -367,6 +384,8 @@ impl Storage for Array {
             pieces: NIL,
             versions: None,
         });
+        self.book_request(now, request);
+        self.timeline_begins(now, request);
         if !in_range {
             self.requests[request].status = Status::LbaOutOfRange;
             return self.answer(now, request, Duration::ZERO);
@@ -382,6 +401,7 @@ impl Storage for Array {
     fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
             if let Some(completion) = self.done.pop_front() {
+                self.book_given();
                 return Some(completion);
             }
             // The two members that are due first.
@@ -405,6 +425,7 @@ impl Storage for Array {
             let until =
                 limit.min(own).min(if second == Instant::NEVER { second } else { second + Duration::from_ns(1) });
             if let Some(completion) = self.members[first].advance_before(until) {
+                self.book_said(first);
                 self.io_done(completion);
             }
         }
@@ -424,10 +445,24 @@ impl Storage for Array {
         }
     }
 
-    fn attribute(&mut self) {}
+    fn attribute(&mut self) {
+        self.keep_books();
+    }
 
     fn attributed(&self) -> Option<&Attributed> {
-        None
+        self.attributed_last()
+    }
+
+    fn steps(&self) -> &[Step] {
+        self.steps_last()
+    }
+
+    fn keep_timeline(&mut self, spec: &TimelineSpec) {
+        self.keep_timelines(spec);
+    }
+
+    fn slow_requests(&self) -> Option<(&Room, &[Walked])> {
+        self.slow_of_timeline()
     }
 
     fn drives(&self) -> usize {

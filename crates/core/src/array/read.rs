@@ -22,7 +22,7 @@ pub(super) struct Piece {
     pub next: u32,
     /// Its first page within the request.
     first: u32,
-    member: u32,
+    pub member: u32,
     row: u32,
     rows: u32,
     lba: Lba,
@@ -242,6 +242,7 @@ impl Array {
             (self.rows[slot].phase == Phase::Ready).then_some(slot)
         });
         if let Some(slot) = held {
+            self.book_blocked(rebuild);
             return self.rows[slot].blocked.push(rebuild);
         }
         for row in row..row + rows {

@@ -1,6 +1,8 @@
 //! Arrays by arithmetic: drives with the table of `ttflash-256g` cut to a few blocks, each of which collects one victim
 //! or none, exact to the nanosecond.
 
+mod causes;
+
 use super::{Array, ArrayCounters, ArraySpec, RaidLevel, ReadStrategy};
 use crate::config::{builtin_device, load_device};
 use crate::drive::{Command, Drive, DriveSpec, Op, PredictableLatency, Status, Storage};
@@ -50,11 +52,16 @@ fn times() -> Times {
 /// A drive that collects a victim of `valid` pages on its first chip from one program's time on, and holds the channel
 /// for that; or never, without. Every page that the tests use is on flash.
 fn drive(valid: Option<u32>) -> Controller {
+    drive_with(valid, Duration::ZERO)
+}
+
+/// The same, whose controller takes so long for each command.
+fn drive_with(valid: Option<u32>, controller: Duration) -> Controller {
     let device = ttflash();
     let soft = (f64::from(FREE) + 0.5) / f64::from(BLOCKS * PAGES);
     let soft = if valid.is_some() { soft } else { 0.0 };
     let gc = GcSpec { mode: GcMode::Base, soft, hard: 0.0, ..GcSpec::default() };
-    let spec = DriveSpec { write_through: true, buffer: Bytes::kib(1024), ..DriveSpec::default() };
+    let spec = DriveSpec { write_through: true, buffer: Bytes::kib(1024), controller, ..DriveSpec::default() };
     let mut map = PageMap::new(&device, &FtlSpec::default(), &gc, Layout::new(&device).total_units() / 2, 1);
     let mut write = |lpn: u32| {
         let row = map.open_row(map.striped_lane(Lpn(lpn)), Stream::Host).expect("there is room");
@@ -65,12 +72,14 @@ fn drive(valid: Option<u32>) -> Controller {
     (0..PAGES).chain(again..PAGES).chain(PAGES..PAGES + again).for_each(|k| write(k * LANES));
     (1..LANES).for_each(&mut write);
     let mut drive = Drive::new(&device, &spec, &gc, map, false);
+    drive.attribute();
     if valid.is_some() {
         let (op, lba) = (Op::Write, Lba(u64::from(600 * LANES * PAGE)));
         drive.submit(Instant::START, Command { op, lba, ..command(0, 0, 1) });
-        let written = drive.advance_before(begins() + NS).expect("it is written");
-        assert_eq!(written.at, begins());
-        assert!(drive.advance_before(begins() + NS).is_none());
+        let begins = begins() + controller;
+        let written = drive.advance_before(begins + NS).expect("it is written");
+        assert_eq!(written.at, begins);
+        assert!(drive.advance_before(begins + NS).is_none());
     }
     let attributes = Attributes::of(&drive, &spec, &gc);
     Controller::new(drive, attributes, Options::default())

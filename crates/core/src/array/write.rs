@@ -133,7 +133,7 @@ impl Array {
         let ticket = self.ticket();
         let row = &mut self.rows[slot];
         (row.phase, row.ticket) = (Phase::Reading, ticket);
-        self.look_at_update(now, slot, true);
+        self.led_by_nothing(|array| array.look_at_update(now, slot, true));
     }
 
     /// Asks for the old pages that the update still needs; goes on when there are none.
@@ -262,15 +262,16 @@ impl Array {
     /// Everything is known: the row is written as soon as nobody reads it whole.
     fn update_ready(&mut self, now: Instant, slot: u32) {
         self.rows[slot].phase = Phase::Ready;
-        if self.rows[slot].readers == 0 {
-            self.write_row(now, slot);
+        match self.rows[slot].readers {
+            0 => self.write_row(now, slot),
+            _ => self.book_ready(slot),
         }
     }
 
     /// A reader of the whole row has left.
     pub(super) fn reader_left(&mut self, now: Instant, slot: u32) {
         if self.rows[slot].readers == 0 && self.rows[slot].phase == Phase::Ready {
-            self.write_row(now, slot);
+            self.led_by_readers(slot, |array| array.write_row(now, slot));
         }
         self.rows.leave(slot);
     }
@@ -294,7 +295,9 @@ impl Array {
                 self.set_timer(at, Timer::Write { slot, index })
             }
         }
-        blocked.into_iter().for_each(|rebuild| self.enter_rows(now, rebuild));
+        for rebuild in blocked {
+            self.led_by_rows(rebuild, |array| array.enter_rows(now, rebuild));
+        }
         if written == 0 {
             self.update_done(now, slot);
         }
@@ -393,8 +396,10 @@ impl Array {
             && self.fits(request)
         {
             self.writes.stalled.pop_front();
-            self.take_pages(now, request, false);
-            self.answer(now, request, Duration::ZERO);
+            self.led_by_room(request, |array| {
+                array.take_pages(now, request, false);
+                array.answer(now, request, Duration::ZERO);
+            });
         }
         if restored {
             self.row_restored(now, number);

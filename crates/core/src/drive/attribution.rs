@@ -217,10 +217,12 @@ impl FlashOp {
 }
 
 impl Drive {
-    /// Attributes every command from now on: call it before the first.
+    /// Attributes every command from now on: call it before the first. Books that are kept already are kept on.
     pub fn attribute(&mut self) {
-        self.flash.keep_books();
-        self.attribution = Some(Box::default());
+        if self.attribution.is_none() {
+            self.flash.keep_books();
+            self.attribution = Some(Box::default());
+        }
     }
 
     /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless asked for.

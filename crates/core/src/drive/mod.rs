@@ -77,7 +77,7 @@ pub use spec::{
     PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update,
     UpdateReads,
 };
-pub use storage::Storage;
+pub use storage::{Step, Storage, Walked};
 pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use windows::{WindowSchedule, Windows};
 

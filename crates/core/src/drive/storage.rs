@@ -1,7 +1,34 @@
 //! What a host plays against: a drive alone, or an array of them. The same few calls for both.
 
-use super::{Attributed, Command, Completion, Drive};
-use crate::units::{Instant, Lba};
+use super::{Attributed, Command, Completion, Drive, SlowCommand, Story, TimelineSpec};
+use crate::flash::Room;
+use crate::units::{Instant, Lba, Split, Stage};
+
+/// A step on the way of an array's request: what it waited for between two instants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it was.
+    pub stage: Stage,
+    /// The drive whose command ended it; `None`: the array waited for itself.
+    pub drive: Option<u32>,
+    /// From here.
+    pub from: Instant,
+    /// Up to here.
+    pub to: Instant,
+    /// Where that time went.
+    pub split: Split,
+    /// What that command met at its die.
+    pub story: Option<Story>,
+}
+
+/// A slow request to an array, and the steps of it that are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Walked {
+    /// The request.
+    pub request: SlowCommand,
+    /// From its coming to its end; empty without attribution.
+    pub steps: Vec<Step>,
+}
 
 /// Something that takes commands and completes them in virtual time.
 ///
@@ -25,6 +52,19 @@ pub trait Storage {
 
     /// Where the time of the command went that completed last, if books are kept.
     fn attributed(&self) -> Option<&Attributed>;
+
+    /// The steps of that command, if books are kept and there are any: of an array.
+    fn steps(&self) -> &[Step] {
+        &[]
+    }
+
+    /// Keeps a timeline of each drive, and of the array's own requests.
+    fn keep_timeline(&mut self, spec: &TimelineSpec);
+
+    /// The array's slow requests with their steps, and the room that they have taken.
+    fn slow_requests(&self) -> Option<(&Room, &[Walked])> {
+        None
+    }
 
     /// How many drives there are.
     fn drives(&self) -> usize;
@@ -77,6 +117,10 @@ impl Storage for Drive {
 
     fn attributed(&self) -> Option<&Attributed> {
         Drive::attributed(self)
+    }
+
+    fn keep_timeline(&mut self, spec: &TimelineSpec) {
+        Drive::keep_timeline(self, spec);
     }
 
     fn drives(&self) -> usize {

@@ -397,7 +397,7 @@ impl<S: Storage> Driver<S> {
         let attributed = self.storage.attributed();
         let counted = counted && status != Status::NamespaceWriteProtected;
         if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
-            causes.record(&record, attributed);
+            causes.record(&record, attributed, self.storage.steps());
         }
         if let Some(records) = &mut self.records {
             records.push(record, attributed);

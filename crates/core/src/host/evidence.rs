@@ -1,8 +1,8 @@
 //! What the driver keeps of each request beyond its latency: why it took so long, and, on demand, every one of them.
 
-use crate::drive::{Attributed, Op, Status, Story};
+use crate::drive::{Attributed, Op, Status, Step, Story};
 use crate::stats::{SLOWEST, SplitStats};
-use crate::units::{Duration, Instant, Lba, Split};
+use crate::units::{Duration, Instant, Lba, Split, Stages};
 
 /// A request that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Record {
 }
 
 /// One of the slowest requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slow {
     /// The request.
     pub record: Record,
@@ -36,6 +36,8 @@ pub struct Slow {
     pub split: Split,
     /// What happened at the die of its last flash operation.
     pub story: Option<Story>,
+    /// Its steps, of an array's.
+    pub steps: Vec<Step>,
 }
 
 /// Why requests took as long as they did.
@@ -64,17 +66,23 @@ impl Causes {
     /// # Panics
     /// If the parts do not add up to the latency: the books of the drive would be wrong.
     #[inline]
-    pub(super) fn record(&mut self, record: &Record, attributed: &Attributed) {
+    pub(super) fn record(&mut self, record: &Record, attributed: &Attributed, steps: &[Step]) {
         let Attributed { split, story } = attributed;
         assert_eq!(split.total(), record.latency, "the parts of a latency add up to it: {record:?} {split:?}");
-        match record.op {
-            Op::Read => self.read.record(record.latency, split),
-            Op::Write => self.write.record(record.latency, split),
-            Op::Flush | Op::Trim => {}
+        let stats = match record.op {
+            Op::Read => Some(&mut self.read),
+            Op::Write => Some(&mut self.write),
+            Op::Flush | Op::Trim => None,
+        };
+        if let Some(stats) = stats {
+            stats.record(record.latency, split);
+            if !steps.is_empty() {
+                stats.record_stages(record.latency, &stages_of(steps));
+            }
         }
         let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
         if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(is_slow) {
-            self.keep(Slow { record: *record, split: *split, story: *story });
+            self.keep(Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() });
         }
     }
 
@@ -84,6 +92,13 @@ impl Causes {
         self.slowest.insert(at, slow);
         self.slowest.truncate(SLOWEST);
     }
+}
+
+fn stages_of(steps: &[Step]) -> Stages {
+    steps.iter().fold(Stages::default(), |mut stages, step| {
+        stages.add(step.stage, step.to.since(step.from));
+        stages
+    })
 }
 
 impl Records {

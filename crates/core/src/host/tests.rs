@@ -1,6 +1,7 @@
 //! Whole drives under random load, checked by the oracle, Little's law and determinism.
 
 mod array;
+mod array_causes;
 mod array_reference;
 mod causes;
 mod checkpoints;

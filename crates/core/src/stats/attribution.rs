@@ -6,7 +6,8 @@
 
 use super::buckets::{bounds_of, index_of};
 use super::ratio;
-use crate::units::{CAUSES, Cause, Duration, Split};
+use super::stages::StageTimes;
+use crate::units::{CAUSES, Cause, Duration, Split, Stages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,8 @@ const BANDS: [(&str, u64); 4] = [("all", 10_000), ("p99", 100), ("p99_9", 10), (
 #[derive(Clone, Debug, Default)]
 pub struct SplitStats {
     buckets: Vec<Bucket>,
+    /// By bucket: the stages of an array's requests; empty for a drive's.
+    stages: Vec<Stages>,
     count: u64,
 }
 
@@ -41,6 +44,15 @@ impl SplitStats {
         self.count += 1;
     }
 
+    /// Adds the stages of a request of `latency` that is counted.
+    pub fn record_stages(&mut self, latency: Duration, stages: &Stages) {
+        let bucket = index_of::<SUB_BITS>(latency.as_ns());
+        if bucket >= self.stages.len() {
+            self.stages.resize(bucket + 1, Stages::default());
+        }
+        self.stages[bucket] += *stages;
+    }
+
     /// Adds what `other` counted.
     pub fn merge(&mut self, other: &SplitStats) {
         if self.buckets.len() < other.buckets.len() {
@@ -49,6 +61,12 @@ impl SplitStats {
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
             mine.count += theirs.count;
             mine.split += theirs.split;
+        }
+        if self.stages.len() < other.stages.len() {
+            self.stages.resize(other.stages.len(), Stages::default());
+        }
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            *mine += *theirs;
         }
         self.count += other.count;
     }
@@ -62,6 +80,14 @@ impl SplitStats {
         (self.count, self.buckets.iter().fold(Split::NONE, add))
     }
 
+    /// The stages of all of them.
+    pub fn total_stages(&self) -> Stages {
+        self.stages.iter().fold(Stages::default(), |mut sum, stages| {
+            sum += *stages;
+            sum
+        })
+    }
+
     /// The bands that hold something.
     pub fn bands(&self) -> Vec<AttributionBand> {
         let mut bands = Vec::with_capacity(BANDS.len());
@@ -71,10 +97,11 @@ impl SplitStats {
             if wanted == 0 {
                 break;
             }
-            let (mut count, mut split, mut from) = (0, Split::NONE, 0);
+            let (mut count, mut split, mut from, mut stages) = (0, Split::NONE, 0, Stages::default());
             for (bucket, held) in self.buckets.iter().enumerate().rev().filter(|(_, held)| held.count > 0) {
                 count += held.count;
                 split += held.split;
+                stages += self.stages.get(bucket).copied().unwrap_or_default();
                 from = bounds_of::<SUB_BITS>(bucket).0;
                 if count >= wanted {
                     break;
@@ -85,6 +112,7 @@ impl SplitStats {
                 from_us: if name == "all" { 0.0 } else { Duration::from_ns(from).as_us_f64() },
                 count,
                 mean_us: CauseTimes::mean(&split, count),
+                stages_us: (!self.stages.is_empty()).then(|| StageTimes::mean(&stages, count)),
             });
         }
         bands
@@ -114,6 +142,9 @@ pub struct AttributionBand {
     pub count: u64,
     /// Time of one of them on average, by cause (microseconds).
     pub mean_us: CauseTimes,
+    /// The same time by stage, of an array's requests (microseconds).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stages_us: Option<StageTimes>,
 }
 
 /// Time by cause (microseconds); the parts add up to the latency.
@@ -136,12 +167,19 @@ pub struct CauseTimes {
     pub link: f64,
     /// For a place in the drive's queue, or its turn in a strict order (microseconds).
     pub queue: f64,
-    /// For room in the write buffer, or for the buffer to reach flash (microseconds).
+    /// For room in the write buffer or in the array's memory, or for the buffer to reach flash (microseconds).
     pub buffer: f64,
     /// For an operation to be suspended and resumed (microseconds).
     pub suspension: f64,
-    /// For the other members of a parity stripe (microseconds).
+    /// For the other members of a parity stripe; an array: for the computation alone (microseconds).
     pub reconstruct: f64,
+    /// An array: on a drive's command that brought nothing: it failed fast, its drive died, or it was waited for in
+    /// vain (microseconds).
+    #[serde(default)]
+    pub retry: f64,
+    /// An array: for its row, behind another update of it or reads of the whole row (microseconds).
+    #[serde(default)]
+    pub stripe: f64,
 }
 
 impl CauseTimes {
@@ -172,6 +210,8 @@ impl CauseTimes {
             buffer: part(Cause::Buffer),
             suspension: part(Cause::Suspension),
             reconstruct: part(Cause::Reconstruct),
+            retry: part(Cause::Retry),
+            stripe: part(Cause::Stripe),
         }
     }
 
@@ -194,6 +234,8 @@ impl CauseTimes {
             Cause::Buffer => self.buffer,
             Cause::Suspension => self.suspension,
             Cause::Reconstruct => self.reconstruct,
+            Cause::Retry => self.retry,
+            Cause::Stripe => self.stripe,
         }
     }
 }
@@ -217,7 +259,28 @@ pub struct SlowRequest {
     pub latency_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of its last flash operation; null where flash took no part.
+    /// What happened at the die of its last flash operation, of an array's request in its longest step; null where
+    /// flash took no part.
+    pub flash: Option<SlowFlash>,
+    /// An array's request step by step; none of a drive's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<SlowStep>,
+}
+
+/// A step of an array's slow request. Steps follow one another from its coming to its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowStep {
+    /// What it waited for: a stage, by its name in `stages_us`.
+    pub stage: String,
+    /// The drive whose command ended the step (number, from 0); null where the array waited for itself.
+    pub drive: Option<u32>,
+    /// When it began (seconds).
+    pub from_s: f64,
+    /// How long it took (microseconds).
+    pub took_us: f64,
+    /// Where the time went (microseconds).
+    pub parts_us: CauseTimes,
+    /// What happened at the die of that command's last flash operation; null where flash took no part.
     pub flash: Option<SlowFlash>,
 }
 

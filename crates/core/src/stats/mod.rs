@@ -29,11 +29,12 @@ mod ratio;
 mod result;
 mod rotation;
 mod scrub;
+mod stages;
 mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use array::ArrayReport;
-pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SplitStats};
+pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SlowStep, SplitStats};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, RotationCounters, WearCounters};
 pub use curve::Curve;
 pub use faults::FaultReport;
@@ -51,4 +52,5 @@ pub use result::{
 };
 pub use rotation::RotationReport;
 pub use scrub::{ScrubCounters, ScrubReport};
+pub use stages::StageTimes;
 pub use stress::{StressCounters, StressReport};

@@ -6,10 +6,12 @@ mod address;
 mod quantity;
 mod size;
 mod split;
+mod stage;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
 pub use quantity::QuantityError;
 pub use size::{Bandwidth, Bytes};
 pub use split::{CAUSES, Cause, Split};
+pub use stage::{STAGES, Stage, Stages};
 pub use time::{Duration, Instant};

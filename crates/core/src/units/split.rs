@@ -23,16 +23,20 @@ pub enum Cause {
     Link,
     /// For a place in the drive's queue, or its turn in a strict order.
     Queue,
-    /// For room in the write buffer, or for the buffer to reach flash.
+    /// For room in the write buffer or in an array's memory, or for the buffer to reach flash.
     Buffer,
     /// For an operation to be suspended and resumed.
     Suspension,
     /// For the other members of a parity stripe.
     Reconstruct,
+    /// An array: on a drive's command that brought nothing, as it failed fast.
+    Retry,
+    /// An array: for its row, behind another update of it or reads of the whole row.
+    Stripe,
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 11;
+pub const CAUSES: usize = 13;
 
 impl Cause {
     /// Every cause, in the order of [`Split`].
@@ -48,6 +52,8 @@ impl Cause {
         Cause::Buffer,
         Cause::Suspension,
         Cause::Reconstruct,
+        Cause::Retry,
+        Cause::Stripe,
     ];
 
     /// Its name in results.
@@ -64,6 +70,8 @@ impl Cause {
             Cause::Buffer => "buffer",
             Cause::Suspension => "suspension",
             Cause::Reconstruct => "reconstruct",
+            Cause::Retry => "retry",
+            Cause::Stripe => "stripe",
         }
     }
 }

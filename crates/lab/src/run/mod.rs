@@ -349,13 +349,17 @@ impl Run<'_> {
         }
         let spare = || behind_nvme(scenario, new_drive(scenario, fresh(scenario), verify));
         let spare = (!scenario.array.replace_after.is_zero()).then(spare);
-        let array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
+        let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
+        if let Some(spec) = files.timeline() {
+            array.keep_timeline(spec);
+        }
         let oracle = verify.then(|| Oracle::new(&array));
         let sources = workload.drives.into_iter().flatten();
         let jobs = sources.map(|(source, pacing)| Job::new(source, pacing)).collect();
         let measure = &scenario.measure;
         let driver = Driver::new(array, jobs, oracle, measure.warmup, measure.warmup_requests);
         let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let mut driver = if files.wants_requests() { driver.with_records() } else { driver };
         let watch = Stopwatch::start();
         let outcome = self.play(&mut driver, workload.requests, 0, files)?;

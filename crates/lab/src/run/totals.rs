@@ -5,14 +5,14 @@ use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
 use manx_core::array::Array;
 use manx_core::config::{MeasureSpec, Scenario};
-use manx_core::drive::{Counters, Drive, Op, RainSpec, Storage, Story, Update};
+use manx_core::drive::{Counters, Drive, Op, RainSpec, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     ArrayReport, Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport,
     MachineReport, MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters,
-    SlowFlash, SlowRequest, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    SlowFlash, SlowRequest, SlowStep, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -248,18 +248,8 @@ fn kind(op: Op) -> &'static str {
 }
 
 fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
-    let Slow { record, split, story } = slow;
+    let Slow { record, split, story, steps } = slow;
     let op = kind(record.op);
-    let seconds = |at: Instant| at.since(Instant::START).as_s_f64();
-    let flash = story.map(|Story { die, met, times: [came, began, ended] }| SlowFlash {
-        die,
-        met: met.keeper.name().to_string(),
-        block: met.block.map(|block| block.0),
-        since_s: seconds(met.since),
-        came_s: seconds(came),
-        began_s: seconds(began),
-        ended_s: seconds(ended),
-    });
     SlowRequest {
         op: op.to_string(),
         lba: record.lba.0,
@@ -269,8 +259,37 @@ fn slow_request(slow: &Slow, sectors_per_page: u64) -> SlowRequest {
         at_s: seconds(record.at),
         latency_us: record.latency.as_us_f64(),
         parts_us: CauseTimes::of(split),
-        flash,
+        flash: story.as_ref().map(slow_flash),
+        steps: steps.iter().map(slow_step).collect(),
     }
+}
+
+fn slow_step(step: &Step) -> SlowStep {
+    SlowStep {
+        stage: step.stage.name().to_string(),
+        drive: step.drive,
+        from_s: seconds(step.from),
+        took_us: step.to.since(step.from).as_us_f64(),
+        parts_us: CauseTimes::of(&step.split),
+        flash: step.story.as_ref().map(slow_flash),
+    }
+}
+
+fn slow_flash(story: &Story) -> SlowFlash {
+    let Story { die, met, times: [came, began, ended] } = *story;
+    SlowFlash {
+        die,
+        met: met.keeper.name().to_string(),
+        block: met.block.map(|block| block.0),
+        since_s: seconds(met.since),
+        came_s: seconds(came),
+        began_s: seconds(began),
+        ended_s: seconds(ended),
+    }
+}
+
+fn seconds(at: Instant) -> f64 {
+    at.since(Instant::START).as_s_f64()
 }
 
 /// The counters of a drive when the counted part began; those of now if it never did.

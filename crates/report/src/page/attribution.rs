@@ -3,8 +3,8 @@
 use super::escape;
 use super::tables::table;
 use crate::number::{latency, three_digits, whole};
-use crate::style::{band_words, cause_words};
-use manx_core::stats::{AttributionBand, CauseTimes, RunResult, SlowRequest};
+use crate::style::{band_words, cause_words, stage_words};
+use manx_core::stats::{AttributionBand, CauseTimes, RunResult, SlowRequest, StageTimes};
 use manx_core::units::Cause;
 use std::fmt::Write;
 
@@ -36,12 +36,13 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
                     let _ = write!(
                         rows,
                         "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
-                         <td>{}</td><td class=\"wide\">{}</td></tr>",
+                         <td>{}</td><td class=\"wide\">{}{}</td></tr>",
                         escape(&run.policy),
                         escape(&band_words(band)),
                         latency(total(&own.mean_us)),
                         whole(own.count),
                         bar(&own.mean_us),
+                        own.stages_us.as_ref().map_or_else(String::new, stages),
                     );
                 }
             }
@@ -110,6 +111,18 @@ fn bar(parts: &CauseTimes) -> String {
     format!("<div class=\"bar\" role=\"img\" aria-label=\"{}\">{segments}</div>", words.join(", "))
 }
 
+/// The stages of an array's requests, the longest first.
+fn stages(times: &StageTimes) -> String {
+    let mut parts = times.all();
+    parts.sort_by(|one, two| two.1.total_cmp(&one.1));
+    let said: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, us)| *us > 0.0)
+        .map(|(stage, us)| format!("{} {}", stage_words(stage), latency(us)))
+        .collect();
+    format!("<span class=\"note\">{}</span>", said.join(", "))
+}
+
 /// The slowest requests of each run.
 pub(super) fn slowest(runs: &[RunResult]) -> String {
     let mut html = String::new();
@@ -153,7 +166,9 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
             "gc_copy" => "a GC copy",
             met => met,
         };
-        format!("die {}: met {}{block}", flash.die, escape(met))
+        let step = slow.steps.iter().find(|step| step.flash.as_ref() == Some(flash));
+        let drive = step.and_then(|step| step.drive).map(|drive| format!("drive\u{a0}{drive}, ")).unwrap_or_default();
+        format!("{drive}die {}: met {}{block}", flash.die, escape(met))
     });
     format!(
         "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}, {} KiB</td><td>{}</td><td>{:.6}\u{a0}s</td>\

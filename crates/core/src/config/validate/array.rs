@@ -12,7 +12,7 @@ const MEMBERS_MAX: u32 = 24;
 
 /// Checks the array of a scenario.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let Scenario { array, device, precondition, recovery, workload, measure, .. } = scenario;
+    let Scenario { array, device, precondition, recovery, workload, .. } = scenario;
     if !array.is_on() {
         require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
         let message = "needs array.members of 2 or more: a drive alone has nobody else to read";
@@ -65,8 +65,6 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let alone = "needs array.members = 1:";
     let message = format!("{alone} a power loss of an array is not modelled");
     require(recovery.cut_at.is_none(), "recovery.cut_at", recovery.cut_at.unwrap_or_default(), message)?;
-    let message = format!("{alone} where an array's request waited is not told apart yet");
-    require(!measure.attribution, "measure.attribution", measure.attribution, message)?;
     require(workload.act.is_none(), "workload.act", "a load", format!("{alone} ACT tests a device"))?;
     let overwrite = precondition.state == PreconditionState::Steady && precondition.overwrite == Overwrite::Workload;
     let message = format!("{alone} the workload's pages are the array's; \"random\" overwrites each drive");

@@ -27,7 +27,7 @@ pub(super) fn with_spare(setup: &Setup, spec: &ArraySpec) -> Array {
     Array::new(spec, drives, Some(behind(empty())), true, setup.seed)
 }
 
-fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
+pub(super) fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
     let array = with_spare(setup, spec);
     let jobs = setup.jobs.iter().enumerate().map(|(number, spec)| {
         let source = Generator::new(spec, array.sectors(), setup.seed, number).expect("a valid job");
@@ -84,7 +84,7 @@ fn check_rows(driver: &mut Driver<Array>) {
     assert_eq!(array.wrong_rows(|member, row| all[member as usize][row as usize]), Vec::<u32>::new());
 }
 
-fn setup(requests: u64) -> Setup {
+pub(super) fn setup(requests: u64) -> Setup {
     let mut setup = small();
     setup.device.geometry.blocks = 16;
     setup.gc.soft = 0.2;
@@ -121,7 +121,7 @@ fn arrays_return_what_was_written() {
 }
 
 /// A random array: level, width, chunk, strategy, cache, how its drives collect, who fails when.
-fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpec) {
+pub(super) fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpec) {
     let mut rng = Rng::stream(seed, "arrays");
     let mut draw = |n: u64| rng.below(n);
     let mut setup = setup(600);
@@ -158,7 +158,7 @@ fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpec) {
     (setup, spec)
 }
 
-const ALL: [ReadStrategy; 12] = [
+pub(super) const ALL: [ReadStrategy; 12] = [
     ReadStrategy::Direct,
     ReadStrategy::Proactive,
     ReadStrategy::Hedged,
