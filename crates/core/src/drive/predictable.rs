@@ -298,50 +298,6 @@ impl Drive {
             && (0..self.flash.layout.dies).all(idle)
     }
 
-    pub(crate) fn diagnose(&self, now: Instant, die: u32) -> String {
-        let lanes = self.flash.layout.lanes_per_die;
-        let mut s = format!("keeper {:?} ", self.collector.keeper_of(die));
-        let mut progs = 0;
-        let mut reads = 0;
-        for d in 0..self.flash.layout.dies {
-            if let Some((op, _)) = self.flash.operation_left(now, d)
-                && self.flash.gc_operation_left(now, d).is_none()
-            {
-                if matches!(self.ops[op].owner, Owner::Request { .. }) { reads += 1 } else { progs += 1 }
-            }
-        }
-        let waits = (0..self.flash.layout.dies)
-            .filter(|d| {
-                let q = &self.queues[*d as usize];
-                q.write.front().is_some() || q.fill.front().is_some()
-            })
-            .count();
-        let rwaits = (0..self.flash.layout.dies)
-            .filter(|d| {
-                let q = &self.queues[*d as usize];
-                q.read.front().is_some()
-            })
-            .count();
-        let pools: std::collections::BTreeSet<u32> =
-            (die * lanes..(die + 1) * lanes).map(|l| self.ftl.pool_of(l)).collect();
-        s += &format!(
-            "follow {} hostprog {progs} hostread {reads} writeswait {waits} readswait {rwaits} ",
-            self.collector.follow_after(die).count()
-        );
-        for p in pools {
-            s += &format!(
-                "pool {p} urgent {} copying {} paused {} collecting {};",
-                self.ftl.is_urgent(p),
-                self.ftl.lanes_of(p).any(|l| self.ftl.is_copying(l)),
-                self.is_paused(p),
-                self.ftl.is_collecting(p)
-            );
-        }
-        s +=
-            &format!(" gcop {:?}", self.flash.gc_operation_left(now, die).map(|(op, left)| (self.ops[op].owner, left)));
-        s
-    }
-
     /// Asserts that no request is left: for tests, of a drive that has completed everything.
     pub(crate) fn check_no_request_is_left(&self) {
         assert!(self.requests.is_empty(), "{} requests are left", self.requests.len());

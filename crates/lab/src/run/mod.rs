@@ -345,6 +345,7 @@ impl Run<'_> {
             preparation.from_cache &= prepared.from_cache;
             preparation.trouble = preparation.trouble.or(prepared.trouble);
             about.settled &= prepared.about.settled;
+            about.passes = about.passes.max(prepared.about.passes);
             drives.push(behind_nvme(&scenario, new_drive(&scenario, prepared.map, verify)));
         }
         let spare = || behind_nvme(scenario, new_drive(scenario, fresh(scenario), verify));
