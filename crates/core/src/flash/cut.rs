@@ -95,7 +95,7 @@ impl Flash {
     /// Transfers of the host give way to garbage collection from now on. Call it before the first operation; garbage
     /// collection must send commands only (copyback).
     pub fn cut_transfers(&mut self) {
-        self.cuts = true;
+        (self.cuts, self.watches_channels) = (true, true);
     }
 
     /// A transfer's place on the channel, where transfers are cut.
