@@ -259,6 +259,7 @@ impl Drive {
     fn is_known_to_want(&self, pool: u32) -> bool {
         let (waiting, hurrying) = self.collector.listed[pool as usize];
         waiting
+            && self.takes_shortcuts()
             && (hurrying || !self.ftl.is_urgent(pool))
             && !self.collector.may_start(self.collector.domain_of_pool[pool as usize] as usize)
     }

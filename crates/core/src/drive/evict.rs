@@ -16,7 +16,7 @@ impl Drive {
         if self.dftl.is_some() {
             self.place_homeless(now);
         }
-        if self.must_drain() {
+        if self.must_drain() || !self.takes_shortcuts() {
             self.evict_dirty(now);
         }
         if std::mem::take(&mut self.writes.seal_wanted) {

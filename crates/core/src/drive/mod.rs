@@ -142,6 +142,9 @@ pub struct Drive {
     attribution: Option<Box<attribution::Attribution>>,
     /// What a timeline shows, if one is wanted.
     timeline: Option<Box<timeline::Timeline>>,
+    /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
+    #[cfg(test)]
+    long_way: bool,
 }
 
 /// A command under way.
@@ -295,6 +298,8 @@ impl Drive {
             counters: Counters::default(),
             attribution: None,
             timeline: None,
+            #[cfg(test)]
+            long_way: false,
             flash,
             ftl,
         }

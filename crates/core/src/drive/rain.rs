@@ -253,13 +253,14 @@ impl Drive {
     /// Chooses what leaves with `oldest`, a bit for each member, and how its parity is made: true for the subtractive
     /// way.
     fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> (u64, bool) {
+        let is_short = self.takes_shortcuts();
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return (0, false) };
         let lpn = self.buffer.slot(oldest).lpn;
         let (_, first) = stripes.member_of(lpn);
         let mut members = 1 << first;
         rain.leaving.resize(stripes.data() as usize, NIL);
         rain.leaving[first as usize] = oldest;
-        if rain.spec.evict == Evict::Stripe && !self.buffer.is_alone(lpn) {
+        if rain.spec.evict == Evict::Stripe && !(is_short && self.buffer.is_alone(lpn)) {
             for (member, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| *member != first) {
                 if let Some(slot) = self.buffer.find(lpn).filter(|slot| self.buffer.slot(*slot).state == State::Dirty) {
                     members |= 1 << member;
@@ -278,7 +279,7 @@ impl Drive {
         let may_turn = rain.spec.update_reads == UpdateReads::Reconstruct;
         for (_, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| members >> member & 1 == 0) {
             // How many more there are would change nothing.
-            if additive >= subtractive && !may_turn {
+            if additive >= subtractive && !may_turn && is_short {
                 break;
             }
             additive += u32::from(is_visible(lpn));

@@ -197,12 +197,6 @@ impl Flash {
         self.dies[die as usize].phase == Phase::Idle
     }
 
-    /// True when garbage collection works on the die or holds its channel at this moment.
-    pub fn is_collecting(&self, die: u32) -> bool {
-        let d = &self.dies[die as usize];
-        (d.phase != Phase::Idle && d.operation.gc) || self.is_held(die)
-    }
-
     /// True when the die's channel is held for garbage collection.
     #[inline]
     pub fn is_held(&self, die: u32) -> bool {
@@ -334,13 +328,16 @@ impl Flash {
     ) -> Reserved {
         let channel = channel as usize;
         if self.watches_channels {
-            return self.reserve_on_demand(now, (slot, whose), channel, crossing, operation);
+            return match self.blame {
+                None => self.reserve_among_cut(now, (slot, whose), channel, crossing, operation),
+                Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
+            };
         }
         debug_assert!(!self.is_copied_whole_on(channel as u32), "the channel is a copy's alone");
         self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
     }
 
-    /// The same where books are kept, or transfers are cut.
+    /// The same where books are kept.
     #[inline(never)]
     fn reserve_on_demand(
         &mut self,
@@ -350,7 +347,7 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let reserved = if self.cuts && !(operation.gc && self.channels[channel].pending.is_empty()) {
+        let reserved = if self.cuts {
             self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
         } else {
             self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)

@@ -174,6 +174,13 @@ impl Flash {
         (dies, channels)
     }
 
+    /// True when garbage collection works on the die or holds its channel at this moment.
+    #[inline]
+    pub fn is_collecting(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        (!self.is_idle(die) && d.operation.gc) || self.is_held(die)
+    }
+
     /// Rows programmed in `block`.
     pub fn rows_written(&self, block: Block) -> u32 {
         u32::from(self.rows_written[block.0 as usize])
