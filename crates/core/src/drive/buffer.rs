@@ -9,7 +9,7 @@
 //! under update is parked until that is over. Parity pages on their way have slots of their own behind the host's.
 
 use super::command::Stamp;
-use crate::sim::NIL;
+use crate::sim::{Divisor, NIL, prefetch};
 use crate::units::Lpn;
 
 /// Where a slot is in its life.
@@ -76,9 +76,13 @@ pub(super) struct WriteBuffer {
     pub urgent: u32,
     /// Slots in use.
     pub occupied: u32,
-    /// Open addressing with linear probing: slot numbers and their pages, at most half full.
+    /// Open addressing with linear probing: slot numbers and their pages, at most a quarter full, so that a page that
+    /// is not there is nearly always missed at once.
     index: Vec<(u32, Lpn)>,
     index_shift: u32,
+    /// With parity: pages in the index, by groups of so many; stripes lie within groups.
+    by_group: Divisor,
+    in_group: Vec<u32>,
     births: u64,
     full_mask: u64,
     waiters: Vec<(u32, u32)>,
@@ -88,7 +92,7 @@ pub(super) struct WriteBuffer {
 impl WriteBuffer {
     /// An empty buffer of `slots` pages of `sectors` sectors.
     pub fn new(slots: u32, sectors: u32) -> Self {
-        let places = (2 * slots as usize).next_power_of_two().max(2);
+        let places = (4 * slots as usize).next_power_of_two().max(2);
         let mut buffer = Self {
             slots: Vec::with_capacity(slots as usize),
             free: NIL,
@@ -103,6 +107,8 @@ impl WriteBuffer {
             occupied: 0,
             index: vec![NO_SLOT; places],
             index_shift: 32 - places.trailing_zeros(),
+            by_group: Divisor::new(1),
+            in_group: Vec::new(),
             births: 0,
             full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
             waiters: Vec::new(),
@@ -122,6 +128,27 @@ impl WriteBuffer {
         let like = Slot { state: State::Flying, next: NIL, ..empty_slot() };
         self.slots.resize((first + count) as usize, like);
         first
+    }
+
+    /// Counts from now on how many pages of each group of `group` pages are in the index, up to page `end`. Call it
+    /// while there is none.
+    pub fn count_groups(&mut self, group: u32, end: u32) {
+        debug_assert_eq!(self.occupied, 0, "the index is empty");
+        self.by_group = Divisor::new(group);
+        self.in_group = vec![0; end.div_ceil(group) as usize];
+    }
+
+    /// True when no other page of the group of `lpn`, which is in the index, is there; known only where groups are
+    /// counted.
+    #[inline]
+    pub fn is_alone(&self, lpn: Lpn) -> bool {
+        self.in_group.get(self.by_group.quotient(lpn.0) as usize) == Some(&1)
+    }
+
+    /// Hints that [`WriteBuffer::is_alone`] is asked soon.
+    #[inline]
+    pub fn prefetch_group(&self, lpn: Lpn) {
+        prefetch(&self.in_group, self.by_group.quotient(lpn.0) as usize);
     }
 
     /// The slots in a state (slow; for descriptions).
@@ -446,12 +473,15 @@ impl WriteBuffer {
             at = (at + 1) & (self.index.len() - 1);
         }
         self.index[at] = (slot, lpn);
+        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
+            *count += 1;
+        }
     }
 
     /// Removes a slot and closes the gap, so that probing needs no tombstones.
     fn index_remove(&mut self, slot: u32) {
-        let mask = self.index.len() - 1;
-        let mut gap = self.home(self.slots[slot as usize].lpn);
+        let (mask, lpn) = (self.index.len() - 1, self.slots[slot as usize].lpn);
+        let mut gap = self.home(lpn);
         while self.index[gap].0 != slot {
             debug_assert!(self.index[gap].0 != NIL, "slot {slot} is not in the index");
             gap = (gap + 1) & mask;
@@ -466,6 +496,9 @@ impl WriteBuffer {
             at = (at + 1) & mask;
         }
         self.index[gap] = NO_SLOT;
+        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
+            *count -= 1;
+        }
     }
 }
 

@@ -11,9 +11,9 @@ use super::queues::{Class, FlashOp, Owner};
 use super::straight::Way;
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
-use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap, Step, Stream};
+use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::Instant;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub(super) struct Collector {
     /// Since when each pool's collection copies.
     copying_since: Vec<Instant>,
     /// The operation of each lane's chain: it has one at a time, and keeps its place.
-    chain_ops: Vec<u32>,
+    pub chain_ops: Vec<u32>,
     /// Which way copies go.
     pub way: Way,
 }
@@ -249,9 +249,19 @@ impl Drive {
         if self.gate.is_some() {
             self.hurry_steps(now, pool);
         }
-        if self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) {
+        if !self.is_known_to_want(pool) && self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) {
             self.want_collection(now, pool);
         }
+    }
+
+    /// True when it would change nothing if the pool wanted to collect: its domain knows, and begins nothing now.
+    #[inline]
+    fn is_known_to_want(&self, pool: u32) -> bool {
+        let (waiting, hurrying) = self.collector.listed[pool as usize];
+        waiting
+            && self.takes_shortcuts()
+            && (hurrying || !self.ftl.is_urgent(pool))
+            && !self.collector.may_start(self.collector.domain_of_pool[pool as usize] as usize)
     }
 
     /// A pool whose collection was paused wants to go on.
@@ -331,17 +341,23 @@ impl Drive {
         }
         let domain = self.collector.domain_of_die[die as usize] as usize;
         match self.collector.domains[domain].phase {
-            Phase::Open if self.collector.may_start(domain) => self.open_domain_looks(now, domain),
+            Phase::Open => self.open_domain_looks(now, domain),
             Phase::Draining { pool } => self.hold_if_drained(now, domain, pool),
             _ => {}
         }
     }
 
+    #[inline]
     fn open_domain_looks(&mut self, now: Instant, domain: usize) {
+        if self.collector.may_start(domain) {
+            self.domain_begins(now, domain);
+        }
+    }
+
+    fn domain_begins(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            let wants = self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) && !self.ftl.is_hopeless(pool);
-            if (wants || self.is_paused(pool)) && self.admits_collection(now, pool) {
+            if (self.ftl.would_collect(pool) || self.is_paused(pool)) && self.admits_collection(now, pool) {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.close_dies(now, domain, true);
                 if let Some(timeline) = &mut self.timeline {
@@ -418,84 +434,6 @@ impl Drive {
             self.advance_chain(now, lane);
         }
         true
-    }
-
-    /// Does the next step of a lane's chain.
-    fn advance_chain(&mut self, now: Instant, lane: u32) {
-        if self.faults.is_some() && self.ftl.is_dead(self.ftl.pool_of(lane)) {
-            return self.stop_chain(now, lane);
-        }
-        let step = self.ftl.step(lane);
-        self.take_step(now, lane, step);
-    }
-
-    /// Does a step that a lane's chain asked for.
-    pub(super) fn take_step(&mut self, now: Instant, lane: u32, step: Step) {
-        let layout = &self.flash.layout;
-        let sectors = |units: u32| if self.collector.copyback { 0 } else { units * layout.unit_sectors };
-        let (owner, on, ppn, units, sectors) = match step {
-            Step::Read { page, units } => (Owner::ChainRead { lane }, lane, page, units, sectors(units)),
-            Step::Program { lane: to, units } => {
-                (Owner::ChainProgram { lane }, to, Ppn::NONE, units, sectors(layout.units_per_row))
-            }
-            Step::Copied => return self.lane_copied(now, lane),
-        };
-        let op = self.chain_op(lane);
-        let operation = &mut self.ops[op];
-        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
-        (operation.units, operation.sectors) = (units, sectors);
-        if self.superblock.is_some() {
-            return self.enqueue_copies(now, op, lane);
-        }
-        self.enqueue(now, op);
-    }
-
-    /// The place of the operations of a lane's chain.
-    #[inline]
-    fn chain_op(&mut self, lane: u32) -> u32 {
-        let mut op = self.collector.chain_ops[lane as usize];
-        if op == NIL {
-            op = self.ops.insert(FlashOp::new(Owner::ChainRead { lane }, Class::Gc, lane, Ppn::NONE, 0, 0));
-            self.collector.chain_ops[lane as usize] = op;
-        }
-        op
-    }
-
-    pub(super) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {
-        self.counters.units_read += u64::from(self.ops[op].units);
-        let flash = &self.flash;
-        self.ftl.read_done(lane, |page| flash.load(page));
-        self.advance_chain(now, lane);
-    }
-
-    pub(super) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
-        if self.superblock.is_some() {
-            self.stripe_row_done(to, Stream::Copy);
-        }
-        self.counters.copied_units += u64::from(units);
-        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        if let Some(timeline) = &mut self.timeline {
-            timeline.copied(self.ftl.pool_of(lane), units);
-        }
-        if self.faults.is_some() {
-            self.count_moved(lane, units);
-        }
-        let flash = &mut self.flash;
-        self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-        if self.dftl.is_some() {
-            self.pages_moved(self.ftl.pool_of(lane), row, units);
-        }
-        if self.holds.is_some() {
-            self.hurry_erases(now, self.ftl.pool_of(lane));
-        }
-        self.advance_chain(now, lane);
-    }
-
-    fn lane_copied(&mut self, now: Instant, lane: u32) {
-        if self.ftl.lane_copied(lane) {
-            self.victim_copied(now, self.ftl.pool_of(lane));
-        }
     }
 
     /// The last copy of a victim is on flash: its blocks are erased.

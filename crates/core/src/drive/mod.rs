@@ -1,16 +1,17 @@
 //! The drive: commands in, completions out.
 //!
 //! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
-//! buffer (`buffer`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes over the
-//! link. Garbage collection (`collect`; `straight`, the short way of its copies) runs the translation layer's chains on
-//! the same dies and blocks what its mode says; that may be a die only (`plane`), and planes may take turns (`rotate`).
-//! Erases and programs may give way to reads (`suspension`), and erases be held back while reads come (`hold`). Parity
-//! goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`); or it is written behind them,
-//! a row of a superblock (`superblock`, `superblock_read`). With log blocks merges take the place of collections
-//! (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks may be bad, and
-//! go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`, `dftl_pages`). The
-//! power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a collection
-//! (`predictable`; for how long is found by `release`, `replay` and `rehearse`), and collections keep to busy windows (`windows`, `window_gate`).
+//! buffer (`buffer`, `evict`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes
+//! over the link. Garbage collection (`collect`, `chain`; `straight`, the short way of its copies) runs the translation
+//! layer's chains on the same dies and blocks what its mode says; that may be a die only (`plane`), and planes may take
+//! turns (`rotate`). Erases and programs may give way to reads (`suspension`), and erases be held back while reads come
+//! (`hold`). Parity goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`); or it is
+//! written behind them, a row of a superblock (`superblock`, `superblock_read`). With log blocks merges take the place
+//! of collections (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks
+//! may be bad, and go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`,
+//! `dftl_pages`). The power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a
+//! collection (`predictable`; for how long is found by `release`, `replay` and `rehearse`), and collections keep to busy
+//! windows (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -20,6 +21,7 @@
 
 mod attribution;
 mod buffer;
+mod chain;
 mod checkpoint;
 mod collect;
 mod command;
@@ -28,6 +30,7 @@ mod dftl;
 mod dftl_changes;
 mod dftl_pages;
 mod dftl_recovery;
+mod evict;
 mod faults;
 mod forecast;
 mod hold;
@@ -142,6 +145,9 @@ pub struct Drive {
     attribution: Option<Box<attribution::Attribution>>,
     /// What a timeline shows, if one is wanted.
     timeline: Option<Box<timeline::Timeline>>,
+    /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
+    #[cfg(test)]
+    long_way: bool,
 }
 
 /// A command under way.
@@ -295,6 +301,8 @@ impl Drive {
             counters: Counters::default(),
             attribution: None,
             timeline: None,
+            #[cfg(test)]
+            long_way: false,
             flash,
             ftl,
         }
@@ -417,10 +425,7 @@ impl Drive {
             }
             // What most events are.
             if flash < others {
-                self.fire(now);
-                if self.watches {
-                    self.event_is_over(now);
-                }
+                self.fire(limit);
                 continue;
             }
             if let Some(completion) = self.ports.take_completion(now) {
@@ -437,9 +442,6 @@ impl Drive {
                 return Some(completion);
             }
             self.step(now);
-            if self.watches {
-                self.event_is_over(now);
-            }
         }
     }
 
@@ -474,7 +476,10 @@ impl Drive {
         } else if self.wakes_at == now {
             self.wake(now);
         } else {
-            self.fire(now);
+            return self.fire(now);
+        }
+        if self.watches {
+            self.event_is_over(now);
         }
     }
 
@@ -489,9 +494,23 @@ impl Drive {
         }
     }
 
-    fn fire(&mut self, now: Instant) {
-        let (at, fired) = self.flash.fire();
-        debug_assert_eq!(at, now);
+    /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and before all else.
+    fn fire(&mut self, limit: Instant) {
+        loop {
+            let now = self.flash.next_at();
+            self.fire_next(now);
+            if self.watches {
+                self.event_is_over(now);
+            }
+            if self.flash.next_at() >= limit.min(self.next_but_flash_at()) {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn fire_next(&mut self, now: Instant) {
+        let fired = self.flash.fire_next();
         if let Some(op) = fired.done() {
             let straight = self.collector.way.is_straight && !self.watches;
             if !straight || !fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)) {
@@ -507,43 +526,12 @@ impl Drive {
             }
             if self.may_dispatch(die) {
                 self.dispatch(now, die);
-                self.flash.rest(die);
             }
+            self.flash.rest(die);
         }
         if let Some(die) = fired.preload() {
             self.preload(now, die);
         }
-    }
-
-    /// The command is done: its completion crosses the link.
-    #[inline]
-    fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
-        if self.requests[request].failed {
-            return self.failed_is_over(request);
-        }
-        self.complete(now, request, status, 0);
-        self.requests.release(request);
-    }
-
-    /// The same, and the request keeps its place.
-    #[inline]
-    fn complete(&mut self, now: Instant, request: u32, status: Status, result64: u64) {
-        let r = &mut self.requests[request];
-        let completion = Completion {
-            id: r.command.id,
-            at: now,
-            status,
-            dnr: status != Status::Success,
-            result64,
-            gc_blocked: r.gc_blocked,
-            gc_blocked_at_split: r.gc_blocked_at_split,
-            payload: r.versions.take(),
-        };
-        let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
-        r.command.payload = None;
-        let leaves = self.ports.complete(now, completion, read_bytes);
-        self.book_completion(now, request, leaves);
-        self.timeline_completes(request, leaves);
     }
 
     /// The page, if it is on flash, holds `version` from the start (runs that carry content).

@@ -134,20 +134,18 @@ impl Drive {
         }
         let waiting = &mut planes.channels[channel as usize].waiting;
         let (listed, rotation) = (&mut planes.listed, &mut planes.rotation);
-        waiting.retain(|pool| {
-            let pool = *pool;
-            let paused = gate.as_ref().is_some_and(|gate| gate.is_paused(pool));
-            let wants = ftl.wants_collection(pool) && ftl.may_collect(pool) && !ftl.is_hopeless(pool);
-            listed[pool as usize] = wants || paused;
-            if let Some(rotation) = rotation
-                && !listed[pool as usize]
-            {
-                rotation.forgets(pool);
-            }
-            listed[pool as usize]
-        });
         let mut best: Option<((u32, u32), usize)> = None;
-        for (at, pool) in waiting.iter().copied().enumerate() {
+        let mut kept = 0;
+        for at in 0..waiting.len() {
+            let pool = waiting[at];
+            let paused = gate.as_ref().is_some_and(|gate| gate.is_paused(pool));
+            listed[pool as usize] = ftl.would_collect(pool) || paused;
+            if !listed[pool as usize] {
+                rotation.iter_mut().for_each(|rotation| rotation.forgets(pool));
+                continue;
+            }
+            waiting[kept] = pool;
+            kept += 1;
             let (urgent, die) = (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
             if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
                 continue;
@@ -163,9 +161,10 @@ impl Drive {
             }
             let rank = if urgent { (0, ftl.free_units(pool)) } else { (1, 0) };
             if best.is_none_or(|(least, _)| rank < least) {
-                best = Some((rank, at));
+                best = Some((rank, kept - 1));
             }
         }
+        waiting.truncate(kept);
         let (_, at) = best?;
         let pool = waiting.remove(at);
         listed[pool as usize] = false;

@@ -3,7 +3,7 @@
 //! The link is a FIFO resource in each direction and the controller a fixed delay, so both keep their order: rings of
 //! (time, item) and a next free time are exact, and need no timers.
 
-use super::{Command, Completion, DriveSpec, Op, Status};
+use super::{Command, Completion, Drive, DriveSpec, Op, Status};
 use crate::units::{Bandwidth, Duration, Instant};
 use std::collections::VecDeque;
 
@@ -131,5 +131,38 @@ impl Ports {
     fn look_ahead(&mut self) {
         let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
         self.next_at = self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
+    }
+}
+
+impl Drive {
+    /// The command is done: its completion crosses the link.
+    #[inline]
+    pub(super) fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
+        if self.requests[request].failed {
+            return self.failed_is_over(request);
+        }
+        self.complete(now, request, status, 0);
+        self.requests.release(request);
+    }
+
+    /// The same, and the request keeps its place.
+    #[inline]
+    pub(super) fn complete(&mut self, now: Instant, request: u32, status: Status, result64: u64) {
+        let r = &mut self.requests[request];
+        let completion = Completion {
+            id: r.command.id,
+            at: now,
+            status,
+            dnr: status != Status::Success,
+            result64,
+            gc_blocked: r.gc_blocked,
+            gc_blocked_at_split: r.gc_blocked_at_split,
+            payload: r.versions.take(),
+        };
+        let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
+        r.command.payload = None;
+        let leaves = self.ports.complete(now, completion, read_bytes);
+        self.book_completion(now, request, leaves);
+        self.timeline_completes(request, leaves);
     }
 }

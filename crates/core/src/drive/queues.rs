@@ -195,3 +195,13 @@ pub(super) struct DieQueues {
     pub write: Fifo,
     pub gc: Fifo,
 }
+
+impl DieQueues {
+    /// True when nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        let Self { read, fill, write, gc } = self;
+        // One test of four.
+        read.head & fill.head & write.head & gc.head == NIL
+    }
+}

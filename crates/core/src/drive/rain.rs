@@ -51,7 +51,7 @@ pub(super) struct Rain {
     free: Vec<u32>,
     /// The buffer slot of the first update's parity.
     first_slot: u32,
-    /// The update that begins: by member the slot that leaves, or `NIL`.
+    /// The update that begins: by member the slot that leaves, or `NIL`; between updates all are that.
     leaving: Vec<u32>,
     pub rebuilds: Slab<Rebuild>,
     /// The read that begins: stripes and the member of each that is reconstructed.
@@ -130,6 +130,15 @@ fn key(lpn: Lpn) -> u32 {
     lpn.0.wrapping_mul(0xc2b2_ae35).rotate_left(13)
 }
 
+/// The members in a set of them, in their order.
+fn bits(mut members: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let first = members.trailing_zeros();
+        members &= members.wrapping_sub(1);
+        (first < u64::BITS).then_some(first)
+    })
+}
+
 impl Drive {
     /// Parity is kept as `spec` says; the map was made with parity. Call it before the first command.
     pub fn keep_parity(&mut self, spec: &RainSpec) {
@@ -144,10 +153,11 @@ impl Drive {
             updates: vec![Update::default(); updates as usize],
             free: (0..updates).rev().collect(),
             first_slot: self.buffer.add_parity_slots(updates),
-            leaving: Vec::with_capacity(stripes.data() as usize),
+            leaving: Vec::new(),
             rebuilds: Slab::default(),
             targets: Vec::new(),
         }));
+        self.buffer.count_groups(stripes.unit() * stripes.data(), self.ftl.logical());
         if self.flash.has_content() {
             for stripe in 0..stripes.count() {
                 if let Some(ppn) = self.ftl.member_at(stripes.parity(stripe)) {
@@ -188,10 +198,13 @@ impl Drive {
     #[inline]
     pub(super) fn hint_update(&self, lpn: Lpn) {
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return };
-        let (stripe, _) = stripes.member_of(lpn);
+        let (stripe, member) = stripes.member_of(lpn);
         prefetch(&rain.update_of, stripe as usize);
-        self.ftl.prefetch(stripes.member(stripe, 0));
-        self.ftl.prefetch(stripes.member(stripe, stripes.data() - 1));
+        self.buffer.prefetch_group(lpn);
+        // The ends of the stripe's entries, which are neighbours or not far from each other.
+        let first = lpn.0 - member * stripes.unit();
+        self.ftl.prefetch(Lpn(first));
+        self.ftl.prefetch(Lpn(first + (stripes.data() - 1) * stripes.unit()));
         self.ftl.prefetch(stripes.parity(stripe));
     }
 
@@ -237,32 +250,44 @@ impl Drive {
         self.writes.seal_wanted = true;
     }
 
-    /// Chooses what leaves with `oldest` and how its parity is made; true for the subtractive way.
-    fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> bool {
-        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return false };
-        rain.leaving.clear();
-        let mut subtractive = u32::from(self.ftl.member_at(stripes.parity(stripe)).is_some());
-        let (mut additive, mut pages) = (0, 0);
-        for lpn in stripes.members(stripe) {
-            let slot = match self.buffer.find(lpn) {
-                Some(slot) if slot == oldest => slot,
-                Some(slot) if rain.spec.evict == Evict::Stripe && self.buffer.slot(slot).state == State::Dirty => slot,
-                _ => NIL,
-            };
-            rain.leaving.push(slot);
-            let on_flash = self.ftl.member_at(lpn).is_some();
-            let visible = on_flash && !self.ftl.is_trimmed(lpn);
-            if slot == NIL {
-                additive += u32::from(visible);
-            } else {
-                pages += 1;
-                subtractive += u32::from(on_flash);
-                additive += u32::from(visible && !self.buffer.is_whole(slot));
+    /// Chooses what leaves with `oldest`, a bit for each member, and how its parity is made: true for the subtractive
+    /// way.
+    fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> (u64, bool) {
+        let is_short = self.takes_shortcuts();
+        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return (0, false) };
+        let lpn = self.buffer.slot(oldest).lpn;
+        let (_, first) = stripes.member_of(lpn);
+        let mut members = 1 << first;
+        rain.leaving.resize(stripes.data() as usize, NIL);
+        rain.leaving[first as usize] = oldest;
+        if rain.spec.evict == Evict::Stripe && !(is_short && self.buffer.is_alone(lpn)) {
+            for (member, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| *member != first) {
+                if let Some(slot) = self.buffer.find(lpn).filter(|slot| self.buffer.slot(*slot).state == State::Dirty) {
+                    members |= 1 << member;
+                    rain.leaving[member as usize] = slot;
+                }
             }
         }
+        let is_visible = |lpn| self.ftl.member_at(lpn).is_some() && !self.ftl.is_trimmed(lpn);
+        let mut subtractive = u32::from(self.ftl.member_at(stripes.parity(stripe)).is_some());
+        let mut additive = 0;
+        for member in bits(members) {
+            let (lpn, slot) = (stripes.member(stripe, member), rain.leaving[member as usize]);
+            subtractive += u32::from(self.ftl.member_at(lpn).is_some());
+            additive += u32::from(!self.buffer.is_whole(slot) && is_visible(lpn));
+        }
+        let may_turn = rain.spec.update_reads == UpdateReads::Reconstruct;
+        for (_, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| members >> member & 1 == 0) {
+            // How many more there are would change nothing.
+            if additive >= subtractive && !may_turn && is_short {
+                break;
+            }
+            additive += u32::from(is_visible(lpn));
+        }
+        let pages = members.count_ones();
         let is_full = pages == stripes.data();
         let mut is_subtractive = subtractive <= additive;
-        if rain.spec.update_reads == UpdateReads::Reconstruct && !is_full {
+        if may_turn && !is_full {
             let turned = self.turns_update(now, stripe, is_subtractive, subtractive.abs_diff(additive));
             self.counters.rain.turned_updates += u64::from(turned);
             is_subtractive ^= turned;
@@ -272,7 +297,7 @@ impl Drive {
         counters.partial_stripes += u64::from(!is_full);
         counters.subtractive_stripes += u64::from(!is_full && is_subtractive);
         counters.stripe_pages += u64::from(pages);
-        is_subtractive
+        (members, is_subtractive)
     }
 
     /// True when the way that reads `more` pages is expected to have them sooner than the other, whose reads garbage
@@ -297,22 +322,22 @@ impl Drive {
     }
 
     fn begin_update(&mut self, now: Instant, update: u32, stripe: u32, oldest: u32) {
-        let subtractive = self.plan_update(now, stripe, oldest);
-        let Some(rain) = &mut self.rain else { return };
-        let leaving = std::mem::take(&mut rain.leaving);
-        let pages_left = leaving.iter().filter(|slot| **slot != NIL).count() as u32 + 1;
+        let (members, subtractive) = self.plan_update(now, stripe, oldest);
+        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
+        let (data, parity) = (stripes.data(), stripes.parity(stripe));
+        let pages_left = members.count_ones() + 1;
         *rain.update_mut(update) = Update { stripe, pages_left, subtractive, parked: NIL, ..Update::default() };
-        for slot in leaving.iter().filter(|slot| **slot != NIL) {
-            self.leaves(*slot, State::Flying);
+        // A read that starts may begin another update.
+        let mut leaving = std::mem::take(&mut rain.leaving);
+        for member in bits(members) {
+            self.leaves(leaving[member as usize], State::Flying);
         }
-        for (member, slot) in (0..).zip(&leaving) {
-            // The others are read the additive way only.
-            if *slot != NIL || !subtractive {
-                self.update_member(now, update, member, *slot);
-            }
+        // The others are read the additive way only.
+        for member in bits(if subtractive { members } else { u64::MAX >> (u64::BITS - data) }) {
+            let slot = std::mem::replace(&mut leaving[member as usize], NIL);
+            self.update_member(now, update, member, slot);
         }
-        let parity = self.ftl.stripes().map(|stripes| stripes.parity(stripe));
-        if let Some(ppn) = parity.filter(|_| subtractive).and_then(|parity| self.ftl.member_at(parity)) {
+        if let Some(ppn) = self.ftl.member_at(parity).filter(|_| subtractive) {
             self.read_for_update(now, update, NIL, ppn);
         }
         let Some(rain) = &mut self.rain else { return };
@@ -359,7 +384,7 @@ impl Drive {
         let owner = Owner::Update { update, slot };
         let op = FlashOp::new(owner, Class::Write, lane, ppn, 1, self.flash.layout.unit_sectors);
         let op = self.ops.insert(op);
-        self.enqueue(now, op);
+        self.enqueue_known(now, op, Class::Write, owner, lane);
     }
 
     /// What a page on flash adds to the parity; a parity page, what it is.
@@ -449,9 +474,7 @@ impl Drive {
         rain.free.push(update);
         if left_out != 0 {
             let stripes = stripes.clone();
-            (0..stripes.data())
-                .filter(|member| left_out >> member & 1 == 1)
-                .for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
+            bits(left_out).for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
         }
         self.ftl.release_empty(stripe);
         let mut slot = parked;

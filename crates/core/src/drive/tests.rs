@@ -11,6 +11,7 @@ mod rain;
 mod requests;
 mod scheduling;
 mod scrub;
+mod shortcuts;
 mod superblock;
 mod suspension;
 mod timeline;

@@ -11,37 +11,34 @@ use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
 use super::{Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
-use crate::ftl::{Stream, Translation};
+use crate::ftl::Stream;
 use crate::sim::NIL;
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
 /// choose late.
 pub(super) const ROWS_WAITING_MAX: u32 = 2;
 
-/// Pages in eviction order whose maps are asked for before their turn.
-const LOOK_AHEAD: u32 = 8;
-
 /// The state of the write path.
 #[derive(Clone, Debug)]
 pub(super) struct WritePath {
     /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
-    waiting: VecDeque<u32>,
+    pub(super) waiting: VecDeque<u32>,
     /// Flushes that wait for pages to be on flash.
-    flushes: VecDeque<Flush>,
+    pub(super) flushes: VecDeque<Flush>,
     /// Pages gathering into the next row of each lane and class of data; every lane of class 0 first.
     pub(super) rows: Vec<Row>,
     /// Of these, those that hold something.
     open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
-    dirty_max: u32,
+    pub(super) dirty_max: u32,
     /// Pages that waiting writes still want room for, where they evict for themselves.
-    wanted: u32,
-    background: bool,
+    pub(super) wanted: u32,
+    pub(super) background: bool,
     /// A write that finds the buffer full also waits for the pages that leave on its account; on whose they leave now.
-    own_room: bool,
-    leaves_for: Option<u32>,
+    pub(super) own_room: bool,
+    pub(super) leaves_for: Option<u32>,
     /// Fills and programs that wait or are under way.
     pub(super) leaving: u32,
     /// A gathering row holds a page that someone waits for: it is not kept until it fills.
@@ -49,7 +46,7 @@ pub(super) struct WritePath {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flush {
+pub(super) struct Flush {
     request: u32,
     /// It is done when no page that became dirty up to this birth is left in the buffer.
     up_to: u64,
@@ -145,13 +142,25 @@ impl Drive {
         self.drain(now);
     }
 
-    /// Takes waiting writes into the buffer, as far as there is room, and drains it.
+    /// Takes waiting writes into the buffer, as far as there is room, and drains it. Asked after nearly every
+    /// operation, mostly in vain.
+    #[inline(always)]
     pub(super) fn take_writes(&mut self, now: Instant) {
-        while let Some(request) = self.writes.waiting.front().copied() {
-            // It found no room, and nothing has made any.
-            if self.buffer.is_full() && self.requests[request].stalled {
-                break;
-            }
+        if self.next_write().is_some() {
+            self.take_waiting(now);
+        }
+        self.drain(now);
+    }
+
+    /// The next write to take, unless it found no room and nothing has made any.
+    #[inline]
+    fn next_write(&self) -> Option<u32> {
+        let request = self.writes.waiting.front().copied()?;
+        (!self.buffer.is_full() || !self.requests[request].stalled).then_some(request)
+    }
+
+    fn take_waiting(&mut self, now: Instant) {
+        while let Some(request) = self.next_write() {
             if !self.take_write(now, request) {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;
@@ -165,7 +174,6 @@ impl Drive {
                 self.complete_later(now + self.spec.buffer_hit, request);
             }
         }
-        self.drain(now);
     }
 
     /// The drive is read-only: writes and deallocations that wait for room take no more pages. Those of which no page
@@ -290,138 +298,6 @@ impl Drive {
         self.revive_pools(now);
     }
 
-    /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
-    pub(super) fn drain(&mut self, now: Instant) {
-        if self.dftl.is_some() {
-            self.place_homeless(now);
-        }
-        loop {
-            let flushing = !self.writes.flushes.is_empty() || self.is_read_only();
-            let stuck = !self.writes.waiting.is_empty() && (self.writes.leaving == 0 || self.evicts_too_little());
-            if self.buffer.dirty <= self.writes.dirty_max && self.buffer.urgent == 0 && !flushing && !stuck {
-                break;
-            }
-            if self.writes.own_room && stuck {
-                self.writes.leaves_for = self.writes.waiting.back().copied();
-            }
-            while let Some(lpn) = self.buffer.leaves_soon(LOOK_AHEAD) {
-                self.hint_eviction(lpn);
-            }
-            let evicted = match self.buffer.oldest() {
-                Some(slot) => self.evict(now, slot),
-                None => false,
-            };
-            self.writes.leaves_for = None;
-            if !evicted {
-                self.writes.seal_wanted |= flushing || stuck;
-                break;
-            }
-        }
-        if std::mem::take(&mut self.writes.seal_wanted) {
-            self.seal_rows(now);
-        }
-    }
-
-    /// A page leaves the buffer: a write may be the reason, and wait for it.
-    #[inline]
-    pub(super) fn leaves(&mut self, slot: u32, state: State) {
-        self.buffer.leave_dirty(slot, state);
-        if let Some(request) = self.writes.leaves_for {
-            self.buffer.add_waiter(slot, request);
-            self.requests[request].remaining += 1;
-        }
-    }
-
-    /// The maps of a page that leaves soon are asked for: their entries are scattered over memory.
-    #[inline]
-    fn hint_eviction(&self, lpn: Lpn) {
-        self.ftl.prefetch(lpn);
-        if self.rain.is_some() {
-            self.hint_update(lpn);
-        }
-    }
-
-    /// Without a flush in the background: fewer pages are on their way than waiting writes want room for.
-    fn evicts_too_little(&self) -> bool {
-        !self.writes.background && self.buffer.occupied - self.buffer.dirty < self.writes.wanted
-    }
-
-    /// Sends a dirty page that someone waits for on its way, or remembers to.
-    pub(super) fn evict_awaited(&mut self, now: Instant, slot: u32) {
-        if !self.evict(now, slot) {
-            self.buffer.make_urgent(slot);
-        }
-    }
-
-    /// Sends a dirty page on its way; false when no lane can take it now.
-    fn evict(&mut self, now: Instant, slot: u32) -> bool {
-        if self.rain.is_some() {
-            return self.evict_stripe(now, slot);
-        }
-        if self.dftl.is_some() && self.awaits_entry(now, slot) {
-            return true;
-        }
-        let lpn = self.buffer.slot(slot).lpn;
-        if !self.buffer.is_whole(slot) {
-            match self.ftl.translate(lpn) {
-                Translation::Unwritten => self.buffer.filled(slot, 0),
-                Translation::Ready(ppn) => {
-                    self.leaves(slot, State::Filling);
-                    self.fill(now, slot, ppn);
-                    return true;
-                }
-            }
-        }
-        if self.merges.is_some() {
-            self.leaves(slot, State::Staged);
-            self.leave_for_log(now, slot);
-            return true;
-        }
-        let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
-        let place = match &mut self.superblock {
-            None => {
-                let rows = &self.writes.rows;
-                self.ftl.place(lpn, class, |lane: u32| rows[lane as usize].waiting)
-            }
-            Some(superblock) => superblock.place(&mut self.ftl),
-        };
-        let Some(lane) = place else {
-            return false;
-        };
-        self.leaves(slot, State::Staged);
-        self.ftl.prefetch(lpn);
-        self.stage(now, slot, lane, class);
-        true
-    }
-
-    /// Reads the other sectors of a partial page.
-    fn fill(&mut self, now: Instant, slot: u32, ppn: Ppn) {
-        self.counters.fill_reads += 1;
-        self.writes.leaving += 1;
-        self.ftl.read_started(ppn);
-        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
-        let op = FlashOp::new(Owner::Fill { slot }, Class::Write, lane, ppn, 1, self.flash.layout.unit_sectors);
-        let op = self.ops.insert(op);
-        self.enqueue(now, op);
-    }
-
-    pub(super) fn fill_done(&mut self, now: Instant, op: u32, slot: u32) {
-        let page = self.ops[op].ppn;
-        self.counters.units_read += 1;
-        self.writes.leaving -= 1;
-        self.book_fill(now, op, slot);
-        let beneath = self.flash.load(page);
-        self.end_of_read(now, page);
-        if self.buffer.slot(slot).dropped {
-            self.slot_done(now, slot);
-        } else {
-            self.buffer.filled(slot, beneath);
-            self.buffer.make_dirty_first(slot);
-            self.evict_awaited(now, slot);
-        }
-        self.take_writes(now);
-    }
-
     /// Rows of `lane` that wait for their die.
     pub(super) fn rows_waiting(&self, lane: u32) -> u32 {
         self.writes.rows[lane as usize].waiting
@@ -455,7 +331,7 @@ impl Drive {
     }
 
     /// Queues the program of every row that holds something, with padding.
-    fn seal_rows(&mut self, now: Instant) {
+    pub(super) fn seal_rows(&mut self, now: Instant) {
         while let Some(at) = self.writes.open_rows.pop() {
             self.writes.rows[at as usize].listed = false;
             if self.writes.rows[at as usize].units > 0 {
@@ -479,13 +355,14 @@ impl Drive {
             self.ftl.row_closed_early(lane, class.into());
         }
         let sectors = layout.units_per_row * layout.unit_sectors;
-        let mut op = FlashOp::new(Owner::Row { first_slot }, Class::Write, lane, Ppn::NONE, units, sectors);
+        let owner = Owner::Row { first_slot };
+        let mut op = FlashOp::new(owner, Class::Write, lane, Ppn::NONE, units, sectors);
         op.data_class = class;
         let op = self.ops.insert(op);
         if self.superblock.is_some() {
             return self.enqueue_in_stripe(now, op, first_slot);
         }
-        self.enqueue(now, op);
+        self.enqueue_known(now, op, Class::Write, owner, lane);
     }
 
     /// The pages of a row are frozen: their data crosses the channel.

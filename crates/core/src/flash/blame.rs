@@ -324,6 +324,7 @@ impl super::Flash {
     /// Keeps books of every wait from now on.
     pub fn keep_books(&mut self) {
         self.blame = Some(Box::new(Blame::new(self.layout.dies, self.layout.channels)));
+        self.watches_channels = true;
     }
 
     /// What kept the die so far, by keeper; zeros without books.

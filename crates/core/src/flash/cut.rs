@@ -95,7 +95,7 @@ impl Flash {
     /// Transfers of the host give way to garbage collection from now on. Call it before the first operation; garbage
     /// collection must send commands only (copyback).
     pub fn cut_transfers(&mut self) {
-        self.cuts = true;
+        (self.cuts, self.watches_channels) = (true, true);
     }
 
     /// A transfer's place on the channel, where transfers are cut.
@@ -108,17 +108,26 @@ impl Flash {
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let (gc, time) = (operation.gc, crossing.time(&self.timing));
-        let pending = &mut self.channels[channel].pending;
-        while pending.pop_front_if(|first| first.end <= now).is_some() {}
-        if !gc {
-            let Reserved { start, end, behind_gc } = self.channels[channel].reserve(now, time, gc);
-            let ((head, _), logged) = (crossing.parts(&self.timing), self.logged());
-            let place = Pending { die, whose, operation: *operation, crossing, start, end, head, crossed: 0, logged };
-            self.channels[channel].pending.push_back(place);
-            return Reserved { start, end, behind_gc };
+        let (gc, time, logged) = (operation.gc, crossing.time(&self.timing), self.logged());
+        let taken = &mut self.channels[channel];
+        while taken.pending.pop_front_if(|first| first.end <= now).is_some() {}
+        if gc && !taken.pending.is_empty() {
+            return self.cut_in(now, channel, time);
         }
-        let Some(first) = pending.front() else { return self.channels[channel].reserve(now, time, gc) };
+        let reserved = taken.reserve(now, time, gc);
+        if !gc {
+            let (Reserved { start, end, .. }, (head, _)) = (reserved, crossing.parts(&self.timing));
+            let place = Pending { die, whose, operation: *operation, crossing, start, end, head, crossed: 0, logged };
+            taken.pending.push_back(place);
+        }
+        reserved
+    }
+
+    /// Garbage collection takes the channel for `time` before the host's transfers that are not over.
+    #[inline(never)]
+    fn cut_in(&mut self, now: Instant, channel: usize, time: Duration) -> Reserved {
+        let pending = &mut self.channels[channel].pending;
+        let Some(first) = pending.front() else { return self.channels[channel].reserve(now, time, true) };
         let (mut start, mut delay, mut others) = (first.start, time, 0);
         if start < now {
             // It is under way: its sector crosses, the rest of it comes later.

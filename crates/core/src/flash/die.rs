@@ -197,12 +197,6 @@ impl Flash {
         self.dies[die as usize].phase == Phase::Idle
     }
 
-    /// True when garbage collection works on the die or holds its channel at this moment.
-    pub fn is_collecting(&self, die: u32) -> bool {
-        let d = &self.dies[die as usize];
-        (d.phase != Phase::Idle && d.operation.gc) || self.is_held(die)
-    }
-
     /// True when the die's channel is held for garbage collection.
     #[inline]
     pub fn is_held(&self, die: u32) -> bool {
@@ -219,15 +213,8 @@ impl Flash {
         d.gc_busy + under_way + self.channels[d.channel as usize].held_until(now)
     }
 
-    /// Time that the dies and the channels were busy, over all operations that ended: for utilisation laws.
-    pub fn busy(&self) -> (Duration, Duration) {
-        let dies = self.dies.iter().fold(Duration::ZERO, |sum, die| sum + die.busy);
-        let channels = self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy);
-        (dies, channels)
-    }
-
-    /// Gives an idle die its next operation.
-    #[inline]
+    /// Gives an idle die its next operation. Inlined: what is known where it is called is not asked here.
+    #[inline(always)]
     pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
         let slot = die as usize;
         if let Some(blame) = &mut self.blame {
@@ -237,53 +224,53 @@ impl Flash {
         debug_assert!(d.phase == Phase::Idle || d.holds_suspended, "die {die} is busy");
         d.operation = operation;
         d.started = now;
+        d.behind_gc = false;
+        let at = (slot, d.channel);
         let (command, at) = match operation.what {
             What::Read { page, .. } => {
+                d.phase = Phase::Sensing;
                 let block = self.layout.block_of(page);
                 assert!(
                     self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
                     "page {page:?} is erased"
                 );
                 debug_assert!(!self.is_half_programmed(die, block, self.layout.row_of(page)), "{page:?} is half there");
-                let command = self.reserve(now, slot, Whose::Current, Crossing::Command, &operation);
-                let d = &mut self.dies[slot];
-                d.behind_gc = command.behind_gc;
-                d.phase = Phase::Sensing;
+                let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
                 if command.behind_gc {
-                    self.report_wait(&operation);
+                    self.waits_behind_gc(slot, &operation);
                 }
                 (command, command.end + self.timing.read(&self.layout, page))
             }
             What::Program { row, sectors } => {
+                d.phase = if self.watches_loads { Phase::TransferringIn } else { Phase::Programming };
                 self.take_row(row);
-                let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
-                let d = &mut self.dies[slot];
-                d.behind_gc = load.behind_gc;
-                if self.watches_loads {
-                    d.phase = Phase::TransferringIn;
-                    (load, load.end)
-                } else {
-                    d.phase = Phase::Programming;
-                    (load, load.end + self.timing.program(&self.layout, row))
+                let load = self.reserve(now, at, Whose::Current, Crossing::In(sectors), &operation);
+                if load.behind_gc {
+                    self.waits_behind_gc(slot, &operation);
                 }
+                let array = self.timing.program(&self.layout, row);
+                (load, load.end + if self.watches_loads { Duration::ZERO } else { array })
             }
             What::System { sectors } => {
-                let load = self.reserve(now, slot, Whose::Current, Crossing::In(sectors), &operation);
-                let d = &mut self.dies[slot];
-                (d.behind_gc, d.phase) = (load.behind_gc, Phase::Programming);
+                d.phase = Phase::Programming;
+                let load = self.reserve(now, at, Whose::Current, Crossing::In(sectors), &operation);
+                if load.behind_gc {
+                    self.waits_behind_gc(slot, &operation);
+                }
                 (load, load.end + self.timing.program(&self.layout, Ppn(0)))
             }
             What::Copy { .. } => unreachable!("a whole copy has a start of its own"),
             What::Copies { nanoseconds, .. } => {
-                let d = &mut self.dies[slot];
-                (d.behind_gc, d.phase) = (false, Phase::Programming);
+                d.phase = Phase::Programming;
                 let at_once = Reserved { start: now, end: now, behind_gc: false };
                 (at_once, now + Duration::from_ns(u64::from(nanoseconds)))
             }
             What::Erase { .. } => {
-                let command = self.reserve(now, slot, Whose::Current, Crossing::EraseCommand, &operation);
+                let command = self.reserve(now, at, Whose::Current, Crossing::EraseCommand, &operation);
+                if command.behind_gc {
+                    self.waits_behind_gc(slot, &operation);
+                }
                 let d = &mut self.dies[slot];
-                d.behind_gc = command.behind_gc;
                 if self.suspends_erases {
                     d.phase = Phase::EraseCommand;
                     self.erase_issued(slot, command.end);
@@ -296,6 +283,13 @@ impl Flash {
         };
         self.timers.set(slot, at);
         self.log_start(now, slot, (command.start, command.end), at);
+    }
+
+    /// What is under way on the die waits on the channel for garbage collection.
+    #[inline(never)]
+    fn waits_behind_gc(&mut self, slot: usize, operation: &Operation) {
+        self.dies[slot].behind_gc = true;
+        self.report_wait(operation);
     }
 
     /// True when a program runs whose successor may be preloaded now.
@@ -316,29 +310,30 @@ impl Flash {
         if let Some(blame) = &mut self.blame {
             blame.preloads(die as usize);
         }
-        let load = self.reserve(now, die as usize, Whose::Preloaded, Crossing::In(sectors), &operation);
+        let at = (die as usize, self.dies[die as usize].channel);
+        let load = self.reserve(now, at, Whose::Preloaded, Crossing::In(sectors), &operation);
         self.log(die as usize, (load.start, load.end), Act::DataIn, &operation);
         self.dies[die as usize].preloaded = Some((operation, load));
     }
 
-    /// Takes the die's channel for what crosses it, as soon as those who asked earlier are done.
-    #[inline]
+    /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked earlier are done.
+    #[inline(always)]
     fn reserve(
         &mut self,
         now: Instant,
-        slot: usize,
+        (slot, channel): (usize, u32),
         whose: Whose,
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        if self.blame.is_some() {
-            return self.reserve_on_demand(now, slot, whose, crossing, operation);
+        let channel = channel as usize;
+        if self.watches_channels {
+            return match self.blame {
+                None => self.reserve_among_cut(now, (slot, whose), channel, crossing, operation),
+                Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
+            };
         }
-        let channel = self.dies[slot].channel as usize;
         debug_assert!(!self.is_copied_whole_on(channel as u32), "the channel is a copy's alone");
-        if self.cuts && !(operation.gc && self.channels[channel].pending.is_empty()) {
-            return self.reserve_among_cut(now, (slot, whose), channel, crossing, operation);
-        }
         self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
     }
 
@@ -347,12 +342,11 @@ impl Flash {
     fn reserve_on_demand(
         &mut self,
         now: Instant,
-        slot: usize,
-        whose: Whose,
+        (slot, whose): (usize, Whose),
+        channel: usize,
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let channel = self.dies[slot].channel as usize;
         let reserved = if self.cuts {
             self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
         } else {
@@ -368,20 +362,26 @@ impl Flash {
     }
 
     /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else up to that time.
-    #[inline]
     pub fn fire(&mut self) -> (Instant, Fired) {
+        (self.next_at(), self.fire_next())
+    }
+
+    /// The same for a caller that knows the time. Inlined for what most timers bring.
+    #[inline(always)]
+    pub fn fire_next(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");
-        if slot >= self.dies.len() {
-            return (now, self.register_turn(now, slot - self.dies.len()));
+        let Some(die) = self.dies.get(slot) else { return self.register_turn(now, slot - self.dies.len()) };
+        match die.phase {
+            Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => self.sensed(now, slot),
+            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => self.finish(now, slot),
+            _ => self.fire_other(now, slot),
         }
-        let fired = match self.dies[slot].phase {
-            Phase::Sensing if !matches!(self.dies[slot].operation.what, What::Read { sectors: 0, .. }) => {
-                self.sensed(now, slot)
-            }
-            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Erasing { steps_left: 0 } => {
-                self.finish(now, slot)
-            }
-            Phase::Copying => self.finish(now, slot),
+    }
+
+    #[inline(never)]
+    fn fire_other(&mut self, now: Instant, slot: usize) -> Fired {
+        match self.dies[slot].phase {
+            Phase::Erasing { steps_left: 0 } => self.finish(now, slot),
             Phase::TransferringIn => self.loaded(now, slot),
             Phase::Erasing { steps_left } => {
                 self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
@@ -391,15 +391,12 @@ impl Flash {
             Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
                 self.suspendable_turn(now, slot)
             }
-            Phase::Idle | Phase::Suspended | Phase::WaitingForChannel | Phase::WaitingForRegister => {
-                unreachable!("die {slot} has a timer while it waits")
-            }
-        };
-        (now, fired)
+            _ => unreachable!("die {slot} has a timer while it waits"),
+        }
     }
 
     /// The array read is done: the data goes to the channel, or waits for it.
-    #[inline]
+    #[inline(always)]
     fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read senses") };
@@ -427,7 +424,7 @@ impl Flash {
         self.transfer_out(now, slot)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
         // A collection's own reads keep the die: its next step follows at once, and nothing may come between.
@@ -445,14 +442,12 @@ impl Flash {
             return Fired { free: slot as u32, ..Fired::NOTHING };
         }
         let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
-        let operation = die.operation;
-        let reserved = self.reserve(now, slot, Whose::Current, Crossing::Out(sectors), &operation);
-        let die = &mut self.dies[slot];
-        die.behind_gc |= reserved.behind_gc;
+        let (operation, at) = (die.operation, (slot, die.channel));
         die.phase = Phase::TransferringOut;
+        let reserved = self.reserve(now, at, Whose::Current, Crossing::Out(sectors), &operation);
         self.timers.set(slot, reserved.end);
         if reserved.behind_gc {
-            self.report_wait(&operation);
+            self.waits_behind_gc(slot, &operation);
         }
         self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
         Fired::NOTHING
@@ -468,8 +463,8 @@ impl Flash {
             return self.register_emptied(now, slot);
         }
         let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
-        let operation = leaving.operation;
-        let reserved = self.reserve(now, slot, Whose::Leaving, Crossing::Out(sectors), &operation);
+        let (operation, at) = (leaving.operation, (slot, die.channel));
+        let reserved = self.reserve(now, at, Whose::Leaving, Crossing::Out(sectors), &operation);
         self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
         let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
         (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
@@ -514,6 +509,7 @@ impl Flash {
         Fired { preload: slot as u32, ..Fired::NOTHING }
     }
 
+    #[inline]
     pub(super) fn free_array(&mut self, now: Instant, slot: usize) {
         let die = &mut self.dies[slot];
         let time = now.since(die.started);
@@ -545,12 +541,13 @@ impl Flash {
     /// The die's operation is done.
     #[inline(always)]
     fn finish(&mut self, now: Instant, slot: usize) -> Fired {
+        let die = &self.dies[slot];
+        let (operation, channel) = (die.operation, die.channel);
+        let done = Fired { done: operation.token, behind_gc: die.behind_gc, ..Fired::NOTHING };
         self.free_array(now, slot);
         if let Some(blame) = &mut self.blame {
             blame.ended(slot, Whose::Current);
         }
-        let operation = self.dies[slot].operation;
-        let done = Fired { done: operation.token, behind_gc: self.dies[slot].behind_gc, ..Fired::NOTHING };
         match operation.what {
             What::Read { .. } => self.counters.reads += 1,
             What::Program { row, .. } => {
@@ -558,12 +555,14 @@ impl Flash {
                 if let Some(spares) = &mut self.spares {
                     spares.ends(row);
                 }
-                if let Some((next, load)) = self.dies[slot].preloaded.take() {
+                if self.cache_program
+                    && let Some((next, load)) = self.dies[slot].preloaded.take()
+                {
                     return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
                 }
             }
             What::System { .. } => self.counters.programs += 1,
-            What::Copy { to, .. } => self.end_whole_copy(slot, to),
+            What::Copy { to, .. } => self.end_whole_copy(channel, to),
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
                 self.counters.programs += u64::from(count);

@@ -51,7 +51,7 @@ pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, Suspensio
 pub use timing::Timing;
 
 use crate::sim::Timers;
-use crate::units::{Instant, Ppn};
+use crate::units::{Duration, Instant, Ppn};
 use channel::Channel;
 use die::Die;
 
@@ -75,6 +75,8 @@ pub struct Flash {
     cache_program: bool,
     /// The host's transfers give way to garbage collection.
     cuts: bool,
+    /// They do, or books are kept: a transfer is more than a next-free time.
+    watches_channels: bool,
     /// Rows are programmed in any order.
     any_order: bool,
     counters: FlashOperations,
@@ -135,6 +137,7 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             cuts: false,
+            watches_channels: false,
             any_order: false,
             counters: FlashOperations::default(),
             watches_loads: device.feature.cache_program,
@@ -162,6 +165,20 @@ impl Flash {
     /// Array operations done so far.
     pub fn operations(&self) -> FlashOperations {
         FlashOperations { reads: self.counters.reads + self.whole_copies_read(), ..self.counters }
+    }
+
+    /// Time that the dies and the channels were busy, over all operations that ended: for utilisation laws.
+    pub fn busy(&self) -> (Duration, Duration) {
+        let dies = self.dies.iter().fold(Duration::ZERO, |sum, die| sum + die.busy);
+        let channels = self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy);
+        (dies, channels)
+    }
+
+    /// True when garbage collection works on the die or holds its channel at this moment.
+    #[inline]
+    pub fn is_collecting(&self, die: u32) -> bool {
+        let d = &self.dies[die as usize];
+        (!self.is_idle(die) && d.operation.gc) || self.is_held(die)
     }
 
     /// Rows programmed in `block`.

@@ -59,7 +59,7 @@ impl Flash {
     }
 
     /// The row is about to be programmed: next in its block, unless any order is allowed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_row(&mut self, row: Ppn) {
         if let Some(spares) = &mut self.spares {
             spares.begins(row);

@@ -112,13 +112,13 @@ impl Flash {
     }
 
     /// The copy is over.
-    #[inline]
-    pub(super) fn end_whole_copy(&mut self, slot: usize, to: Ppn) {
+    #[inline(always)]
+    pub(super) fn end_whole_copy(&mut self, channel: u32, to: Ppn) {
         self.counters.reads += 1;
         self.counters.programs += 1;
         self.take_row(to);
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
-        self.channels[self.dies[slot].channel as usize].busy += across * 2;
+        self.channels[channel as usize].busy += across * 2;
     }
 
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true

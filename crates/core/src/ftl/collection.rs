@@ -212,7 +212,14 @@ impl PageMap {
         *copying == 0 && (copied.is_empty() || room()) && !self.is_dead(pool)
     }
 
+    /// True when the pool should reclaim, may, and would gain something as far as is known.
+    #[inline]
+    pub fn would_collect(&self, pool: u32) -> bool {
+        self.wants_collection(pool) && self.may_collect(pool) && !self.is_hopeless(pool)
+    }
+
     /// Map units of copied victims that are not yet erased: they are as good as free.
+    #[inline]
     pub(super) fn units_to_erase(&self, pool: u32) -> u32 {
         self.collections[pool as usize].blocks_to_erase() * self.layout.units_per_block
     }
@@ -364,7 +371,7 @@ impl PageMap {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_step(&mut self, lane: u32, first: u32) -> Step {
         let group = self.layout.units_per_read;
         let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };

@@ -430,11 +430,12 @@ impl PageMap {
     #[inline]
     fn is_last_block_used(&self, pool: u32, rows: u32) -> bool {
         let state = &self.pools[pool as usize];
+        (state.shared || state.free.len() <= state.reserve as usize) && self.are_last_rows_used(state, rows)
+    }
+
+    fn are_last_rows_used(&self, state: &Pool, rows: u32) -> bool {
         if state.shared {
             return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
-        }
-        if state.free.len() > state.reserve as usize {
-            return false;
         }
         let rows_left = |at: usize| self.layout.rows - self.frontiers[at][Stream::Host as usize].row;
         let is_used = |class| rows_left(self.frontier_at(state.first_lane, class)) <= rows;

@@ -61,13 +61,18 @@ impl PageMap {
     pub fn copied_whole(&mut self, lane: u32, from: Ppn, to: Ppn) {
         let lpn = self.mapping.logical_of(from);
         debug_assert!(self.mapping.is_valid(from) && self.mapping.physical(lpn) == from, "{from:?} went stale");
-        self.frontiers[lane as usize][Stream::Copy as usize].row += 1;
         self.pools[lane as usize].free_units -= 1;
         self.clock += 1;
+        let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
+        debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was told");
+        frontier.row += 1;
+        let (block, is_full) = (frontier.block, frontier.row == self.layout.rows);
         self.mapping.invalidate(from);
         self.blocks.remove_valid(self.layout.block_of(from), self.clock);
         self.mapping.put(lpn, to);
-        self.blocks.add_valid(self.layout.block_of(to));
-        self.row_programmed(to);
+        self.blocks.add_valid(block);
+        if is_full {
+            self.row_programmed(to);
+        }
     }
 }

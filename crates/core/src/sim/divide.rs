@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
     divisor: u32,
-    /// floor(2^64 / divisor) + 1; exact for every 32-bit dividend (Granlund and Montgomery, 1994).
+    /// floor((2^64 - 1) / divisor): with the dividend rounded up the quotient is exact for every 32-bit one, and a
+    /// divisor of 1 is none of its own.
     reciprocal: u64,
 }
 
@@ -12,7 +13,7 @@ impl Divisor {
     /// Division by `divisor`, which is not zero.
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "division by zero");
-        Self { divisor, reciprocal: (u64::MAX / u64::from(divisor)).wrapping_add(1) }
+        Self { divisor, reciprocal: u64::MAX / u64::from(divisor) }
     }
 
     /// The divisor.
@@ -23,10 +24,7 @@ impl Divisor {
     /// The quotient.
     #[inline]
     pub fn quotient(self, n: u32) -> u32 {
-        if self.divisor == 1 {
-            return n;
-        }
-        ((u128::from(self.reciprocal) * u128::from(n)) >> 64) as u32
+        ((u128::from(self.reciprocal) * (u128::from(n) + 1)) >> 64) as u32
     }
 
     /// The quotient and the remainder.

@@ -19,6 +19,8 @@ pub struct Timers {
     /// 1.
     tree: Vec<u64>,
     leaves: usize,
+    /// The root once more: asked for at every event.
+    first: u64,
     base: u64,
     /// The latest key that was served.
     served: u64,
@@ -29,13 +31,13 @@ impl Timers {
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << SLOT_BITS, "{slots} timer slots do not fit {SLOT_BITS} bits");
         let leaves = slots.next_power_of_two().max(2);
-        Self { tree: vec![IDLE; 2 * leaves], leaves, base: 0, served: 0 }
+        Self { tree: vec![IDLE; 2 * leaves], leaves, first: IDLE, base: 0, served: 0 }
     }
 
     /// When the earliest timer is due; [`Instant::NEVER`] without any.
     #[inline]
     pub fn next_at(&self) -> Instant {
-        match self.tree[1] {
+        match self.first {
             IDLE => Instant::NEVER,
             key => Instant::from_ns(self.base + (key >> SLOT_BITS)),
         }
@@ -44,7 +46,7 @@ impl Timers {
     /// The earliest timer: when and which slot.
     #[inline]
     pub fn first(&self) -> Option<(Instant, usize)> {
-        match self.tree[1] {
+        match self.first {
             IDLE => None,
             key => {
                 let slot = (key & ((1 << SLOT_BITS) - 1)) as usize;
@@ -56,8 +58,8 @@ impl Timers {
     /// The same, and its turn has come: whoever is due before it, or at its time with a lower number, had it.
     #[inline]
     pub fn serve(&mut self) -> Option<(Instant, usize)> {
-        if self.tree[1] != IDLE {
-            self.served = self.served.max(self.tree[1]);
+        if self.first != IDLE {
+            self.served = self.served.max(self.first);
         }
         self.first()
     }
@@ -114,6 +116,7 @@ impl Timers {
                 *tree.get_unchecked_mut(node) = smallest;
             }
         }
+        self.first = smallest;
     }
 
     /// Moves the base up, with room below the earliest time known: others may still set timers before that.
@@ -125,7 +128,7 @@ impl Timers {
         for key in self.tree.iter_mut().filter(|key| **key != IDLE) {
             *key -= shift;
         }
-        self.base = base;
+        (self.base, self.first) = (base, self.tree[1]);
         self.served = self.served.saturating_sub(shift);
         assert!(at.as_ns() - self.base < REACH, "a timer lies more than 19 hours after the earliest one");
     }

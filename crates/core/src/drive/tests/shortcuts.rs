@@ -1,0 +1,96 @@
+//! Shortcuts change nothing: an operation that starts without going through a list, a die, a domain or a buffer that is
+//! not asked because it has nothing to do, pages of a stripe that are not looked for because their group is alone.
+
+use super::super::precondition::precondition;
+use super::*;
+use crate::drive::{CostRule, PreconditionSpec, PreconditionState, RainSpec, Reconstruct, Scheduler, UpdateReads};
+use crate::ftl::{Allocation, GcMode, Rotate};
+use crate::sim::Rng;
+
+/// A full drive of sixteen dies on eight channels, with parity or without.
+fn full(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
+    let mut device = ttflash(24);
+    (device.geometry.channels, device.geometry.ways, device.geometry.pages) = (8, 2, 16);
+    let allocation = if rain.is_some() { Allocation::Static } else { Allocation::Dynamic };
+    let ftl = FtlSpec { allocation, ..FtlSpec::default() };
+    let width = rain.map_or(0, |rain| rain.width);
+    let logical = Layout::new(&device).total_units() / 21 * 14;
+    let logical = if rain.is_some() { logical / 8 * 7 / 56 * 56 } else { logical };
+    let mut map = PageMap::new(&device, &ftl, gc, logical, 1).with_parity(&ftl, &device, width);
+    let state = PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() };
+    precondition(&mut map, &state, 1, None, &mut |_| true).expect("room");
+    map.begin_run(&ftl, gc, &device, 1);
+    let mut drive = Drive::new(&device, &spec, gc, map, true);
+    rain.into_iter().for_each(|rain| drive.keep_parity(rain));
+    drive
+}
+
+/// Reads, writes, deallocations and flushes, mostly of few pages and in a part of the drive, so that stripes meet.
+fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
+    let pages = drive.sectors() / u64::from(PAGE);
+    let op = match rng.below(24) {
+        0 => Op::Flush,
+        1 => Op::Trim,
+        2..8 => Op::Read,
+        _ => Op::Write,
+    };
+    let count = 1 + if rng.below(5) == 0 { rng.below(9) } else { 0 };
+    let part = if rng.below(2) == 0 { pages } else { 300 };
+    let page = rng.below(part).min(pages - count);
+    let torn = u64::from(op == Op::Write && rng.below(6) == 0);
+    let sectors = (count * u64::from(PAGE) - torn) as u32;
+    let fua = op == Op::Write && rng.below(8) == 0;
+    let (lba, predictable, payload) = (Lba(page * u64::from(PAGE) + torn), PredictableLatency::Off, None);
+    Command { id, op, lba, sectors: if op == Op::Flush { 0 } else { sectors }, fua, predictable, stream: 0, payload }
+}
+
+fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
+    std::iter::from_fn(|| drive.advance_before(limit)).map(|completion| format!("{completion:?}")).collect()
+}
+
+/// Plays the same on a drive that takes shortcuts and on one that does not.
+fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) {
+    let (mut rng, mut now) = (Rng::stream(7, "shortcuts"), Instant::START);
+    let mut short = full(gc, rain, spec);
+    let mut long = short.clone();
+    long.long_way = true;
+    for id in 0..4_000 {
+        now += Duration::from_ns(rng.below(if id % 800 < 600 { 150_000 } else { 4_000_000 }));
+        assert_eq!(advance(&mut short, now), advance(&mut long, now), "{gc:?} {rain:?} at {now:?}");
+        assert_eq!(short.counters(), long.counters(), "{gc:?} {rain:?} at {now:?}");
+        if short.outstanding() < 96 {
+            let command = command(&mut rng, &short, id);
+            short.submit(now, command.clone());
+            long.submit(now, command);
+        }
+    }
+    assert_eq!(advance(&mut short, Instant::NEVER), advance(&mut long, Instant::NEVER));
+    assert!(short.counters() == long.counters() && short.ftl.mapping() == long.ftl.mapping());
+    assert!(
+        short.counters().collections > 100 || gc.mode == GcMode::Nogc,
+        "{} collections",
+        short.counters().collections
+    );
+    if rain.is_some() {
+        short.check_parity();
+    }
+}
+
+#[test]
+fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
+    let rain = RainSpec { width: 8, ..RainSpec::default() };
+    let tolerant =
+        RainSpec { reconstruct: Reconstruct::Cost, cost_rule: CostRule::Rotation, width: 8, ..RainSpec::default() };
+    let turning = RainSpec { update_reads: UpdateReads::Reconstruct, ..tolerant.clone() };
+    for mode in [GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking, GcMode::Nogc] {
+        let planes = mode == GcMode::PlaneBlocking;
+        let rotate = if planes { Rotate::Dynamic } else { Rotate::Off };
+        let gc = GcSpec { mode, rotate, copyback: planes, soft: 0.15, hard: 0.08, ..GcSpec::default() };
+        for rain in [None, Some(&rain), Some(&tolerant), Some(&turning)] {
+            for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
+                let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
+                compare(&gc, rain, spec);
+            }
+        }
+    }
+}
