@@ -144,7 +144,7 @@ impl Row {
 /// The rows under way.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    /// By row, 64 to a word: something is under way in it. Small enough for a cache, where the slots of all rows are not.
+    /// By row, 64 to a word: something is under way in it. Small enough for a cache; the slots of all rows are not.
     in_use: Vec<u64>,
     /// By row: its slot, where something is under way.
     slot_of: Vec<u32>,

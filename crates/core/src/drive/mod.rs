@@ -10,8 +10,8 @@
 //! of collections (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks
 //! may be bad, and go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`,
 //! `dftl_pages`). The power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a
-//! collection (`predictable`; for how long is found by `release`, `replay` and `rehearse`), and collections keep to busy
-//! windows (`windows`, `window_gate`).
+//! collection (`predictable`; for how long: `release`, `replay`, `rehearse`), and collections keep to busy windows
+//! (`windows`, `window_gate`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,

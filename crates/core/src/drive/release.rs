@@ -22,9 +22,9 @@ impl Drive {
     /// For how long garbage collection keeps a read of `page` that comes now: the busy remaining time.
     ///
     /// It is the time to the *release*, while this read waits on the page's die and nothing else comes: the first
-    /// instant at which [`Drive::gc_keeps_die`] is false of the die, or an operation of the host begins there; where only
-    /// the channel keeps it, the end of the collections' transfers that have their place. At least 1 ns. (A read of a
-    /// page of the victim itself goes before the erase, which waits for it.)
+    /// instant at which [`Drive::gc_keeps_die`] is false of the die, or an operation of the host begins there; where
+    /// only the channel keeps it, the end of the collections' transfers that have their place. At least 1 ns. (A read
+    /// of a page of the victim itself goes before the erase, which waits for it.)
     ///
     /// Exact where pages read and program alike, no program of the host that is under way makes pages of the victim
     /// stale, and transfers of the host do not come between those of the collection (none can where the channel is
@@ -167,7 +167,7 @@ impl Drive {
         self.copy_ahead(pool) * lanes as u64
     }
 
-    /// Until when collections on the die's own lanes, but for that of `keeper`, have before them what goes before reads.
+    /// Until when collections on the die's own lanes, but for that of `keeper`, have what goes before reads.
     fn own_collections_end(&self, now: Instant, kept: Kept, keeper: Option<u32>) -> Instant {
         let die = kept.die;
         let mut end = now;

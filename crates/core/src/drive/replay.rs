@@ -89,8 +89,8 @@ enum Doing {
 }
 
 impl Drive {
-    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from a read. `None` where
-    /// the chains cannot be foreseen.
+    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from a read. `None`
+    /// where the chains cannot be foreseen.
     pub(super) fn replayed(&self, now: Instant, pool: u32, kept: Kept) -> Option<Outcome> {
         let predictable = self.predictable.as_ref()?;
         let mut replay = predictable.replay.borrow_mut();
