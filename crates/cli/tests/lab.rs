@@ -51,7 +51,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let (code, document, said) = run(&[]);
     assert_eq!((code, failing(&document)), (Some(0), Vec::new()), "{said}");
     let experiments = document["experiments"].as_array().unwrap();
-    assert_eq!(experiments.len(), 34);
+    assert_eq!(experiments.len(), 35);
     for experiment in experiments {
         assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
         assert!(experiment["runs"].as_array().unwrap().len() >= 6);
@@ -169,7 +169,7 @@ fn an_interrupted_experiment_goes_on_where_it_was() {
 #[test]
 fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     let list = stdout(&manx(&["lab", "list"]));
-    assert!(list.lines().count() == 34 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
+    assert!(list.lines().count() == 35 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
     let shown = stdout(&manx(&["lab", "show", "gc-modes"]));
     assert!(shown.contains("id = \"dtrs-blocked-model\""), "{shown}");
     assert!(shown.contains("run pgbench-controller       policy controller, requests 160000"), "{shown}");
