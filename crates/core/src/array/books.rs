@@ -174,13 +174,8 @@ impl Array {
 
     /// It need not any more: it does `action`.
     pub(super) fn led_by_rows(&mut self, rebuild: u32, action: impl FnOnce(&mut Self)) {
-        let way = self.books.as_mut().and_then(|books| {
-            let (from, before) = std::mem::take(&mut books.blocked[rebuild as usize]);
-            extended(before, waited(Stage::Stripe, Cause::Stripe, None, from, books.now))
-        });
-        let before = self.led_by(way);
-        action(self);
-        self.led_by(before);
+        let since = self.books.as_mut().map(|books| std::mem::take(&mut books.blocked[rebuild as usize]));
+        self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
     /// An update waits for who reads its row whole.
@@ -192,21 +187,26 @@ impl Array {
 
     /// They have left, and it does `action`.
     pub(super) fn led_by_readers(&mut self, slot: u32, action: impl FnOnce(&mut Self)) {
-        let way = self.books.as_mut().and_then(|books| {
-            let (from, before) = std::mem::take(&mut books.ready[slot as usize]);
-            extended(before, waited(Stage::Stripe, Cause::Stripe, None, from, books.now))
-        });
-        let before = self.led_by(way);
-        action(self);
-        self.led_by(before);
+        let since = self.books.as_mut().map(|books| std::mem::take(&mut books.ready[slot as usize]));
+        self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
     /// There is room for a request in the memory, which it takes.
     pub(super) fn led_by_room(&mut self, request: u32, action: impl FnOnce(&mut Self)) {
-        let way = self.books.as_mut().and_then(|books| {
-            let from = books.came[request as usize];
-            extended(None, waited(Stage::Cache, Cause::Buffer, None, from, books.now))
-        });
+        let since = self.books.as_ref().map(|books| (books.came[request as usize], None));
+        self.led_by_wait(since, Stage::Cache, Cause::Buffer, action);
+    }
+
+    /// Does something that waited since then, when this had led to it.
+    fn led_by_wait(
+        &mut self,
+        since: Option<(Instant, Way)>,
+        stage: Stage,
+        cause: Cause,
+        action: impl FnOnce(&mut Self),
+    ) {
+        let to = self.books.as_ref().map_or(Instant::START, |books| books.now);
+        let way = since.and_then(|(from, before)| extended(before, waited(stage, cause, None, from, to)));
         let before = self.led_by(way);
         action(self);
         self.led_by(before);

@@ -53,8 +53,8 @@ impl Drive {
     /// When the host gets the die back from the collection of `pool`, for which its domain drains or is held, and from
     /// those that follow. `busy` is until when the die's own operations go before.
     fn keeper_end(&self, now: Instant, kept: Kept, pool: u32, holds: bool, busy: Instant) -> Instant {
-        let several = self.ftl.lanes_of(pool).len() > 1 && self.faults.is_none();
-        let (opens, free, paused) = match self.replayed(now, pool, kept).filter(|_| holds && several) {
+        let is_replayed = holds && self.ftl.lanes_of(pool).len() > 1 && self.faults.is_none();
+        let (opens, free, paused) = match is_replayed.then(|| self.replayed(now, pool, kept)).flatten() {
             Some(Outcome { copied, free, paused }) => (copied, free, paused),
             None => {
                 let copied = match holds {
