@@ -115,6 +115,12 @@ impl Collector {
         matches!(self.mode, GcMode::Base | GcMode::Controller)
     }
 
+    /// True when nothing can come between the read and the program of a copy inside a plane: the die is the
+    /// collection's own, and no other one of its channel may begin to copy.
+    pub fn is_undisturbed(&self) -> bool {
+        self.copyback && self.planes.as_ref().is_some_and(|planes| planes.copy_one_by_one())
+    }
+
     /// True when copies stay in their plane and do not cross the channel.
     pub fn copies_inside(&self) -> bool {
         self.copyback
@@ -506,6 +512,8 @@ impl Drive {
     /// Queues the erase of a victim's block.
     pub(super) fn enqueue_erase(&mut self, now: Instant, block: Block) {
         let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
+        // It goes before the program of a copy that is being read.
+        self.part_copy(now, self.flash.layout.die_of(lane));
         let op = self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
         self.enqueue(now, op);
     }

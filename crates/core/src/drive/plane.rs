@@ -55,6 +55,11 @@ impl Planes {
         self.draining[die as usize]
     }
 
+    /// True when one collection of a channel copies at a time.
+    pub fn copy_one_by_one(&self) -> bool {
+        self.per_channel == 1
+    }
+
     /// True when planes should take turns and do not now.
     pub fn turns_are_off(&self) -> bool {
         self.rotation.as_ref().is_some_and(Rotation::is_off)
@@ -273,9 +278,15 @@ impl Drive {
 
     /// The host's data was programmed in a plane: does its rate leave time for turns?
     pub(super) fn row_was_written(&mut self, now: Instant, pool: u32) {
-        let Self { ftl, collector, counters, .. } = self;
+        let Self { ftl, flash, collector, counters, .. } = self;
         let Some(rotation) = collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut()) else { return };
-        if rotation.row_was_written(now, ftl, pool, &mut counters.rotation) {
+        // A whole copy counts what it takes at its end, and has taken it when it programs.
+        let programs = |pool| {
+            let die = flash.layout.die_of(ftl.lanes_of(pool).start);
+            ftl.is_copying(ftl.lanes_of(pool).start) && flash.is_copying_whole(die) && flash.whole_copy_is_read(now, die)
+        };
+        let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
+        if rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation) {
             for channel in 0..self.flash.layout.channels {
                 self.channel_looks(now, channel);
             }

@@ -226,22 +226,23 @@ impl Rotation {
         rate.valid += u64::from(valid);
     }
 
-    /// A row of the host's data is programmed in `plane`; true when turns are over for now.
+    /// A row of the host's data is programmed in `plane`, one of `planes`; true when turns are over for now.
     pub fn row_was_written(
         &mut self,
         now: Instant,
-        ftl: &PageMap,
+        planes: u32,
         plane: u32,
+        is_urgent: impl Fn(u32) -> bool,
         counters: &mut RotationCounters,
     ) -> bool {
         let Some(rate) = &mut self.rate else { return false };
         rate.written += rate.units_per_row;
         rate.count(now, counters);
-        rate.was_urgent |= ftl.is_urgent(plane);
+        rate.was_urgent |= is_urgent(plane);
         let (was_off, time) = (rate.off.is_some(), now.since(rate.began));
         let mut is_off = was_off || rate.was_urgent;
         if time >= rate.window {
-            let urgent = rate.was_urgent || (0..ftl.pools()).any(|pool| ftl.is_urgent(pool));
+            let urgent = rate.was_urgent || (0..planes).any(is_urgent);
             is_off = urgent || rate.exceeds(time, if was_off { rate.on_below } else { 1_000_000 });
             (rate.began, rate.written, rate.was_urgent) = (now, 0, false);
         }

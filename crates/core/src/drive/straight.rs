@@ -5,9 +5,10 @@
 //! collections take the die nothing goes before it. Who looks at every operation (faults, scrubbing, attribution, ...)
 //! has the long way.
 //!
-//! Where a collection also has its channel for itself (`base`, `controller`) and a page has one lane for ever, a copy
-//! is one event (`flash/whole.rs`, `ftl/whole.rs`), until somebody comes who could look inside: then those under way
-//! are parted, and no others are whole ([`Drive::part_copies`]).
+//! Where nothing comes between the read and the program of a copy either, and a page has one lane for ever, a copy is
+//! one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its channel for itself (`base`, `controller`), or
+//! its die, and copies inside it (`plane-blocking`). So it is until somebody comes who could look inside: then those
+//! under way are parted, and no others are whole ([`Drive::part_copies`]).
 
 use super::queues::Owner;
 use super::{Drive, Scheduler};
@@ -37,8 +38,11 @@ impl Drive {
         let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
         let Way { is_parted, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
-        let alone = self.collector.holds_channels() && !is_parted;
-        let is_whole = is_straight && alone && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
+        let alone = self.collector.holds_channels() || self.collector.is_undisturbed();
+        let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
+        if is_whole && self.collector.planes.is_some() {
+            self.flash.copies_meet_the_host();
+        }
         self.collector.way = Way { is_straight, is_single: self.ftl.copies_singly(), is_whole, is_parted };
     }
 
@@ -61,7 +65,7 @@ impl Drive {
     /// longer the copy's alone.
     #[inline]
     pub(super) fn part_copies_beside(&mut self, now: Instant, die: u32) {
-        if self.collector.way.is_whole {
+        if self.collector.way.is_whole && self.collector.planes.is_none() {
             let dies = self.flash.layout.dies_per_channel();
             let first = self.flash.layout.channel_of(die) * dies;
             (first..first + dies).for_each(|die| self.part_copy(now, die));
@@ -69,7 +73,7 @@ impl Drive {
     }
 
     /// What a die does becomes a read or a program, if it is a whole copy.
-    fn part_copy(&mut self, now: Instant, die: u32) {
+    pub(super) fn part_copy(&mut self, now: Instant, die: u32) {
         let op = self.flash.token_of(die);
         if !self.flash.is_copying_whole(die) {
             return;
@@ -140,8 +144,8 @@ impl Drive {
         self.ftl.copied_whole(lane, from, to);
     }
 
-    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, so
-    /// that the end of an operation gives the collector nothing to look at.
+    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or is
+    /// the only one that copies there, so that the end of an operation gives the collector nothing to look at.
     #[inline]
     fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
         if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {

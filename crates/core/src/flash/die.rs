@@ -75,8 +75,10 @@ pub(super) enum Phase {
     TransferringIn,
     /// tPROG runs.
     Programming,
-    /// A whole copy is under way.
+    /// A whole copy is under way; one in two events programs.
     Copying,
+    /// The read of a whole copy in two events is under way.
+    CopyReading,
     /// An erase step runs; this many remain after it.
     Erasing {
         steps_left: u32,
@@ -318,7 +320,7 @@ impl Flash {
 
     /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked earlier are done.
     #[inline(always)]
-    fn reserve(
+    pub(super) fn reserve(
         &mut self,
         now: Instant,
         (slot, channel): (usize, u32),
@@ -374,6 +376,7 @@ impl Flash {
         match die.phase {
             Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => self.sensed(now, slot),
             Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => self.finish(now, slot),
+            Phase::CopyReading => self.copy_is_read(now, slot),
             _ => self.fire_other(now, slot),
         }
     }

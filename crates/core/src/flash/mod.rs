@@ -96,6 +96,8 @@ pub struct Flash {
     reports_waits: bool,
     /// Sectors that whole copies send over the channel, either way.
     copy_sectors: u32,
+    /// They send commands only, and meet the host's transfers.
+    copies_in_two: bool,
     seen: whole::Seen,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
@@ -149,6 +151,7 @@ impl Flash {
             behind_gc: Vec::new(),
             reports_waits: false,
             copy_sectors: 0,
+            copies_in_two: false,
             seen: whole::Seen::NOTHING,
             blame: None,
             activity: None,

@@ -34,7 +34,7 @@ impl Flash {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
             }
             (Phase::TransferringIn, What::Program { row, .. }) => due() + self.timing.program(&self.layout, row),
-            (Phase::Copying, _) => self.whole_copy_left(now, die),
+            (Phase::Copying | Phase::CopyReading, _) => self.whole_copy_left(now, die),
             (Phase::Erasing { steps_left }, _) => due() + self.timing.erase_step * u64::from(steps_left),
             (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
             _ => {

@@ -1,12 +1,19 @@
-//! A collection's copy of a page as one event: its read and its program follow one another on a die whose channel
-//! nobody else uses meanwhile, so their end is known at their start.
+//! A collection's copy of a page as one operation: its read and its program follow one another on a die, and nothing
+//! comes between them.
 //!
-//! What happens inside (the array read ends, the data crosses, the program begins) is worked out only where somebody
+//! **Where nobody else uses the channel** meanwhile the end is known at the start, and a copy is one event. What happens
+//! inside (the array read ends, the data crosses, the program begins) is worked out only where somebody
 //! asks: for the counters when a run ends in the middle of a copy, for a forecast, or when copies are parted for good
 //! ([`Flash::part_copy`]). An inner instant is over when it lies before the time that is asked about; at that time
 //! itself, when a timer of an equal or later turn was served ([`Timers::is_over`](crate::sim::Timers::is_over)).
+//!
+//! **Where the host uses the channel** too ([`Flash::copies_meet_the_host`]) the copy stays in its plane, and the
+//! command of its program asks for the channel when its read is done: two events, of which the first is the flash's own.
 
+use super::blame::Whose;
+use super::cut::Crossing;
 use super::die::Phase;
+use super::fired::Fired;
 use super::{Flash, Operation, What};
 use crate::units::{Duration, Instant, Ppn};
 
@@ -40,7 +47,12 @@ impl Flash {
     /// True when the flash does nothing beside operations that makes a copy more than its times.
     pub fn may_copy_whole(&self) -> bool {
         let kept = self.blame.is_some() || self.activity.is_some() || self.errors.is_some() || self.spares.is_some();
-        !kept && !self.watches_loads && !self.cache_read && !self.cuts && !self.any_order && !self.suspends_erases
+        !kept && !self.watches_loads && !self.cache_read && !self.any_order && !self.suspends_erases
+    }
+
+    /// Whole copies send commands only, on channels that the host uses, too. Call it before the first of them.
+    pub fn copies_meet_the_host(&mut self) {
+        self.copies_in_two = true;
     }
 
     /// Gives an idle die the copy of a page; `sectors` cross the channel each way, in all whole copies alike. Nobody
@@ -49,6 +61,9 @@ impl Flash {
     pub fn start_whole_copy(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn), sectors: u32) {
         let block = self.layout.block_of(from);
         assert!(self.layout.row_of(from) < u32::from(self.rows_written[block.0 as usize]), "page {from:?} is erased");
+        if self.copies_in_two {
+            return self.start_copy_in_two(now, die, token, (from, to));
+        }
         let across = self.timing.command + self.timing.transfer(sectors);
         let crossing = across * 2 + self.timing.read(&self.layout, from);
         self.copy_sectors = sectors;
@@ -58,6 +73,31 @@ impl Flash {
         (d.phase, d.started, d.behind_gc) = (Phase::Copying, now, false);
         let loaded = self.channels[d.channel as usize].is_taken_for(now, crossing);
         self.timers.set(die as usize, loaded + self.timing.program(&self.layout, to));
+    }
+
+    /// The same where the host uses the channel, too: the read begins.
+    #[inline]
+    fn start_copy_in_two(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn)) {
+        let d = &mut self.dies[die as usize];
+        debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
+        let operation = Operation { what: What::Copy { from, to }, token, gc: true };
+        (d.operation, d.phase, d.started, d.behind_gc) = (operation, Phase::CopyReading, now, false);
+        let at = (die as usize, d.channel);
+        let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
+        self.timers.set(die as usize, command.end + self.timing.read(&self.layout, from));
+    }
+
+    /// The read of a copy is done, and the program begins.
+    #[inline]
+    pub(super) fn copy_is_read(&mut self, now: Instant, slot: usize) -> Fired {
+        let d = &mut self.dies[slot];
+        let What::Copy { to, .. } = d.operation.what else { unreachable!("only a copy reads so") };
+        let (operation, at, time) = (d.operation, (slot, d.channel), now.since(d.started));
+        (d.busy, d.gc_busy, d.started, d.phase) = (d.busy + time, d.gc_busy + time, now, Phase::Copying);
+        self.take_row(to);
+        let command = self.reserve(now, at, Whose::Current, Crossing::In(0), &operation);
+        self.timers.set(slot, command.end + self.timing.program(&self.layout, to));
+        Fired::NOTHING
     }
 
     /// The die's copy, if it works on one: from where to where.
@@ -76,17 +116,20 @@ impl Flash {
 
     /// True when the die copies a page, and has not yet ended.
     pub fn is_copying_whole(&self, die: u32) -> bool {
-        self.dies[die as usize].phase == Phase::Copying
+        matches!(self.dies[die as usize].phase, Phase::Copying | Phase::CopyReading)
     }
 
-    /// True when a die of the channel copies a page, and has not yet ended.
+    /// True when the channel is kept for a copy of one event, which has not yet ended.
     pub(super) fn is_copied_whole_on(&self, channel: u32) -> bool {
         let dies = self.layout.dies_per_channel();
-        (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
+        !self.copies_in_two && (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
     }
 
     /// True when the read of the die's copy is over at `now`, and its program under way.
     pub fn whole_copy_is_read(&self, now: Instant, die: u32) -> bool {
+        if self.copies_in_two {
+            return self.dies[die as usize].phase == Phase::Copying;
+        }
         self.inside(die).is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
     }
 
@@ -106,7 +149,7 @@ impl Flash {
     pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
         let end = self.timers.due(die as usize).unwrap_or(now);
         match self.inside(die) {
-            Some(inside) if !self.timers.is_over(now, die as usize, inside.read) => inside.read.since(now),
+            Some(inside) if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) => inside.read.since(now),
             _ => end.since(now),
         }
     }
@@ -116,6 +159,9 @@ impl Flash {
     pub(super) fn end_whole_copy(&mut self, channel: u32, to: Ppn) {
         self.counters.reads += 1;
         self.counters.programs += 1;
+        if self.copies_in_two {
+            return;
+        }
         self.take_row(to);
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
         self.channels[channel as usize].busy += across * 2;
@@ -124,6 +170,9 @@ impl Flash {
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
     /// for a program: its read was done before.
     pub fn part_copy(&mut self, now: Instant, die: u32) -> bool {
+        if self.copies_in_two {
+            return self.part_copy_in_two(die);
+        }
         let (slot, sectors) = (die as usize, self.copy_sectors);
         let (Some(inside), Some((from, to))) = (self.inside(die), self.whole_copy(die)) else { return false };
         let is_over = |at| self.timers.is_over(now, slot, at);
@@ -153,6 +202,19 @@ impl Flash {
             self.timers.set(slot, inside.sensed);
         }
         false
+    }
+
+    /// The same where it has two events.
+    fn part_copy_in_two(&mut self, die: u32) -> bool {
+        let Some((from, to)) = self.whole_copy(die) else { return false };
+        let d = &mut self.dies[die as usize];
+        let is_read = d.phase == Phase::Copying;
+        (d.phase, d.operation.what) = match is_read {
+            true => (Phase::Programming, What::Program { row: to, sectors: 0 }),
+            false => (Phase::Sensing, What::Read { page: from, sectors: 0 }),
+        };
+        self.counters.reads += u64::from(is_read);
+        is_read
     }
 
     fn inside(&self, die: u32) -> Option<Inside> {

@@ -4,7 +4,7 @@
 use super::super::precondition::precondition;
 use super::*;
 use crate::drive::{PreconditionSpec, PreconditionState};
-use crate::ftl::GcMode;
+use crate::ftl::{GcMode, Rotate};
 use crate::sim::Rng;
 
 /// A full drive of eight dies on two channels. Pages read and rows are programmed in two times each, so that a forecast
@@ -108,6 +108,16 @@ fn a_copy_that_is_one_event_is_what_its_read_and_its_program_are_at_every_instan
     for (mode, copyback) in [(GcMode::Base, false), (GcMode::Base, true), (GcMode::Controller, false)] {
         for two_times in [false, true] {
             compare(&gc(mode, copyback), two_times, 1);
+        }
+    }
+}
+
+#[test]
+fn a_copy_inside_a_plane_is_its_read_and_its_program_whatever_the_host_does_on_the_channel() {
+    for cut_transfers in [false, true] {
+        for rotate in [Rotate::Off, Rotate::Static, Rotate::Dynamic] {
+            let gc = GcSpec { cut_transfers, rotate, ..gc(GcMode::PlaneBlocking, true) };
+            (1..4).for_each(|seed| compare(&gc, seed % 2 == 0, seed));
         }
     }
 }
