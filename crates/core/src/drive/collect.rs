@@ -263,6 +263,9 @@ impl Drive {
     /// True when it would change nothing if the pool wanted to collect: its domain knows, and begins nothing now.
     #[inline]
     fn is_known_to_want(&self, pool: u32) -> bool {
+        if self.collector.planes.is_some() {
+            return self.takes_shortcuts() && self.is_plane_known_to_want(pool);
+        }
         let (waiting, hurrying) = self.collector.listed[pool as usize];
         waiting
             && self.takes_shortcuts()
@@ -402,6 +405,9 @@ impl Drive {
 
     pub(super) fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
         self.collector.closed[die as usize] = closed;
+        if let Some(planes) = &mut self.collector.planes {
+            planes.note_change();
+        }
         if closed && self.predictable.is_some() {
             self.gc_came(die);
         }

@@ -9,6 +9,9 @@
 //! copies, and nobody else has the die. The erase follows at the same instant and keeps the die as any operation does:
 //! where erases can be suspended, reads come in. Only where a read of the victim's block still waits does the die
 //! serve the host between the copy and the erase. Planes of a group may have to take turns (`rotate`).
+//!
+//! A channel whose planes all have to wait is asked again only when something changed that may end their wait
+//! ([`Planes::note_change`]): operations end far more often.
 
 use super::Drive;
 use super::rotate::Rotation;
@@ -27,6 +30,8 @@ pub(super) struct Planes {
     /// Planes in a channel's `waiting`.
     listed: Vec<bool>,
     pub rotation: Option<Rotation>,
+    /// How often something changed that a waiting plane may wait for.
+    changes: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -35,6 +40,8 @@ struct Channel {
     copying: u32,
     /// Planes that want to collect, in the order of asking.
     waiting: Vec<u32>,
+    /// They were looked at, in vain: after how many changes, and whether the channel was quiet.
+    in_vain: Option<(u64, bool)>,
 }
 
 impl Planes {
@@ -47,7 +54,29 @@ impl Planes {
             channels: vec![Channel::default(); layout.channels as usize],
             listed: vec![false; ftl.pools() as usize],
             rotation: Rotation::new(gc, flash, ftl),
+            changes: 0,
         }
+    }
+
+    /// A die was closed or opened, an operation of garbage collection other than a copy ended, a plane was listed, or
+    /// is urgent and took space, or turns changed: a waiting plane may begin, or has to be told of.
+    #[inline]
+    pub fn note_change(&mut self) {
+        self.changes += 1;
+    }
+
+    /// True when a look at the channel's planes would find what the last one found: nothing to begin.
+    #[inline]
+    fn is_looked_at_in_vain(&self, channel: u32, quiet: bool) -> bool {
+        match self.channels[channel as usize].in_vain {
+            Some((changes, was_quiet)) => changes == self.changes && (was_quiet || !quiet),
+            None => false,
+        }
+    }
+
+    #[inline]
+    pub fn is_listed(&self, pool: u32) -> bool {
+        self.listed[pool as usize]
     }
 
     /// The plane of a die whose collection waits for the die to be free.
@@ -68,7 +97,7 @@ impl Planes {
     /// False when no collection of the channel may start now.
     #[inline]
     fn may_start(&self, channel: u32) -> bool {
-        let Channel { copying, waiting } = &self.channels[channel as usize];
+        let Channel { copying, waiting, .. } = &self.channels[channel as usize];
         *copying < self.per_channel && !waiting.is_empty()
     }
 }
@@ -80,8 +109,41 @@ impl Drive {
         let Some(planes) = &mut self.collector.planes else { return };
         if !std::mem::replace(&mut planes.listed[pool as usize], true) {
             planes.channels[channel as usize].waiting.push(pool);
+            planes.note_change();
         }
         self.channel_looks(now, channel);
+    }
+
+    /// True when it would change nothing if the plane wanted to collect: it is listed, and none of its channel begins.
+    pub(super) fn is_plane_known_to_want(&self, pool: u32) -> bool {
+        let channel = self.channel_of_pool(pool);
+        let Some(planes) = &self.collector.planes else { return false };
+        planes.is_listed(pool) && self.gate.is_none() && (!planes.may_start(channel) || self.looks_in_vain(channel))
+    }
+
+    /// True when a look at the planes of a channel is known to be in vain. Who is told of other things than
+    /// [`Planes::note_change`] is (faults, suspension, windows, ...) looks every time.
+    #[inline]
+    fn looks_in_vain(&self, channel: u32) -> bool {
+        let Some(planes) = &self.collector.planes else { return false };
+        let in_vain = self.collector.way.is_straight
+            && !self.watches
+            && self.takes_shortcuts()
+            && planes.is_looked_at_in_vain(channel, self.collector.is_quiet(channel));
+        debug_assert!(!in_vain || !self.would_begin(channel), "a plane of channel {channel} may begin");
+        in_vain
+    }
+
+    /// True when a plane that waits in the channel may begin, or is no longer to wait.
+    fn would_begin(&self, channel: u32) -> bool {
+        let Some(planes) = &self.collector.planes else { return false };
+        let quiet = self.collector.is_quiet(channel);
+        planes.channels[channel as usize].waiting.iter().any(|pool| {
+            let (urgent, die) = (self.ftl.is_urgent(*pool), self.die_of_pool(*pool));
+            let is_kept = !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
+            let is_postponed = planes.rotation.as_ref().is_some_and(|rotation| rotation.is_postponed(*pool, urgent));
+            !self.ftl.would_collect(*pool) || !(is_kept || is_postponed)
+        })
     }
 
     fn channel_of_pool(&self, pool: u32) -> u32 {
@@ -107,8 +169,22 @@ impl Drive {
         }
     }
 
+    /// Space of a plane was taken: it may be urgent now.
+    #[inline]
+    pub(super) fn plane_fills(&mut self, pool: u32) {
+        if let Some(planes) = &mut self.collector.planes
+            && planes.is_listed(pool)
+            && self.ftl.is_urgent(pool)
+        {
+            planes.note_change();
+        }
+    }
+
     /// Starts the collections of a channel that may start.
     pub(super) fn channel_looks(&mut self, now: Instant, channel: u32) {
+        if self.looks_in_vain(channel) {
+            return;
+        }
         while let Some(pool) = self.next_plane(now, channel) {
             let die = self.die_of_pool(pool);
             let Some(planes) = &mut self.collector.planes else { return };
@@ -117,6 +193,7 @@ impl Drive {
             if let Some(rotation) = &mut planes.rotation {
                 rotation.enters(now, pool, self.ftl.is_urgent(pool), &mut self.counters.rotation);
             }
+            planes.note_change();
             self.close_die(now, die, true);
             if let Some(timeline) = &mut self.timeline {
                 timeline.drains(now, pool);
@@ -170,6 +247,8 @@ impl Drive {
             }
         }
         waiting.truncate(kept);
+        planes.channels[channel as usize].in_vain = best.is_none().then_some((planes.changes, quiet));
+        let waiting = &mut planes.channels[channel as usize].waiting;
         let (_, at) = best?;
         let pool = waiting.remove(at);
         listed[pool as usize] = false;
@@ -232,6 +311,7 @@ impl Drive {
         planes.channels[channel as usize].copying -= 1;
         let is_over = !self.ftl.is_collecting(pool);
         let leaves = planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
+        planes.note_change();
         self.close_die(now, die, false);
         self.dispatch(now, die);
         self.channel_looks(now, channel);
@@ -243,8 +323,9 @@ impl Drive {
     /// A plane's victim is erased: another one of its group may have its turn.
     pub(super) fn plane_erased(&mut self, now: Instant, pool: u32) {
         let is_over = !self.ftl.is_collecting(pool);
-        let rotation = self.collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut());
-        if rotation.is_some_and(|rotation| rotation.leaves(pool, is_over)) {
+        let Some(planes) = &mut self.collector.planes else { return };
+        planes.note_change();
+        if planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over)) {
             self.group_looks(now, pool);
         }
     }
@@ -279,14 +360,18 @@ impl Drive {
     /// The host's data was programmed in a plane: does its rate leave time for turns?
     pub(super) fn row_was_written(&mut self, now: Instant, pool: u32) {
         let Self { ftl, flash, collector, counters, .. } = self;
-        let Some(rotation) = collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut()) else { return };
+        let Some(planes) = &mut collector.planes else { return };
+        let Some(rotation) = &mut planes.rotation else { return };
         // A whole copy counts what it takes at its end, and has taken it when it programs.
         let programs = |pool| {
             let die = flash.layout.die_of(ftl.lanes_of(pool).start);
             ftl.is_copying(ftl.lanes_of(pool).start) && flash.is_copying_whole(die) && flash.whole_copy_is_read(now, die)
         };
         let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
-        if rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation) {
+        let was_off = rotation.is_off();
+        let looks = rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation);
+        planes.changes += u64::from(rotation.is_off() != was_off);
+        if looks {
             for channel in 0..self.flash.layout.channels {
                 self.channel_looks(now, channel);
             }

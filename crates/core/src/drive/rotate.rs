@@ -189,6 +189,11 @@ impl Rotation {
         *since = Some(since.unwrap_or(now));
     }
 
+    /// True when only the others of its group keep the plane from collecting, and that is noted.
+    pub fn is_postponed(&self, plane: u32, urgent: bool) -> bool {
+        !self.admits(plane, urgent) && self.postponed[plane as usize].is_some()
+    }
+
     /// The plane does not want to collect any more.
     pub fn forgets(&mut self, plane: u32) {
         self.postponed[plane as usize] = None;

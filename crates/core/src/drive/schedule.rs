@@ -255,6 +255,7 @@ impl Drive {
         match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
             Some(row) => {
                 self.ops[op].ppn = row;
+                self.plane_fills(self.ftl.pool_of(lane));
                 true
             }
             None => false,
@@ -367,6 +368,8 @@ impl Drive {
         }
         if class.is_of_host() {
             self.book_end(op);
+        } else if let Some(planes) = &mut self.collector.planes {
+            planes.note_change();
         }
         match owner {
             Owner::Request { request, first } => {
