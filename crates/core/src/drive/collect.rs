@@ -406,7 +406,7 @@ impl Drive {
     pub(super) fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
         self.collector.closed[die as usize] = closed;
         if let Some(planes) = &mut self.collector.planes {
-            planes.note_change();
+            planes.note_change(self.flash.layout.channel_of(die));
         }
         if closed && self.predictable.is_some() {
             self.gc_came(die);

@@ -30,8 +30,6 @@ pub(super) struct Planes {
     /// Planes in a channel's `waiting`.
     listed: Vec<bool>,
     pub rotation: Option<Rotation>,
-    /// How often something changed that a waiting plane may wait for.
-    changes: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -40,8 +38,8 @@ struct Channel {
     copying: u32,
     /// Planes that want to collect, in the order of asking.
     waiting: Vec<u32>,
-    /// They were looked at, in vain: after how many changes, and whether the channel was quiet.
-    in_vain: Option<(u64, bool)>,
+    /// They were looked at in vain since something changed that may end a wait; then the channel was quiet, or not.
+    in_vain: Option<bool>,
 }
 
 impl Planes {
@@ -54,24 +52,26 @@ impl Planes {
             channels: vec![Channel::default(); layout.channels as usize],
             listed: vec![false; ftl.pools() as usize],
             rotation: Rotation::new(gc, flash, ftl),
-            changes: 0,
         }
     }
 
-    /// A die was closed or opened, an operation of garbage collection other than a copy ended, a plane was listed, or
-    /// is urgent and took space, or turns changed: a waiting plane may begin, or has to be told of.
+    /// A die of the channel was closed or opened, an operation of garbage collection other than a copy ended there, or
+    /// one of its planes was listed, is urgent and took space, or may have its turn: a waiting plane may begin, or is
+    /// no longer to wait.
     #[inline]
-    pub fn note_change(&mut self) {
-        self.changes += 1;
+    pub fn note_change(&mut self, channel: u32) {
+        self.channels[channel as usize].in_vain = None;
+    }
+
+    /// Turns are switched off, or on again.
+    fn turns_change(&mut self) {
+        self.channels.iter_mut().for_each(|channel| channel.in_vain = None);
     }
 
     /// True when a look at the channel's planes would find what the last one found: nothing to begin.
     #[inline]
     fn is_looked_at_in_vain(&self, channel: u32, quiet: bool) -> bool {
-        match self.channels[channel as usize].in_vain {
-            Some((changes, was_quiet)) => changes == self.changes && (was_quiet || !quiet),
-            None => false,
-        }
+        self.channels[channel as usize].in_vain.is_some_and(|was_quiet| was_quiet || !quiet)
     }
 
     #[inline]
@@ -109,7 +109,7 @@ impl Drive {
         let Some(planes) = &mut self.collector.planes else { return };
         if !std::mem::replace(&mut planes.listed[pool as usize], true) {
             planes.channels[channel as usize].waiting.push(pool);
-            planes.note_change();
+            planes.note_change(channel);
         }
         self.channel_looks(now, channel);
     }
@@ -176,7 +176,8 @@ impl Drive {
             && planes.is_listed(pool)
             && self.ftl.is_urgent(pool)
         {
-            planes.note_change();
+            let layout = &self.flash.layout;
+            planes.note_change(layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start)));
         }
     }
 
@@ -193,7 +194,6 @@ impl Drive {
             if let Some(rotation) = &mut planes.rotation {
                 rotation.enters(now, pool, self.ftl.is_urgent(pool), &mut self.counters.rotation);
             }
-            planes.note_change();
             self.close_die(now, die, true);
             if let Some(timeline) = &mut self.timeline {
                 timeline.drains(now, pool);
@@ -247,7 +247,7 @@ impl Drive {
             }
         }
         waiting.truncate(kept);
-        planes.channels[channel as usize].in_vain = best.is_none().then_some((planes.changes, quiet));
+        planes.channels[channel as usize].in_vain = best.is_none().then_some(quiet);
         let waiting = &mut planes.channels[channel as usize].waiting;
         let (_, at) = best?;
         let pool = waiting.remove(at);
@@ -311,7 +311,6 @@ impl Drive {
         planes.channels[channel as usize].copying -= 1;
         let is_over = !self.ftl.is_collecting(pool);
         let leaves = planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
-        planes.note_change();
         self.close_die(now, die, false);
         self.dispatch(now, die);
         self.channel_looks(now, channel);
@@ -324,7 +323,6 @@ impl Drive {
     pub(super) fn plane_erased(&mut self, now: Instant, pool: u32) {
         let is_over = !self.ftl.is_collecting(pool);
         let Some(planes) = &mut self.collector.planes else { return };
-        planes.note_change();
         if planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over)) {
             self.group_looks(now, pool);
         }
@@ -334,6 +332,7 @@ impl Drive {
     /// after the one that was last.
     fn group_looks(&mut self, now: Instant, last: u32) {
         let mut turn = last;
+        self.turn_is_over(last);
         if let Some(urgent) = self.most_urgent_of_group(last) {
             self.channel_looks(now, self.channel_of_pool(urgent));
         }
@@ -347,6 +346,16 @@ impl Drive {
                 return;
             }
             turn = next;
+        }
+    }
+
+    /// Others of the plane's group may have their turn.
+    fn turn_is_over(&mut self, last: u32) {
+        let (ftl, layout) = (&self.ftl, &self.flash.layout);
+        let Some(Planes { channels, rotation: Some(rotation), .. }) = self.collector.planes.as_deref_mut() else { return };
+        for pool in rotation.group(last) {
+            let channel = layout.channel_of(layout.die_of(ftl.lanes_of(*pool).start));
+            channels[channel as usize].in_vain = None;
         }
     }
 
@@ -370,7 +379,9 @@ impl Drive {
         let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
         let was_off = rotation.is_off();
         let looks = rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation);
-        planes.changes += u64::from(rotation.is_off() != was_off);
+        if rotation.is_off() != was_off {
+            planes.turns_change();
+        }
         if looks {
             for channel in 0..self.flash.layout.channels {
                 self.channel_looks(now, channel);

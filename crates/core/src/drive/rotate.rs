@@ -243,7 +243,7 @@ impl Rotation {
         let Some(rate) = &mut self.rate else { return false };
         rate.written += rate.units_per_row;
         rate.count(now, counters);
-        rate.was_urgent |= is_urgent(plane);
+        rate.was_urgent = rate.was_urgent || is_urgent(plane);
         let (was_off, time) = (rate.off.is_some(), now.since(rate.began));
         let mut is_off = was_off || rate.was_urgent;
         if time >= rate.window {

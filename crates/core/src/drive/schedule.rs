@@ -369,7 +369,7 @@ impl Drive {
         if class.is_of_host() {
             self.book_end(op);
         } else if let Some(planes) = &mut self.collector.planes {
-            planes.note_change();
+            planes.note_change(self.flash.layout.channel_of(die));
         }
         match owner {
             Owner::Request { request, first } => {

@@ -110,7 +110,11 @@ impl Flash {
     ) -> Reserved {
         let (gc, time, logged) = (operation.gc, crossing.time(&self.timing), self.logged());
         let taken = &mut self.channels[channel];
-        while taken.pending.pop_front_if(|first| first.end <= now).is_some() {}
+        if taken.free_at() <= now {
+            taken.pending.clear();
+        } else {
+            while taken.pending.pop_front_if(|first| first.end <= now).is_some() {}
+        }
         if gc && !taken.pending.is_empty() {
             return self.cut_in(now, channel, time);
         }

@@ -331,6 +331,10 @@ impl Flash {
         let channel = channel as usize;
         if self.watches_channels {
             return match self.blame {
+                // Of garbage collection, and no transfer is under way that could be cut.
+                None if operation.gc && self.channels[channel].free_at() <= now => {
+                    self.channels[channel].reserve(now, crossing.time(&self.timing), true)
+                }
                 None => self.reserve_among_cut(now, (slot, whose), channel, crossing, operation),
                 Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
             };
