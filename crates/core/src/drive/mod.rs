@@ -88,7 +88,7 @@ use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::log::LogCounters;
 use crate::ftl::{GcMode, GcSpec, PageMap, Translation};
 use crate::sim::Slab;
-use crate::units::{Duration, Instant, Lba, Lpn};
+use crate::units::{Duration, Instant, Lba, Lpn, SECTOR};
 use buffer::WriteBuffer;
 use collect::Collector;
 use ports::Ports;
@@ -150,10 +150,11 @@ pub struct Drive {
     long_way: bool,
 }
 
-/// A command under way.
+/// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a box of its own, in
+/// runs that carry content.
 #[derive(Clone, Debug)]
 struct Request {
-    command: Command,
+    command: Asked,
     /// Flash operations (reads) or pages (durable writes) that it still waits for.
     remaining: u32,
     /// A write's next page to go into the buffer.
@@ -167,7 +168,37 @@ struct Request {
     failed: bool,
     /// The drive turned read-only before it was done.
     refused: bool,
-    versions: Option<Box<[u32]>>,
+    content: Option<Box<Content>>,
+}
+
+const _: () = assert!(size_of::<Request>() <= 48, "a backlog of requests is small");
+
+/// A command without what its pages hold.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    lba: Lba,
+    id: u32,
+    sectors: u32,
+    op: Op,
+    fua: bool,
+    predictable: PredictableLatency,
+    stream: u8,
+}
+
+impl Asked {
+    /// Bytes in the range.
+    fn bytes(&self) -> u64 {
+        u64::from(self.sectors) * SECTOR
+    }
+}
+
+/// What the pages of a command under way hold.
+#[derive(Clone, Debug)]
+enum Content {
+    /// They are written so.
+    Written(Payload),
+    /// Those that are read, as far as they are known.
+    Read(Box<[u32]>),
 }
 
 /// What a drive counts.
@@ -394,7 +425,7 @@ impl Drive {
     }
 
     fn in_range(&self, request: u32) -> bool {
-        let Command { op, lba, sectors, .. } = &self.requests[request].command;
+        let Asked { op, lba, sectors, .. } = &self.requests[request].command;
         *op == Op::Flush
             || (*sectors > 0 && lba.0.checked_add(u64::from(*sectors)).is_some_and(|end| end <= self.sectors()))
     }
@@ -568,8 +599,9 @@ impl Drive {
 
 impl Request {
     fn new(command: Command) -> Self {
+        let Command { id, op, lba, sectors, fua, predictable, stream, payload } = command;
         Self {
-            command,
+            command: Asked { lba, id, sectors, op, fua, predictable, stream },
             remaining: 0,
             next_unit: 0,
             stalled: false,
@@ -578,7 +610,15 @@ impl Request {
             unrecovered: false,
             failed: false,
             refused: false,
-            versions: None,
+            content: payload.map(|payload| Box::new(Content::Written(payload))),
+        }
+    }
+
+    /// What its pages, that were read, hold; it keeps nothing.
+    fn take_read(&mut self) -> Option<Box<[u32]>> {
+        match *self.content.take()? {
+            Content::Read(versions) => Some(versions),
+            Content::Written(_) => None,
         }
     }
 }

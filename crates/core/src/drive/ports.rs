@@ -157,10 +157,9 @@ impl Drive {
             result64,
             gc_blocked: r.gc_blocked,
             gc_blocked_at_split: r.gc_blocked_at_split,
-            payload: r.versions.take(),
+            payload: r.take_read(),
         };
         let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
-        r.command.payload = None;
         let leaves = self.ports.complete(now, completion, read_bytes);
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);

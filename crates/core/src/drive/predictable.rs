@@ -197,7 +197,7 @@ impl Drive {
 
     fn fail_fast(&mut self, now: Instant, request: u32, busy: Duration) {
         self.counters.predictable.fast_fails += 1;
-        (self.requests[request].failed, self.requests[request].versions) = (true, None);
+        (self.requests[request].failed, self.requests[request].content) = (true, None);
         self.complete(now, request, Status::PredictableLatencyNotMet, busy.as_ns().max(1));
         let mut withdrawn = self.withdraw(request);
         if self.requests[request].remaining == 0 {

@@ -1,8 +1,14 @@
 //! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations
 //! themselves.
 
+use super::Stamp;
 use crate::sim::{NIL, Slab};
 use crate::units::{Duration, Ppn};
+
+/// No stamp: no version beneath is so high.
+const NO_STAMP: Stamp = Stamp { version: NIL, beneath: NIL };
+
+const _: () = assert!(size_of::<FlashOp>() == 64, "an operation is a line of the cache");
 
 /// Whom an operation serves; the scheduler chooses between these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +80,9 @@ pub(super) enum Owner {
     Rewrite,
 }
 
-/// A flash operation, waiting or under way.
+/// A flash operation, waiting or under way: a line of the cache, for a backlog holds millions of them.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct FlashOp {
     pub owner: Owner,
     pub class: Class,
@@ -95,8 +102,8 @@ pub(super) struct FlashOp {
     pub gc_blocked: bool,
     /// A row of the host's: the class of its data.
     pub data_class: u8,
-    /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
-    pub over: Option<super::command::Stamp>,
+    /// A read under a partial page of the buffer: that page's version and the one it expects beneath, or `NO_STAMP`.
+    over: Stamp,
     /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
     pub feeds: u32,
     next: u32,
@@ -105,13 +112,23 @@ pub(super) struct FlashOp {
 impl FlashOp {
     pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
-        let (gc_blocked, over, feeds, next) = (false, None, NIL, NIL);
+        let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
         let data_class = 0;
         Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, data_class, over, feeds, next }
     }
 }
 
 impl FlashOp {
+    /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
+    pub fn over(&self) -> Option<Stamp> {
+        (self.over != NO_STAMP).then_some(self.over)
+    }
+
+    /// Notes the page of the buffer that the read lies under, if it lies under one.
+    pub fn set_over(&mut self, over: Option<Stamp>) {
+        self.over = over.unwrap_or(NO_STAMP);
+    }
+
     /// The one behind it in its list, or `None`.
     pub fn next(&self) -> Option<u32> {
         (self.next != NIL).then_some(self.next)
@@ -154,6 +171,9 @@ impl Fifo {
         self.head = ops[op].next;
         if self.head == NIL {
             self.tail = NIL;
+        } else {
+            // It is the next to start, and in a long list came long ago.
+            ops.prefetch(self.head);
         }
         Some(op)
     }

@@ -1,7 +1,7 @@
 //! The read path: buffer, translation, one flash operation for what one array read brings.
 
 use super::queues::{Class, FlashOp, Owner};
-use super::{Drive, PredictableLatency, Stamp, buffer};
+use super::{Content, Drive, PredictableLatency, Stamp, buffer};
 use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Instant, Lpn, Ppn};
@@ -45,7 +45,8 @@ impl Drive {
     pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
         let units = self.units(request);
         if self.flash.has_content() {
-            self.requests[request].versions = Some(vec![0; units as usize].into_boxed_slice());
+            let versions = vec![0; units as usize].into_boxed_slice();
+            self.requests[request].content = Some(Box::new(Content::Read(versions)));
         }
         if self.requests[request].command.predictable == PredictableLatency::On {
             self.part_copies(now);
@@ -187,7 +188,7 @@ impl Drive {
                 let o = &self.ops[op];
                 // The open operation may be another request's: then no number fits.
                 o.owner == Owner::Request { request, first: number.wrapping_sub(o.units) }
-                    && o.over.is_none()
+                    && o.over().is_none()
                     && over.is_none()
                     && Ppn(o.ppn.0 + o.units) == ppn
                     && self.flash.layout.same_read(o.ppn, ppn)
@@ -204,14 +205,15 @@ impl Drive {
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let owner = Owner::Request { request, first: number };
         let mut op = FlashOp::new(owner, Class::Read, lane, ppn, 1, unit.sectors);
-        op.over = over;
+        op.set_over(over);
         self.requests[request].remaining += 1;
         self.ops.insert(op)
     }
 
     /// A host read's flash operation is done.
     pub(super) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
-        let FlashOp { ppn, units, over, gc_blocked, feeds, .. } = self.ops[op];
+        let FlashOp { ppn, units, gc_blocked, feeds, .. } = self.ops[op];
+        let over = self.ops[op].over();
         self.counters.units_read += u64::from(units);
         if feeds != NIL {
             self.rebuild_gains(now, op, feeds, ppn);
@@ -249,7 +251,7 @@ impl Drive {
 
     #[inline]
     pub(super) fn note_version(&mut self, request: u32, number: u32, version: u32) {
-        if let Some(versions) = &mut self.requests[request].versions {
+        if let Some(Content::Read(versions)) = self.requests[request].content.as_deref_mut() {
             versions[number as usize] = version;
         }
     }

@@ -283,7 +283,14 @@ impl Drive {
         }
         let operation = &mut self.ops[op];
         match operation.owner {
-            Owner::Request { .. } | Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
+            Owner::Request { request, .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                // In a backlog it came long ago.
+                self.requests.prefetch(request);
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
                 operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }

@@ -9,7 +9,7 @@
 
 use super::buffer::State;
 use super::queues::{Class, FlashOp, Owner};
-use super::{Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
+use super::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::ftl::Stream;
 use crate::sim::NIL;
@@ -224,9 +224,9 @@ impl Drive {
 
     fn take_unit(&mut self, now: Instant, request: u32, number: u32, durable: bool) -> bool {
         let unit = self.unit(request, number);
-        let stamp = match &self.requests[request].command.payload {
-            Some(payload) => payload[number as usize],
-            None => Stamp::default(),
+        let stamp = match self.requests[request].content.as_deref() {
+            Some(Content::Written(payload)) => payload[number as usize],
+            _ => Stamp::default(),
         };
         let slot = match self.buffer.find(unit.lpn) {
             Some(slot) if self.buffer.slot(slot).state != State::Flying => {

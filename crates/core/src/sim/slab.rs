@@ -1,6 +1,8 @@
 //! A slab: objects under way in one growing array, addressed by index; freed places are used again, so steady work
 //! allocates nothing.
 
+use super::prefetch;
+
 /// No index.
 pub const NIL: u32 = u32::MAX;
 
@@ -38,6 +40,12 @@ impl<T> Slab<T> {
     pub fn release(&mut self, index: u32) {
         debug_assert!(!self.free.contains(&index), "slot {index} freed twice");
         self.free.push(index);
+    }
+
+    /// Hints that an object is needed soon.
+    #[inline]
+    pub fn prefetch(&self, index: u32) {
+        prefetch(&self.items, index as usize);
     }
 
     /// Every place that was ever used, also those given back.
