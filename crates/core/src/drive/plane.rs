@@ -29,6 +29,8 @@ pub(super) struct Planes {
     channels: Vec<Channel>,
     /// Planes in a channel's `waiting`.
     listed: Vec<bool>,
+    /// Planes that were urgent when they were looked at last.
+    seen_urgent: Vec<bool>,
     pub rotation: Option<Rotation>,
 }
 
@@ -51,12 +53,13 @@ impl Planes {
             draining: vec![None; layout.dies as usize],
             channels: vec![Channel::default(); layout.channels as usize],
             listed: vec![false; ftl.pools() as usize],
+            seen_urgent: vec![false; ftl.pools() as usize],
             rotation: Rotation::new(gc, flash, ftl),
         }
     }
 
     /// A die of the channel was closed or opened, an operation of garbage collection other than a copy ended there, or
-    /// one of its planes was listed, is urgent and took space, or may have its turn: a waiting plane may begin, or is
+    /// one of its planes was listed, became urgent, or may have its turn: a waiting plane may begin, or is
     /// no longer to wait.
     #[inline]
     pub fn note_change(&mut self, channel: u32) {
@@ -138,12 +141,17 @@ impl Drive {
     fn would_begin(&self, channel: u32) -> bool {
         let Some(planes) = &self.collector.planes else { return false };
         let quiet = self.collector.is_quiet(channel);
-        planes.channels[channel as usize].waiting.iter().any(|pool| {
-            let (urgent, die) = (self.ftl.is_urgent(*pool), self.die_of_pool(*pool));
-            let is_kept = !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
-            let is_postponed = planes.rotation.as_ref().is_some_and(|rotation| rotation.is_postponed(*pool, urgent));
-            !self.ftl.would_collect(*pool) || !(is_kept || is_postponed)
-        })
+        planes.channels[channel as usize].waiting.iter().any(|pool| self.plane_would_begin(*pool, quiet))
+    }
+
+    /// True when a plane that waits may begin as far as the others of its channel are concerned, or is no longer to
+    /// wait.
+    fn plane_would_begin(&self, pool: u32, quiet: bool) -> bool {
+        let (urgent, die) = (self.ftl.is_urgent(pool), self.die_of_pool(pool));
+        let is_kept = !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
+        let rotation = self.collector.planes.as_ref().and_then(|planes| planes.rotation.as_ref());
+        let is_postponed = || rotation.is_some_and(|rotation| rotation.is_postponed(pool, urgent));
+        !(is_kept || is_postponed()) || !self.ftl.would_collect(pool)
     }
 
     fn channel_of_pool(&self, pool: u32) -> u32 {
@@ -174,6 +182,7 @@ impl Drive {
     pub(super) fn plane_fills(&mut self, pool: u32) {
         if let Some(planes) = &mut self.collector.planes
             && planes.is_listed(pool)
+            && !planes.seen_urgent[pool as usize]
             && self.ftl.is_urgent(pool)
         {
             let layout = &self.flash.layout;
@@ -215,7 +224,7 @@ impl Drive {
             return None;
         }
         let waiting = &mut planes.channels[channel as usize].waiting;
-        let (listed, rotation) = (&mut planes.listed, &mut planes.rotation);
+        let (listed, seen_urgent, rotation) = (&mut planes.listed, &mut planes.seen_urgent, &mut planes.rotation);
         let mut best: Option<((u32, u32), usize)> = None;
         let mut kept = 0;
         for at in 0..waiting.len() {
@@ -229,6 +238,7 @@ impl Drive {
             waiting[kept] = pool;
             kept += 1;
             let (urgent, die) = (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
+            seen_urgent[pool as usize] = urgent;
             if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
                 continue;
             }
@@ -351,11 +361,20 @@ impl Drive {
 
     /// Others of the plane's group may have their turn.
     fn turn_is_over(&mut self, last: u32) {
-        let (ftl, layout) = (&self.ftl, &self.flash.layout);
-        let Some(Planes { channels, rotation: Some(rotation), .. }) = self.collector.planes.as_deref_mut() else { return };
-        for pool in rotation.group(last) {
-            let channel = layout.channel_of(layout.die_of(ftl.lanes_of(*pool).start));
-            channels[channel as usize].in_vain = None;
+        let mut turn = last;
+        loop {
+            let Some(planes) = &self.collector.planes else { return };
+            let Some(rotation) = &planes.rotation else { return };
+            let next = rotation.next_in_group(turn);
+            // Its channel may have been looked at while it was quiet.
+            if planes.is_listed(next) && self.plane_would_begin(next, true) {
+                let channel = self.channel_of_pool(next);
+                self.collector.planes.iter_mut().for_each(|planes| planes.note_change(channel));
+            }
+            if next == last {
+                return;
+            }
+            turn = next;
         }
     }
 

@@ -99,7 +99,7 @@ impl Flash {
     }
 
     /// A transfer's place on the channel, where transfers are cut.
-    #[inline(never)]
+    #[inline]
     pub(super) fn reserve_among_cut(
         &mut self,
         now: Instant,
