@@ -59,7 +59,7 @@ impl Planes {
     }
 
     /// A die of the channel was closed or opened, an operation of garbage collection other than a copy ended there, or
-    /// one of its planes was listed, became urgent, or may have its turn: a waiting plane may begin, or is
+    /// one of its planes was listed, became urgent, has its victim, or may have its turn: a waiting plane may begin, or is
     /// no longer to wait.
     #[inline]
     pub fn note_change(&mut self, channel: u32) {
@@ -301,6 +301,8 @@ impl Drive {
     fn copy_drained(&mut self, now: Instant, die: u32) {
         let Some(planes) = &mut self.collector.planes else { return };
         let Some(pool) = planes.draining[die as usize].take() else { return };
+        // It may have asked again while its die drained.
+        planes.note_change(self.flash.layout.channel_of(die));
         if !self.start_collection(now, pool) {
             self.plane_copied(now, pool);
         }
@@ -393,7 +395,9 @@ impl Drive {
         // A whole copy counts what it takes at its end, and has taken it when it programs.
         let programs = |pool| {
             let die = flash.layout.die_of(ftl.lanes_of(pool).start);
-            ftl.is_copying(ftl.lanes_of(pool).start) && flash.is_copying_whole(die) && flash.whole_copy_is_read(now, die)
+            ftl.is_copying(ftl.lanes_of(pool).start)
+                && flash.is_copying_whole(die)
+                && flash.whole_copy_is_read(now, die)
         };
         let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
         let was_off = rotation.is_off();

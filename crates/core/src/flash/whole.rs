@@ -149,7 +149,9 @@ impl Flash {
     pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
         let end = self.timers.due(die as usize).unwrap_or(now);
         match self.inside(die) {
-            Some(inside) if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) => inside.read.since(now),
+            Some(inside) if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) => {
+                inside.read.since(now)
+            }
             _ => end.since(now),
         }
     }

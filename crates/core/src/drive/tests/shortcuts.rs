@@ -4,7 +4,7 @@
 use super::super::precondition::precondition;
 use super::*;
 use crate::drive::{CostRule, PreconditionSpec, PreconditionState, RainSpec, Reconstruct, Scheduler, UpdateReads};
-use crate::ftl::{Allocation, GcMode, Rotate};
+use crate::ftl::{Allocation, GcMode, GcWhen, Rotate};
 use crate::sim::Rng;
 
 /// A full drive of sixteen dies on eight channels, with parity or without.
@@ -49,8 +49,8 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 }
 
 /// Plays the same on a drive that takes shortcuts and on one that does not.
-fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) {
-    let (mut rng, mut now) = (Rng::stream(7, "shortcuts"), Instant::START);
+fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
+    let (mut rng, mut now) = (Rng::stream(seed, "shortcuts"), Instant::START);
     let mut short = full(gc, rain, spec);
     let mut long = short.clone();
     long.long_way = true;
@@ -89,8 +89,36 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
         for rain in [None, Some(&rain), Some(&tolerant), Some(&turning)] {
             for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
                 let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
-                compare(&gc, rain, spec);
+                compare(&gc, rain, spec, 7);
             }
         }
+    }
+}
+
+/// Planes wait for their die, their channel, an idle moment, their turn. In debug builds each look that is left out is
+/// checked on the spot, too.
+#[test]
+fn a_plane_that_waits_is_not_looked_at_in_vain_and_begins_when_it_may() {
+    let mut rng = Rng::stream(1, "planes that wait");
+    let mut draw = |count: u64| rng.below(count) as usize;
+    for seed in 0..80 {
+        let gc = GcSpec {
+            mode: GcMode::PlaneBlocking,
+            rotate: [Rotate::Off, Rotate::Static, Rotate::Dynamic][draw(3)],
+            when: [GcWhen::Background, GcWhen::Foreground][draw(2)],
+            per_channel: [1, 1, 2, 0][draw(4)],
+            copyback: draw(4) > 0,
+            rotate_erases: draw(2) > 0,
+            rotate_urgent: draw(2) > 0,
+            rotate_window: Duration::from_ms(5),
+            soft: 0.15,
+            hard: [0.08, 0.12][draw(2)],
+            ..GcSpec::default()
+        };
+        let gc = GcSpec { cut_transfers: gc.copyback && draw(2) > 0, ..gc };
+        let rain =
+            RainSpec { width: 8, reconstruct: [Reconstruct::Never, Reconstruct::Cost][draw(2)], ..RainSpec::default() };
+        let spec = DriveSpec { buffer: Bytes::kib(512), ..DriveSpec::default() };
+        compare(&gc, Some(&rain).filter(|_| draw(4) > 0), spec, seed);
     }
 }
