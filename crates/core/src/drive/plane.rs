@@ -109,6 +109,9 @@ impl Drive {
     /// The plane wants to collect: it waits with its channel's others.
     pub(super) fn list_plane(&mut self, now: Instant, pool: u32) {
         let channel = self.channel_of_pool(pool);
+        if !self.collector.way.is_straight {
+            self.choose_way();
+        }
         let Some(planes) = &mut self.collector.planes else { return };
         if !std::mem::replace(&mut planes.listed[pool as usize], true) {
             planes.channels[channel as usize].waiting.push(pool);
