@@ -527,13 +527,14 @@ impl Drive {
 
     /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and before all else.
     fn fire(&mut self, limit: Instant) {
+        let mut now = self.flash.next_at();
         loop {
-            let now = self.flash.next_at();
             self.fire_next(now);
             if self.watches {
                 self.event_is_over(now);
             }
-            if self.flash.next_at() >= limit.min(self.next_but_flash_at()) {
+            now = self.flash.next_at();
+            if now >= limit.min(self.next_but_flash_at()) {
                 return;
             }
         }

@@ -16,6 +16,8 @@ pub struct Driver<S: Storage = Drive> {
     pub(super) oracle: Option<Oracle>,
     /// Requests under way, by command identifier.
     issued: Vec<Issued>,
+    /// Where they begin, by command identifier too: kept only where [`Driver::explain`] asks.
+    begins: Vec<Lba>,
     free: Vec<u32>,
     now: Instant,
     /// The drive takes no command before: the power failed, and it recovers.
@@ -36,11 +38,11 @@ pub struct Driver<S: Storage = Drive> {
     pub(super) issues: Vec<(Instant, u32, Request)>,
 }
 
+/// A request under way. A backlog holds millions of them.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     at: Instant,
     op: Op,
-    lba: Lba,
     sectors: u32,
     job: u32,
     thread: u32,
@@ -136,6 +138,7 @@ impl<S: Storage> Driver<S> {
             jobs,
             oracle,
             issued: Vec::new(),
+            begins: Vec::new(),
             free: Vec::new(),
             now: Instant::START,
             ready: Instant::START,
@@ -304,7 +307,7 @@ impl<S: Storage> Driver<S> {
         self.issues.push((at, job as u32, request));
         let counted = self.counts(at);
         let Request { op, lba, sectors, .. } = request;
-        let issued = Issued { at, op, lba, sectors, job: job as u32, thread, counted };
+        let issued = Issued { at, op, sectors, job: job as u32, thread, counted };
         let id = match self.free.pop() {
             Some(id) => {
                 self.issued[id as usize] = issued;
@@ -315,6 +318,10 @@ impl<S: Storage> Driver<S> {
                 (self.issued.len() - 1) as u32
             }
         };
+        if self.explains() {
+            self.begins.resize(self.issued.len(), Lba(0));
+            self.begins[id as usize] = lba;
+        }
         self.progress.issued += 1;
         let command = command(id, &request);
         let command = match &mut self.oracle {
@@ -352,7 +359,7 @@ impl<S: Storage> Driver<S> {
         if counted && completion.status != Status::NamespaceWriteProtected {
             self.measure(&completion, op, completion.at.since(at), u64::from(sectors) * SECTOR);
         }
-        if self.records.is_some() || self.measured.causes.is_some() {
+        if self.explains() {
             self.explain(&completion);
         }
         if let Some(oracle) = &mut self.oracle {
@@ -388,10 +395,17 @@ impl<S: Storage> Driver<S> {
         }
     }
 
+    /// More than its latency is wanted of a request.
+    #[inline]
+    fn explains(&self) -> bool {
+        self.records.is_some() || self.measured.causes.is_some()
+    }
+
     /// Keeps what is wanted of a request beyond its latency.
     #[inline(never)]
     fn explain(&mut self, completion: &Completion) {
-        let Issued { at, op, lba, sectors, job, counted, .. } = self.issued[completion.id as usize];
+        let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
+        let lba = self.begins[completion.id as usize];
         let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
         let attributed = self.storage.attributed();

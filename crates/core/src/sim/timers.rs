@@ -30,7 +30,8 @@ impl Timers {
     /// No timer pending on any of `slots` slots (at most 65,536).
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << SLOT_BITS, "{slots} timer slots do not fit {SLOT_BITS} bits");
-        let leaves = slots.next_power_of_two().max(2);
+        // An even number of levels: they are climbed two at a time.
+        let leaves = 1 << slots.max(2).next_power_of_two().trailing_zeros().next_multiple_of(2);
         Self { tree: vec![IDLE; 2 * leaves], leaves, first: IDLE, base: 0, served: 0 }
     }
 
@@ -107,12 +108,15 @@ impl Timers {
         assert!(slot < self.leaves, "there is no timer slot {slot}");
         let (tree, mut node, mut smallest) = (self.tree.as_mut_slice(), self.leaves + slot, key);
         // SAFETY: the tree has 2 x leaves nodes and `node` starts below that and only shrinks; its sibling `node ^ 1`
-        // shares its parent, so it is below 2 x leaves too. Checked indexing cost a third of an update here.
+        // shares its parent, so it is below 2 x leaves too. There is an even number of levels, so that the root is not
+        // passed. Checked indexing cost a third of an update here.
         unsafe {
             *tree.get_unchecked_mut(node) = key;
             while node > 1 {
                 smallest = smallest.min(*tree.get_unchecked(node ^ 1));
-                node >>= 1;
+                *tree.get_unchecked_mut(node >> 1) = smallest;
+                smallest = smallest.min(*tree.get_unchecked((node >> 1) ^ 1));
+                node >>= 2;
                 *tree.get_unchecked_mut(node) = smallest;
             }
         }
