@@ -542,9 +542,6 @@ impl Drive {
 
     #[inline(always)]
     fn fire_next(&mut self, now: Instant) {
-        if self.collector.way.is_whole && self.copy_follows_copy(now) {
-            return;
-        }
         let fired = self.flash.fire_next();
         if let Some(op) = fired.done() {
             let straight = self.collector.way.is_straight && !self.watches;

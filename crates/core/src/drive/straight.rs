@@ -14,7 +14,7 @@ use super::queues::Owner;
 use super::{Drive, Scheduler};
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
-use crate::units::{Instant, Ppn};
+use crate::units::Instant;
 
 /// Which way copies go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +24,7 @@ pub(super) struct Way {
     /// They copy page by page.
     is_single: bool,
     /// A copy is one operation.
-    pub is_whole: bool,
+    is_whole: bool,
     /// It never is any more.
     is_parted: bool,
 }
@@ -79,9 +79,8 @@ impl Drive {
             return;
         }
         let Owner::ChainCopy { lane } = self.ops[op].owner else { return };
-        let from = self.flash.whole_copy(die).map_or(Ppn::NONE, |(from, _)| from);
         if !self.flash.part_copy(now, die) {
-            (self.ops[op].owner, self.ops[op].ppn) = (Owner::ChainRead { lane }, from);
+            self.ops[op].owner = Owner::ChainRead { lane };
             return;
         }
         self.counters.units_read += 1;
@@ -91,24 +90,6 @@ impl Drive {
         let row = self.ftl.open_copy_row(lane, to).expect("the block is open");
         let operation = &mut self.ops[op];
         (operation.owner, operation.ppn, operation.units) = (Owner::ChainProgram { lane }, row, units);
-    }
-
-    /// If a whole copy ends next and another one of its chain follows: that is all that happens then, and it is done.
-    #[inline]
-    pub(super) fn copy_follows_copy(&mut self, now: Instant) -> bool {
-        let Some((die, from, to)) = self.flash.copy_that_ends() else { return false };
-        let Owner::ChainCopy { lane } = self.ops[self.flash.token_of(die)].owner else { return false };
-        if self.queues[die as usize].gc.front().is_some() {
-            return false;
-        }
-        let Some(next) = self.ftl.copied_and_next(lane, from, to) else { return false };
-        self.counters.units_read += 1;
-        self.counters.copied_units += 1;
-        if self.flash.has_content() {
-            self.flash.copied(from, to, self.flash.load(from));
-        }
-        self.flash.follow_copy(now, die, next);
-        true
     }
 
     /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be done then.

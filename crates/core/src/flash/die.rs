@@ -179,7 +179,7 @@ impl Die {
     /// What it worked on has ended. Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one
     /// update instead of two.
     #[inline]
-    pub(super) fn free(&mut self, now: Instant) {
+    fn free(&mut self, now: Instant) {
         let time = now.since(self.started);
         self.busy += time;
         self.gc_busy += if self.operation.gc { time } else { Duration::ZERO };

@@ -169,30 +169,6 @@ impl Flash {
         self.channels[channel as usize].busy += across * 2;
     }
 
-    /// The die whose copy is over next, from where and to where it was, if that is what the flash brings next. Then
-    /// [`Flash::follow_copy`], or it ends as other operations do.
-    #[inline]
-    pub fn copy_that_ends(&self) -> Option<(u32, Ppn, Ppn)> {
-        let (_, slot) = self.timers.first()?;
-        let die = self.dies.get(slot)?;
-        match die.operation.what {
-            What::Copy { from, to } if die.phase == Phase::Copying => Some((slot as u32, from, to)),
-            _ => None,
-        }
-    }
-
-    /// The copy that is over next ends, and another one of its chain follows on its die.
-    #[inline]
-    pub fn follow_copy(&mut self, now: Instant, die: u32, next: (Ppn, Ppn)) {
-        self.timers.serve();
-        let d = &mut self.dies[die as usize];
-        let What::Copy { to, .. } = d.operation.what else { unreachable!("a copy ends") };
-        let (channel, token) = (d.channel, d.operation.token);
-        d.free(now);
-        self.end_whole_copy(channel, to);
-        self.start_whole_copy(now, die, token, next, self.copy_sectors);
-    }
-
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
     /// for a program: its read was done before.
     pub fn part_copy(&mut self, now: Instant, die: u32) -> bool {

@@ -98,11 +98,6 @@ impl Collection {
 }
 
 impl Relocation {
-    /// The victim.
-    pub fn block(&self) -> Block {
-        self.block
-    }
-
     /// The chain ends here; what it has read stays where it is.
     pub fn stop(&mut self) {
         self.staged.clear();

@@ -56,40 +56,20 @@ impl PageMap {
         Some((Ppn(from), to))
     }
 
-    /// [`PageMap::copied_whole`] and [`PageMap::next_copy`], where the same block takes both rows; `None`, and nothing
-    /// was done, where it does not or a step is not a copy.
-    #[inline]
-    pub fn copied_and_next(&mut self, lane: u32, from: Ppn, to: Ppn) -> Option<(Ppn, Ppn)> {
-        let (chain, pool) = (&self.relocations[lane as usize], &mut self.pools[lane as usize]);
-        let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
-        if frontier.row + 1 >= self.layout.rows || pool.free_units - 1 <= self.least_free {
-            return None;
-        }
-        let next = self.mapping.next_valid(chain.cursor, chain.end)?;
-        debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was told");
-        pool.free_units -= 1;
-        frontier.row += 1;
-        self.clock += 1;
-        let (victim, block) = (chain.block(), frontier.block);
-        self.mapping.move_page(from, to);
-        self.blocks.remove_valid(victim, self.clock);
-        self.blocks.add_valid(block);
-        self.read_step(lane, next);
-        // A row is one page.
-        Some((Ppn(next), Ppn(to.0 + 1)))
-    }
-
     /// The copy that the chain of `lane` was told of is on flash.
     #[inline]
     pub fn copied_whole(&mut self, lane: u32, from: Ppn, to: Ppn) {
+        let lpn = self.mapping.logical_of(from);
+        debug_assert!(self.mapping.is_valid(from) && self.mapping.physical(lpn) == from, "{from:?} went stale");
         self.pools[lane as usize].free_units -= 1;
         self.clock += 1;
         let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
         debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was told");
         frontier.row += 1;
         let (block, is_full) = (frontier.block, frontier.row == self.layout.rows);
-        self.mapping.move_page(from, to);
+        self.mapping.invalidate(from);
         self.blocks.remove_valid(self.layout.block_of(from), self.clock);
+        self.mapping.put(lpn, to);
         self.blocks.add_valid(block);
         if is_full {
             self.row_programmed(to);
