@@ -138,6 +138,7 @@ impl Drive {
     fn fill(&mut self, now: Instant, slot: u32, ppn: Ppn) {
         self.counters.fill_reads += 1;
         self.writes.leaving += 1;
+        let ppn = self.settled(now, ppn);
         self.ftl.read_started(ppn);
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let op = FlashOp::new(Owner::Fill { slot }, Class::Write, lane, ppn, 1, self.flash.layout.unit_sectors);

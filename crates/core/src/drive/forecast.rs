@@ -106,9 +106,11 @@ impl Drive {
         });
         let is_whole = own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
         let is_read = is_whole && self.flash.whole_copy_is_read(now, die);
+        // What the translation layer was not yet told of.
+        let over = if is_whole { self.flash.copies_over(now, die) } else { 0 };
         let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
         let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
-        first + self.copies(chain.reads, chain.units, chain.rows - u32::from(is_read))
+        first + self.copies(chain.reads - over, chain.units - over, chain.rows - over - u32::from(is_read))
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.

@@ -354,7 +354,8 @@ impl Drive {
         let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
         let units_read = self.counters.units_read + self.flash.whole_copies_read();
-        Counters { suspended: self.flash.suspensions(), scrub, log, faults, units_read, ..self.counters }
+        let copied_units = self.counters.copied_units + self.flash.all_copies_over();
+        Counters { suspended: self.flash.suspensions(), scrub, log, faults, units_read, copied_units, ..self.counters }
     }
 
     /// The flash (for its counters and utilisation).

@@ -379,6 +379,7 @@ impl Drive {
             self.counters.rain.parity_reads += 1;
         }
         self.writes.leaving += 1;
+        let ppn = self.settled(now, ppn);
         self.ftl.read_started(ppn);
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
         let owner = Owner::Update { update, slot };

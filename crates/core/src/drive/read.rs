@@ -123,7 +123,10 @@ impl Drive {
                 self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
                 None
             }
-            Translation::Ready(ppn) => Some(self.read_page(now, request, number, unit, ppn, over, open)),
+            Translation::Ready(ppn) => {
+                let ppn = self.settled(now, ppn);
+                Some(self.read_page(now, request, number, unit, ppn, over, open))
+            }
         }
     }
 

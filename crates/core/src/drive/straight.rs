@@ -8,13 +8,15 @@
 //! Where nothing comes between the read and the program of a copy either, and a page has one lane for ever, a copy is
 //! one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its channel for itself (`base`, `controller`), or
 //! its die, and copies inside it (`plane-blocking`). So it is until somebody comes who could look inside: then those
-//! under way are parted, and no others are whole ([`Drive::part_copies`]).
+//! under way are parted, and no others are whole ([`Drive::part_copies`]). Copies on a channel of their own that follow
+//! one another are even one event (`flash/train.rs`): the translation layer is told of them when somebody looks up a
+//! page of that die ([`Drive::settled`]), or at the end.
 
 use super::queues::Owner;
-use super::{Drive, Scheduler};
+use super::{Drive, Reconstruct, Scheduler, UpdateReads};
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
-use crate::units::Instant;
+use crate::units::{Instant, Ppn};
 
 /// Which way copies go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,7 +27,9 @@ pub(super) struct Way {
     is_single: bool,
     /// A copy is one operation.
     is_whole: bool,
-    /// It never is any more.
+    /// Copies that follow one another are one event.
+    is_train: bool,
+    /// They never are any more.
     is_parted: bool,
 }
 
@@ -43,7 +47,53 @@ impl Drive {
         if is_whole && self.collector.planes.is_some() {
             self.flash.copies_meet_the_host();
         }
-        self.collector.way = Way { is_straight, is_single: self.ftl.copies_singly(), is_whole, is_parted };
+        // Who computes pages looks at what collections do to many dies at once.
+        let computes = self.rain.as_ref().is_some_and(|rain| {
+            rain.spec.reconstruct != Reconstruct::Never || rain.spec.update_reads == UpdateReads::Reconstruct
+        });
+        let is_train = is_whole && !computes && self.flash.copies_alike();
+        self.collector.way = Way { is_straight, is_single: self.ftl.copies_singly(), is_whole, is_train, is_parted };
+    }
+
+    /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it
+    /// is.
+    #[inline]
+    pub(super) fn settled(&mut self, now: Instant, page: Ppn) -> Ppn {
+        let layout = &self.flash.layout;
+        let die = layout.die_of(layout.lane_of(layout.block_of(page)));
+        if !self.flash.has_train(die) {
+            return page;
+        }
+        self.settle_copies(now, die);
+        self.ftl.mapping().physical(self.ftl.mapping().logical_of(page))
+    }
+
+    /// The translation layer is told of the copies of a die that are over at `now`.
+    pub(super) fn settle_copies(&mut self, now: Instant, die: u32) {
+        let over = self.flash.copies_over(now, die);
+        let Owner::ChainCopy { lane } = self.ops[self.flash.token_of(die)].owner else { return };
+        if let Some(next) = self.tell_copies(die, lane, over, true).filter(|_| over > 0) {
+            self.flash.copies_are_told(die, over, next);
+        }
+    }
+
+    /// Tells the translation layer of `count` copies of a die from the one on that it was told last; the next one, if
+    /// there is one.
+    #[inline]
+    fn tell_copies(&mut self, die: u32, lane: u32, count: u32, follows: bool) -> Option<(Ppn, Ppn)> {
+        let (mut from, mut to) = self.flash.whole_copy(die)?;
+        self.counters.units_read += u64::from(count);
+        self.counters.copied_units += u64::from(count);
+        for at in 1..=count {
+            if self.flash.has_content() {
+                self.flash.copied(from, to, self.flash.load(from));
+            }
+            self.ftl.copied_whole(lane, from, to);
+            if at < count || follows {
+                (from, to) = self.ftl.next_copy(lane).expect("it was known to follow");
+            }
+        }
+        Some((from, to))
     }
 
     /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations
@@ -57,7 +107,8 @@ impl Drive {
 
     #[inline(never)]
     fn part_copies_under_way(&mut self, now: Instant) {
-        (self.collector.way.is_parted, self.collector.way.is_whole) = (true, false);
+        let way = &mut self.collector.way;
+        (way.is_parted, way.is_whole, way.is_train) = (true, false, false);
         (0..self.flash.layout.dies).for_each(|die| self.part_copy(now, die));
     }
 
@@ -79,6 +130,7 @@ impl Drive {
             return;
         }
         let Owner::ChainCopy { lane } = self.ops[op].owner else { return };
+        self.settle_copies(now, die);
         if !self.flash.part_copy(now, die) {
             self.ops[op].owner = Owner::ChainRead { lane };
             return;
@@ -135,13 +187,8 @@ impl Drive {
 
     #[inline]
     fn whole_copy_done(&mut self, die: u32, lane: u32) {
-        let Some((from, to)) = self.flash.whole_copy(die) else { return };
-        self.counters.units_read += 1;
-        self.counters.copied_units += 1;
-        if self.flash.has_content() {
-            self.flash.copied(from, to, self.flash.load(from));
-        }
-        self.ftl.copied_whole(lane, from, to);
+        let count = self.flash.take_train(die);
+        self.tell_copies(die, lane, count, false);
     }
 
     /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or is
@@ -157,6 +204,9 @@ impl Drive {
         (operation.owner, operation.lane, operation.ppn) = (Owner::ChainCopy { lane }, lane, pages.0);
         (operation.units, operation.sectors) = (1, sectors);
         self.flash.start_whole_copy(now, die, op, pages, sectors);
+        if self.collector.way.is_train {
+            self.flash.add_copies(die, self.ftl.copies_at_once(lane));
+        }
         true
     }
 

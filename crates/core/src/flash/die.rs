@@ -5,6 +5,7 @@ use super::blame::Whose;
 use super::channel::Reserved;
 use super::cut::Crossing;
 use super::fired::Fired;
+use super::whole::Copied;
 use super::{Block, Flash};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
@@ -552,7 +553,7 @@ impl Flash {
     #[inline(always)]
     fn finish(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
-        let (operation, channel) = (die.operation, die.channel);
+        let operation = die.operation;
         let done = Fired { done: operation.token, behind_gc: die.behind_gc, ..Fired::NOTHING };
         die.free(now);
         if let Some(blame) = &mut self.blame {
@@ -573,7 +574,10 @@ impl Flash {
                 }
             }
             What::System { .. } => self.counters.programs += 1,
-            What::Copy { to, .. } => self.end_whole_copy(channel, to),
+            What::Copy { to, .. } => {
+                let count = self.trains[slot].count;
+                self.end_whole_copies(Copied { die: slot as u32, to, count });
+            }
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
                 self.counters.programs += u64::from(count);

@@ -10,7 +10,7 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `whole`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
+//! `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -30,6 +30,7 @@ mod spare;
 mod stress;
 mod suspend;
 mod timing;
+mod train;
 mod whole;
 
 pub use activity::{Act, Room, Slice};
@@ -98,6 +99,9 @@ pub struct Flash {
     copy_sectors: u32,
     /// They send commands only, and meet the host's transfers.
     copies_in_two: bool,
+    /// By die, and how many are of more than one copy.
+    trains: Vec<train::Train>,
+    trains_under_way: u32,
     seen: whole::Seen,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
@@ -152,6 +156,8 @@ impl Flash {
             reports_waits: false,
             copy_sectors: 0,
             copies_in_two: false,
+            trains: vec![train::Train::SINGLE; dies],
+            trains_under_way: 0,
             seen: whole::Seen::NOTHING,
             blame: None,
             activity: None,
@@ -167,7 +173,9 @@ impl Flash {
 
     /// Array operations done so far.
     pub fn operations(&self) -> FlashOperations {
-        FlashOperations { reads: self.counters.reads + self.whole_copies_read(), ..self.counters }
+        let (reads, programs) = (self.counters.reads, self.counters.programs);
+        let reads = reads + self.whole_copies_read();
+        FlashOperations { reads, programs: programs + self.all_copies_over(), ..self.counters }
     }
 
     /// Time that the dies and the channels were busy, over all operations that ended: for utilisation laws.

@@ -65,6 +65,11 @@ impl Timing {
         (mean(&self.read), mean(&self.program))
     }
 
+    /// True when all pages are read, and all rows programmed, in the same time.
+    pub fn is_uniform(&self) -> bool {
+        self.read.len() == 1 && self.program.len() == 1
+    }
+
     /// The longest tR of any page.
     pub fn longest_read(&self) -> Duration {
         self.read.iter().copied().max().unwrap_or_default()

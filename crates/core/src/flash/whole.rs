@@ -32,6 +32,13 @@ impl std::fmt::Debug for Seen {
     }
 }
 
+/// Copies of a die that are over, the first of which went to `to`, the others behind it.
+pub(super) struct Copied {
+    pub die: u32,
+    pub to: Ppn,
+    pub count: u32,
+}
+
 /// The inner instants of a copy.
 #[derive(Clone, Copy, Debug)]
 struct Inside {
@@ -130,13 +137,18 @@ impl Flash {
         if self.copies_in_two {
             return self.dies[die as usize].phase == Phase::Copying;
         }
-        self.inside(die).is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
+        self.inside(now, die).is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
     }
 
-    /// Copies of which the read is over and the program is not, as far as the flash was brought.
+    /// Whole copies of which the read is over and not counted, as far as the flash was brought.
     pub fn whole_copies_read(&self) -> u64 {
         let is_read = |die: &u32| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
-        (0..self.layout.dies).filter(is_read).count() as u64
+        self.all_copies_over() + (0..self.layout.dies).filter(is_read).count() as u64
+    }
+
+    /// The flash was brought up to there.
+    pub(super) fn seen_until(&self) -> Instant {
+        self.seen.0
     }
 
     /// Everything before `limit` was done.
@@ -147,8 +159,8 @@ impl Flash {
 
     /// What is left of the die's copy at `now`, or of its read.
     pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
-        let end = self.timers.due(die as usize).unwrap_or(now);
-        match self.inside(die) {
+        let end = self.copy_end(now, die).unwrap_or(now);
+        match self.inside(now, die) {
             Some(inside) if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) => {
                 inside.read.since(now)
             }
@@ -156,27 +168,28 @@ impl Flash {
         }
     }
 
-    /// The copy is over.
-    #[inline(always)]
-    pub(super) fn end_whole_copy(&mut self, channel: u32, to: Ppn) {
-        self.counters.reads += 1;
-        self.counters.programs += 1;
+    /// Copies are over: counts them, and what crossed the channel.
+    #[inline]
+    pub(super) fn end_whole_copies(&mut self, Copied { die, to, count }: Copied) {
+        self.counters.reads += u64::from(count);
+        self.counters.programs += u64::from(count);
         if self.copies_in_two {
             return;
         }
-        self.take_row(to);
+        (0..count).for_each(|at| self.take_row(Ppn(to.0 + at)));
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
-        self.channels[channel as usize].busy += across * 2;
+        self.channels[self.dies[die as usize].channel as usize].busy += across * u64::from(2 * count);
     }
 
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
-    /// for a program: its read was done before.
+    /// for a program: its read was done before. No copy follows it, and those before it were told.
     pub fn part_copy(&mut self, now: Instant, die: u32) -> bool {
         if self.copies_in_two {
             return self.part_copy_in_two(die);
         }
         let (slot, sectors) = (die as usize, self.copy_sectors);
-        let (Some(inside), Some((from, to))) = (self.inside(die), self.whole_copy(die)) else { return false };
+        self.cut_train(die);
+        let (Some(inside), Some((from, to))) = (self.inside(now, die), self.whole_copy(die)) else { return false };
         let is_over = |at| self.timers.is_over(now, slot, at);
         let (is_sensed, is_read) = (is_over(inside.sensed), is_over(inside.read));
         let (command, across) = (self.timing.command, self.timing.transfer(sectors));
@@ -219,10 +232,10 @@ impl Flash {
         is_read
     }
 
-    fn inside(&self, die: u32) -> Option<Inside> {
+    fn inside(&self, now: Instant, die: u32) -> Option<Inside> {
         let (from, to) = self.whole_copy(die).filter(|_| self.is_copying_whole(die))?;
         let across = self.timing.transfer(self.copy_sectors);
-        let loaded = self.timers.due(die as usize)? - self.timing.program(&self.layout, to);
+        let loaded = self.copy_end(now, die)? - self.timing.program(&self.layout, to);
         let read = loaded - (self.timing.command + across);
         let sensed = read - across;
         Some(Inside { sent: sensed - self.timing.read(&self.layout, from), sensed, read })

@@ -56,6 +56,16 @@ impl PageMap {
         Some((Ppn(from), to))
     }
 
+    /// How many copies follow for certain after [`PageMap::next_copy`], and that one, if nothing makes pages of the
+    /// victim stale: as often as it will not be `None`.
+    #[inline]
+    pub fn copies_at_once(&self, lane: u32) -> u32 {
+        let chain = &self.relocations[lane as usize];
+        let frontier = &self.frontiers[lane as usize][Stream::Copy as usize];
+        let room = (self.pools[lane as usize].free_units - self.least_free).min(self.layout.rows - frontier.row);
+        room.min(1 + self.mapping.count_valid(chain.cursor, chain.end))
+    }
+
     /// The copy that the chain of `lane` was told of is on flash.
     #[inline]
     pub fn copied_whole(&mut self, lane: u32, from: Ppn, to: Ppn) {

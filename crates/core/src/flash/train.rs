@@ -1,0 +1,113 @@
+//! Whole copies that follow one another on a die whose channel is theirs: a train of them is one event.
+//!
+//! Where every page is read, and every row programmed, in the same time, and nothing can come between two copies of a
+//! collection, the end of the last is known when the first begins. Who looks at the die meanwhile is told how many are
+//! over ([`Flash::copies_over`]): what a copy changes outside of its die need not be done before somebody looks.
+
+use super::whole::Copied;
+use super::{Flash, What};
+use crate::units::{Duration, Instant, Ppn};
+
+/// The copies that a die works on, from the first of which nobody was told the end. A single one is a train, too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Train {
+    pub count: u32,
+    /// When the first of them ends; known where there are more.
+    first_end: Instant,
+}
+
+impl Train {
+    pub const SINGLE: Self = Self { count: 1, first_end: Instant::START };
+}
+
+impl Flash {
+    /// True when a copy takes the same time whatever the pages.
+    pub fn copies_alike(&self) -> bool {
+        !self.copies_in_two && self.timing.is_uniform()
+    }
+
+    /// The whole copy that begins on a die is the first of `count`, which follow one another.
+    #[inline]
+    pub fn add_copies(&mut self, die: u32, count: u32) {
+        let Some(first_end) = self.timers.due(die as usize).filter(|_| count > 1) else { return };
+        self.trains[die as usize] = Train { count, first_end };
+        self.trains_under_way += 1;
+        self.timers.set(die as usize, first_end + self.copy_time_alike() * u64::from(count - 1));
+    }
+
+    /// The time from the end of one copy of a train to the end of the next.
+    fn copy_time_alike(&self) -> Duration {
+        let across = self.timing.command + self.timing.transfer(self.copy_sectors);
+        let (read, program) = self.timing.means();
+        across * 2 + read + program
+    }
+
+    /// True when somebody may have to be told of copies that are over on the die.
+    #[inline]
+    pub fn has_train(&self, die: u32) -> bool {
+        self.trains_under_way > 0 && self.trains[die as usize].count > 1
+    }
+
+    /// Copies that are over on the die at `now` and of which nobody was told.
+    pub fn copies_over(&self, now: Instant, die: u32) -> u32 {
+        let Train { count, first_end } = self.trains[die as usize];
+        if count == 1 || now < first_end {
+            return 0;
+        }
+        let each = self.copy_time_alike();
+        let before = now.since(first_end).as_ns() / each.as_ns();
+        let last = first_end + each * before;
+        let over = before + u64::from(self.timers.is_over(now, die as usize, last));
+        // The last one's end is an event.
+        over.min(u64::from(count) - 1) as u32
+    }
+
+    /// The same for all dies, as far as the flash was brought.
+    pub fn all_copies_over(&self) -> u64 {
+        if self.trains_under_way == 0 {
+            return 0;
+        }
+        (0..self.layout.dies).map(|die| u64::from(self.copies_over(self.seen_until(), die))).sum()
+    }
+
+    /// When the copy ends that the die works on at `now`.
+    pub(super) fn copy_end(&self, now: Instant, die: u32) -> Option<Instant> {
+        let Train { count, first_end } = self.trains[die as usize];
+        match count {
+            1 => self.timers.due(die as usize),
+            _ => Some(first_end + self.copy_time_alike() * u64::from(self.copies_over(now, die))),
+        }
+    }
+
+    /// The first `over` copies of a die's train were told of; the next one is `next`.
+    pub fn copies_are_told(&mut self, die: u32, over: u32, next: (Ppn, Ppn)) {
+        let Some((_, to)) = self.whole_copy(die) else { return };
+        self.end_whole_copies(Copied { die, to, count: over });
+        let each = self.copy_time_alike();
+        let train = &mut self.trains[die as usize];
+        (train.count, train.first_end) = (train.count - over, train.first_end + each * u64::from(over));
+        let Train { count, first_end } = *train;
+        self.trains_under_way -= u32::from(count == 1);
+        let loaded = first_end - self.timing.program(&self.layout, next.1);
+        let d = &mut self.dies[die as usize];
+        d.operation.what = What::Copy { from: next.0, to: next.1 };
+        self.channels[d.channel as usize].is_free_again(loaded);
+    }
+
+    /// No copy follows the one that the die works on, of which the ones before were told.
+    pub(super) fn cut_train(&mut self, die: u32) {
+        let train = std::mem::replace(&mut self.trains[die as usize], Train::SINGLE);
+        if train.count > 1 {
+            self.trains_under_way -= 1;
+            self.timers.set(die as usize, train.first_end);
+        }
+    }
+
+    /// The copies that ended with the die's last event: how many there were.
+    #[inline]
+    pub fn take_train(&mut self, die: u32) -> u32 {
+        let train = std::mem::replace(&mut self.trains[die as usize], Train::SINGLE);
+        self.trains_under_way -= u32::from(train.count > 1);
+        train.count
+    }
+}
