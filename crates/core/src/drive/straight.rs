@@ -72,28 +72,23 @@ impl Drive {
     pub(super) fn settle_copies(&mut self, now: Instant, die: u32) {
         let over = self.flash.copies_over(now, die);
         let Owner::ChainCopy { lane } = self.ops[self.flash.token_of(die)].owner else { return };
-        if let Some(next) = self.tell_copies(die, lane, over, true).filter(|_| over > 0) {
+        if let Some(next) = self.tell_copies(die, lane, over, true) {
             self.flash.copies_are_told(die, over, next);
         }
     }
 
     /// Tells the translation layer of `count` copies of a die from the one on that it was told last; the next one, if
-    /// there is one.
+    /// there were any and one `follows`.
     #[inline]
     fn tell_copies(&mut self, die: u32, lane: u32, count: u32, follows: bool) -> Option<(Ppn, Ppn)> {
-        let (mut from, mut to) = self.flash.whole_copy(die)?;
+        let first = self.flash.whole_copy(die)?;
         self.counters.units_read += u64::from(count);
         self.counters.copied_units += u64::from(count);
-        for at in 1..=count {
-            if self.flash.has_content() {
-                self.flash.copied(from, to, self.flash.load(from));
-            }
-            self.ftl.copied_whole(lane, from, to);
-            if at < count || follows {
-                (from, to) = self.ftl.next_copy(lane).expect("it was known to follow");
-            }
+        if count == 0 {
+            return None;
         }
-        Some((from, to))
+        let Self { flash, ftl, .. } = self;
+        Some(ftl.copied_whole(lane, first, count, follows, |from, to| flash.copied(from, to, flash.load(from))))
     }
 
     /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations

@@ -95,7 +95,7 @@ impl Flash {
     }
 
     /// The read of a copy is done, and the program begins.
-    #[inline]
+    #[inline(never)]
     pub(super) fn copy_is_read(&mut self, now: Instant, slot: usize) -> Fired {
         let d = &mut self.dies[slot];
         let What::Copy { to, .. } = d.operation.what else { unreachable!("only a copy reads so") };

@@ -69,6 +69,14 @@ impl Blocks {
         }
     }
 
+    /// So many valid pages of one block were copied to another; where ages are not kept.
+    #[inline]
+    pub fn move_valid(&mut self, from: Block, to: Block, count: u32) {
+        debug_assert!(!self.keeps_ages() && self.valid(from) >= count, "block {from:?} loses {count} valid pages");
+        self.valid[from.0 as usize] -= count as u16;
+        self.valid[to.0 as usize] += count as u16;
+    }
+
     /// True when the write clock matters.
     pub fn keeps_ages(&self) -> bool {
         !self.changed.is_empty()

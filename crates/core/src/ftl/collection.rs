@@ -4,7 +4,7 @@
 //! its erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that
 //! is done, so between any two a host write may overtake it: what is no longer valid is not copied.
 
-use super::{CLASSES_MAX, PageMap, Stream};
+use super::{CLASSES_MAX, Mapping, PageMap, Stream};
 use crate::flash::{Block, Layout};
 use crate::units::{Lpn, Ppn};
 
@@ -98,6 +98,30 @@ impl Collection {
 }
 
 impl Relocation {
+    /// The victim.
+    pub fn block(&self) -> Block {
+        self.block
+    }
+
+    /// The page is read next, alone.
+    #[inline]
+    pub fn reads_page(&mut self, page: u32, mapping: &Mapping) {
+        (self.cursor_before, self.cursor) = (page, page + 1);
+        self.hint(mapping);
+    }
+
+    /// The maps of the pages that come next are asked for now: their entries are scattered over memory.
+    #[inline]
+    fn hint(&mut self, mapping: &Mapping) {
+        while self.hinted < self.end.min(self.cursor + HINTS) {
+            if mapping.is_valid(Ppn(self.hinted)) {
+                mapping.prefetch(mapping.logical_of(Ppn(self.hinted)));
+            }
+            self.hinted += 1;
+        }
+        mapping.prefetch_logical(Ppn(self.hinted + HINTS));
+    }
+
     /// The chain ends here; what it has read stays where it is.
     pub fn stop(&mut self) {
         self.staged.clear();
@@ -377,14 +401,7 @@ impl PageMap {
         let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
         let chain = &mut self.relocations[lane as usize];
         (chain.cursor_before, chain.cursor) = (first, group_end);
-        // The maps of the pages that come next are asked for now: their entries are scattered over memory.
-        while chain.hinted < chain.end.min(group_end + HINTS) {
-            if self.mapping.is_valid(Ppn(chain.hinted)) {
-                self.mapping.prefetch(self.mapping.logical_of(Ppn(chain.hinted)));
-            }
-            chain.hinted += 1;
-        }
-        self.mapping.prefetch_logical(Ppn(chain.hinted + HINTS));
+        chain.hint(&self.mapping);
         let units = if group == 1 { 1 } else { self.mapping.count_valid(first, group_end) };
         Step::Read { page: Ppn(first), units }
     }

@@ -68,6 +68,15 @@ impl Mapping {
         self.valid[(ppn.0 / 64) as usize] &= !(1 << (ppn.0 % 64));
     }
 
+    /// A valid page was copied from one place to another.
+    #[inline]
+    pub fn move_page(&mut self, from: Ppn, to: Ppn) {
+        let lpn = self.logical_of(from);
+        debug_assert!(self.physical(lpn) == from, "{from:?} went stale");
+        self.invalidate(from);
+        self.put(lpn, to);
+    }
+
     /// Forgets `lpn`.
     #[inline]
     pub fn forget(&mut self, lpn: Lpn) {

@@ -66,23 +66,38 @@ impl PageMap {
         room.min(1 + self.mapping.count_valid(chain.cursor, chain.end))
     }
 
-    /// The copy that the chain of `lane` was told of is on flash.
+    /// Copies of the chain of `lane` are on flash: `count` of them from `first` on, the one that was told last, each in
+    /// the row behind the one before. `store` keeps a page's content. If another one `follows`, it is told now.
     #[inline]
-    pub fn copied_whole(&mut self, lane: u32, from: Ppn, to: Ppn) {
-        let lpn = self.mapping.logical_of(from);
-        debug_assert!(self.mapping.is_valid(from) && self.mapping.physical(lpn) == from, "{from:?} went stale");
-        self.pools[lane as usize].free_units -= 1;
-        self.clock += 1;
+    pub fn copied_whole(
+        &mut self,
+        lane: u32,
+        first: (Ppn, Ppn),
+        count: u32,
+        follows: bool,
+        mut store: impl FnMut(Ppn, Ppn),
+    ) -> (Ppn, Ppn) {
+        let (mut from, mut to) = first;
+        let (chain, pool) = (&mut self.relocations[lane as usize], &mut self.pools[lane as usize]);
         let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
         debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was told");
-        frontier.row += 1;
-        let (block, is_full) = (frontier.block, frontier.row == self.layout.rows);
-        self.mapping.invalidate(from);
-        self.blocks.remove_valid(self.layout.block_of(from), self.clock);
-        self.mapping.put(lpn, to);
-        self.blocks.add_valid(block);
+        frontier.row += count;
+        pool.free_units -= count;
+        self.clock += u64::from(count);
+        self.blocks.move_valid(chain.block(), frontier.block, count);
+        let is_full = frontier.row == self.layout.rows;
+        for at in 1..=count {
+            store(from, to);
+            self.mapping.move_page(from, to);
+            if at < count || follows {
+                let next = self.mapping.next_valid(chain.cursor, chain.end).expect("it was known to follow");
+                chain.reads_page(next, &self.mapping);
+                (from, to) = (Ppn(next), Ppn(to.0 + 1));
+            }
+        }
         if is_full {
             self.row_programmed(to);
         }
+        (from, to)
     }
 }
