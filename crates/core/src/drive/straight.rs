@@ -29,8 +29,10 @@ pub(super) struct Way {
     is_whole: bool,
     /// Copies that follow one another are one event.
     is_train: bool,
-    /// They never are any more.
+    /// A copy never is one operation any more.
     is_parted: bool,
+    /// Others act between the drive's events.
+    is_beside_others: bool,
 }
 
 impl Drive {
@@ -40,7 +42,7 @@ impl Drive {
         let parted = self.superblock.is_some() || self.suspension.is_some() || self.dftl.is_some();
         let checked = self.faults.is_some() || self.scrub.is_some() || self.holds.is_some();
         let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
-        let Way { is_parted, .. } = self.collector.way;
+        let Way { is_parted, is_beside_others, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
         let alone = self.collector.holds_channels() || self.collector.is_undisturbed();
         let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
@@ -51,8 +53,15 @@ impl Drive {
         let computes = self.rain.as_ref().is_some_and(|rain| {
             rain.spec.reconstruct != Reconstruct::Never || rain.spec.update_reads == UpdateReads::Reconstruct
         });
-        let is_train = is_whole && !computes && self.flash.copies_alike();
-        self.collector.way = Way { is_straight, is_single: self.ftl.copies_singly(), is_whole, is_train, is_parted };
+        let is_train = is_whole && !computes && !is_beside_others && self.flash.copies_alike();
+        let is_single = self.ftl.copies_singly();
+        self.collector.way = Way { is_straight, is_single, is_whole, is_train, is_parted, is_beside_others };
+    }
+
+    /// The drive is one of several, and at one instant the others do what they do between its own events: what is due
+    /// is an event, so that it has its place among theirs. Call it before the first command.
+    pub fn beside_others(&mut self) {
+        self.collector.way.is_beside_others = true;
     }
 
     /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it

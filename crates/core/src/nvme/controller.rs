@@ -92,7 +92,8 @@ const RANGE: u32 = 1 << 31;
 
 impl Controller {
     /// A controller around `drive`, which promises `attributes` ([`Attributes::of`]).
-    pub fn new(drive: Drive, attributes: Attributes, options: Options) -> Self {
+    pub fn new(mut drive: Drive, attributes: Attributes, options: Options) -> Self {
+        drive.beside_others();
         Self {
             plm: Plm::new(attributes),
             windows: Windows::Off,

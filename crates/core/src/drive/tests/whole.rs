@@ -70,8 +70,13 @@ impl Drive {
 
 /// Plays the same on a drive with whole copies and on one without, and from time to time parts a clone of the first.
 fn compare(gc: &GcSpec, two_times: bool, seed: u64) {
+    compare_with(full(gc, two_times), seed);
+}
+
+/// The same; on how many occasions there was a train of copies.
+fn compare_with(mut whole: Drive, seed: u64) -> u32 {
     let mut rng = Rng::stream(seed, "whole");
-    let mut whole = full(gc, two_times);
+    let mut trains = 0;
     let mut parted = whole.clone();
     parted.part_copies(Instant::START);
     let (mut now, mut seen, mut clones) = (Instant::START, 0, 0);
@@ -88,6 +93,7 @@ fn compare(gc: &GcSpec, two_times: bool, seed: u64) {
         }
         assert!(!copies_whole(&parted));
         seen += u32::from(copies_whole(&whole));
+        trains += u32::from((0..whole.flash.layout.dies).any(|die| whole.flash.has_train(die)));
         if copies_whole(&whole) && rng.below(20) == 0 {
             let (mut from_now, mut other) = (whole.clone(), whole.clone());
             from_now.part_copies(now);
@@ -111,6 +117,17 @@ fn compare(gc: &GcSpec, two_times: bool, seed: u64) {
     assert!(whole.counters() == parted.counters() && whole.ftl.mapping() == parted.ftl.mapping());
     whole.ftl.check_laws();
     assert!(seen > 1_000 && clones > 50, "{seen} looks met a whole copy, {clones} were parted");
+    trains
+}
+
+#[test]
+fn copies_that_follow_one_another_are_one_event_unless_others_act_between_events() {
+    let drive = full(&gc(GcMode::Base, false), false);
+    let mut beside = drive.clone();
+    beside.beside_others();
+    let trains = (2..6).map(|seed| compare_with(drive.clone(), seed)).min();
+    assert!(trains > Some(1_000), "{trains:?} looks met a train");
+    assert_eq!(compare_with(beside, 2), 0);
 }
 
 #[test]
