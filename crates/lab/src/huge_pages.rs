@@ -9,9 +9,9 @@
 //!
 //! On Linux, allocations of 4 MiB and more come straight from the kernel (mmap), aligned to 2 MiB, with a request for
 //! transparent huge pages (madvise). They are zero already, so zeroed tables stay untouched until they are used; the
-//! system allocator would fill an aligned allocation with zeros by hand. One that grows keeps its pages: they are mapped
-//! elsewhere (mremap), not copied into new ones that the kernel has to clear first, which took a third of the time of a
-//! run whose queue grows without end. Everything else is the system allocator's.
+//! system allocator would fill an aligned allocation with zeros by hand. One that grows keeps its pages: they are
+//! mapped elsewhere (mremap), not copied into new ones that the kernel has to clear first, which took up to a third of
+//! the time of a run whose queue grows without end. Everything else is the system allocator's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 

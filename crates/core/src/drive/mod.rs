@@ -50,6 +50,7 @@ mod rehearse;
 mod release;
 mod repair;
 mod replay;
+mod request;
 mod rotate;
 mod schedule;
 mod scrub;
@@ -88,11 +89,12 @@ use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::log::LogCounters;
 use crate::ftl::{GcMode, GcSpec, PageMap, Translation};
 use crate::sim::Slab;
-use crate::units::{Duration, Instant, Lba, Lpn, SECTOR};
+use crate::units::{Duration, Instant, Lba, Lpn};
 use buffer::WriteBuffer;
 use collect::Collector;
 use ports::Ports;
 use queues::{DieQueues, FlashOp};
+use request::{Asked, Content, Request};
 use std::collections::VecDeque;
 
 /// One simulated SSD.
@@ -148,57 +150,6 @@ pub struct Drive {
     /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
     #[cfg(test)]
     long_way: bool,
-}
-
-/// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a box of its own, in
-/// runs that carry content.
-#[derive(Clone, Debug)]
-struct Request {
-    command: Asked,
-    /// Flash operations (reads) or pages (durable writes) that it still waits for.
-    remaining: u32,
-    /// A write's next page to go into the buffer.
-    next_unit: u32,
-    stalled: bool,
-    gc_blocked: bool,
-    gc_blocked_at_split: bool,
-    /// A page of it could not be read.
-    unrecovered: bool,
-    /// It was failed fast and has completed; operations of it may be under way.
-    failed: bool,
-    /// The drive turned read-only before it was done.
-    refused: bool,
-    content: Option<Box<Content>>,
-}
-
-const _: () = assert!(size_of::<Request>() <= 48, "a backlog of requests is small");
-
-/// A command without what its pages hold.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    lba: Lba,
-    id: u32,
-    sectors: u32,
-    op: Op,
-    fua: bool,
-    predictable: PredictableLatency,
-    stream: u8,
-}
-
-impl Asked {
-    /// Bytes in the range.
-    fn bytes(&self) -> u64 {
-        u64::from(self.sectors) * SECTOR
-    }
-}
-
-/// What the pages of a command under way hold.
-#[derive(Clone, Debug)]
-enum Content {
-    /// They are written so.
-    Written(Payload),
-    /// Those that are read, as far as they are known.
-    Read(Box<[u32]>),
 }
 
 /// What a drive counts.
@@ -596,32 +547,6 @@ impl Drive {
     /// Commands under way or waiting inside the drive.
     pub fn outstanding(&self) -> usize {
         self.ports.queued() + self.requests.len() - self.failed_under_way()
-    }
-}
-
-impl Request {
-    fn new(command: Command) -> Self {
-        let Command { id, op, lba, sectors, fua, predictable, stream, payload } = command;
-        Self {
-            command: Asked { lba, id, sectors, op, fua, predictable, stream },
-            remaining: 0,
-            next_unit: 0,
-            stalled: false,
-            gc_blocked: false,
-            gc_blocked_at_split: false,
-            unrecovered: false,
-            failed: false,
-            refused: false,
-            content: payload.map(|payload| Box::new(Content::Written(payload))),
-        }
-    }
-
-    /// What its pages, that were read, hold; it keeps nothing.
-    fn take_read(&mut self) -> Option<Box<[u32]>> {
-        match *self.content.take()? {
-            Content::Read(versions) => Some(versions),
-            Content::Written(_) => None,
-        }
     }
 }
 

@@ -14,6 +14,7 @@
 //! ([`Planes::note_change`]): operations end far more often.
 
 use super::Drive;
+use super::queues::Class;
 use super::rotate::Rotation;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, PageMap};
@@ -59,8 +60,8 @@ impl Planes {
     }
 
     /// A die of the channel was closed or opened, an operation of garbage collection other than a copy ended there, or
-    /// one of its planes was listed, became urgent, has its victim, or may have its turn: a waiting plane may begin, or is
-    /// no longer to wait.
+    /// one of its planes was listed, became urgent, has its victim, or may have its turn: a waiting plane may begin, or
+    /// is no longer to wait.
     #[inline]
     pub fn note_change(&mut self, channel: u32) {
         self.channels[channel as usize].in_vain = None;
@@ -177,6 +178,14 @@ impl Drive {
         let channel = self.flash.layout.channel_of(die);
         if self.collector.planes.as_ref().is_some_and(|planes| planes.may_start(channel)) {
             self.channel_looks(now, channel);
+        }
+    }
+
+    /// An operation ended on `die`: if it was not the host's, a plane may have waited for that.
+    #[inline]
+    pub(super) fn planes_hear_of(&mut self, class: Class, die: u32) {
+        if let Some(planes) = self.collector.planes.as_mut().filter(|_| !class.is_of_host()) {
+            planes.note_change(self.flash.layout.channel_of(die));
         }
     }
 

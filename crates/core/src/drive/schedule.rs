@@ -375,9 +375,8 @@ impl Drive {
         }
         if class.is_of_host() {
             self.book_end(op);
-        } else if let Some(planes) = &mut self.collector.planes {
-            planes.note_change(self.flash.layout.channel_of(die));
         }
+        self.planes_hear_of(class, die);
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);

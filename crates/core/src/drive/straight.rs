@@ -68,6 +68,9 @@ impl Drive {
     /// is.
     #[inline]
     pub(super) fn settled(&mut self, now: Instant, page: Ppn) -> Ppn {
+        if !self.flash.has_trains() {
+            return page;
+        }
         let layout = &self.flash.layout;
         let die = layout.die_of(layout.lane_of(layout.block_of(page)));
         if !self.flash.has_train(die) {
@@ -88,7 +91,7 @@ impl Drive {
 
     /// Tells the translation layer of `count` copies of a die from the one on that it was told last; the next one, if
     /// there were any and one `follows`.
-    #[inline]
+    #[inline(always)]
     fn tell_copies(&mut self, die: u32, lane: u32, count: u32, follows: bool) -> Option<(Ppn, Ppn)> {
         let first = self.flash.whole_copy(die)?;
         self.counters.units_read += u64::from(count);
@@ -191,12 +194,16 @@ impl Drive {
 
     #[inline]
     fn whole_copy_done(&mut self, die: u32, lane: u32) {
-        let count = self.flash.take_train(die);
-        self.tell_copies(die, lane, count, false);
+        if self.flash.has_train(die) {
+            let count = self.flash.take_train(die);
+            self.tell_copies(die, lane, count, false);
+        } else {
+            self.tell_copies(die, lane, 1, false);
+        }
     }
 
-    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or is
-    /// the only one that copies there, so that the end of an operation gives the collector nothing to look at.
+    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or
+    /// is the only one that copies there, so that the end of an operation gives the collector nothing to look at.
     #[inline]
     fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
         if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {

@@ -7,7 +7,6 @@ use super::cut::Crossing;
 use super::fired::Fired;
 use super::whole::Copied;
 use super::{Block, Flash};
-use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 
 /// What a die is asked to do.
@@ -113,7 +112,7 @@ pub(super) struct Die {
     /// Cache read: the operation whose data leaves through the cache register.
     leaving: Option<Leaving>,
     /// Cache program: the operation whose data is in the cache register, and since when.
-    preloaded: Option<(Operation, Reserved)>,
+    pub(super) preloaded: Option<(Operation, Reserved)>,
 }
 
 impl Die {
@@ -305,30 +304,6 @@ impl Flash {
         self.report_wait(operation);
     }
 
-    /// True when a program runs whose successor may be preloaded now.
-    #[inline]
-    pub fn accepts_preload(&self, die: u32) -> bool {
-        let d = &self.dies[die as usize];
-        // Behind a page of the system area nothing goes ahead.
-        let is_program = matches!(d.operation.what, What::Program { .. });
-        self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none() && is_program
-    }
-
-    /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
-    pub fn preload(&mut self, now: Instant, die: u32, operation: Operation) {
-        let What::Program { row, sectors } = operation.what else { unreachable!("only a program is preloaded") };
-        let d = &mut self.dies[die as usize];
-        debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
-        self.take_row(row);
-        if let Some(blame) = &mut self.blame {
-            blame.preloads(die as usize);
-        }
-        let at = (die as usize, self.dies[die as usize].channel);
-        let load = self.reserve(now, at, Whose::Preloaded, Crossing::In(sectors), &operation);
-        self.log(die as usize, (load.start, load.end), Act::DataIn, &operation);
-        self.dies[die as usize].preloaded = Some((operation, load));
-    }
-
     /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked earlier are done.
     #[inline(always)]
     pub(super) fn reserve(
@@ -513,7 +488,7 @@ impl Flash {
     }
 
     /// The data is in the page register and the array starts; the cache register is free for the next program.
-    fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
+    pub(super) fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &self.dies[slot];
         let What::Program { row, .. } = die.operation.what else { unreachable!("only a program loads") };
         let (operation, time) = (die.operation, self.timing.program(&self.layout, row));
@@ -575,8 +550,12 @@ impl Flash {
             }
             What::System { .. } => self.counters.programs += 1,
             What::Copy { to, .. } => {
-                let count = self.trains[slot].count;
-                self.end_whole_copies(Copied { die: slot as u32, to, count });
+                let die = slot as u32;
+                if self.has_train(die) {
+                    self.end_whole_copies(Copied { die, to, count: self.trains[slot].count });
+                } else {
+                    self.end_whole_copies(Copied { die, to, count: 1 });
+                }
             }
             What::Copies { count, .. } => {
                 self.counters.reads += u64::from(count);
@@ -589,24 +568,5 @@ impl Flash {
             }
         }
         Fired { free: slot as u32, ..done }
-    }
-
-    fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> u32 {
-        if let Some(blame) = &mut self.blame {
-            blame.started(now, slot, &next, next.block(&self.layout));
-            blame.preloaded_starts(now, slot, load.end);
-        }
-        let die = &mut self.dies[slot];
-        die.operation = next;
-        die.started = now;
-        die.behind_gc = load.behind_gc;
-        if load.end > now {
-            self.log(slot, (now, load.start), Act::Wait, &next);
-            let die = &mut self.dies[slot];
-            die.phase = Phase::TransferringIn;
-            self.timers.set(slot, load.end);
-            return NIL;
-        }
-        self.loaded(now, slot).preload
     }
 }

@@ -9,8 +9,8 @@
 //!
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `cut`, `suspend`,
-//! `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `preload`, `cut`,
+//! `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
 
 mod activity;
 mod blame;
@@ -23,6 +23,7 @@ mod errors;
 mod faults;
 mod fired;
 mod layout;
+mod preload;
 mod pulses;
 mod remaining;
 mod runs;

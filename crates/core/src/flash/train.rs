@@ -42,10 +42,16 @@ impl Flash {
         across * 2 + read + program
     }
 
-    /// True when somebody may have to be told of copies that are over on the die.
+    /// True when somebody may have to be told of copies that are over.
+    #[inline]
+    pub fn has_trains(&self) -> bool {
+        self.trains_under_way > 0
+    }
+
+    /// The same of a die.
     #[inline]
     pub fn has_train(&self, die: u32) -> bool {
-        self.trains_under_way > 0 && self.trains[die as usize].count > 1
+        self.has_trains() && self.trains[die as usize].count > 1
     }
 
     /// Copies that are over on the die at `now` and of which nobody was told.
@@ -103,11 +109,10 @@ impl Flash {
         }
     }
 
-    /// The copies that ended with the die's last event: how many there were.
+    /// The train that ended with the die's last event: how many copies it was.
     #[inline]
     pub fn take_train(&mut self, die: u32) -> u32 {
-        let train = std::mem::replace(&mut self.trains[die as usize], Train::SINGLE);
-        self.trains_under_way -= u32::from(train.count > 1);
-        train.count
+        self.trains_under_way -= 1;
+        std::mem::replace(&mut self.trains[die as usize], Train::SINGLE).count
     }
 }

@@ -68,7 +68,7 @@ impl PageMap {
 
     /// Copies of the chain of `lane` are on flash: `count` of them from `first` on, the one that was told last, each in
     /// the row behind the one before. `store` keeps a page's content. If another one `follows`, it is told now.
-    #[inline]
+    #[inline(always)]
     pub fn copied_whole(
         &mut self,
         lane: u32,
