@@ -10,7 +10,8 @@
 //! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `preload`, `cut`,
-//! `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `activity`.
+//! `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`,
+//! `activity`.
 
 mod activity;
 mod blame;
