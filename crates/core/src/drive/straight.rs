@@ -64,6 +64,12 @@ impl Drive {
         self.collector.way.is_beside_others = true;
     }
 
+    /// True when others act between the drive's events.
+    #[cfg(test)]
+    pub(crate) fn is_beside_others(&self) -> bool {
+        self.collector.way.is_beside_others
+    }
+
     /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it
     /// is.
     #[inline]

@@ -180,3 +180,11 @@ fn excursions_of_the_past_are_not_told_again() {
     assert_eq!(controller.predictable_log(ms(6_000), true).unwrap().events, 0);
     assert!(controller.vendor_log(ms(6_000)).unwrap().violations > 0);
 }
+
+/// Drives behind controllers are played side by side: what another one does at the same instant may come before or
+/// after what this one does, so that everything it does is an event.
+#[test]
+fn a_drive_behind_a_controller_knows_that_others_act_between_its_events() {
+    assert!(!aged().is_beside_others());
+    assert!(patient(aged()).drive().is_beside_others());
+}
