@@ -84,7 +84,7 @@ struct Times {
 impl Times {
     fn new(flash: &Flash, width: u32) -> Self {
         let (layout, timing) = (&flash.layout, flash.timing());
-        let (read, program) = timing.mean_times();
+        let (read, program) = timing.means();
         Self {
             block: layout.units_per_block.into(),
             planes: layout.lanes.into(),

@@ -80,15 +80,6 @@ impl Timing {
         self.program.iter().copied().max().unwrap_or_default()
     }
 
-    /// The mean tR and tPROG.
-    pub fn mean_times(&self) -> (Duration, Duration) {
-        let mean = |times: &[Duration]| {
-            let sum = times.iter().fold(Duration::ZERO, |sum, time| sum + *time);
-            Duration::from_ns(sum.as_ns() / times.len().max(1) as u64)
-        };
-        (mean(&self.read), mean(&self.program))
-    }
-
     /// tPROG of the row that starts at `ppn`.
     #[inline]
     pub fn program(&self, layout: &Layout, ppn: Ppn) -> Duration {

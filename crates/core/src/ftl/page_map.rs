@@ -426,9 +426,9 @@ impl PageMap {
         state.free_units <= self.hard_units || state.rescues || self.is_last_block_used(pool, self.last_rows_hard)
     }
 
-    /// The same if one map unit more were taken.
+    /// True at or below the hard mark if one map unit more were taken.
     pub fn would_be_urgent(&self, pool: u32) -> bool {
-        self.pools[pool as usize].free_units <= self.hard_units + 1 || self.is_urgent(pool)
+        self.pools[pool as usize].free_units <= self.hard_units + 1
     }
 
     /// True when only the reserve is left and an open block of the host has at most `rows` left.
