@@ -20,7 +20,7 @@
 //!
 //! Traps: a command that failed may still have operations under way: its request keeps its place until the last of
 //! them, though the host may use the identifier again. A read that waits for a translation page (`ftl.map`) which waits
-//! for garbage collection is not failed: it may succeed late (docs/model.md).
+//! for garbage collection is not failed: it may succeed late (docs/model/predictable.md).
 
 use super::queues::{FlashOp, Owner};
 use super::rehearse::Moment;

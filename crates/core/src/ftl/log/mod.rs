@@ -19,7 +19,7 @@
 //! time); `superblock`; `last` with `kin`; `page_mapping` with `ranks`, what they are measured against; `recovery` (a
 //! lane from what is on flash).
 //!
-//! FMAX has no policy of its own: of what is public, `docs/model.md` says where it ends.
+//! FMAX has no policy of its own: of what is public, `docs/model/log-blocks.md` says where it ends.
 
 mod bast;
 mod counters;
