@@ -9,7 +9,7 @@
 //! Both hold on T2 (experiment faster-table2) and neither on traces that write in runs: there a log block asks for one
 //! merge or for many, and FASTer gives whole blocks of pages their second chance in one write. What must hold of any
 //! trace is that each write takes what its merges, copies and erases take, which is asserted; how far the closed forms
-//! are off is printed, and stands in docs/experiments.md.
+//! are off is printed, and stands in docs/measured.md.
 
 use manx_core::ftl::log::{LogBlocks, LogPolicy, LogSpec, Sequential, Step};
 use manx_core::host::{Remap, RequestSource, TraceSpec};
