@@ -11,6 +11,9 @@ const COUNTS: &str = "stats";
 /// Above everything: reads settings into the types of every layer.
 const SETTINGS: &str = "config";
 
+/// Executables of tests beside their crate's `tests/all`: before everything else, and with an allocator of its own.
+const ALONE: [&str; 2] = ["crates/core/tests/tidy.rs", "crates/core/tests/allocations.rs"];
+
 const FILE_LINES_MAX: usize = 600;
 const LINE_CHARS_MAX: usize = 120;
 const FUNCTION_LINES_MAX: usize = 80;
@@ -43,6 +46,31 @@ fn files_functions_and_lines_stay_small() {
             None => complaints.extend(wide),
         }
         complaints.extend(source.long_functions());
+    }
+    none(&complaints);
+}
+
+#[test]
+fn a_crate_has_one_executable_of_tests_and_every_module_is_in_it() {
+    let root = root();
+    let mut complaints = Vec::new();
+    for file in files(&root.join("crates")) {
+        let name = name_of(&file);
+        let Some((folder, below)) = name.strip_suffix(".rs").and_then(|name| name.split_once("/tests/")) else {
+            continue;
+        };
+        if folder.contains("/src") {
+            continue;
+        }
+        if !below.contains('/') && !ALONE.contains(&name.as_str()) {
+            complaints.push(format!("{name}:1: belongs in {folder}/tests/all, with a line in its main.rs"));
+        }
+        if let Some(module) = below.strip_prefix("all/").filter(|module| *module != "main" && !module.contains('/')) {
+            let main = fs::read_to_string(root.join(folder).join("tests/all/main.rs")).unwrap_or_default();
+            if !main.lines().any(|line| line == format!("mod {module};")) {
+                complaints.push(format!("{name}:1: no test in it runs: tests/all/main.rs does not name it"));
+            }
+        }
     }
     none(&complaints);
 }

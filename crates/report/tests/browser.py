@@ -1,6 +1,6 @@
 """Opens a report in Chromium, offline, and asks the page what it drew.
 
-Called by crates/cli/tests/report_browser.rs: browser.py REPORT RESULT SCREENSHOTS CHROMIUM
+Called by crates/cli/tests/all/report_browser.rs: browser.py REPORT RESULT SCREENSHOTS CHROMIUM
 """
 
 import json

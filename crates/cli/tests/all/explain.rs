@@ -1,9 +1,7 @@
 //! Why the tail is there, from the command line: `--attribution`, `manx explain`, `--requests`.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, python, stderr, stdout};
 use std::process::Command;
-use support::{assert_refused, file, manx, python, stderr, stdout};
 
 fn path(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))

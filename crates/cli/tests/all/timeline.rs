@@ -1,10 +1,8 @@
 //! `--timeline` from the command line to a file that Perfetto reads: its
 //! trace processor, or at least its published schema.
 
-mod support;
-
+use crate::support::{assert_refused, manx, python, stderr};
 use std::process::Command;
-use support::{assert_refused, manx, python, stderr};
 
 fn path(name: &str) -> String {
     format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"))
@@ -40,7 +38,7 @@ fn perfetto_reads_the_slices() {
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/read_timeline.py");
     let output = Command::new(&python).args([script, &file]).output().unwrap();
-    let text = support::stdout(&output);
+    let text = crate::support::stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     // The package says on stdout what it downloads.
     let how = text.lines().find(|line| ["TRACE PROCESSOR", "SCHEMA"].contains(line)).unwrap();

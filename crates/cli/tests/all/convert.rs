@@ -1,9 +1,7 @@
 //! `manx trace convert`: what is written, what is said, and what is refused.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::{Path, PathBuf};
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// Two devices; times in whole microseconds and not; a read and writes.
 const MSR: &str = "\

@@ -1,9 +1,7 @@
 //! `manx plan` as a user meets it.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use serde_json::Value;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// The document of a plan.
 #[track_caller]

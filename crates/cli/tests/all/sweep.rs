@@ -1,7 +1,6 @@
 //! `manx sweep`: interrupted in every way and started again, its rows are those of an uninterrupted one.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::fs::{self, File};
@@ -9,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// A drive so small that a point takes a few milliseconds.
 const SMALL: [&str; 13] = [

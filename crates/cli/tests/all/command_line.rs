@@ -1,9 +1,7 @@
 //! The binary as a user meets it: what it prints where, and with which exit code.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::PathBuf;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 #[test]
 fn without_arguments_it_helps_with_three_examples() {

@@ -1,10 +1,10 @@
 //! What the tests of the binary share.
 
-// Each of them takes what it needs.
-#![allow(dead_code)]
-
+use std::collections::BTreeMap;
+use std::panic::Location;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::Mutex;
 
 /// Runs the binary.
 pub fn manx(args: &[&str]) -> Output {
@@ -35,8 +35,14 @@ pub fn assert_refused(args: &[&str], pieces: &[&str]) {
     }
 }
 
-/// A file of this test's own, and its path as an argument.
+/// A file of this test's own, and its path as an argument. All tests share one folder and run beside each other: a
+/// name that two modules write is refused.
+#[track_caller]
 pub fn file(name: &str, bytes: &[u8]) -> String {
+    static WRITERS: Mutex<BTreeMap<String, &str>> = Mutex::new(BTreeMap::new());
+    let module = Location::caller().file();
+    let first = *WRITERS.lock().unwrap().entry(name.to_string()).or_insert(module);
+    assert_eq!(first, module, "both write {name}");
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, bytes).unwrap();
     path.display().to_string()

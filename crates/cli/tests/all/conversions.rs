@@ -3,10 +3,8 @@
 //! Manx csv holds all that a request has, so each result is brought back to it and its cells are compared with those of
 //! the generated trace, as far as the format between them holds them.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::PathBuf;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// One request of the generated trace.
 #[derive(Clone, Debug, PartialEq)]

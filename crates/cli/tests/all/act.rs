@@ -1,9 +1,7 @@
 //! The load of the Aerospike Certification Tool from a scenario to its log, its verdicts and its result.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::PathBuf;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// A drive of 192 MiB with reads of 40 us under 12 s of ACT.
 fn scenario(name: &str, workload: &str) -> String {

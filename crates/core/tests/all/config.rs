@@ -338,7 +338,7 @@ fn no_cut_text_and_no_absurd_value_makes_it_panic() {
 
 #[test]
 fn the_page_about_scenarios_names_every_key() {
-    let page = include_str!("../../../docs/scenario.md");
+    let page = include_str!("../../../../docs/scenario.md");
     let loaded = load_with(GOOD, &["workload.trace={file=\"a\", format=\"msr\", time_unit=\"us\"}"]).unwrap();
     let mut keys = Vec::new();
     collect_keys(&toml::Value::try_from(&loaded).unwrap(), "", &mut keys);

@@ -1,10 +1,8 @@
 //! Input as it should not be: each line of these tables is refused before anything is run or written, with one line
 //! that names the place, the key and the value, and exit code 2.
 
-mod support;
-
+use crate::support::{assert_refused, file};
 use std::path::Path;
-use support::{assert_refused, file};
 
 /// A scenario that runs, up to the job's last keys.
 const SCENARIO: &str = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\

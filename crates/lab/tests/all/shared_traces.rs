@@ -21,7 +21,7 @@ use manx_lab::open::{trace_source, trace_summary};
 use manx_lab::trace_info::{TraceInfo, details, trace_info};
 use std::path::{Path, PathBuf};
 
-const TABLE: &str = include_str!("reference/traces.txt");
+const TABLE: &str = include_str!("../reference/traces.txt");
 
 /// The one row whose write sizes differ in a cell, and what they are here: see above.
 const WRITE_SIZES: (&str, &str) = ("ycsb-ext4", "4/152/852/1280/1280");

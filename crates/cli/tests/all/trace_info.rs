@@ -1,8 +1,6 @@
 //! `manx trace info`: what it prints, what it refuses.
 
-mod support;
-
-use support::{assert_refused, file, manx, stderr, stdout};
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 
 /// Two reads and a write on two disks, 100 ms apart, the write of two pages.
 const TRACE: &str = "128166372003000000,hm,0,Read,8192,4096,100\n128166372004000000,hm,1,Write,4096,8192,200\n\

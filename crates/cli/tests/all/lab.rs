@@ -1,13 +1,11 @@
 //! `manx lab`: the built-in experiments hold in small, a mechanism that is broken on purpose is found, and an
 //! experiment that was interrupted goes on.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{assert_refused, file, manx, stderr, stdout};
 
 /// An empty folder of this test's own.
 fn folder(name: &str) -> PathBuf {
@@ -177,7 +175,7 @@ fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     assert_refused(&["lab", "run", "gc-modes", "--set", "dtrs-bse:gc.soft=0.1"], &["did you mean `dtrs-base`?"]);
     assert_refused(&["lab", "run", "gc-modes", "--set", "gc.sft=0.1"], &["unknown key gc.sft; did you mean gc.soft?"]);
     assert_refused(&["lab", "run", "./no.toml"], &["./no.toml: cannot read an experiment here"]);
-    let wrong = file("wrong.toml", THREE.replace("blocked(first)", "blockd(first)").as_bytes());
+    let wrong = file("lab-wrong.toml", THREE.replace("blocked(first)", "blockd(first)").as_bytes());
     let expected = ["claims.wrong.quantity: column 1: no quantity is called `blockd`; did you mean `blocked`?"];
     assert_refused(&["lab", "show", &wrong], &expected);
 }

@@ -1,5 +1,4 @@
 //! Plots: what they draw, in three formats, and what they refuse.
-#![cfg(feature = "plot")]
 
 use manx_core::stats::{Attribution, Kind as Of, OpStats, OverTime, RunResult, RunTotals, SplitStats};
 use manx_core::units::{Cause, Duration, Split};

@@ -1,8 +1,6 @@
 //! `manx workload` and `--workload` as a user meets them.
 
-mod support;
-
-use support::{assert_refused, file, manx, stderr, stdout};
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 
 const SHORT: [&str; 4] = ["--set", "precondition.state=fill", "--set", "workload.requests=3000"];
 

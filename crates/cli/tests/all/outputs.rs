@@ -1,11 +1,9 @@
 //! What is written and read again, by someone who is careless or hostile: options that write, results of other hands.
 
-mod support;
-
+use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use support::{assert_refused, file, manx, stderr, stdout};
 
 const SCENARIO: &str = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
                         [drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 200\n";

@@ -1,0 +1,18 @@
+//! The tests of the command line, one module each: one executable links once.
+
+mod act;
+mod bad_input;
+mod command_line;
+mod conversions;
+mod convert;
+mod docs;
+mod explain;
+mod lab;
+mod outputs;
+mod plan;
+mod report_browser;
+mod support;
+mod sweep;
+mod timeline;
+mod trace_info;
+mod workload;

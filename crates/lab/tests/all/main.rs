@@ -1,0 +1,10 @@
+//! The tests of the laboratory from outside, one module each: one executable links once.
+
+mod comparisons;
+mod faster_traces;
+mod fio;
+mod separate;
+mod shared_kernel_traces;
+mod shared_traces;
+mod ttflash;
+mod workloads;
