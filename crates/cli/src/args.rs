@@ -42,7 +42,6 @@ pub enum Command {
     /// Run a scenario under several policies and hold them against the first
     Compare(CompareArgs),
     /// Draw results for a paper: SVG, PDF or PNG
-    #[cfg(feature = "plot")]
     Plot(PlotArgs),
     /// Say in words where the time of the tail went, and tell the stories of the slowest requests
     Explain(ExplainArgs),
@@ -415,8 +414,7 @@ fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", ")))
 }
 
-/// `manx plot`.
-#[cfg(feature = "plot")]
+/// `manx plot`, and `manx-plot`, which does it.
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
     /// A result.json, or a folder of --out; NAME=RESULT gives its run another name

@@ -1,12 +1,7 @@
-//! `manx`: the command line. It reads arguments, asks the lab, prints; nothing is decided here.
-//!
-//! Reading order: [`args`] is what can be said, [`commands`] has one file for each family of commands.
+//! The program `manx`: the library's commands, with memory in huge pages and Parquet where it is built in.
 
-mod args;
-mod commands;
-
-use clap::Parser;
-use clap::error::ErrorKind;
+use manx_cli::args::Args;
+use manx_cli::{answer, commands};
 use manx_lab::huge_pages::HugePages;
 use std::process::ExitCode;
 
@@ -14,46 +9,9 @@ use std::process::ExitCode;
 static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
-    let args = match args::Args::try_parse() {
-        Ok(args) => args,
-        Err(error) => return refuse_arguments(&error),
-    };
-    #[cfg(feature = "parquet")]
-    manx_lab::open::set_parquet_opener(|path| Ok(Box::new(manx_parquet::open(path)?)));
-    match commands::run(args.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Whatever a user's text held, an error is one line.
-            eprintln!("error: {}", failure.to_string().replace(char::is_control, " "));
-            ExitCode::from(failure.exit_code())
-        }
-    }
-}
-
-/// Help and version go to stdout; a mistake is one line on stderr and exit code 2.
-fn refuse_arguments(error: &clap::Error) -> ExitCode {
-    match error.kind() {
-        // The last: `manx`, `manx device`: help, as for someone who does not know the words yet.
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            match commands::print(&error.to_string()) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(failure) => {
-                    eprintln!("error: {failure}");
-                    ExitCode::from(failure.exit_code())
-                }
-            }
-        }
-        _ => {
-            eprintln!("error: {}", one_line(&error.to_string()));
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// Clap's message, its tips included, its usage lines left out.
-fn one_line(message: &str) -> String {
-    let before_usage = message.split("\nUsage:").next().unwrap_or(message);
-    let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
-    let lines = before_usage.trim_start_matches("error: ").lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+    answer(|args: Args| {
+        #[cfg(feature = "parquet")]
+        manx_lab::open::set_parquet_opener(|path| Ok(Box::new(manx_parquet::open(path)?)));
+        commands::run(args.command)
+    })
 }

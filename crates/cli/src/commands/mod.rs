@@ -7,11 +7,10 @@ mod explain;
 mod lab;
 mod outputs;
 mod plan;
-#[cfg(feature = "plot")]
 mod plot;
 mod policy;
 mod progress;
-mod read_result;
+pub mod read_result;
 mod report;
 mod requests_file;
 mod run;
@@ -93,8 +92,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => run::compare(&args),
         Command::Explain(args) => explain::run(&args),
-        #[cfg(feature = "plot")]
-        Command::Plot(args) => plot::run(&args),
+        Command::Plot(_) => plot::run(),
         Command::Sweep(args) => sweep::run(&args),
         Command::Torture(args) => torture::run(&args),
         Command::Lab(command) => lab::run(&command),

@@ -1,36 +1,35 @@
-//! `manx plot`: results as a picture for a paper.
+//! `manx plot`: the program `manx-plot` beside this one, as git does it. What draws takes longer to compile than what
+//! simulates, and a first comparison does not wait for it.
 
 use super::Failure;
-use super::read_result::read_result;
-use crate::args::PlotArgs;
-use manx_core::config::ConfigError;
-use manx_core::stats::RunResult;
-use manx_lab::save;
-use manx_report::plot::{Format, Kind, Length, Op, Plot};
+use std::env;
+use std::process::Command;
 
-/// Reads the results, draws them, writes the file.
-pub fn run(args: &PlotArgs) -> Result<(), Failure> {
-    let format = Format::of(&args.output).map_err(|why| input(format!("-o {}: {why}", args.output.display())))?;
-    let kind = Kind::named(&args.kind).map_err(|why| input(format!("--kind {}: {why}", args.kind)))?;
-    let op = Op::named(&args.op).map_err(|why| input(format!("--op {}: {why}", args.op)))?;
-    let width = Length::parse(&args.width).map_err(|why| input(format!("--width {}: {why}", args.width)))?;
-    let height = Length::parse(&args.height).map_err(|why| input(format!("--height {}: {why}", args.height)))?;
-    let mut runs: Vec<RunResult> = Vec::new();
-    for said in &args.results {
-        runs.extend(read_result(said)?);
-    }
-    let twice = runs.iter().enumerate().find(|(at, run)| runs[..*at].iter().any(|other| other.policy == run.policy));
-    if let Some((_, run)) = twice {
-        let (all, name) = (args.results.join(", "), &run.policy);
-        return Err(input(format!(
-            "{all}: two runs are called `{name}`; NAME=RESULT gives those of a file another name"
+/// Becomes `manx-plot`, with what was said after `plot`; returns only when that cannot be.
+pub fn run() -> Result<(), Failure> {
+    let manx = env::current_exe().map_err(|error| Failure::Work(format!("cannot tell where manx is: {error}")))?;
+    let plot = manx.with_file_name(format!("manx-plot{}", env::consts::EXE_SUFFIX));
+    if !plot.is_file() {
+        let (plot, profile) = (plot.display(), if cfg!(debug_assertions) { "" } else { " --release" });
+        return Err(Failure::Work(format!(
+            "manx plot needs {plot}, which is not built: `cargo build{profile} -p manx-plot`"
         )));
     }
-    let plot = Plot { runs: &runs, kind, op, title: args.title.as_deref(), width, height };
-    let bytes = plot.draw(format).map_err(|why| input(format!("{}: {why}", args.results.join(", "))))?;
-    save::write(&args.output, bytes).map_err(Failure::Work)
+    let mut command = Command::new(&plot);
+    command.args(env::args_os().skip(1).skip_while(|arg| arg != "plot").skip(1));
+    Err(Failure::Work(format!("cannot run {}: {}", plot.display(), replace(&mut command))))
 }
 
-fn input(message: String) -> Failure {
-    ConfigError::new(message).into()
+/// Why the program could not take the place of this one.
+#[cfg(unix)]
+fn replace(command: &mut Command) -> std::io::Error {
+    std::os::unix::process::CommandExt::exec(command)
+}
+
+#[cfg(not(unix))]
+fn replace(command: &mut Command) -> std::io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod lab;
 mod outputs;
 mod plan;
+mod plot;
 mod report_browser;
 mod support;
 mod sweep;

@@ -107,27 +107,6 @@ fn results_of_other_hands_are_explained_in_whole_lines() {
     assert_refused(&["explain", &old], &["h-old.json", "were not split into causes", "--attribution"]);
 }
 
-#[cfg(feature = "plot")]
-#[test]
-fn a_plot_is_refused_by_what_is_wrong_with_it() {
-    let (one, svg) = (file("p-one.json", result().to_string().as_bytes()), path("p.svg"));
-    let twice = format!("x={one}");
-    // It may be there from the last time.
-    let _ = std::fs::remove_file(&svg);
-    let table: &[(&[&str], &[&str])] = &[
-        (&[&one, &one], &["two runs are called `nogc`", "NAME=RESULT"]),
-        (&[&one, "--kind", "bas"], &["--kind bas", "cdf, time, attribution, bars", "did you mean bars?"]),
-        (&[&one, "--op", "reads"], &["--op reads", "did you mean read?"]),
-        (&[&one, "--width", "-3mm"], &["--width -3mm", "20mm to 500mm"]),
-        (&[&one, "--height", "20mm", "--kind", "attribution"], &["leave no room", "--height "]),
-    ];
-    for (args, pieces) in table {
-        assert_refused(&[["plot", "-o", &svg].as_slice(), args].concat(), pieces);
-    }
-    assert!(!Path::new(&svg).exists());
-    assert!(manx(&["plot", "-o", &svg, &one, &twice]).status.success());
-}
-
 #[test]
 fn results_are_printed_although_their_folder_cannot_hold_them() {
     let out = path("full");

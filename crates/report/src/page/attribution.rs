@@ -68,7 +68,7 @@ fn bands_of(run: &RunResult, write: bool) -> &[AttributionBand] {
 }
 
 /// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
-pub(crate) fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
+pub fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
     let before = std::iter::once(None).chain(bands.iter().map(|band| Some(band.count)));
     bands.iter().zip(before).filter(|(band, before)| *before != Some(band.count)).map(|(band, _)| band)
 }

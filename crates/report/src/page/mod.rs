@@ -12,7 +12,7 @@ mod claims;
 mod data;
 mod tables;
 
-pub(crate) use attribution::told;
+pub use attribution::told;
 use manx_core::stats::{RunResult, RunSet};
 use std::fmt::Write;
 

@@ -1,6 +1,4 @@
-//! The tests of page and plots from outside, one module each: one executable links once.
+//! The tests of the page from outside, one module each: one executable links once.
 
 mod page;
-#[cfg(feature = "plot")]
-mod plot;
 mod vendor;

@@ -2,7 +2,7 @@
 //! bitmaps, 2016).
 //!
 //! Exact while the bitmaps fit; beyond, only pages of a sample are kept, and the counts are multiplied by its inverse.
-//! A bitmap of roaring 0.12 never turns a container of runs back into a plain one when it is added to, so single pages
+//! A bitmap of roaring 0.11 never turns a container of runs back into a plain one when it is added to, so single pages
 //! are put in first wherever a range would begin a new container.
 
 use super::report::FootprintReport;
@@ -74,7 +74,8 @@ impl Footprint {
         while bytes(&self.read) + bytes(&self.written) > self.bytes_max && self.halvings < 32 {
             self.halvings += 1;
             for pages in [&mut self.read, &mut self.written] {
-                pages.retain(|page| is_sampled(page, self.halvings));
+                let kept = pages.iter().filter(|page| is_sampled(*page, self.halvings));
+                *pages = RoaringTreemap::from_sorted_iter(kept).expect("a bitmap is read in order");
                 pages.optimize();
             }
         }

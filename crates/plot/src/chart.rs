@@ -1,9 +1,9 @@
 //! The frame of a chart: size, legend, axes. Lengths are points (1/72 inch).
 
 use super::Plot;
-use crate::number::tick;
-use crate::page::escape;
 use manx_core::sim::math::{ln, pow};
+use manx_report::number::tick;
+use manx_report::page::escape;
 use std::fmt::Write;
 
 /// Size of text: what is legible in a column of a paper.

@@ -1,4 +1,5 @@
-//! Plots for papers: one chart of results as SVG, PDF or PNG.
+//! Plots for papers: one chart of results as SVG, PDF or PNG. A crate and a program of its own: what lays out text and
+//! writes PDF takes as long to compile as the simulator, and no simulation needs it.
 //!
 //! `chart` writes SVG; usvg then sets its text in the font of `vendor/`, and that tree is the SVG that is written (text
 //! as outlines), what svg2pdf makes a PDF of (text as text, the font embedded in part), and what resvg paints at 600
@@ -13,7 +14,7 @@ use resvg::{tiny_skia, usvg};
 use std::path::Path;
 use std::sync::Arc;
 
-const FONT: &[u8] = include_bytes!("../../vendor/liberation/LiberationSans-Regular.ttf");
+const FONT: &[u8] = include_bytes!("../vendor/liberation/LiberationSans-Regular.ttf");
 /// Dots an inch of a PNG: what journals ask of line art.
 const DPI: f32 = 600.0;
 /// CSS pixels an inch, in which usvg counts.

@@ -2,11 +2,11 @@
 
 use manx_core::stats::{Attribution, Kind as Of, OpStats, OverTime, RunResult, RunTotals, SplitStats};
 use manx_core::units::{Cause, Duration, Split};
-use manx_report::plot::{Format, Kind, Length, Op, Plot};
+use manx_plot::{Format, Kind, Length, Op, Plot};
 use std::path::Path;
 
 /// Reads of 1 to 1000 us, a millisecond apart, all of them service.
-fn run(policy: &str) -> RunResult {
+pub fn run(policy: &str) -> RunResult {
     let (mut read, mut split, mut over) = (OpStats::default(), SplitStats::default(), OverTime::default());
     for us in 1..=1000u64 {
         let latency = Duration::from_us(us);

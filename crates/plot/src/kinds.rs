@@ -2,11 +2,11 @@
 
 use super::chart::{Chart, Sample, bounds, fitted, log10, width_of};
 use super::{Op, Plot};
-use crate::number::latency;
-use crate::page::told;
-use crate::style::{band_words, cause_colour, cause_words, policy_colour, policy_dash};
 use manx_core::stats::{AttributionBand, RunResult};
 use manx_core::units::Cause;
+use manx_report::number::latency;
+use manx_report::page::told;
+use manx_report::style::{band_words, cause_colour, cause_words, policy_colour, policy_dash};
 
 const LEFT: f64 = 44.0;
 const BOTTOM: f64 = 24.0;

@@ -1,0 +1,58 @@
+//! The command line of Manx. It reads arguments, asks the lab, prints; nothing is decided here.
+//!
+//! Reading order: [`args`] is what can be said, [`commands`] has one file for each family of commands. Two programs
+//! share it: `manx`, and `manx-plot` (`crates/plot`), to which `manx plot` hands over.
+
+// A group of arguments is documented where it is defined, not where it is taken up.
+#[allow(missing_docs)]
+pub mod args;
+pub mod commands;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use commands::Failure;
+use std::process::ExitCode;
+
+/// Reads the arguments, does the work, and answers as every program of Manx does: one line for an error.
+pub fn answer<Args: Parser>(work: impl FnOnce(Args) -> Result<(), Failure>) -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refuse_arguments(&error),
+    };
+    match work(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Whatever a user's text held, an error is one line.
+            eprintln!("error: {}", failure.to_string().replace(char::is_control, " "));
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Help and version go to stdout; a mistake is one line on stderr and exit code 2.
+fn refuse_arguments(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        // The last: `manx`, `manx device`: help, as for someone who does not know the words yet.
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            match commands::print(&error.to_string()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failure) => {
+                    eprintln!("error: {failure}");
+                    ExitCode::from(failure.exit_code())
+                }
+            }
+        }
+        _ => {
+            eprintln!("error: {}", one_line(&error.to_string()));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Clap's message, its tips included, its usage lines left out.
+fn one_line(message: &str) -> String {
+    let before_usage = message.split("\nUsage:").next().unwrap_or(message);
+    let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
+    let lines = before_usage.trim_start_matches("error: ").lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
+}
