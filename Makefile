@@ -2,10 +2,11 @@
 
 CARGO ?= cargo
 
-.PHONY: help test bench deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
+.PHONY: help test test-long bench deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
+	@echo "make test-long    the campaigns of minutes too"
 	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make deps    only install what is missing"
@@ -13,12 +14,17 @@ help:
 test: deps
 	$(CARGO) fmt --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) test --workspace
+	CARGO="$(CARGO)" .ci/tests
 	$(MAKE) --no-print-directory fuzz-minute
 
-# About a minute in all, from the saved corpora.
+# The same tests for longer, and the campaigns of minutes that make test leaves out.
+test-long: deps
+	MANX_LONG=1 MANX_TEST_LIMIT=36000 CARGO="$(CARGO)" .ci/tests
+	$(CARGO) test --release -p manx-core --lib -- --ignored
+
+# Two seconds each, as many at once as there are cores, from the saved corpora.
 fuzz-minute: deps
-	fuzz/run.sh 2
+	timeout --kill-after=30 $(or $(MANX_TEST_LIMIT),3600) env AT_ONCE=$$(nproc) fuzz/run.sh 2
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)
@@ -29,7 +35,7 @@ bench: deps
 # Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
 # the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++. fio replays what
 # `manx trace convert` writes for it, Chromium opens the report, Python's DuckDB and Perfetto read the files that are
-# made for them. The tests that need these say SKIPPED where they are absent: no reason to stop.
+# made for them. The tests that need these say SKIPPED where they are absent, and make test ends with their count.
 deps: deps-cc deps-fio deps-browser deps-python
 	@command -v $(CARGO) >/dev/null || { echo "cargo is missing: install Rust with rustup, https://rustup.rs"; exit 1; }
 	@$(CARGO) fmt --version >/dev/null 2>&1 && $(CARGO) clippy --version >/dev/null 2>&1 || rustup component add rustfmt clippy

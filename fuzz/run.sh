@@ -2,6 +2,7 @@
 # Coverage-guided fuzzing of the trace readers with libFuzzer, on stable Rust.
 #
 #   fuzz/run.sh SECONDS FORMAT..   each format for so many seconds, one after the other, on JOBS cores (default 1)
+#   AT_ONCE=N fuzz/run.sh ..       N formats at a time
 #   fuzz/run.sh SECONDS            the same for every format, and for the sniffer (`any`)
 #
 # The corpus of a format is fuzz/corpus/FORMAT: hand-made traces and what libFuzzer found worth keeping. What is found
@@ -22,12 +23,13 @@ what="${1:?usage: fuzz/run.sh SECONDS|merge [FORMAT..]}"
 shift
 if [ $# -gt 0 ]; then formats=("$@"); else formats=($(ls corpus)); fi
 
-for format in "${formats[@]}"; do
+one() {
+    local format="$1" what="$2" binary="$3" log executed
     if [ "$format" = any ]; then unset MANX_FUZZ_FORMAT; else export MANX_FUZZ_FORMAT="$format"; fi
     mkdir -p "target/found/$format" "target/artifacts/$format" "corpus/$format"
     if [ "$what" = merge ]; then
         "$binary" -merge=1 "corpus/$format" "target/found/$format" 2>&1 | tail -n 1
-        continue
+        return
     fi
     log="target/$format.log"
     # 512 MiB and 10 s for one input are far more than a reader may need for 4 KiB.
@@ -36,8 +38,11 @@ for format in "${formats[@]}"; do
         >"$log" 2>&1; then
         tail -n 40 "$log"
         echo "$format: FAILED; the input is in fuzz/target/artifacts/$format"
-        exit 1
+        # xargs ends at once.
+        exit 255
     fi
     executed="$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
     echo "$format: ${executed:-$(grep -c . "$log")} inputs in $what s, no fault"
-done
+}
+export -f one
+printf '%s\n' "${formats[@]}" | xargs -P "${AT_ONCE:-1}" -I{} bash -euo pipefail -c 'one "$@"' one {} "$what" "$binary"

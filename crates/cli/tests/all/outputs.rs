@@ -124,6 +124,23 @@ fn results_are_printed_although_their_folder_cannot_hold_them() {
     assert!(std::fs::read_dir(&out).unwrap().all(|entry| entry.unwrap().file_name() == "result.json"));
 }
 
+/// A signal that comes before the program asked for it ends it without a word.
+#[cfg(unix)]
+fn wait_until_it_catches_interrupts(process: u32) {
+    let catches = || {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/status")) else {
+            // No such file on this system: there is only time.
+            std::thread::sleep(Duration::from_secs(2));
+            return true;
+        };
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a mask of signals");
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 2 != 0
+    };
+    while !catches() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_preparation_leaves_older_results_alone() {
@@ -136,7 +153,7 @@ fn an_interrupted_preparation_leaves_older_results_alone() {
     let manx =
         Command::new(env!("CARGO_BIN_EXE_manx")).args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let manx = manx.unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    wait_until_it_catches_interrupts(manx.id());
     assert!(Command::new("kill").args(["-INT", &manx.id().to_string()]).status().unwrap().success());
     let output = manx.wait_with_output().unwrap();
     let said = stderr(&output);
