@@ -2,11 +2,13 @@
 
 mod lab;
 mod plan;
+mod plot;
 mod sweep;
 mod torture;
 
 pub use lab::{LabCommand, LabRunArgs};
 pub use plan::PlanCommand;
+pub use plot::PlotArgs;
 pub use sweep::SweepArgs;
 pub use torture::TortureArgs;
 
@@ -20,6 +22,16 @@ use manx_lab::load::read_workload;
 use manx_lab::timeline::TIMELINE_LIMIT;
 use std::path::PathBuf;
 
+/// `--version`; `-V` has the first line alone.
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    "\ncommit: ",
+    env!("MANX_COMMIT_SHOWN"),
+    "\nfeatures: ",
+    env!("MANX_FEATURES"),
+    "\nschema of result.json: 1"
+);
+
 const EXAMPLES: &str = "Examples:
   manx compare                                           the built-in OLTP-like scenario under three policies
   manx compare quick --set gc.soft=0.1 --seed 7          a small one, one key changed, another seed
@@ -27,7 +39,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Manx: an exact, deterministic simulator of flash storage and of what was published against its tail latency
 #[derive(Debug, Parser)]
-#[command(name = "manx", version, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "manx", version, long_version = VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -77,6 +89,12 @@ pub enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Write the manual pages, one for each command
+    Man {
+        /// The folder, which is made where it is missing
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 
@@ -412,32 +430,6 @@ impl TraceReplayArgs {
 /// A TOML list of strings; `None` without any.
 fn list(items: &[String]) -> Option<String> {
     (!items.is_empty()).then(|| format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", ")))
-}
-
-/// `manx plot`, and `manx-plot`, which does it.
-#[derive(Debug, ClapArgs)]
-pub struct PlotArgs {
-    /// A result.json, or a folder of --out; NAME=RESULT gives its run another name
-    #[arg(required = true, value_name = "RESULT")]
-    pub results: Vec<String>,
-    /// The file to write; its ending says what: .svg, .pdf or .png
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// What to draw: cdf, time, attribution or bars
-    #[arg(long, value_name = "KIND", default_value = "cdf")]
-    pub kind: String,
-    /// Of which requests: read or write
-    #[arg(long, value_name = "OP", default_value = "read")]
-    pub op: String,
-    /// A title above it [default: none, as a paper has its caption]
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// Width, from 20mm to 500mm: 88mm, 3.5in or 252pt; the default is a column of a paper
-    #[arg(long, value_name = "LENGTH", default_value = "88mm", allow_hyphen_values = true)]
-    pub width: String,
-    /// Height, likewise; many runs need more
-    #[arg(long, value_name = "LENGTH", default_value = "58mm", allow_hyphen_values = true)]
-    pub height: String,
 }
 
 /// `manx trace`.

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
+    manx_lab::stamp::set_commit(env!("MANX_COMMIT_HASH"));
     answer(|args: Args| {
         #[cfg(feature = "parquet")]
         manx_lab::open::set_parquet_opener(|path| Ok(Box::new(manx_parquet::open(path)?)));

@@ -9,6 +9,7 @@
 //! ```
 
 use crate::prepare::{About, Key};
+use crate::stamp;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
 use std::fs;
@@ -91,7 +92,10 @@ impl Cache {
     /// Keeps a state under `key`, and makes room for it.
     pub(crate) fn store(&self, key: &Key, about: &About, snapshot: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let about = serde_json::to_vec(about)?;
+        let mut about = serde_json::to_value(about)?;
+        // For people; the key has the hash of the program.
+        about["program"] = serde_json::to_value(stamp::program())?;
+        let about = serde_json::to_vec(&about)?;
         let length = (about.len() as u32).to_le_bytes();
         let parts: [&[u8]; 5] = [MAGIC, &key.0, &length, &about, snapshot];
         let size = (parts.iter().map(|part| part.len()).sum::<usize>() + HASH) as u64;

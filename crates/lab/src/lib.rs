@@ -28,6 +28,7 @@ pub mod quantity;
 mod replay;
 pub mod run;
 pub mod save;
+pub mod stamp;
 pub mod sweep;
 pub mod table;
 pub mod timeline;

@@ -1,5 +1,6 @@
 //! One file for each family of commands.
 
+mod completions;
 mod convert;
 mod device;
 mod execute;
@@ -102,7 +103,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Schema { of } => schema::schema(of),
-        Command::Completions { shell } => schema::completions(shell),
+        Command::Completions { shell } => completions::script(shell),
+        Command::Man { folder } => completions::manual(&folder),
     }
 }
 

@@ -9,6 +9,7 @@ mod docs;
 mod explain;
 mod lab;
 mod outputs;
+mod packaging;
 mod plan;
 mod plot;
 mod report_browser;

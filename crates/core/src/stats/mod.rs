@@ -47,8 +47,8 @@ pub use parity::{RainReport, TolerantReport};
 pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use power_loss::PowerLossReport;
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, RunResult, RunSet, RunTotals, SLOWEST,
-    TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet, RunTotals,
+    SCHEMA_VERSION, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use rotation::RotationReport;
 pub use scrub::{ScrubCounters, ScrubReport};

@@ -258,8 +258,23 @@ pub struct WarmupExcluded {
     pub requests: u64,
 }
 
-/// What depends on the machine. The core reads no clock: who runs it fills this in, and null means "not measured".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Counts up when a field of `result.json` is taken away or means something else; a new field changes nothing.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The program that computed a result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// The commit that it was built from, with `-dirty` behind it when files differed; null where that was not known.
+    pub commit: Option<String>,
+    /// Version of this document's schema (a number that grows when a field goes or changes its meaning).
+    pub schema: u32,
+}
+
+/// What depends on the machine, and on the build. The core reads no clock: who runs it fills this in, and null means
+/// "not measured".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MachineReport {
     /// CPU time of the preconditioning (seconds).
@@ -276,6 +291,8 @@ pub struct MachineReport {
     pub simulated_bytes_per_page: Option<f64>,
     /// True if the preconditioned state was read from the cache.
     pub precondition_from_cache: bool,
+    /// The program that computed this; null in results of 0.1.
+    pub program: Option<Program>,
 }
 
 /// Everything that a run has counted when it ends; becomes the [`RunResult`].

@@ -16,6 +16,7 @@ use crate::machine::Stopwatch;
 use crate::prepare::About;
 use crate::prepare::{Key, Prepared, States, fresh, host_sectors, member};
 use crate::replay::Replays;
+use crate::stamp;
 use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::array::Array;
@@ -317,6 +318,7 @@ impl Run<'_> {
             peak_rss_bytes: memory.peak_rss_bytes,
             simulated_bytes_per_page: memory.simulated_bytes_per_page,
             precondition_from_cache: preparation.from_cache,
+            program: Some(stamp::program()),
             ..MachineReport::timed(preparation.cpu_s, cpu_s, completed).with_flash_ops(flash_ops)
         };
         (result, preparation)

@@ -195,6 +195,20 @@ pub(super) fn machine(runs: &[RunResult]) -> String {
     let table = table("Cost of the simulation on the machine that ran it", &heads, &rows);
     format!(
         "<section id=\"machine\" aria-labelledby=\"h-machine\">\n<h2 id=\"h-machine\">Machine</h2>\n<p>Only these \
-         numbers differ from machine to machine.</p>\n{table}</section>\n"
+         numbers differ from machine to machine.{}</p>\n{table}</section>\n",
+        escape(&programs(runs))
     )
+}
+
+/// The programs that computed the runs: one, unless results of several files are shown.
+fn programs(runs: &[RunResult]) -> String {
+    let mut programs: Vec<String> = Vec::new();
+    for program in runs.iter().filter_map(|run| run.machine.program.as_ref()) {
+        let commit = program.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
+        let program = format!("manx {}{commit}", program.version);
+        if !programs.contains(&program) {
+            programs.push(program);
+        }
+    }
+    if programs.is_empty() { String::new() } else { format!(" Computed by {}.", programs.join("; ")) }
 }
