@@ -2,12 +2,13 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long bench deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
+.PHONY: help test test-long bench dist deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
 	@echo "make test-long    the campaigns of minutes too"
 	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
+	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
 	@echo "make deps    only install what is missing"
 
@@ -28,6 +29,11 @@ fuzz-minute: deps
 
 fuzz: deps
 	JOBS=$(JOBS) fuzz/run.sh $(or $(SECONDS),600) $(FORMATS)
+
+# Static binaries, a .deb and a container's files in target/dist, and they run in an empty folder.
+dist: deps
+	dist/build $(or $(ARCH),x86_64)
+	dist/check target/dist/manx-ssd-*-$$(uname -m)-linux
 
 bench: deps
 	$(CARGO) bench

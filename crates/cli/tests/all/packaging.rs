@@ -105,3 +105,22 @@ fn bash_completes_a_policy_and_the_path_of_a_scenario() {
     assert_eq!(complete("manx run --device k9w", 3), "k9wag08u1a");
     assert_eq!(complete("manx run --device qq", 3), "qq-mine.toml");
 }
+
+#[test]
+fn every_crate_has_the_licences_and_the_documents_name_the_version() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        let name = format!("crates/{}", entry.unwrap().file_name().to_string_lossy());
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            assert_eq!(text(&format!("{name}/{licence}")), text(licence), "{name}");
+        }
+        let manifest = text(&format!("{name}/Cargo.toml"));
+        for key in ["description", "license", "readme", "keywords", "categories", "authors"] {
+            assert!(manifest.lines().any(|line| line.starts_with(key)), "{name}/Cargo.toml has no {key}");
+        }
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(text("CITATION.cff").contains(&format!("\nversion: {version}\n")));
+    assert!(text("CHANGELOG.md").contains(version));
+}
