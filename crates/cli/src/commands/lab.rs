@@ -59,7 +59,11 @@ fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
     let names: Vec<String> = if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
     let asked = Asked { quick: args.quick, sets: args.sets.clone() };
     // All of them before the first runs: a mistake in the last should not cost the work of the others.
-    let experiments = names.iter().map(|name| Experiment::read(name, asked.clone())).collect::<Result<Vec<_>, _>>()?;
+    let mut experiments = Vec::new();
+    for name in &names {
+        let experiment = Experiment::read(name, asked.clone())?;
+        experiments.push(if args.claims_only { experiment.with_claimed_runs_only() } else { experiment });
+    }
     for (at, experiment) in experiments.iter().enumerate() {
         if experiments[..at].iter().any(|earlier| earlier.name == experiment.name) {
             return Err(ConfigError::new(format!("experiment `{}` is named twice", experiment.name)).into());

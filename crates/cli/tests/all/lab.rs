@@ -41,7 +41,12 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let out = folder("lab-all");
     let out = out.to_str().unwrap();
     let run = |more: &[&str]| {
-        let args = [&["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out], more].concat();
+        let mut args =
+            [&["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out], more].concat();
+        // Half of the runs are in no claim; `make test-long` plays them too.
+        if std::env::var_os("MANX_LONG").is_none() {
+            args.push("--claims-only");
+        }
         let output = manx(&args);
         let document: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
         (output.status.code(), document, stderr(&output))
@@ -52,7 +57,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     assert_eq!(experiments.len(), 35);
     for experiment in experiments {
         assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
-        assert!(experiment["runs"].as_array().unwrap().len() >= 6);
+        assert!(experiment["runs"].as_array().unwrap().len() >= 2, "{}", experiment["experiment"]);
         for claim in experiment["claims"].as_array().unwrap() {
             let Some(measured) = claim["measured"].as_f64() else {
                 assert!(claim["missing"].is_string(), "{claim}");

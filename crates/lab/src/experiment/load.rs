@@ -9,7 +9,7 @@ use crate::save::file_name;
 use manx_core::config::{ConfigError, Override, Scenario, Source, builtin_scenario, nearest};
 use manx_core::units::{Bandwidth, Bytes, Duration};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 use toml::Table;
@@ -135,6 +135,30 @@ impl Experiment {
         let File { summary, source: from, .. } = file;
         let text = source.text;
         Ok(Self { name, summary, source: from, text, asked, seeds, runs, claims, definitions })
+    }
+
+    /// The same with only the runs that its claims ask for. What they measure stays.
+    pub fn with_claimed_runs_only(mut self) -> Self {
+        let mut asked = BTreeSet::new();
+        for claim in self.claims.iter().filter(|claim| claim.skip.is_none()) {
+            self.ask(&claim.expression, &mut asked);
+        }
+        self.runs.retain(|run| asked.contains(&run.name));
+        self
+    }
+
+    /// Puts the runs that an expression asks for into `asked`, those of its definitions too.
+    fn ask(&self, expression: &Expression, asked: &mut BTreeSet<String>) {
+        for (_, reference) in expression.references() {
+            match reference {
+                Reference::Quantity { run, .. } | Reference::Param { run, .. } => drop(asked.insert(run.clone())),
+                Reference::Defined(name) => {
+                    if let Some(definition) = self.definitions.get(name) {
+                        self.ask(definition, asked);
+                    }
+                }
+            }
+        }
     }
 }
 

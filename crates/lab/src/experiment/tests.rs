@@ -216,6 +216,20 @@ fn a_claim_holds_on_the_edge_of_its_band_fails_beyond_it_and_says_why_it_was_not
 }
 
 #[test]
+fn with_claimed_runs_only_a_claim_measures_the_same_on_fewer_runs() {
+    let text = claim("quantity = \"2 * one\"\nlow = 1\nwhy = \"w\"") + "[define]\none = \"waf('t-es(64ms)')\"\n";
+    let all = load(&text).unwrap();
+    let few = load(&text).unwrap().with_claimed_runs_only();
+    let names = |experiment: &Experiment| experiment.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (names(&all), names(&few)),
+        (vec!["a".to_string(), "t-es(64ms)".to_string()], vec!["t-es(64ms)".to_string()])
+    );
+    let of = |experiment: &Experiment, wafs: &[f64]| experiment.judge(results(wafs)).measured[0].value;
+    assert_eq!((of(&all, &[4.0, 2.0]), of(&few, &[2.0])), (Some(4.0), Some(4.0)));
+}
+
+#[test]
 fn over_seeds_a_claim_measures_the_mean_and_shows_the_spread() {
     let text = claim("quantity = \"waf(a) / waf('t-es(64ms)')\"\nlow = 1\nhigh = 3\nwhy = \"w\"")
         .replace("scenario =", "seeds = [7, 8]\nscenario =");
