@@ -176,11 +176,26 @@ impl Tally {
     }
 }
 
+/// Refuses what a campaign cannot be of.
+pub fn check(scenario: &Scenario) -> Result<(), ConfigError> {
+    let Scenario { array, recovery, .. } = scenario;
+    if !recovery.keep {
+        return Err(ConfigError::new("recovery.keep = false: torture needs a drive that can recover"));
+    }
+    if array.is_on() {
+        let message = "torture needs 1: a power loss of an array is not modelled";
+        return Err(ConfigError::new(format!("array.members = {}: {message}", array.members)));
+    }
+    if let Some(at) = recovery.cut_at {
+        let message = "torture needs it absent: it cuts the power at events that each seed draws";
+        return Err(ConfigError::new(format!("recovery.cut_at = {at}: {message}")));
+    }
+    Ok(())
+}
+
 fn one(options: &Options<'_>, seed: u64) -> Result<Tally, TortureError> {
     let scenario = (options.scenario)(seed)?;
-    if !scenario.recovery.keep {
-        return Err(ConfigError::new("recovery.keep = false: torture needs a drive that can recover").into());
-    }
+    check(&scenario)?;
     let driver = driver(&scenario)?;
     let mut tally = Tally { runs: 1, ..Tally::default() };
     let played = catch_unwind(AssertUnwindSafe(|| play(driver, &scenario, seed, options.cuts, &mut tally)));

@@ -6,7 +6,7 @@ use crate::args::TortureArgs;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_lab::load::Request;
-use manx_lab::torture::{Options, Tally, TortureError, drawn, torture};
+use manx_lab::torture::{Options, Tally, TortureError, check, drawn, torture};
 use std::fmt::Write;
 use std::num::NonZero;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     let request = args.scenario.as_ref().map(|name| Request::read(name, Vec::new())).transpose()?;
     let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
     // What cannot be played at all is told before anything else.
-    scenario(args.seed)?;
+    check(&scenario(args.seed)?)?;
     stop_on_ctrl_c();
     let bar = ProgressBar::with_draw_target(Some(args.seeds.into()), ProgressDrawTarget::stderr_with_hz(5));
     let template = "torture [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";

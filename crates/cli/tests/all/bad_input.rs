@@ -221,3 +221,13 @@ fn an_option_is_refused_where_it_makes_no_sense() {
     assert_refused(&["run", ""], &["no scenario ``", "quick"]);
     assert_refused(&["run", "quik"], &["did you mean quick?"]);
 }
+
+#[test]
+fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
+    let pieces = ["array.members = 4", "a power loss of an array is not modelled"];
+    assert_refused(&["torture", "quick", "--seeds", "1", "--set", "array.members=4"], &pieces);
+    assert_refused(&["torture", "--seeds", "1", "--set", "array.members=4"], &pieces);
+    assert_refused(&["torture", "ioda", "--seeds", "1"], &pieces[1..]);
+    let pieces = ["recovery.cut_at = 1s", "events that each seed draws"];
+    assert_refused(&["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"], &pieces);
+}

@@ -131,7 +131,7 @@ impl Array {
     /// A timer is set. Who waits for a row to be restored is nobody's request.
     pub(super) fn book_timer(&mut self, number: u64, timer: Timer) {
         if let Some(books) = &mut self.books
-            && !matches!(timer, Timer::Fail | Timer::Replace | Timer::Restore)
+            && !matches!(timer, Timer::Fail | Timer::Bury { .. } | Timer::Replace { .. } | Timer::Restore)
         {
             books.timers.insert(number, (books.now, books.way.clone()));
         }

@@ -1,21 +1,52 @@
 //! The members of an array: their drives, when they are due, who is dead and who is being restored.
+//!
+//! **A member that refuses a write is failed**, as in Linux md (`raid5_end_write_request`, `raid1_end_write_request`:
+//! `md_error`): a drive that turned read-only, say. From then on it is asked nothing, and the array is degraded; a spare
+//! takes its place where there is one. So no row is left of which some pages are new and one is old. A flush that is
+//! refused is a refused write; in RAID-5 and 6 a member is failed, too, that cannot read what an update needs and
+//! nothing else replaces.
+//!
+//! Where nobody else has what it holds (RAID-0, the last drive of a mirror) it stays, and takes reads only: writes to
+//! it end with an error. With fewer members than a row needs, writes to the row end with an error, and reads do of pages
+//! that are on none of them. What was acknowledged from the array's memory and finds no member then stays in that
+//! memory (controllers with a battery call it preserved), and is read from there.
 
 use super::RaidLevel;
 use super::{Array, Timer};
 use crate::drive::{Command, Completion, Drive, Status, Windows};
 use crate::nvme::Controller;
 use crate::nvme::plm::{ArrayType, Config, Schedule, Window};
-use crate::units::Instant;
+use crate::units::{Duration, Instant};
 
 /// Whether a member serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It does.
     Alive,
+    /// It refused a write, and nobody else has what it holds: it takes reads.
+    ReadOnly,
     /// It answers nothing any more.
     Dead,
     /// A new drive, whose rows are being restored from the first on.
     Rebuilding,
+}
+
+/// What became of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which member.
+    pub member: u32,
+    /// The number of its drive: that of the member, or the one behind the last member's for the spare.
+    pub drive: usize,
+    /// When it failed, or refused its first write.
+    pub at: Instant,
+    /// Since when its drive was read-only, if that was why.
+    pub read_only_at: Option<Instant>,
+    /// It is read on: nobody else has what it holds.
+    pub is_read: bool,
+    /// The array failed it, or reads on: it refused a write, or could not read what an update needed. Otherwise the
+    /// settings failed it (`array.fail_at`).
+    pub refused: bool,
 }
 
 /// A member.
@@ -82,12 +113,119 @@ impl Member {
 }
 
 impl Array {
-    /// The member that fails is gone: what it was asked has failed, and it is asked nothing any more.
-    pub(super) fn fail_member(&mut self, now: Instant) {
+    /// Members are told how far they were brought: what they count depends on it ([`Drive::is_seen`]).
+    pub(super) fn tell_members(&mut self) {
+        let (now, first) = self.seen;
+        for (number, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.state != State::Dead) {
+            let limit = if number < first { now + Duration::from_ns(1) } else { now };
+            member.drive_mut().is_seen(limit);
+        }
+    }
+
+    /// Who failed, or refuses writes, in that order.
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// True when the row's page on `member` can be read.
+    pub(super) fn is_read(&self, member: u32, row: u32) -> bool {
+        match self.members[member as usize].state {
+            State::Alive | State::ReadOnly => true,
+            State::Dead => false,
+            State::Rebuilding => row < self.restored,
+        }
+    }
+
+    /// True when the pages of `member` are kept up to date. What a new member gets ahead of its turn is written again
+    /// then.
+    pub(super) fn is_written(&self, member: u32) -> bool {
+        self.members[member as usize].state != State::Dead
+    }
+
+    /// Pages of the row that can be read, a bit each by their index.
+    pub(super) fn readable(&self, row: u32) -> u32 {
+        let is_read = |index: &u32| self.is_read(self.layout.member(row, *index), row);
+        (0..self.layout.members).filter(is_read).fold(0, |set, index| set | 1 << index)
+    }
+
+    /// True when what is written to data page `index` of the row can be read again.
+    #[inline]
+    pub(super) fn keeps(&self, row: u32, index: u32) -> bool {
+        !self.is_impaired || self.keeps_impaired(row, index)
+    }
+
+    #[inline(never)]
+    fn keeps_impaired(&self, row: u32, index: u32) -> bool {
+        if self.spec.level == RaidLevel::Raid0 {
+            return self.members[self.layout.member(row, index) as usize].state == State::Alive;
+        }
+        let is_last = self.members.iter().any(|member| member.state == State::ReadOnly);
+        !is_last && self.readable(row).count_ones() >= self.layout.data
+    }
+
+    /// The member fails of which the settings say so.
+    pub(super) fn member_dies(&mut self, now: Instant) {
         let member = self.spec.fail_member;
-        let Some(dead) = self.members.get_mut(member as usize) else { return };
+        if self.fail_member(now, member, false) {
+            self.bury(now, member);
+        }
+    }
+
+    /// How a write or a flush ended at a member; true when the array does without: it is done, or the member is failed.
+    pub(super) fn does_without(&mut self, now: Instant, member: u32, status: Status) -> bool {
+        // What was aborted was asked of a member that failed.
+        matches!(status, Status::Success | Status::Aborted) || self.is_failed_for(now, member)
+    }
+
+    /// A member did not do what it must: it is failed; false when nobody else has what it holds.
+    pub(super) fn is_failed_for(&mut self, now: Instant, member: u32) -> bool {
+        let has_copy =
+            |(number, other): (u32, &Member)| number != member && matches!(other.state, State::Alive | State::ReadOnly);
+        let is_new = self.members[member as usize].state == State::Rebuilding;
+        let does_without = match self.spec.level {
+            RaidLevel::Raid0 => false,
+            RaidLevel::Raid1 => is_new || (0..).zip(&self.members).any(has_copy),
+            RaidLevel::Raid5 | RaidLevel::Raid6 => true,
+        };
+        if does_without {
+            if self.fail_member(now, member, true) {
+                self.counters.refusing_members += 1;
+                // What else it was asked is looked at when this event is over.
+                self.set_timer(now, Timer::Bury { member });
+            }
+        } else if self.members[member as usize].state == State::Alive {
+            self.members[member as usize].state = State::ReadOnly;
+            self.is_impaired = true;
+            self.failures.push(self.failure(now, member, true, true));
+        }
+        does_without
+    }
+
+    fn failure(&self, at: Instant, member: u32, is_read: bool, refused: bool) -> Failure {
+        let read_only_at = self.members[member as usize].drive().counters().faults.read_only_at;
+        let is_spare = self.retired.is_some() && member == self.replaced;
+        let drive = if is_spare { self.members.len() } else { member as usize };
+        Failure { member, drive, at, read_only_at, is_read, refused }
+    }
+
+    /// The member is gone, and is asked nothing any more; false when it was gone before.
+    fn fail_member(&mut self, now: Instant, member: u32, refused: bool) -> bool {
+        let Some(dead) = self.members.get_mut(member as usize) else { return false };
+        if dead.state == State::Dead {
+            return false;
+        }
         (dead.state, dead.next) = (State::Dead, Instant::NEVER);
+        self.is_impaired = true;
         self.counters.failed_members += 1;
+        self.failures.push(self.failure(now, member, false, refused));
+        if !self.spec.replace_after.is_zero() && self.spare.is_some() {
+            self.set_timer(now + self.spec.replace_after, Timer::Replace { member });
+        }
+        true
+    }
+
+    /// What the member that failed was asked has failed.
+    pub(super) fn bury(&mut self, now: Instant, member: u32) {
         let lost: Vec<u32> =
             self.ios.places().filter(|io| self.ios[*io].live && self.ios[*io].member == member).collect();
         for id in lost {
@@ -103,20 +241,16 @@ impl Array {
                 payload: None,
             });
         }
-        if !self.spec.replace_after.is_zero() && self.spare.is_some() {
-            self.set_timer(now + self.spec.replace_after, Timer::Replace);
-        }
     }
 
     /// An empty drive takes the dead member's place.
-    pub(super) fn replace_member(&mut self, now: Instant) {
+    pub(super) fn replace_member(&mut self, now: Instant, number: u32) {
         let Some(spare) = self.spare.take() else { return };
-        let number = self.spec.fail_member;
         let mut member = Member::new(spare);
         member.state = State::Rebuilding;
         member.set_windows(now, self.strategy.windows(number), self.spec.level);
-        self.members[number as usize] = member;
-        self.restored = 0;
+        let dead = std::mem::replace(&mut self.members[number as usize], member);
+        (self.replaced, self.restored, self.retired) = (number, 0, Some(Box::new(dead)));
         for _ in 0..self.spec.rebuild_depth {
             self.restore_next(now);
         }

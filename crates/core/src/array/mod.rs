@@ -11,6 +11,7 @@
 //! not merged; deallocations are not handed on (md's default for parity levels), so pages keep what they hold.
 
 mod books;
+mod impaired;
 pub mod layout;
 mod members;
 mod parity;
@@ -35,6 +36,7 @@ use crate::flash::Room;
 use crate::nvme::Controller;
 use crate::sim::{NIL, Rng, Slab};
 use crate::units::{Duration, Instant, Lba};
+pub use members::Failure;
 use members::{Member, State};
 use read::{Piece, Rebuild};
 use rows::Rows;
@@ -59,9 +61,17 @@ pub struct Array {
     sequence: u64,
     done: VecDeque<Completion>,
     content: bool,
-    /// The empty drive that takes the place of one that fails, and the row that is restored next.
+    /// The empty drive that takes the place of one that fails, whose place it took, and the row that is restored next.
     spare: Option<Controller>,
+    replaced: u32,
+    /// The member that was there before, for what it counted.
+    retired: Option<Box<Member>>,
     restored: u32,
+    /// A member failed, or takes no writes any more.
+    is_impaired: bool,
+    failures: Vec<Failure>,
+    /// Everything before this instant was done, and what members below this one do at it.
+    seen: (Instant, usize),
     counters: ArrayCounters,
     /// Where requests' time goes, and the slow ones of them, where asked for.
     books: Option<Box<books::Books>>,
@@ -102,7 +112,7 @@ enum Owner {
     /// An update of a row: page `index` as it was.
     Old { slot: u32, index: u32, ticket: u32 },
     /// An update of a row: page `index` is written.
-    Write { slot: u32 },
+    Write { slot: u32, index: u32 },
     /// A flush of the request.
     Flush { request: u32 },
 }
@@ -118,10 +128,12 @@ enum Timer {
     Write { slot: u32, index: u32 },
     /// A request is answered from memory.
     Answer { request: u32 },
-    /// A member fails.
+    /// The member fails of which the settings say so.
     Fail,
+    /// What a member that failed was asked has failed.
+    Bury { member: u32 },
     /// An empty drive takes its place.
-    Replace,
+    Replace { member: u32 },
     /// The next row of the new drive is looked at again.
     Restore,
 }
@@ -163,6 +175,12 @@ pub struct ArrayCounters {
     pub restored_at: Instant,
     /// Members that failed.
     pub failed_members: u64,
+    /// Of those, the ones that the array failed because they refused a write, or could not read what it needed.
+    pub refusing_members: u64,
+    /// Pages of writes that were refused: no member could have kept them.
+    pub refused_pages: u64,
+    /// Acknowledged pages that no member took: they stay in the array's memory.
+    pub kept_pages: u64,
 }
 
 /// The root seed of a member's drive: that of the run for the first one.
@@ -202,7 +220,12 @@ impl Array {
             done: VecDeque::new(),
             content: with_content,
             spare,
+            replaced: 0,
+            retired: None,
             restored: 0,
+            is_impaired: false,
+            failures: Vec::new(),
+            seen: (Instant::START, 0),
             counters: ArrayCounters::default(),
             books: None,
             timeline: None,
@@ -222,7 +245,12 @@ impl Array {
 
     /// What was counted so far.
     pub fn counters(&self) -> ArrayCounters {
-        self.counters
+        ArrayCounters { kept_pages: self.writes.kept(), ..self.counters }
+    }
+
+    /// Drives that it began with, without the spare.
+    pub fn members(&self) -> usize {
+        self.members.len()
     }
 
     /// What is under way, for a report of what is stuck.
@@ -269,8 +297,9 @@ impl Array {
             Timer::Hedge { piece, ticket } => self.hedge(now, piece, ticket),
             Timer::Write { slot, index } => self.submit_write(now, slot, index),
             Timer::Answer { request } => self.part_done(now, request),
-            Timer::Fail => self.fail_member(now),
-            Timer::Replace => self.replace_member(now),
+            Timer::Fail => self.member_dies(now),
+            Timer::Bury { member } => self.bury(now, member),
+            Timer::Replace { member } => self.replace_member(now, member),
             Timer::Restore => self.restore_next(now),
         }
     }
@@ -310,9 +339,11 @@ impl Array {
             Owner::Direct { piece, ticket } => self.direct_done(now, piece, ticket, completion),
             Owner::Rest { rebuild, ticket } => self.rest_done(now, rebuild, ticket, member, completion),
             Owner::Old { slot, index, ticket } => self.old_done(now, slot, index, ticket, completion),
-            Owner::Write { slot } => self.write_done(now, slot, completion.status),
+            Owner::Write { slot, index } => self.write_done(now, (slot, index), member, completion.status),
             Owner::Flush { request } => {
-                self.note_status(request, completion.status);
+                if !self.does_without(now, member, completion.status) {
+                    self.note_status(request, completion.status);
+                }
                 self.part_done(now, request);
             }
         }
@@ -355,8 +386,11 @@ impl Array {
     }
 
     fn begin_flush(&mut self, now: Instant, request: u32) {
-        let alive: Vec<u32> = (0..self.spec.members).filter(|member| self.is_written(*member, 0)).collect();
+        let alive: Vec<u32> = (0..self.spec.members).filter(|member| self.is_written(*member)).collect();
         self.requests[request].left = alive.len() as u32;
+        if alive.is_empty() {
+            return self.answer(now, request, Duration::ZERO);
+        }
         let command = self.requests[request].command.clone();
         for member in alive {
             let command = Command { payload: None, ..command.clone() };
@@ -401,30 +435,36 @@ impl Storage for Array {
     fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
             if let Some(completion) = self.done.pop_front() {
+                self.tell_members();
                 self.book_given();
                 return Some(completion);
             }
-            // The two members that are due first.
-            let (mut first, mut at, mut second) = (0, Instant::NEVER, Instant::NEVER);
+            // The two members that are due first; of those due at one instant the one with the lowest number.
+            let (mut first, mut at, mut second, mut other) = (0, Instant::NEVER, Instant::NEVER, 0);
             for (number, member) in self.members.iter().enumerate() {
                 if member.next < at {
-                    (second, first, at) = (at, number, member.next);
+                    (second, other, first, at) = (at, first, number, member.next);
                 } else if member.next < second {
-                    second = member.next;
+                    (second, other) = (member.next, number);
                 }
             }
             let own = self.own_next();
             if own.min(at) >= limit {
+                self.seen = (limit, 0);
+                self.tell_members();
                 return None;
             }
             if own <= at {
+                self.seen = (own, 0);
                 self.own_turn(own);
                 continue;
             }
-            // No member goes beyond what another may complete: that could submit to it.
-            let until =
-                limit.min(own).min(if second == Instant::NEVER { second } else { second + Duration::from_ns(1) });
+            // No member goes beyond what another may complete: that could submit to it. At that very instant members go
+            // by number, however many events of their own led each of them there.
+            let behind = u64::from(first < other && second < Instant::NEVER);
+            let until = limit.min(own).min(second + Duration::from_ns(behind));
             if let Some(completion) = self.members[first].advance_before(until) {
+                self.seen = (completion.at, first);
                 self.book_said(first);
                 self.io_done(completion);
             }
@@ -466,11 +506,15 @@ impl Storage for Array {
     }
 
     fn drives(&self) -> usize {
-        self.members.len()
+        self.members.len() + usize::from(self.retired.is_some())
     }
 
     fn drive(&self, number: usize) -> &Drive {
-        self.members[number].drive()
+        match &self.retired {
+            Some(retired) if number == self.replaced as usize => retired.drive(),
+            Some(_) if number == self.members.len() => self.members[self.replaced as usize].drive(),
+            _ => self.members[number].drive(),
+        }
     }
 
     fn outstanding(&self) -> usize {
@@ -511,6 +555,8 @@ impl Array {
                 self.members[self.layout.member(row, index) as usize].drive_mut().put_content(row, stamp);
             }
         }
+        // A drive's own parity is made of what it holds now.
+        self.members.iter_mut().for_each(|member| member.drive_mut().make_parity());
     }
 
     /// Rows whose parity is not that of their data, if `content` is what each member holds of each row.
@@ -524,20 +570,5 @@ impl Array {
             (k..n).any(|index| parity::recover(&self.layout, &known, index) != held(index))
         };
         (0..self.layout.rows).filter(is_wrong).collect()
-    }
-
-    /// True when the row's page on `member` can be read.
-    fn is_read(&self, member: u32, row: u32) -> bool {
-        match self.members[member as usize].state {
-            State::Alive => true,
-            State::Dead => false,
-            State::Rebuilding => row < self.restored,
-        }
-    }
-
-    /// True when the row's page on `member` is kept up to date. What a new member gets ahead of its turn is written
-    /// again then.
-    fn is_written(&self, member: u32, _row: u32) -> bool {
-        self.members[member as usize].state != State::Dead
     }
 }

@@ -382,7 +382,10 @@ impl Array {
         let missing = self.layout.data.saturating_sub((r.got | r.waits).count_ones()) as usize;
         let others = missing.checked_sub(1).and_then(|last| free_at.get(last));
         let others = others.map_or(NEVER_SERVED, |(free_at, ..)| *free_at);
-        let computes = match (self.pieces[piece].refused, others) {
+        // Its member may have failed since it said when it is free.
+        let own = self.pieces[piece].refused;
+        let is_read = self.is_read(self.pieces[piece].member, row + rows - 1);
+        let computes = match (if is_read { own } else { Some(NEVER_SERVED) }, others) {
             (Some(NEVER_SERVED), NEVER_SERVED) => {
                 self.abandon(now, piece);
                 return self.fail_piece(now, piece, Status::UnrecoveredRead);

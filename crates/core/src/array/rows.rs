@@ -66,6 +66,13 @@ impl Pages {
             self.partial |= bit;
         }
     }
+
+    /// Takes over pages of `other`, a bit each, that were written later.
+    pub fn put_all(&mut self, other: &Self, pages: u32, data: u32) {
+        for index in (0..data).filter(|index| pages >> index & 1 == 1) {
+            self.put(index, other.full >> index & 1 == 1, other.stamps.get(index as usize).copied(), data);
+        }
+    }
 }
 
 /// The version of a page after a write in part over `beneath`.
@@ -86,6 +93,8 @@ pub(super) struct Row {
     pub now: Pages,
     /// What gathers for the next one.
     pub next: Pages,
+    /// Acknowledged pages that no member took: they stay here.
+    pub kept: Pages,
     /// Pages of a new member that the update restores.
     pub restore: u32,
     /// Old pages that are known, and that are being read.
@@ -97,8 +106,13 @@ pub(super) struct Row {
     pub refusals: Vec<(u32, u64)>,
     /// What the row holds once the update is written, where the run carries content.
     pub new: Vec<u32>,
-    /// Writes under way.
+    /// Writes under way, and pages whose member has taken them.
     pub pending: u32,
+    pub landed: u32,
+    /// Pages whose member could not read them.
+    pub unread: u32,
+    /// Dirty pages that cannot be written: nobody knows what lies beneath their parts.
+    pub baseless: u32,
     /// Tells reads of this update from those of one before.
     pub ticket: u32,
     /// It waits for its turn to be written out.
@@ -111,6 +125,7 @@ impl Row {
         std::mem::swap(&mut self.now, &mut self.next);
         self.next.clear();
         (self.known, self.asked, self.refused, self.restore, self.pending) = (0, 0, 0, 0, 0);
+        (self.landed, self.unread, self.baseless) = (0, 0, 0);
         self.old.clear();
         self.new.clear();
         self.refusals.clear();
@@ -127,17 +142,20 @@ impl Row {
             (pages.dirty() & bit != 0).then_some((stamp, pages.full & bit != 0))
         };
         // What is written whole hides what was before it.
-        let before = of(&self.now).filter(|_| self.next.full >> index & 1 == 0);
-        [before, of(&self.next)].into_iter().flatten()
+        let hidden = |by: u32| by >> index & 1 == 1;
+        let kept = of(&self.kept).filter(|_| !hidden(self.now.full | self.next.full));
+        let before = of(&self.now).filter(|_| !hidden(self.next.full));
+        [kept, before, of(&self.next)].into_iter().flatten()
     }
 
     /// True when page `index` is here whole.
     pub fn has_whole(&self, index: u32) -> bool {
-        (self.now.full | self.next.full) >> index & 1 == 1
+        (self.kept.full | self.now.full | self.next.full) >> index & 1 == 1
     }
 
     pub fn is_unused(&self) -> bool {
-        self.phase == Phase::Idle && self.readers == 0 && self.blocked.is_empty() && !self.queued
+        let is_empty = self.readers == 0 && self.blocked.is_empty() && self.kept.dirty() == 0;
+        self.phase == Phase::Idle && is_empty && !self.queued
     }
 }
 

@@ -17,8 +17,10 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct WriteBack {
     /// Pages that it holds at most; 0: there is none.
-    room: u64,
-    held: u64,
+    pub room: u64,
+    pub held: u64,
+    /// Of those, the ones that no member took.
+    pub kept: u64,
     /// Rows that wait to be written out, and how many are being.
     queue: VecDeque<u32>,
     active: u32,
@@ -26,8 +28,8 @@ pub(super) struct WriteBack {
     /// Requests that wait for room.
     stalled: VecDeque<u32>,
     /// A new member: the row that is restored next, and those that are being.
-    next_restore: u32,
-    restoring: Vec<u32>,
+    pub next_restore: u32,
+    pub restoring: Vec<u32>,
     /// Requests that are being told that their row is written: a place that is used again.
     told: Vec<u32>,
 }
@@ -38,6 +40,7 @@ impl WriteBack {
         Self {
             room,
             held: 0,
+            kept: 0,
             queue: VecDeque::new(),
             active: 0,
             depth: spec.destage_depth.max(1),
@@ -47,12 +50,18 @@ impl WriteBack {
             told: Vec::new(),
         }
     }
+
+    /// Pages that no member took.
+    pub fn kept(&self) -> u64 {
+        self.kept
+    }
 }
 
 impl Row {
     /// True when the update writes page `index`: a data page that is dirty or restored, or a parity.
     pub fn written(&self, index: u32, layout: &ArrayLayout) -> bool {
-        index >= layout.data && self.now.dirty() != 0 || (self.now.dirty() | self.restore) >> index & 1 == 1
+        let pages = self.now.dirty() & !self.baseless;
+        index >= layout.data && pages != 0 || (pages | self.restore) >> index & 1 == 1
     }
 }
 
@@ -73,16 +82,22 @@ impl Array {
     fn fits(&self, request: u32) -> bool {
         let command = &self.requests[request].command;
         let pages = u64::from(command.sectors / self.layout.page_sectors) + 2;
-        self.writes.held == 0 || self.writes.held + pages <= self.writes.room
+        self.writes.held == self.writes.kept || self.writes.held + pages <= self.writes.room
     }
 
-    /// Puts the request's pages into their rows. With `waits` it completes when they are written.
+    /// Puts the request's pages into their rows. With `waits` it completes when they are written. Pages that no member
+    /// would keep are refused.
     fn take_pages(&mut self, now: Instant, request: u32, waits: bool) {
         let (lba, sectors) = (self.requests[request].command.lba.0, u64::from(self.requests[request].command.sectors));
         let per_page = u64::from(self.layout.page_sectors);
         let pages = lba / per_page..(lba + sectors).div_ceil(per_page);
         for page in pages.clone() {
             let place = self.layout.place(page);
+            if !self.keeps(place.row, place.index) {
+                self.counters.refused_pages += 1;
+                self.note_status(request, Status::NamespaceWriteProtected);
+                continue;
+            }
             let whole = page * per_page >= lba && (page + 1) * per_page <= lba + sectors;
             let stamp = self.requests[request].command.payload.as_ref().map(|all| all[(page - pages.start) as usize]);
             let slot = self.rows.enter(place.row);
@@ -99,6 +114,9 @@ impl Array {
                 row.phase = Phase::Gathering;
             }
         }
+        if waits && self.requests[request].left == 0 {
+            return self.answer(now, request, Duration::ZERO);
+        }
         for page in pages {
             if let Some(slot) = self.rows.find(self.layout.place(page).row) {
                 self.wants_update(now, slot);
@@ -107,7 +125,7 @@ impl Array {
     }
 
     /// A row has gathered something: it is updated at once, or in its turn where there is a cache.
-    fn wants_update(&mut self, now: Instant, slot: u32) {
+    pub(super) fn wants_update(&mut self, now: Instant, slot: u32) {
         if self.rows[slot].phase != Phase::Gathering || self.rows[slot].queued {
             return;
         }
@@ -129,7 +147,7 @@ impl Array {
         }
     }
 
-    fn begin_update(&mut self, now: Instant, slot: u32) {
+    pub(super) fn begin_update(&mut self, now: Instant, slot: u32) {
         let ticket = self.ticket();
         let row = &mut self.rows[slot];
         (row.phase, row.ticket) = (Phase::Reading, ticket);
@@ -138,6 +156,11 @@ impl Array {
 
     /// Asks for the old pages that the update still needs; goes on when there are none.
     fn look_at_update(&mut self, now: Instant, slot: u32, first: bool) {
+        self.fail_who_cannot_read(now, slot);
+        let row = &self.rows[slot];
+        if row.restore != 0 && self.obtainable(slot).count_ones() < self.layout.data {
+            return self.give_up_restoring(now, slot);
+        }
         let (needed, method) = self.plan(now, slot);
         let row = &self.rows[slot];
         if needed & !row.known == 0 {
@@ -172,11 +195,7 @@ impl Array {
         let row = &self.rows[slot];
         let (k, n) = (self.layout.data, self.layout.members);
         let (data, parity) = ((1u32 << k) - 1, ((1u64 << n) - 1) as u32 & !((1u32 << k) - 1));
-        let mut readable = 0;
-        for index in 0..n {
-            let member = self.layout.member(row.row, index);
-            readable |= u32::from(self.is_read(member, row.row)) << index;
-        }
+        let readable = self.obtainable(slot);
         let dirty = row.now.dirty();
         let kept = parity & self.alive(row.row);
         let modify = Plan { set: dirty | kept, method: Method::ReadModifyWrite };
@@ -210,7 +229,7 @@ impl Array {
     fn any_of(&self, now: Instant, slot: u32, readable: u32) -> u32 {
         let row = &self.rows[slot];
         let mut order: Vec<(u64, u32)> = (0..self.layout.members)
-            .filter(|index| (readable | row.known) >> index & 1 == 1)
+            .filter(|index| readable >> index & 1 == 1)
             .map(|index| {
                 let bit = 1 << index;
                 let avoided = self.strategy.avoids(now, self.layout.member(row.row, index));
@@ -230,7 +249,7 @@ impl Array {
 
     /// Pages of the row whose members are written.
     fn alive(&self, row: u32) -> u32 {
-        let is_alive = |index: &u32| self.is_written(self.layout.member(row, *index), row);
+        let is_alive = |index: &u32| self.is_written(self.layout.member(row, *index));
         (0..self.layout.members).filter(is_alive).fold(0, |set, index| set | 1 << index)
     }
 
@@ -249,12 +268,15 @@ impl Array {
                 row.old[index as usize] = *version;
             }
         } else {
-            let free_at = match completion.status {
-                Status::PredictableLatencyNotMet => now.as_ns().saturating_add(completion.result64),
-                _ => u64::MAX / 2,
-            };
             row.refused |= 1 << index;
-            row.refusals.push((index, free_at));
+            match completion.status {
+                Status::PredictableLatencyNotMet => {
+                    row.refusals.push((index, now.as_ns().saturating_add(completion.result64)));
+                }
+                // Nobody asks a member that failed again.
+                Status::Aborted => {}
+                _ => row.unread |= 1 << index,
+            }
         }
         self.look_at_update(now, slot, false);
     }
@@ -277,6 +299,10 @@ impl Array {
     }
 
     fn write_row(&mut self, now: Instant, slot: u32) {
+        let row = &mut self.rows[slot];
+        if row.known.count_ones() < self.layout.data {
+            row.baseless = row.now.partial & !row.known;
+        }
         self.compute_row(slot);
         let number = self.rows[slot].row;
         self.rows.writing_begins(number);
@@ -307,7 +333,7 @@ impl Array {
         let row = &self.rows[slot];
         let (lba, member) = (self.layout.lba(row.row), self.layout.member(row.row, index));
         if self.members[member as usize].state == super::members::State::Dead {
-            return self.write_done(now, slot, Status::Success);
+            return self.write_done(now, (slot, index), member, Status::Aborted);
         }
         let stamp = row.new.get(index as usize).map(|version| Stamp { version: *version, beneath: 0 });
         let command = Command {
@@ -320,7 +346,7 @@ impl Array {
             stream: 0,
             payload: stamp.map(|stamp| vec![stamp].into_boxed_slice()),
         };
-        self.submit_io(now, member, Owner::Write { slot }, command);
+        self.submit_io(now, member, Owner::Write { slot, index }, command);
     }
 
     /// What the row holds after the update.
@@ -361,24 +387,23 @@ impl Array {
         self.rows[slot].new = all.into_iter().map(Option::unwrap_or_default).collect();
     }
 
-    pub(super) fn write_done(&mut self, now: Instant, slot: u32, status: Status) {
-        // A member that died is not written any more; the row is whole without it.
-        if !matches!(status, Status::Success | Status::Aborted) {
-            for at in 0..self.rows[slot].now.waiters.len() {
-                let request = self.rows[slot].now.waiters[at];
-                self.note_status(request, status);
-            }
-        }
-        self.rows[slot].pending -= 1;
-        if self.rows[slot].pending == 0 {
+    /// A member has written its page of the row, or has not: then it is failed, and the row is whole without it; or it
+    /// is not, and the page is not written.
+    pub(super) fn write_done(&mut self, now: Instant, (slot, index): (u32, u32), member: u32, status: Status) {
+        self.does_without(now, member, status);
+        let row = &mut self.rows[slot];
+        row.landed |= u32::from(status == Status::Success) << index;
+        row.pending -= 1;
+        if row.pending == 0 {
             self.update_done(now, slot);
         }
     }
 
     fn update_done(&mut self, now: Instant, slot: u32) {
+        self.keep_what_no_member_took(slot);
         let waiters = std::mem::replace(&mut self.rows[slot].now.waiters, std::mem::take(&mut self.writes.told));
         self.writes.held -= u64::from(self.rows[slot].now.dirty().count_ones());
-        let restored = std::mem::take(&mut self.rows[slot].restore) != 0;
+        let (restored, landed) = (std::mem::take(&mut self.rows[slot].restore), self.rows[slot].landed);
         let number = self.rows[slot].row;
         self.rows[slot].turn_over();
         for request in &waiters {
@@ -386,12 +411,19 @@ impl Array {
         }
         self.writes.told = waiters;
         self.writes.told.clear();
-        if self.writes.room > 0 && !restored {
+        if self.writes.room > 0 && restored == 0 {
             self.writes.active -= 1;
         }
         self.wants_update(now, slot);
         self.rows.leave(slot);
         self.write_out(now);
+        self.admit_stalled(now);
+        if restored != 0 {
+            self.row_restored(now, number, restored & !landed == 0);
+        }
+    }
+
+    fn admit_stalled(&mut self, now: Instant) {
         while let Some(request) = self.writes.stalled.front().copied()
             && self.fits(request)
         {
@@ -401,43 +433,8 @@ impl Array {
                 array.answer(now, request, Duration::ZERO);
             });
         }
-        if restored {
-            self.row_restored(now, number);
-        }
-    }
-
-    /// The next row of a new member is restored: computed from the others and written.
-    pub(super) fn restore_next(&mut self, now: Instant) {
-        let member = self.spec.fail_member;
-        let number = self.writes.next_restore;
-        if number == self.layout.rows {
-            return;
-        }
-        let slot = self.rows.enter(number);
-        if self.rows[slot].phase != Phase::Idle || self.rows[slot].queued {
-            // The row's own update goes first.
-            return self.set_timer(now + RETRY, Timer::Restore);
-        }
-        self.writes.next_restore += 1;
-        self.writes.restoring.push(number);
-        self.rows[slot].restore = 1 << self.layout.index(number, member);
-        self.begin_update(now, slot);
-    }
-
-    fn row_restored(&mut self, now: Instant, row: u32) {
-        self.counters.restored_rows += 1;
-        self.counters.restored_at = now;
-        self.writes.restoring.retain(|other| *other != row);
-        self.restored = self.writes.restoring.iter().copied().min().unwrap_or(self.writes.next_restore);
-        if self.restored == self.layout.rows {
-            self.members[self.spec.fail_member as usize].state = super::members::State::Alive;
-        }
-        self.restore_next(now);
     }
 }
-
-/// How long a restoration waits for a row that is being updated.
-const RETRY: Duration = Duration::from_us(100);
 
 /// What old pages are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

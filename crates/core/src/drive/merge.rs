@@ -8,7 +8,8 @@
 //! the maps when it is done. With `base` and `controller` merges go before everything else on their die, copies that
 //! follow one another are a *run*, and the maps change at its start: nobody can read the die before its end (where
 //! reads suspend erases or programs somebody can, and there are no runs). A run is one operation of the die where
-//! nothing else could use its channel (`flash/runs.rs`). With `nogc` copies and erases take no time.
+//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a controller,
+//! whose reads may be failed fast, and whose windows admit one step after the other. With `nogc` copies and erases take no time.
 
 use super::Drive;
 use super::queues::{Class, FlashOp, Owner};
@@ -224,7 +225,7 @@ impl Drive {
         let die = self.flash.layout.die_of(lane);
         let block = self.flash.layout.block_of(chain.run[0].1);
         chain.reclaims(now, block);
-        if runs && self.flash.may_run_copies() && self.flash.is_idle(die) {
+        if runs && !self.is_beside_others() && self.flash.may_run_copies() && self.flash.is_idle(die) {
             let op = self.merge_op(lane);
             self.ops[op].owner = Owner::MergeRun { lane };
             self.ops[op].lane = lane;

@@ -304,8 +304,9 @@ impl Drive {
     pub fn counters(&self) -> Counters {
         let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
-        let units_read = self.counters.units_read + self.flash.whole_copies_read();
-        let copied_units = self.counters.copied_units + self.flash.all_copies_over();
+        let (run_reads, run_programs) = self.flash.runs_over();
+        let units_read = self.counters.units_read + self.flash.whole_copies_read() + run_reads;
+        let copied_units = self.counters.copied_units + self.flash.all_copies_over() + run_programs;
         Counters { suspended: self.flash.suspensions(), scrub, log, faults, units_read, copied_units, ..self.counters }
     }
 
@@ -518,7 +519,16 @@ impl Drive {
         }
     }
 
-    /// The page, if it is on flash, holds `version` from the start (runs that carry content).
+    /// Everything before `limit` was done: how far copies are is told by that ([`Drive::counters`]).
+    #[inline]
+    pub fn is_seen(&mut self, limit: Instant) {
+        if limit > self.flash.seen_until() {
+            self.flash.is_seen(limit);
+        }
+    }
+
+    /// The page, if it is on flash, holds `version` from the start (runs that carry content). Parity is made of it
+    /// afterwards ([`Drive::make_parity`]).
     pub fn put_content(&mut self, page: u32, version: u32) {
         if let Translation::Ready(ppn) = self.ftl.translate(Lpn(page)) {
             self.flash.store(ppn, version);

@@ -158,11 +158,17 @@ impl Drive {
             targets: Vec::new(),
         }));
         self.buffer.count_groups(stripes.unit() * stripes.data(), self.ftl.logical());
-        if self.flash.has_content() {
-            for stripe in 0..stripes.count() {
-                if let Some(ppn) = self.ftl.member_at(stripes.parity(stripe)) {
-                    self.flash.store(ppn, self.parity_of_members(&stripes, stripe));
-                }
+        self.make_parity();
+    }
+
+    /// The parity of what the pages hold, where the run carries content: before the first command, once that is settled
+    /// ([`Drive::put_content`]).
+    pub fn make_parity(&mut self) {
+        self.make_superblock_parity();
+        let Some(stripes) = self.ftl.stripes().filter(|_| self.flash.has_content()).cloned() else { return };
+        for stripe in 0..stripes.count() {
+            if let Some(ppn) = self.ftl.member_at(stripes.parity(stripe)) {
+                self.flash.store(ppn, self.parity_of_members(&stripes, stripe));
             }
         }
     }

@@ -65,7 +65,6 @@ impl Drive {
     }
 
     /// True when others act between the drive's events.
-    #[cfg(test)]
     pub(crate) fn is_beside_others(&self) -> bool {
         self.collector.way.is_beside_others
     }

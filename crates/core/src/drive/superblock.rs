@@ -76,14 +76,14 @@ impl Drive {
             asked: Vec::new(),
             computed: Vec::new(),
         }));
-        if self.flash.has_content() {
-            self.make_content();
-        }
+        self.make_superblock_parity();
     }
 
     /// Gives parity that preconditioning left its content, and open stripes their sums. What makes copies in no time
     /// needs none: it looks at the flash.
-    fn make_content(&mut self) {
+    pub(super) fn make_superblock_parity(&mut self) {
+        let Some(superblock) = self.superblock.as_mut().filter(|_| self.flash.has_content()) else { return };
+        superblock.sums.clear();
         let layout = self.flash.layout.clone();
         let sums_copies = !self.collector.takes_no_time();
         for block in (0..layout.total_blocks()).map(Block) {

@@ -104,6 +104,8 @@ pub struct Flash {
     /// By die, and how many are of more than one copy.
     trains: Vec<train::Train>,
     trains_under_way: u32,
+    /// By die: the run of copies that it works on, or worked on last; empty where there never was one.
+    runs: Vec<Run>,
     seen: whole::Seen,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
@@ -160,6 +162,7 @@ impl Flash {
             copies_in_two: false,
             trains: vec![train::Train::SINGLE; dies],
             trains_under_way: 0,
+            runs: Vec::new(),
             seen: whole::Seen::NOTHING,
             blame: None,
             activity: None,
@@ -176,7 +179,8 @@ impl Flash {
     /// Array operations done so far.
     pub fn operations(&self) -> FlashOperations {
         let (reads, programs) = (self.counters.reads, self.counters.programs);
-        let reads = reads + self.whole_copies_read();
+        let (run_reads, run_programs) = self.runs_over();
+        let (reads, programs) = (reads + self.whole_copies_read() + run_reads, programs + run_programs);
         FlashOperations { reads, programs: programs + self.all_copies_over(), ..self.counters }
     }
 

@@ -27,9 +27,15 @@ impl Flash {
 
     /// The time of one copy on a die and a channel of its own; `sectors` cross the channel each way, 0 with copyback.
     pub fn copy_time(&self, from: Ppn, to: Ppn, sectors: u32) -> Duration {
+        let (read, program) = self.copy_times(from, to, sectors);
+        read + program
+    }
+
+    /// The times of its read, up to the end of the transfer, and of its program.
+    fn copy_times(&self, from: Ppn, to: Ppn, sectors: u32) -> (Duration, Duration) {
         let time = |crossing: Crossing| crossing.time(&self.timing);
         let (read, program) = (self.timing.read(&self.layout, from), self.timing.program(&self.layout, to));
-        time(Crossing::Command) + read + time(Crossing::Out(sectors)) + time(Crossing::In(sectors)) + program
+        (time(Crossing::Command) + read + time(Crossing::Out(sectors)), time(Crossing::In(sectors)) + program)
     }
 
     /// Gives an idle die a run of copies of `sectors` each, which takes `time`.
@@ -54,8 +60,41 @@ impl Flash {
         let (count, crossing) = (copies.len() as u32, Crossing::Out(sectors).time(&self.timing));
         let each = (self.timing.command + crossing) * 2;
         self.channels[self.layout.channel_of(die) as usize].busy += each * u64::from(count);
+        if self.runs.is_empty() {
+            self.runs = vec![Run::default(); self.layout.dies as usize];
+        }
+        let run = &mut self.runs[die as usize];
+        run.sectors = sectors;
+        run.copies.clear();
+        run.copies.extend_from_slice(copies);
         let what = What::Copies { count, nanoseconds: time.as_ns() as u32 };
         self.start(now, die, Operation { what, token, gc: true });
+    }
+
+    /// Reads and programs of runs under way that are over, as far as the flash was brought.
+    pub fn runs_over(&self) -> (u64, u64) {
+        let over = (0..).zip(&self.runs).map(|(die, run)| self.run_over(die, run));
+        over.fold((0, 0), |sum, over| (sum.0 + over.0, sum.1 + over.1))
+    }
+
+    fn run_over(&self, die: u32, run: &Run) -> (u64, u64) {
+        let mut over = (0, 0);
+        let is_run = matches!(self.dies[die as usize].operation().what, What::Copies { .. });
+        if !is_run || self.is_idle(die) {
+            return over;
+        }
+        let (_, mut at, _) = self.dies[die as usize].issued();
+        let is_over = |at| self.timers.is_over(self.seen_until(), die as usize, at);
+        for (from, to) in &run.copies {
+            let (read, program) = self.copy_times(*from, *to, run.sectors);
+            over.0 += u64::from(is_over(at + read));
+            at += read + program;
+            over.1 += u64::from(is_over(at));
+            if !is_over(at) {
+                break;
+            }
+        }
+        over
     }
 
     /// The row is about to be programmed: next in its block, unless any order is allowed.

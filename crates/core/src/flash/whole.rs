@@ -149,7 +149,7 @@ impl Flash {
     }
 
     /// The flash was brought up to there.
-    pub(super) fn seen_until(&self) -> Instant {
+    pub fn seen_until(&self) -> Instant {
         self.seen.0
     }
 

@@ -7,6 +7,7 @@
 //! other: they share nothing but their time, so the order does not matter. Each starts from the same state, and what
 //! they measured is added up.
 
+mod array;
 mod beside;
 mod totals;
 
@@ -61,7 +62,7 @@ pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: boo
     drive
 }
 
-/// A drive behind NVMe.
+/// A member of an array, or its spare, behind NVMe.
 fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
     let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
     Controller::new(drive, attributes, Options::default())
@@ -350,7 +351,10 @@ impl Run<'_> {
             about.passes = about.passes.max(prepared.about.passes);
             drives.push(behind_nvme(&scenario, new_drive(&scenario, prepared.map, verify)));
         }
-        let spare = || behind_nvme(scenario, new_drive(scenario, fresh(scenario), verify));
+        let spare = || {
+            let scenario = member(scenario, scenario.array.members);
+            behind_nvme(&scenario, new_drive(&scenario, fresh(&scenario), verify))
+        };
         let spare = (!scenario.array.replace_after.is_zero()).then(spare);
         let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
         if let Some(spec) = files.timeline() {
@@ -370,7 +374,8 @@ impl Run<'_> {
         let mut totals = self.totals(&driver, outcome);
         files.end_drive(&mut driver, outcome, None)?;
         let array = driver.storage();
-        totals.array = Some(totals::array(array));
+        totals.array = Some(array::report(array));
+        totals.warnings.extend(array::warnings(array));
         totals.user = Bytes::new(Storage::sectors(array) * SECTOR);
         let drives = (0..array.drives()).map(|number| array.drive(number));
         let flash_ops: u64 = drives.map(|drive| drive.flash().operations().total()).sum();

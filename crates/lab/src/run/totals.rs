@@ -3,16 +3,15 @@
 use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
-use manx_core::array::Array;
 use manx_core::config::{MeasureSpec, Scenario};
 use manx_core::drive::{Counters, Drive, Op, RainSpec, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    ArrayReport, Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport,
-    MachineReport, MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters,
-    SlowFlash, SlowRequest, SlowStep, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
+    MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash,
+    SlowRequest, SlowStep, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -131,11 +130,18 @@ impl Run<'_> {
         if outcome == Outcome::Stuck {
             let lost = progress.issued - progress.completed;
             warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
-            warnings.push(format!("what the drive waited for then: {}", driver.drive().describe().trim_end()));
+            for number in 0..driver.storage().drives() {
+                let drive =
+                    if driver.storage().drives() == 1 { "the drive".to_string() } else { format!("member {number}") };
+                let waits = driver.storage().drive(number).describe();
+                warnings.push(format!("what {drive} waited for then: {}", waits.trim_end()));
+            }
         }
         let lost = driver.outages().iter().map(|outage| outage.report.commands_lost).sum::<u64>();
-        if let Some(at) = driver.drive().counters().faults.read_only_at {
-            let at = at.since(Instant::START).as_s_f64();
+        // Of an array its own warnings say it, member by member.
+        let read_only_at = driver.drive().counters().faults.read_only_at;
+        if let Some(at) = read_only_at.filter(|_| driver.storage().drives() == 1) {
+            let at = seconds(at);
             warnings.push(format!(
                 "the drive ran out of spare blocks and turned read-only after {at} s: writes failed from then on, and \
                  are in no latency"
@@ -158,15 +164,22 @@ impl Run<'_> {
         warnings
     }
 
-    /// The WAF counts what the host wrote and what was programmed; what is in the buffer at an end is in one of them
+    /// The WAF counts what the host wrote and what was programmed; what is in the buffers at an end is in one of them
     /// only.
     fn buffer_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
-        let (before, now) = (buffered_before(driver), u64::from(driver.drive().buffered()));
-        let written = driver.drive().counters().host_bytes_written - counters_before(driver, 0).host_bytes_written;
-        let (pages, kept) = (written / self.scenario.device.geometry.map_unit.get(), now.abs_diff(before));
+        let drives = driver.storage().drives();
+        let (mut before, mut now, mut kept, mut written) = (0, 0, 0, 0);
+        for number in 0..drives {
+            let drive = driver.storage().drive(number);
+            let (then, left) = (buffered_before(driver, number), u64::from(drive.buffered()));
+            (before, now, kept) = (before + then, now + left, kept + left.abs_diff(then));
+            written += drive.counters().host_bytes_written - counters_before(driver, number).host_bytes_written;
+        }
+        let pages = written / self.scenario.device.geometry.map_unit.get();
+        let buffer = if drives == 1 { "the write buffer" } else { "the write buffers of all members" };
         (kept * 50 > pages && pages > 0).then(|| {
             format!(
-                "the write buffer held {before} pages when counting began and {now} at the end, of {pages} \
+                "{buffer} held {before} pages when counting began and {now} at the end, of {pages} \
                  written: the WAF is off by up to {:.0} %; more writes, a warm-up or a smaller drive.buffer mend that",
                 100.0 * kept as f64 / pages as f64
             )
@@ -176,9 +189,11 @@ impl Run<'_> {
     /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
     fn forced_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
         let Scenario { gc, device, .. } = self.scenario;
-        let (now, before) = (driver.drive().counters(), counters_before(driver, 0));
-        let runs = now.collections - before.collections;
-        let forced = now.forced_collections - before.forced_collections;
+        let counted = (0..driver.storage().drives()).map(|number| {
+            let (now, before) = (driver.storage().drive(number).counters(), counters_before(driver, number));
+            (now.collections - before.collections, now.forced_collections - before.forced_collections)
+        });
+        let (runs, forced) = counted.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
         (gc.mode == GcMode::Preemptive && !gc.reads_first && forced * 2 > runs).then(|| {
             format!(
@@ -302,9 +317,9 @@ fn counters_before<S: Storage>(driver: &Driver<S>, number: usize) -> Counters {
     }
 }
 
-/// Pages in the first drive's write buffer when the counted part began.
-fn buffered_before<S: Storage>(driver: &Driver<S>) -> u64 {
-    driver.measured().buffered_before.first().copied().unwrap_or_default().into()
+/// Pages in a drive's write buffer when the counted part began.
+fn buffered_before<S: Storage>(driver: &Driver<S>, number: usize) -> u64 {
+    driver.measured().buffered_before.get(number).copied().unwrap_or_default().into()
 }
 
 fn warmup_rule(measure: &MeasureSpec) -> String {
@@ -511,30 +526,4 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
         format!("{} promises were broken, a defect of the model; the first: {first}", outage.broken.len())
     }));
     words
-}
-
-/// What an array did.
-pub(super) fn array(array: &Array) -> ArrayReport {
-    let c = array.counters();
-    ArrayReport {
-        members: array.drives() as u64,
-        pieces: c.pieces,
-        from_memory: c.from_memory,
-        fast_fails: c.fast_fails,
-        reconstructs: c.reconstructs,
-        double_fails: c.double_fails,
-        must_waits: c.must_waits,
-        avoided: c.avoided,
-        hedges: c.hedges,
-        hedges_won: c.hedges_won,
-        drive_reads: c.member_reads,
-        drive_writes: c.member_writes,
-        full_rows: c.full_rows,
-        read_modify_writes: c.read_modify_writes,
-        reconstruct_writes: c.reconstruct_writes,
-        contract_violations: (0..array.drives()).map(|number| array.drive(number).violations()).sum(),
-        restored_rows: c.restored_rows,
-        restored_at_s: (c.restored_rows > 0).then(|| c.restored_at.since(Instant::START).as_s_f64()),
-        failed_members: c.failed_members,
-    }
 }

@@ -1,6 +1,7 @@
-//! What the settings of bad blocks may be, and whether a drive with the bad blocks of its seed can begin at all.
+//! What the settings of bad blocks may be, and whether each drive with the bad blocks of its seed can begin at all.
 
 use super::{Check, require};
+use crate::array::member_seed;
 use crate::config::Scenario;
 use crate::drive::Update;
 use crate::flash::{Capacity, Layout};
@@ -45,10 +46,24 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     enough(scenario, superblock)
 }
 
-/// The most blocks that are bad from the start in any of these lanes.
-fn worst(scenario: &Scenario, layout: &Layout, lanes: std::ops::Range<u32>) -> u32 {
-    let bad = |lane| scenario.faults.factory_bad_blocks(layout, lane, scenario.seed).len() as u32;
-    lanes.map(bad).max().unwrap_or(0)
+/// The most blocks that are bad from the start in any lane of any drive, and where that is, in words.
+fn worst(scenario: &Scenario, layout: &Layout) -> (u32, String) {
+    let Scenario { array, faults, .. } = scenario;
+    let spares = u32::from(array.is_on() && !array.replace_after.is_zero());
+    let drives = (0..array.members + spares).filter(|_| faults.factory_bad > 0.0).flat_map(|member| {
+        let seed = member_seed(scenario.seed, member);
+        let bad = move |lane| faults.factory_bad_blocks(layout, lane, seed).len() as u32;
+        (0..layout.lanes).map(move |lane| (bad(lane), member))
+    });
+    // Of equals the first.
+    let first = |worst: (u32, u32), drive: (u32, u32)| if drive.0 > worst.0 { drive } else { worst };
+    let (most, member) = drives.fold((0, 0), first);
+    let place = match member {
+        _ if !array.is_on() => "the worst lane".to_string(),
+        member if member == array.members => "the worst lane of the spare drive".to_string(),
+        member => format!("the worst lane of member {member}"),
+    };
+    (most, place)
 }
 
 /// What the worst pool has must do for a new drive, as without bad blocks.
@@ -73,7 +88,7 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
         row: u64::from(layout.units_per_row),
         fails: faults.fails(),
     };
-    let most = worst(scenario, &layout, 0..layout.lanes);
+    let (most, place) = worst(scenario, &layout);
     let (good, blocks) = (u64::from(layout.blocks - most), layout.blocks);
     let (key, value) = match faults.factory_bad > 0.0 {
         true => ("faults.factory_bad", faults.factory_bad),
@@ -81,13 +96,13 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
     };
     let needed = needs.group_blocks();
     let message = format!(
-        "{most} of {blocks} blocks of the worst lane are bad from the start, and it needs {needed} for data, gc.hard, \
+        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed} for data, gc.hard, \
          open blocks and the reserve (one more where operations may fail); raise device.op or lower it"
     );
     require(good >= needed, key, value, message)?;
     let free = (good * group).saturating_sub(needs.user + 2 * group);
     let message = format!(
-        "{most} of {blocks} blocks of the worst lane are bad from the start, and with the others collecting cannot \
+        "{most} of {blocks} blocks of {place} are bad from the start, and with the others collecting cannot \
          reach gc.soft = {}; raise device.op, or lower it",
         gc.soft
     );
@@ -110,9 +125,9 @@ fn with_log_blocks(scenario: &Scenario) -> Check {
     let logical = logical.div_ceil(layout.lanes);
     // `log` has refused what does not fit at all.
     let needed = ftl.log.shape_within(logical, layout.rows, layout.blocks).map_or(0, |shape| shape.blocks);
-    let (most, blocks) = (worst(scenario, &layout, 0..layout.lanes), layout.blocks);
+    let ((most, place), blocks) = (worst(scenario, &layout), layout.blocks);
     let message = format!(
-        "{most} of {blocks} blocks of the worst lane are bad from the start, and it needs {needed}; lower it or \
+        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed}; lower it or \
          ftl.log.log_percent, or raise device.geometry.blocks"
     );
     require(blocks - most >= needed, "faults.factory_bad", faults.factory_bad, message)

@@ -211,3 +211,40 @@ fn random_arrays_lose_nothing() {
         assert!(counted > 20, "{sum:?}");
     }
 }
+
+/// Members whose programs fail until they refuse writes, several of them in the end, with spares and without: no read
+/// brings what it may not, what was acknowledged is there or its loss is told by an error, and as long as the level bears
+/// it no request fails at all.
+#[test]
+fn arrays_whose_members_refuse_writes_lose_nothing() {
+    let (mut refusing, mut restored, mut refused, mut kept, mut borne) = (0, 0, 0, 0, 0);
+    for seed in 0..240 {
+        let (mut setup, mut spec) = random(seed, &ALL);
+        setup.faults.program_fail = [0.001, 0.003, 0.01][seed as usize % 3];
+        (setup.device.geometry.blocks, setup.device.op) = (32, 0.5);
+        setup.jobs[0].requests = 900;
+        if seed % 5 == 0 && matches!(spec.strategy, ReadStrategy::Direct | ReadStrategy::Harmonia) {
+            (spec.level, spec.fail_at) = (RaidLevel::Raid0, Duration::ZERO);
+        }
+        let mut driver = driver(&setup, &spec);
+        driver.play_to_the_end();
+        let (progress, oracle, counters) = (driver.progress(), driver.oracle().unwrap(), driver.storage().counters());
+        assert_eq!(progress.issued, progress.completed, "{spec:?}\n{}", driver.storage.describe());
+        assert_eq!(oracle.first_mismatch(), None, "seed {seed}: {counters:?}\n{spec:?}\n{setup:?}");
+        let parities = u64::from(spec.level.parities(spec.members));
+        let bears = counters.failed_members <= parities && driver.storage().failures().iter().all(|one| !one.is_read);
+        assert!(!bears || (progress.failed, counters.kept_pages) == (0, 0), "seed {seed}: {counters:?}\n{spec:?}");
+        assert!(counters.kept_pages == 0 || spec.cache.get() > 0);
+        borne += u64::from(bears && counters.refusing_members > 0);
+        refusing += counters.refusing_members;
+        restored += counters.restored_rows;
+        refused += counters.refused_pages;
+        kept += counters.kept_pages;
+    }
+    for counted in [refusing, restored, refused, kept, borne] {
+        assert!(
+            counted > 20,
+            "{refusing} refusing, {restored} restored, {refused} refused, {kept} kept, {borne} borne"
+        );
+    }
+}

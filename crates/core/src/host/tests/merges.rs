@@ -126,6 +126,26 @@ fn a_run_of_copies_as_one_operation_changes_nothing() {
     }
 }
 
+/// What is counted in the middle of a run, when a run of the whole program ends there say, is what was done by then.
+#[test]
+fn a_run_of_copies_counts_what_is_over_of_it_at_every_instant() {
+    let mut within = 0;
+    for (policy, copyback) in POLICIES.into_iter().zip([true, false].into_iter().cycle()) {
+        let mut setup = with_log(policy);
+        (setup.device.geometry.ways, setup.device.geometry.channels, setup.device.geometry.dies) = (1, 2, 1);
+        (setup.gc.copyback, setup.gc.mode) = (copyback, GcMode::Base);
+        setup.jobs[0].requests = 1_500;
+        let [mut runs, mut singly] = [setup.bare_drive(), setup.drive()].map(|drive| setup.driver_of(drive));
+        while runs.play(1) && singly.play(1) {
+            let counted =
+                |drive: &crate::drive::Drive| format!("{:?} {:?}", drive.counters(), drive.flash().operations());
+            assert_eq!(counted(runs.drive()), counted(singly.drive()), "{policy:?} at {:?}", runs.now());
+            within += u32::from(runs.drive().flash().runs_over() != (0, 0));
+        }
+    }
+    assert!(within > 1_000, "{within} looks met a run");
+}
+
 /// One page at a time on one die whose channel takes no time, as the papers count.
 fn paper(policy: LogPolicy) -> Setup {
     let mut setup = with_log(policy);

@@ -1,0 +1,89 @@
+//! What an array did, and what must be said of its members.
+
+use manx_core::array::{Array, Failure};
+use manx_core::drive::Storage;
+use manx_core::stats::ArrayReport;
+use manx_core::units::Instant;
+
+/// What an array did.
+pub(super) fn report(array: &Array) -> ArrayReport {
+    let c = array.counters();
+    ArrayReport {
+        members: array.members() as u64,
+        pieces: c.pieces,
+        from_memory: c.from_memory,
+        fast_fails: c.fast_fails,
+        reconstructs: c.reconstructs,
+        double_fails: c.double_fails,
+        must_waits: c.must_waits,
+        avoided: c.avoided,
+        hedges: c.hedges,
+        hedges_won: c.hedges_won,
+        drive_reads: c.member_reads,
+        drive_writes: c.member_writes,
+        full_rows: c.full_rows,
+        read_modify_writes: c.read_modify_writes,
+        reconstruct_writes: c.reconstruct_writes,
+        contract_violations: (0..array.drives()).map(|number| array.drive(number).violations()).sum(),
+        restored_rows: c.restored_rows,
+        restored_at_s: (c.restored_rows > 0).then(|| seconds(c.restored_at)),
+        failed_members: c.failed_members,
+        refusing_members: c.refusing_members,
+        refused_pages: c.refused_pages,
+        kept_pages: c.kept_pages,
+    }
+}
+
+/// What must be said of an array: of every member that failed, refuses writes or turned read-only, and of pages that
+/// found no member.
+pub(super) fn warnings(array: &Array) -> Vec<String> {
+    let mut warnings: Vec<String> =
+        array.failures().iter().filter(|failure| failure.refused).map(|failure| failed(array, failure)).collect();
+    for drive in 0..array.drives() {
+        let known = array.failures().iter().any(|failure| failure.drive == drive);
+        let read_only_at = array.drive(drive).counters().faults.read_only_at;
+        if let Some(at) = read_only_at.filter(|_| !known) {
+            let at = seconds(at);
+            let member = if drive < array.members() { format!("member {drive}") } else { "the spare".to_string() };
+            warnings.push(format!(
+                "{member} ran out of spare blocks and turned read-only after {at} s; it has refused no write yet"
+            ));
+        }
+    }
+    let counters = array.counters();
+    if counters.refused_pages > 0 {
+        warnings.push(format!(
+            "no member could keep {} pages: their writes ended with an error, and are in no latency",
+            counters.refused_pages
+        ));
+    }
+    if counters.kept_pages > 0 {
+        warnings.push(format!(
+            "{} acknowledged pages found no member: they stay in the array's memory (array.cache), and are read there",
+            counters.kept_pages
+        ));
+    }
+    warnings
+}
+
+fn failed(array: &Array, failure: &Failure) -> String {
+    let Failure { member, drive, at, read_only_at, is_read, .. } = *failure;
+    let spare = if drive < array.members() { "" } else { ", the spare," };
+    let at = seconds(at);
+    let (did, why) = match read_only_at.map(seconds) {
+        Some(since) => {
+            let why = format!(" (it had run out of spare blocks and was read-only from {since} s on)");
+            ("refused a write", why)
+        }
+        None => ("could not read what an update needed", String::new()),
+    };
+    let then = match is_read {
+        true => "nobody else has what it holds, so it is read on, and writes to it end with an error",
+        false => "the array failed it, and is degraded from then on",
+    };
+    format!("member {member}{spare} {did} after {at} s{why}: {then}")
+}
+
+fn seconds(at: Instant) -> f64 {
+    at.since(Instant::START).as_s_f64()
+}
