@@ -324,6 +324,15 @@ impl Drive {
         *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
     }
 
+    /// An operation will not begin: another one may come in its place at this very instant, and waited for no entry.
+    pub(super) fn book_withdrawn(&mut self, op: u32) {
+        if let Some(attribution) = &mut self.attribution
+            && let Some(mapped) = attribution.mapped.get_mut(op as usize)
+        {
+            *mapped = (Instant::START, Split::NONE);
+        }
+    }
+
     /// The last member of a computed page is read.
     pub(super) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
         let Some(attribution) = &mut self.attribution else { return };

@@ -208,6 +208,7 @@ impl Drive {
         for op in withdrawn.drain(..) {
             let (lane, page, units) = (self.ops[op].lane, self.ops[op].ppn, self.ops[op].units);
             let die = self.flash.layout.die_of(lane);
+            self.book_withdrawn(op);
             self.ops.release(op);
             self.collector.user_ended(die);
             if self.holds.is_some() {
