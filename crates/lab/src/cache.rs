@@ -166,7 +166,8 @@ mod tests {
     }
 
     fn about() -> About {
-        About { waf: 2.5, passes: 1.25, settled: true, notes: vec!["a note".to_string()] }
+        let notes = vec!["a note".to_string()];
+        About { waf: 2.5, passes: 1.25, settled: true, notes, ..About::default() }
     }
 
     #[test]

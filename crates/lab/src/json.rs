@@ -108,8 +108,8 @@ mod tests {
         let run = &value["runs"][0];
         assert_eq!(
             keys(run),
-            "scenario policy seed outcome requests read write trim flush gc flash stress buffer capacity trace verify \
-             act over_time attribution virtual_s warmup_excluded warnings machine"
+            "scenario policy path axes title seed outcome requests read write trim flush state gc flash stress buffer \
+             capacity trace verify act over_time attribution virtual_s warmup_excluded warnings machine"
         );
         assert_eq!(
             keys(&run["read"]),

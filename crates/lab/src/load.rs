@@ -1,8 +1,8 @@
 //! Reading scenario and device files: the I/O that the core does not do, and the errors that belong to it.
 
 use manx_core::config::{
-    ConfigError, Input, Override, Scenario, Source, builtin_scenario, device_name, load as load_text, load_device,
-    resolve_policy,
+    ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name, load as load_text,
+    load_device, overlaid, resolve_policy,
 };
 use manx_core::flash::Device;
 use std::fs::File;
@@ -63,6 +63,12 @@ impl Request {
         let set = self.overrides.iter().rev().find(|set| set.key() == "seed");
         let written = || self.scenario.text.parse::<toml::Table>().ok()?.get("seed")?.as_integer()?.try_into().ok();
         set.map_or_else(written, |set| set.text().parse().ok()).unwrap_or(1)
+    }
+
+    /// The numbers of its device's table that the scenario lies over with others.
+    pub fn overlaid(&self) -> Result<Vec<Overlaid>, ConfigError> {
+        let (device, overrides) = (self.device.as_ref(), self.overrides.as_slice());
+        overlaid(&Input { scenario: &self.scenario, device, policy: None, overrides })
     }
 
     /// The scenario without a policy laid over it.

@@ -48,6 +48,8 @@ pub(crate) struct About {
     pub(crate) waf: f64,
     pub(crate) passes: f64,
     pub(crate) settled: bool,
+    /// Which pages were overwritten, where any were.
+    pub(crate) overwrite: Overwrite,
     /// Warnings for the result.
     pub(crate) notes: Vec<String>,
 }
@@ -207,11 +209,12 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
         None => precondition(&mut map, spec, seed, None, &mut progress),
     }
     .map_err(RunError::Full)?;
+    let overwrite = if pages.is_some() { Overwrite::Workload } else { Overwrite::Random };
     if pages.is_some_and(|pages| pages.ended()) {
         whole = false;
         notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());
     }
-    let about = About { waf, passes, settled, notes };
+    let about = About { waf, passes, settled, overwrite, notes };
     Ok(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, whole, trouble: None })
 }
 

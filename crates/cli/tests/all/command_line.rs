@@ -62,7 +62,7 @@ fn a_device_is_shown_with_its_capacities_and_the_source_of_each_number() {
     let output = manx(&["device", "show", "ttflash-256g"]);
     let said = stdout(&output);
     assert!(output.status.success());
-    assert!(said.contains("raw 256 GiB, user 230.4 GiB, over-provisioning 10.0 %"), "{said}");
+    assert!(said.contains("raw 256 GiB, user 230.4 GiB, OP 11.1 % of user (10.0 % of raw)"), "{said}");
     for number in ["op", "geometry.channels", "timing.read", "channel.rate"] {
         let line = said.lines().find(|line| line.starts_with(number)).unwrap_or_default();
         assert!(line.contains("ttFlash FAST '17"), "{number}: {line}");

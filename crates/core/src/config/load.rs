@@ -7,6 +7,7 @@
 use super::error::{ConfigError, Place};
 use super::keys::{Keys, nearest};
 use super::layer::Layer;
+use super::replaced::{self, Overlaid};
 use super::tree::{self, Path, dotted, shown};
 use super::validate::{Invalid, validate, validate_device};
 use super::workload;
@@ -112,9 +113,10 @@ pub fn device_name(scenario: &Source, overrides: &[Override]) -> Result<Option<S
 /// Reads a scenario, merges it, checks it. What comes back can be run.
 pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let keys = Keys::of_scenario();
-    let scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
+    let mut scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
     keys.check(&Value::Table(scenario.table.clone()), &Path::new(), &scenario)?;
     let device = device_layer(input, &scenario, keys)?;
+    replaced::stand_down(&mut scenario, input.overrides);
     let device_name = device.table.get("name").cloned();
 
     let mut merged = Table::new();
@@ -149,6 +151,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     let stem = input.scenario.file.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".toml");
     merged.entry("name").or_insert_with(|| Value::String(stem.to_string()));
     spread_workload(&mut merged);
+    replaced::fold_addresses(&mut merged, &layers[1].table, input.overrides);
 
     let layers = Layers { layers, scenario: 1 };
     alone(&merged, &layers)?;
@@ -164,6 +167,14 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
         return Err(ConfigError::at(layers.place(&tree::path("policies")).0, error.to_string()));
     }
     Ok(scenario)
+}
+
+/// The numbers of its device's table that a scenario lies over with others; none where an override names the device.
+pub fn overlaid(input: &Input<'_>) -> Result<Vec<Overlaid>, ConfigError> {
+    let mut scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
+    let device = device_layer(input, &scenario, Keys::of_scenario())?;
+    replaced::stand_down(&mut scenario, input.overrides);
+    Ok(replaced::overlaid(&device.table, &scenario.table))
 }
 
 /// Reads a device table by itself and checks it.

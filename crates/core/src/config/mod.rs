@@ -12,7 +12,9 @@ mod keys;
 mod layer;
 mod library;
 mod load;
+mod path;
 mod policy;
+mod replaced;
 mod scenario;
 mod tree;
 mod validate;
@@ -23,8 +25,10 @@ pub use keys::{nearest, scenario_schema};
 pub use library::{
     builtin_device, builtin_scenario, builtin_workload, device_names, devices, scenario_names, workload_names,
 };
-pub use load::{Input, Override, Source, device_name, load, load_device};
+pub use load::{Input, Override, Source, device_name, load, load_device, overlaid};
+pub use path::PolicyPath;
 pub use policy::{ALIASES, Alias, Axis, Chosen, ERASE_GC, POLICIES, Parameter, Policy, resolve_policy};
+pub use replaced::Overlaid;
 pub use scenario::{MeasureSpec, Scenario};
 pub use validate::{Invalid, validate, validate_device};
 pub use workload::{Profile, load_profile, split_parameter};

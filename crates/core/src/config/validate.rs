@@ -101,7 +101,7 @@ pub fn validate_device(device: &Device) -> Result<(), Invalid> {
         device.op >= 0.0 && device.op < 1.0,
         "device.op",
         device.op,
-        "a share of the raw capacity, from 0 to below 1",
+        "a share of the raw capacity, from 0 to below 1; or \"7%\", spare over user capacity",
     )
 }
 

@@ -1,6 +1,6 @@
 //! The settings of the drive around the flash: buffer, scheduler, queue, controller, link, preconditioning.
 
-use crate::units::{Bandwidth, Bytes, Duration};
+use crate::units::{Bandwidth, Bytes, Duration, share, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub struct DriveSpec {
     /// Time to serve a page from the buffer, or to take one into it.
     pub buffer_hit: Duration,
     /// Pages are written to flash in the background while more than this share of the buffer is dirty.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub flush_above: f64,
     /// Pages are written to flash in the background; otherwise only when a write waits for room in the buffer.
     pub background_flush: bool,
@@ -358,10 +360,14 @@ pub struct PreconditionSpec {
     /// The kind of state.
     pub state: PreconditionState,
     /// `aged`: share of the raw pages that are used, half of them valid (SSDsim's make_aged).
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub ratio: f64,
     /// `steady`: give up after overwriting the user capacity this many times.
     pub passes_max: u32,
     /// `steady`: settled when the WAF of two windows in a row differs by less than this share.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub settled_below: f64,
     /// `steady`: the addresses of the overwrites.
     pub overwrite: Overwrite,
@@ -394,10 +400,11 @@ pub enum PreconditionState {
 }
 
 /// The addresses that overwrite a filled drive until it is steady.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overwrite {
     /// Uniformly random pages.
+    #[default]
     Random,
     /// The addresses that the workload writes (trace-shaped), in its order.
     Workload,

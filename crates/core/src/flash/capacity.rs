@@ -42,10 +42,24 @@ impl Capacity {
     }
 }
 
+impl Capacity {
+    /// Over-provisioning as data sheets say it, spare over user capacity; infinite where the user sees nothing.
+    pub fn op_of_user(&self) -> f64 {
+        (self.raw.get() - self.user.get()) as f64 / self.user.get() as f64
+    }
+}
+
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (raw, user) = (Readable(self.raw), Readable(self.user));
-        write!(f, "raw {raw}, user {user}, over-provisioning {:.1} %", self.op * 100.0)
+        let of_raw = 100.0 * self.op;
+        match self.user.get() {
+            0 => write!(f, "raw {raw}, user {user}, OP {of_raw:.1} % of raw"),
+            _ => {
+                let of_user = 100.0 * self.op_of_user();
+                write!(f, "raw {raw}, user {user}, OP {of_user:.1} % of user ({of_raw:.1} % of raw)")
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A device table: geometry and timing of the flash and of the drive around it, as `devices/*.toml` writes them.
 
-use crate::units::{Bandwidth, Bytes, Duration};
+use crate::units::{Bandwidth, Bytes, Duration, over_provisioning, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,7 +23,10 @@ pub struct Device {
     pub timing: ArrayTiming,
     /// The bus between the controller and the dies.
     pub channel: ChannelTiming,
-    /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1.
+    /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1; or a percentage as
+    /// text, "7%" (spare over user capacity, as data sheets say) or "6.5% of raw".
+    #[serde(deserialize_with = "over_provisioning")]
+    #[schemars(schema_with = "share_schema")]
     pub op: f64,
     /// Where each number comes from: dotted key (or its prefix) to source.
     #[serde(default)]

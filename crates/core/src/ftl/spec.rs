@@ -2,7 +2,7 @@
 
 use super::MapSpec;
 use super::log::LogSpec;
-use crate::units::Duration;
+use crate::units::{Duration, share, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -185,12 +185,20 @@ pub struct GcSpec {
     /// What is reclaimed at once.
     pub unit: VictimUnit,
     /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub soft: f64,
     /// At or below this free share collection goes before the host's requests, whatever `when` says.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub hard: f64,
     /// With only the reserve left: collect when at most this share of the host's last block is left.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub last_block_soft: f64,
     /// Likewise: collection goes before the host's requests; above the soft share it is that one.
+    #[serde(deserialize_with = "share")]
+    #[schemars(schema_with = "share_schema")]
     pub last_block_hard: f64,
     /// `preemptive` only: waiting reads go before a collection even at or below `hard` (Kim et al., ATC '19).
     pub reads_first: bool,

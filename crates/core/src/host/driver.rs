@@ -5,7 +5,7 @@
 
 use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request};
 use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
-use crate::stats::{Kind, OpStats, OverTime};
+use crate::stats::{Kind, Moments, OpStats, OverTime, Written};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// Plays jobs against a drive, or an array of drives.
@@ -124,6 +124,10 @@ pub struct Measured {
     pub counters_before: Vec<Counters>,
     /// Pages in the write buffer of each drive then: written, but not yet programmed.
     pub buffered_before: Vec<u32>,
+    /// Map units free on each drive then; none where the FTL has log blocks.
+    pub free_before: Vec<Option<u64>>,
+    /// What was written up to moments on the way.
+    pub moments: Moments,
     /// When the last counted request completed.
     pub until: Instant,
 }
@@ -345,6 +349,7 @@ impl<S: Storage> Driver<S> {
         let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
         self.measured.counters_before = drives().map(Drive::counters).collect();
         self.measured.buffered_before = drives().map(Drive::buffered).collect();
+        self.measured.free_before = drives().map(free_units).collect();
         true
     }
 
@@ -389,10 +394,33 @@ impl<S: Storage> Driver<S> {
             Op::Write => {
                 measured.write.record(latency, bytes);
                 measured.over_time.record(Kind::Write, time, latency);
+                if measured.moments.is_due(measured.write.count()) {
+                    self.keep_moment();
+                }
             }
             Op::Trim => measured.trim.record(latency, bytes),
             Op::Flush => measured.flush.record(latency, bytes),
         }
+    }
+
+    /// Keeps how much has been written so far.
+    #[cold]
+    fn keep_moment(&mut self) {
+        let now = self.written();
+        self.measured.moments.keep(now);
+    }
+
+    /// What was done to the flash so far, on all drives.
+    fn written(&self) -> Written {
+        let drives = (0..self.storage.drives()).map(|number| self.storage.drive(number));
+        drives.map(|drive| written(&drive.counters())).fold(Written::default(), |sum, drive| sum.and(&drive))
+    }
+
+    /// What was done to the flash in the two halves of what the host wrote in the counted part.
+    pub fn halves(&self) -> [Written; 2] {
+        let before = self.measured.counters_before.iter().map(written);
+        let from = before.fold(Written::default(), |sum, drive| sum.and(&drive));
+        self.measured.moments.halves(&from, &self.written())
     }
 
     /// More than its latency is wanted of a request.
@@ -472,6 +500,18 @@ impl<S: Storage> Driver<S> {
             ns => self.outstanding_time as f64 / ns as f64,
         }
     }
+}
+
+fn written(counters: &Counters) -> Written {
+    let (host_bytes, programmed) = (counters.host_bytes_written, counters.units_programmed());
+    Written { host_bytes, programmed, reclaimed: counters.erases + counters.free_erases }
+}
+
+/// Map units that can be programmed on a drive before anything is reclaimed; none where its room is in a log.
+fn free_units(drive: &Drive) -> Option<u64> {
+    let ftl = drive.ftl();
+    let pools = (0..ftl.pools()).map(|pool| u64::from(ftl.free_units(pool)));
+    ftl.log_blocks().is_none().then(|| pools.sum())
 }
 
 pub(super) fn command(id: u32, request: &Request) -> Command {

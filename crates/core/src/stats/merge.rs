@@ -19,6 +19,7 @@ impl RunTotals {
         self.write.merge(&other.write);
         self.trim.merge(&other.trim);
         self.flush.merge(&other.flush);
+        self.state.add(&other.state);
         self.gc.add(&other.gc);
         self.flash.add(&other.flash);
         self.wear.add(&other.wear);

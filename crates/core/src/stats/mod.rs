@@ -30,6 +30,7 @@ mod result;
 mod rotation;
 mod scrub;
 mod stages;
+mod state;
 mod stress;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
@@ -53,4 +54,5 @@ pub use result::{
 pub use rotation::RotationReport;
 pub use scrub::{ScrubCounters, ScrubReport};
 pub use stages::StageTimes;
+pub use state::{Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written};
 pub use stress::{StressCounters, StressReport};

@@ -8,7 +8,7 @@ use super::{
     ActReport, ArrayReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters,
     LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
     RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats,
-    StressCounters, StressReport, WearCounters, percentile, ratio,
+    StateReport, StateTotals, StressCounters, StressReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -29,6 +29,15 @@ pub struct RunResult {
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
+    /// What that amounts to with what the scenario says: the path of everything that is decided, `base/sepbit`.
+    #[serde(default)]
+    pub path: String,
+    /// The same for each axis (array, gc, turns, ftl, rain, erase, buffer), also where it does nothing.
+    #[serde(default)]
+    pub axes: BTreeMap<String, String>,
+    /// What was run on which drive, for a title: the scenario, or the trace that takes its workload's place.
+    #[serde(default)]
+    pub title: String,
     /// The root seed of every random stream.
     pub seed: u64,
     /// How the run ended.
@@ -47,6 +56,9 @@ pub struct RunResult {
     pub trim: CountSummary,
     /// Flushes.
     pub flush: CountSummary,
+    /// The state that the drive began in, and whether what was measured was steady.
+    #[serde(default)]
+    pub state: StateReport,
     /// Garbage collection.
     pub gc: GcReport,
     /// The flash.
@@ -302,6 +314,12 @@ pub struct RunTotals {
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
+    /// What that amounts to.
+    pub path: String,
+    /// The same by axis.
+    pub axes: BTreeMap<String, String>,
+    /// What was run on which drive.
+    pub title: String,
     /// The root seed.
     pub seed: u64,
     /// How the run ended.
@@ -320,6 +338,8 @@ pub struct RunTotals {
     pub trim: OpStats,
     /// Flushes.
     pub flush: OpStats,
+    /// The state of the drives at the start and in `span`.
+    pub state: StateTotals,
     /// Garbage collection in `span`.
     pub gc: GcCounters,
     /// Flash operations in `span`.
@@ -397,10 +417,14 @@ impl RunTotals {
         RunResult {
             scenario: self.scenario,
             policy: self.policy,
+            path: self.path,
+            axes: self.axes,
+            title: self.title,
             seed: self.seed,
             outcome: self.outcome,
             drives: (self.drives > 1).then_some(self.drives),
             requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
+            state: self.state.report(self.flash.pages_programmed, self.flash.erases + self.gc.free_reclaims),
             gc: GcReport::new(&self.gc, read.count),
             read,
             write,

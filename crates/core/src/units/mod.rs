@@ -1,9 +1,11 @@
 //! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
 //!
-//! Everything here is integer arithmetic. Reading order: `time`, `size`, `address`, `split`.
+//! Everything here is integer arithmetic, but for shares of a whole in settings. Reading order: `time`, `size`,
+//! `address`, `split`.
 
 mod address;
 mod quantity;
+mod share;
 mod size;
 mod split;
 mod stage;
@@ -11,6 +13,7 @@ mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
 pub use quantity::QuantityError;
+pub use share::{over_provisioning, parse_over_provisioning, share, share_schema};
 pub use size::{Bandwidth, Bytes};
 pub use split::{CAUSES, Cause, Split};
 pub use stage::{STAGES, Stage, Stages};

@@ -73,7 +73,7 @@ fn assert_every_number_has_a_source(device: &Device) {
 #[test]
 fn the_ttflash_drive_is_the_paper_s() {
     let device = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
-    assert_eq!(Capacity::of(&device).to_string(), "raw 256 GiB, user 230.4 GiB, over-provisioning 10.0 %");
+    assert_eq!(Capacity::of(&device).to_string(), "raw 256 GiB, user 230.4 GiB, OP 11.1 % of user (10.0 % of raw)");
     let read = device.channel.command + device.timing.read[0] + device.channel.rate.time_for(4096);
     assert_eq!(read, Duration::from_ns(142_575));
     assert_eq!(device.timing.erase_step * u64::from(device.timing.erase_steps), Duration::from_ms(2));

@@ -17,10 +17,10 @@ fn the_two_drives_of_ssdsim_have_the_same_numbers() {
 fn a_page_type_has_its_own_times_in_the_drives_of_other_simulators() {
     let simplessd = load_device(&builtin_device("simplessd-sample").unwrap()).unwrap();
     assert_eq!(simplessd.timing.program, [Duration::from_us(500), Duration::from_us(1300)]);
-    assert_eq!(Capacity::of(&simplessd).to_string(), "raw 512 GiB, user 384 GiB, over-provisioning 25.0 %");
+    assert_eq!(Capacity::of(&simplessd).to_string(), "raw 512 GiB, user 384 GiB, OP 33.3 % of user (25.0 % of raw)");
     let nvmevirt = load_device(&builtin_device("nvmevirt-970pro").unwrap()).unwrap();
     let mean = (nvmevirt.timing.read[0].as_ns() + nvmevirt.timing.read[1].as_ns()) / 2;
     assert_eq!((nvmevirt.timing.read.len(), mean), (2, 36_013));
     // 100 / 107 of 512 GiB.
-    assert_eq!(Capacity::of(&nvmevirt).to_string(), "raw 512 GiB, user 478.5 GiB, over-provisioning 6.5 %");
+    assert_eq!(Capacity::of(&nvmevirt).to_string(), "raw 512 GiB, user 478.5 GiB, OP 7.0 % of user (6.5 % of raw)");
 }

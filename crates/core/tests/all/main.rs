@@ -5,4 +5,5 @@ mod config;
 mod devices;
 mod map_on_flash;
 mod placement;
+mod replaced;
 mod workloads;

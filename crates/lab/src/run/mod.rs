@@ -313,6 +313,7 @@ impl Run<'_> {
     fn finish(&self, played: Played, preparation: Preparation, replays: &Replays) -> (RunResult, Preparation) {
         let Played { mut totals, about, memory, cpu_s, completed, flash_ops } = played;
         let (trace, trace_warnings) = replays.report();
+        totals.state.began = totals::began(&about, self.scenario.precondition.state);
         totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
         let mut result = RunTotals { trace, ..totals }.into_result();
         result.machine = MachineReport {
@@ -348,6 +349,7 @@ impl Run<'_> {
             preparation.from_cache &= prepared.from_cache;
             preparation.trouble = preparation.trouble.or(prepared.trouble);
             about.settled &= prepared.about.settled;
+            (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
             about.passes = about.passes.max(prepared.about.passes);
             drives.push(behind_nvme(&scenario, new_drive(&scenario, prepared.map, verify)));
         }

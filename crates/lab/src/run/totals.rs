@@ -3,15 +3,15 @@
 use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
-use manx_core::config::{MeasureSpec, Scenario};
-use manx_core::drive::{Counters, Drive, Op, RainSpec, Step, Storage, Story, Update};
+use manx_core::config::{MeasureSpec, PolicyPath, Scenario};
+use manx_core::drive::{Counters, Drive, Op, Overwrite, PreconditionState, RainSpec, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
+    Attribution, Began, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
     MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash,
-    SlowRequest, SlowStep, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    SlowRequest, SlowStep, StateTotals, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::Instant;
 
@@ -32,6 +32,7 @@ impl Run<'_> {
         for number in 1..driver.storage().drives() {
             all.add_drive(self.drive_totals(driver, number, &nothing, outcome));
         }
+        all.state.halves = driver.halves();
         all.verify = driver
             .oracle()
             .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() });
@@ -50,10 +51,14 @@ impl Run<'_> {
         let (scenario, drive) = (self.scenario, driver.storage().drive(number));
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
         let least_free = drive.ftl().least_free_millionths();
+        let path = PolicyPath::of(scenario);
         let counters = Counted { now: drive.counters(), before: counters_before(driver, number), least_free, unit };
         RunTotals {
             scenario: scenario.name.clone(),
             policy: self.policy.to_string(),
+            path: path.to_string(),
+            axes: path.by_axis(),
+            title: title(scenario),
             seed: scenario.seed,
             outcome,
             drives: 1,
@@ -63,6 +68,11 @@ impl Run<'_> {
             write: measured.write.clone(),
             trim: measured.trim.clone(),
             flush: measured.flush.clone(),
+            state: StateTotals {
+                free_bytes: driver.measured().free_before.get(number).copied().flatten().map(|units| units * unit),
+                unit,
+                ..StateTotals::default()
+            },
             gc: counters.gc(measured),
             flash: counters.flash(),
             wear: WearCounters::of(drive.ftl().block_erases().iter().map(|erases| u64::from(*erases))),
@@ -204,6 +214,39 @@ impl Run<'_> {
                 device.geometry.blocks
             )
         })
+    }
+}
+
+/// What is run on which drive: a trace by the name of its file, which is not the scenario's own load any more.
+fn title(scenario: &Scenario) -> String {
+    let jobs = scenario.workload.jobs.iter();
+    let mut traces: Vec<&str> = jobs.filter_map(|job| Some(job.trace.as_ref()?.file.as_str())).collect();
+    traces.dedup();
+    let names: Vec<&str> = traces.iter().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file)).collect();
+    let drives = if scenario.array.is_on() { format!("{} x ", scenario.array.members) } else { String::new() };
+    let what = if names.is_empty() { scenario.name.clone() } else { names.join(" and ") };
+    format!("{what} on {drives}{}", scenario.device.name)
+}
+
+/// How the drives were prepared.
+pub(super) fn began(about: &About, state: PreconditionState) -> Began {
+    let steady = state == PreconditionState::Steady;
+    let name = match state {
+        PreconditionState::Empty => "empty",
+        PreconditionState::Fill => "fill",
+        PreconditionState::Steady => "steady",
+        PreconditionState::Aged => "aged",
+    };
+    let by = match about.overwrite {
+        Overwrite::Random => "random",
+        Overwrite::Workload => "workload",
+    };
+    Began {
+        state: name.to_string(),
+        overwrites: about.passes,
+        overwritten_by: steady.then(|| by.to_string()),
+        waf: (state != PreconditionState::Empty).then_some(about.waf),
+        settled: about.settled,
     }
 }
 
