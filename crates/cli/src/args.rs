@@ -150,13 +150,15 @@ pub struct SharedArgs {
     /// The root seed of every random stream [default: the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seed: Option<u64>,
-    /// Another device: a name of `manx device list` or the path of a table
+    /// Another device, whole: a name of `manx device list` or the path of a table; what the scenario says of its own
+    /// device's numbers does not count
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
     /// Another workload: a name of `manx workload list`, name(X) to set its parameter, or the path of a profile
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "trace")]
     pub workload: Option<String>,
-    /// Replay this trace instead of the scenario's workload (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
+    /// Replay this trace instead of the scenario's workload, on a drive that was overwritten at random (.gz, .zst, .xz,
+    /// .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write the results into this folder: result.json, report.html, the scenario of each run
@@ -380,7 +382,8 @@ pub struct TraceReplayArgs {
     /// Widen requests to multiples of this: 4KiB
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub align: Option<String>,
-    /// What to do with addresses beyond the device: none, modulo, dense, scale
+    /// What to do with addresses beyond the device: none (refuse), modulo, dense, scale [default: modulo, unless the
+    /// scenario says otherwise]
     #[arg(long, value_name = "HOW")]
     pub remap: Option<String>,
 }

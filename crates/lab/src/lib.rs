@@ -29,6 +29,7 @@ mod replay;
 pub mod run;
 pub mod save;
 pub mod stamp;
+pub mod state;
 pub mod sweep;
 pub mod table;
 pub mod timeline;

@@ -6,8 +6,9 @@ use manx_cli::args::PlotArgs;
 use manx_cli::commands::Failure;
 use manx_cli::commands::read_result::read_result;
 use manx_core::config::ConfigError;
-use manx_core::stats::RunResult;
+use manx_core::stats::{RunResult, RunSet};
 use manx_lab::save;
+use manx_lab::state::mixed_axes;
 use manx_plot::{Format, Kind, Length, Op, Plot};
 use std::process::ExitCode;
 
@@ -40,6 +41,13 @@ fn draw(args: &PlotArgs) -> Result<(), Failure> {
         return Err(input(format!(
             "{all}: two runs are called `{name}`; NAME=RESULT gives those of a file another name"
         )));
+    }
+    if let Some(mixed) = mixed_axes(&RunSet { runs: runs.clone() }) {
+        eprintln!("{mixed}");
+        // Where more than one thing differs, a name alone would be taken for it.
+        for run in runs.iter_mut().filter(|run| run.path != run.policy) {
+            run.policy = format!("{} ({})", run.policy, run.path);
+        }
     }
     let plot = Plot { runs: &runs, kind, op, title: args.title.as_deref(), width, height };
     let bytes = plot.draw(format).map_err(|why| input(format!("{}: {why}", args.results.join(", "))))?;

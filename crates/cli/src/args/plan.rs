@@ -3,7 +3,7 @@
 use super::{time, whole};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use manx_core::config::{ConfigError, Override};
-use manx_core::units::{Bandwidth, Bytes, Duration, QuantityError};
+use manx_core::units::{Bandwidth, Bytes, Duration, QuantityError, parse_over_provisioning};
 use manx_lab::plan::Question;
 use manx_lab::plan::tw::GcUnit;
 
@@ -32,8 +32,8 @@ pub struct TwArgs {
     /// Rated drive writes a day, all within 8 hours [default: 1]
     #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = number)]
     pub dwpd: Option<f64>,
-    /// Over-provisioning, a share of the raw capacity [default: the device's]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = number)]
+    /// Over-provisioning: a share of the raw capacity, or 28% of user, as on a data sheet [default: the device's]
+    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = parse_over_provisioning)]
     pub op: Option<f64>,
     /// R_v, the share of valid pages in a victim [default: 0.75]
     #[arg(long, value_name = "R_V", allow_negative_numbers = true, value_parser = number)]

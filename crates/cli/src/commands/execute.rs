@@ -8,15 +8,15 @@ use super::requests_file;
 use super::run::RunRequest;
 use super::{Failure, print};
 use console::Term;
-use manx_core::config::{ConfigError, Scenario};
-use manx_core::drive::PreconditionState;
+use manx_core::config::ConfigError;
 use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::explain;
 use manx_lab::json::to_json;
-use manx_lab::run::{Beside, Finished, MakeSink, Moment, Preparation};
+use manx_lab::run::{Beside, Finished, MakeSink, Moment};
 use manx_lab::save::{MadeFolders, make_folder, save};
+use manx_lab::state;
 use manx_lab::table::{render, tail_chart, warnings};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     stop_on_ctrl_c();
     let finished = run_all(&request).inspect_err(|_| made.remove())?;
     for (run, Finished { preparation, timeline, .. }) in request.runs.iter().zip(&finished) {
-        eprintln!("{}", preparation_line(&run.0, preparation));
+        preparation.trouble.iter().for_each(|trouble| eprintln!("{}: {trouble}", run.0));
         timeline.iter().for_each(|timeline| eprintln!("{}: {timeline}", run.0));
     }
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
@@ -51,7 +51,7 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
         None => Ok(()),
     };
     let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
-    let text = report(&set, &request.runs, width);
+    let text = report(&set, &request, width);
     if request.json {
         eprint!("{text}");
         print(&to_json(&set))?;
@@ -99,32 +99,15 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
     Ok(finished?)
 }
 
-/// How the starting state of a run came about: one line, machine-dependent.
-fn preparation_line(policy: &str, preparation: &Preparation) -> String {
-    let Preparation { state, waf, passes, cpu_s, from_cache, trouble } = preparation;
-    let mut line = format!("{policy}: ");
-    let _ = match state {
-        PreconditionState::Empty => write!(line, "starts empty"),
-        PreconditionState::Fill => write!(line, "filled once"),
-        PreconditionState::Aged => write!(line, "aged as SSDsim does"),
-        PreconditionState::Steady => write!(line, "overwritten {passes} times, WAF {waf:.2}"),
-    };
-    let _ = write!(line, " ({cpu_s:.2} CPU s{})", if *from_cache { ", from the cache" } else { "" });
-    if let Some(trouble) = trouble {
-        let _ = write!(line, "; {trouble}");
-    }
-    line
-}
-
 fn width_of(term: &Term) -> Option<usize> {
     term.is_term().then(|| usize::from(term.size().1))
 }
 
 /// Everything for a person: capacity, traces, warnings, table, picture.
-fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> String {
-    let mut text = String::new();
+fn report(set: &RunSet, request: &RunRequest, width: Option<usize>) -> String {
+    let mut text = state::first_line(set).map_or(String::new(), |line| line + "\n");
     let mut said: Vec<String> = Vec::new();
-    for (_, scenario) in runs {
+    for (_, scenario) in &request.runs {
         let line = format!("{}: {}", scenario.device.name, scenario.capacity());
         if !said.contains(&line) {
             let _ = writeln!(text, "{line}");
@@ -137,6 +120,8 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], width: Option<usize>) -> St
             said.push(trace.text.clone());
         }
     }
+    let lines = request.overlaid.iter().cloned().chain(state::lines(set, true));
+    lines.for_each(|line| text += &(line + "\n"));
     let _ = write!(text, "\n{}\n{}", render(set, width), tail_chart(set));
     let causes = explain::summary(set);
     if !causes.is_empty() {

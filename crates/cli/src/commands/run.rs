@@ -3,7 +3,7 @@
 use super::execute::execute;
 use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
-use manx_core::config::{ConfigError, Override, Scenario};
+use manx_core::config::{ConfigError, Overlaid, Override, Scenario};
 use manx_core::drive::TimelineSpec;
 use manx_lab::load::Request;
 use std::path::PathBuf;
@@ -13,6 +13,8 @@ use std::path::PathBuf;
 pub struct RunRequest {
     /// The runs in the order of the table: the name of the policy and the scenario with it laid over.
     pub runs: Vec<(String, Scenario)>,
+    /// Numbers of the device's table that the scenario lies over, in a line.
+    pub overlaid: Option<String>,
     /// Write the results into this folder.
     pub out: Option<PathBuf>,
     /// Write the log of an ACT load here.
@@ -38,7 +40,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         Some(policy) => (policy.clone(), request.under(policy)?),
         None => ("as-written".to_string(), request.plain()?),
     };
-    execute(run_request(vec![run], &args.shared)?)
+    let overlaid = overlaid(&request, &run.1)?;
+    cost(&run.1).iter().for_each(|note| eprintln!("{note}"));
+    execute(RunRequest { overlaid, ..run_request(vec![run], &args.shared)? })
 }
 
 /// The option as keys of the scenario.
@@ -76,7 +80,44 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
     let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
     let runs = runs.collect::<Result<_, ConfigError>>()?;
-    execute(run_request(runs, &args.shared)?)
+    let overlaid = overlaid(&request, &plain)?;
+    cost(&plain).iter().for_each(|note| eprintln!("{note}"));
+    execute(RunRequest { overlaid, ..run_request(runs, &args.shared)? })
+}
+
+/// From so many pages on a drive is large for a first look, and to so many it is cut then.
+const PAGES_LARGE: u64 = 1 << 26;
+const PAGES_CUT: u64 = 1 << 24;
+/// Bytes of the model for a page of page mapping.
+const BYTES_A_PAGE: f64 = 7.4;
+
+/// What a large drive costs, and how to have less of it.
+fn cost(scenario: &Scenario) -> Option<String> {
+    let device = &scenario.device;
+    let pages = scenario.capacity().raw.get() / device.geometry.map_unit.get() * u64::from(scenario.array.members);
+    let blocks = device.geometry.blocks;
+    let fewer = (u64::from(blocks) * PAGES_CUT / pages.max(1)).clamp(32, blocks.max(32).into());
+    (pages >= PAGES_LARGE).then(|| {
+        format!(
+            "note: {} is simulated whole: {} million pages, some {:.1} GB of memory for each run under way, and each page \
+             is written several times before the run; --set device.geometry.blocks={fewer} is the same drive with {fewer} \
+             of the {blocks} blocks in each plane",
+            device.name,
+            pages / 1_000_000,
+            pages as f64 * BYTES_A_PAGE / 1e9
+        )
+    })
+}
+
+/// What the scenario says of its device in place of the device's own table: the drive is not the one of that name.
+fn overlaid(request: &Request, scenario: &Scenario) -> Result<Option<String>, ConfigError> {
+    let told = |Overlaid { key, value, table }: &Overlaid| {
+        let table = table.as_deref().unwrap_or("nothing");
+        format!("{} = {value} ({table})", key.trim_start_matches("device."))
+    };
+    let all: Vec<String> = request.overlaid()?.iter().map(told).collect();
+    let (name, device) = (&scenario.name, &scenario.device.name);
+    Ok((!all.is_empty()).then(|| format!("{name} changes {device} (its own in parentheses): {}", all.join(", "))))
 }
 
 fn request(args: &SharedArgs) -> Result<Request, Failure> {
@@ -99,6 +140,7 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
     outputs::check(args, &runs)?;
     Ok(RunRequest {
         runs,
+        overlaid: None,
         out: out.clone(),
         act_log: act_log.clone(),
         requests: requests.clone(),

@@ -81,7 +81,7 @@ fn symbols(plan: &Plan) -> Vec<Symbol> {
     let mut symbols = vec![
         Symbol::new("N_ssd", count(inputs.drives, "drives"), "drives of the array, windows of a cycle", &from.drives),
         Symbol::new("S_t", size(inputs.raw), "raw capacity", device("geometry")),
-        Symbol::new("R_p", number(op, "share"), "over-provisioning, in whole stripe rounds", &from.op),
+        Symbol::new("R_p", number(op, "share"), "spare share of raw, in whole stripe rounds", &from.op),
         Symbol::new("S_p", size(inputs.spare), "over-provisioned space", "R_p x S_t"),
         Symbol::new("S_use", size(inputs.reserve), "what a cycle may really use of it", &from.reserve),
         Symbol::new("R_v", number(inputs.valid, "share"), "valid pages in a victim", &from.valid),

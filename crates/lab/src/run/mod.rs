@@ -22,7 +22,7 @@ use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::array::Array;
 use manx_core::config::Scenario;
-use manx_core::drive::{Blueprint, Drive, PreconditionState, Storage};
+use manx_core::drive::{Blueprint, Drive, Storage};
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -170,12 +170,6 @@ pub type Observer<'a> = &'a (dyn Fn(&Moment<'_>) + Sync);
 /// How a run got its starting state. None of it is part of the result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preparation {
-    /// The kind of state.
-    pub state: PreconditionState,
-    /// WAF of the last window (`steady`), or of everything.
-    pub waf: f64,
-    /// How often the user capacity was overwritten (`steady`).
-    pub passes: f64,
     /// CPU time of making the state, or of reading it.
     pub cpu_s: f64,
     /// It was read from the cache.
@@ -267,8 +261,7 @@ impl Run<'_> {
         files: &mut Files,
     ) -> Result<(RunResult, Preparation), RunError> {
         let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
-        let (state, waf, passes) = (self.scenario.precondition.state, about.waf, about.passes);
-        let preparation = Preparation { state, waf, passes, cpu_s, from_cache, trouble };
+        let preparation = Preparation { cpu_s, from_cache, trouble };
         let Workload { drives, names, requests } = workload;
         let (count, mut map) = (drives.len(), Some(map));
         let mut all: Option<RunTotals> = None;
@@ -334,8 +327,7 @@ impl Run<'_> {
         files: &mut Files,
     ) -> Result<(RunResult, Preparation), RunError> {
         let (scenario, verify) = (self.scenario, self.context.verify);
-        let state = scenario.precondition.state;
-        let mut preparation = Preparation { state, waf: 0.0, passes: 0.0, cpu_s: 0.0, from_cache: true, trouble: None };
+        let mut preparation = Preparation { cpu_s: 0.0, from_cache: true, trouble: None };
         let (mut drives, mut about) = (Vec::new(), About { settled: true, ..About::default() });
         for (number, key) in (0..).zip(self.keys) {
             let scenario = member(scenario, number);
@@ -344,7 +336,6 @@ impl Run<'_> {
                 !self.stopped()
             };
             let prepared = self.context.states.take(key, &scenario, &mut progress)?;
-            (preparation.waf, preparation.passes) = (prepared.about.waf, prepared.about.passes);
             preparation.cpu_s += prepared.cpu_s;
             preparation.from_cache &= prepared.from_cache;
             preparation.trouble = preparation.trouble.or(prepared.trouble);

@@ -53,11 +53,8 @@ pub fn rows_table(columns: &[(String, Kind)], rows: &[Vec<Cell>], all: bool) -> 
     };
     let shown: Vec<usize> = (0..columns.len()).filter(is_shown).collect();
     let names = shown.iter().map(|at| columns[*at].0.as_str()).collect::<Vec<_>>();
-    draw(
-        &names,
-        shown.iter().position(|at| *at > own),
-        rows.iter().map(|row| shown.iter().map(|at| &row[*at]).collect()),
-    )
+    let rows = rows.iter().map(|row| shown.iter().map(|at| &row[*at]).collect());
+    draw(&names, shown.iter().position(|at| *at > own), rows) + two_definitions(&names)
 }
 
 /// A table of the front, and what it was made of.
@@ -68,6 +65,7 @@ pub fn front_table(front: &Front) -> String {
     let quantities = front.columns.len() - front.quantities;
     let from = shown.iter().position(|at| *at >= quantities);
     let mut text = draw(&picked, from, front.rows.iter().map(|row| shown.iter().map(|at| &row[*at]).collect()));
+    text += two_definitions(&picked);
     let (points, compared) = (front.rows.len(), front.compared);
     text += &format!("front: {points} of {compared} points, no other being as good in all and better in one\n");
     if front.seeds > 1 {
@@ -77,6 +75,16 @@ pub fn front_table(front: &Front) -> String {
         text += &format!("left out: {} points that lack one of the quantities\n", front.left_out);
     }
     text
+}
+
+/// What is told in two ways in one table.
+fn two_definitions(names: &[&str]) -> &'static str {
+    match ["device.op", "capacity.op_percent"].iter().all(|name| names.contains(name)) {
+        true => {
+            "device.op: spare of the raw capacity; capacity.op_percent: over the user capacity, as data sheets say\n"
+        }
+        false => "",
+    }
 }
 
 /// A time, size or rate as a number, beside the column that has it as text.

@@ -98,8 +98,10 @@ impl Page<'_> {
         }
         let mut names: Vec<&str> = Vec::new();
         for run in &self.set.runs {
-            if !names.contains(&run.scenario.as_str()) {
-                names.push(&run.scenario);
+            // A replayed trace is not the scenario's own load.
+            let name = if run.title.is_empty() { run.scenario.as_str() } else { run.title.as_str() };
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
         escape(&names.join(", "))
@@ -145,6 +147,7 @@ impl Page<'_> {
             "<pre class=\"command\" aria-label=\"The command\"><code>{}</code></pre>",
             escape(self.command)
         );
+        html.push_str(&tables::state(self.set));
         html.push_str(&tables::warnings(runs));
         html.push_str("</header>\n");
     }

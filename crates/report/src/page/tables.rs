@@ -2,7 +2,8 @@
 
 use super::escape;
 use crate::number::{bytes, latency, rate, three_digits, whole};
-use manx_core::stats::{LatencySummary, Outcome, RunResult};
+use manx_core::stats::{LatencySummary, Outcome, RunResult, RunSet};
+use manx_lab::state;
 use std::fmt::Write;
 
 /// What stands in for a number that does not exist.
@@ -64,7 +65,10 @@ fn policy_cell(number: usize, run: &RunResult) -> String {
         Outcome::Stuck => " <em>stuck</em>",
         Outcome::Partial => " <em>partial</em>",
     };
-    format!("<th scope=\"row\">{}{}{outcome}</th>", super::swatch(number), escape(&run.policy))
+    // What the name amounts to, where that is more than it says.
+    let path = Some(&run.path).filter(|path| !path.is_empty() && **path != run.policy);
+    let path = path.map_or(String::new(), |path| format!("<br><small>{}</small>", escape(path)));
+    format!("<th scope=\"row\">{}{}{outcome}{path}</th>", super::swatch(number), escape(&run.policy))
 }
 
 pub(super) fn cell(value: Option<String>, class: &str, missing: &str) -> String {
@@ -110,6 +114,18 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
         "<section aria-labelledby=\"h-flash\">\n<h2 id=\"h-flash\">Flash and garbage collection</h2>\n".to_string();
     html += &table("What was done to the flash", &heads, &rows);
     html + "</section>\n"
+}
+
+/// Whether anything was collected at all, from which state the drives began, whether they were steady.
+pub(super) fn state(set: &RunSet) -> String {
+    let mut html = String::new();
+    if let Some(line) = state::first_line(set) {
+        let _ = writeln!(html, "<p class=\"facts\"><strong>{}</strong></p>", escape(&line));
+    }
+    for line in state::lines(set, false) {
+        let _ = writeln!(html, "<p class=\"facts\">{}</p>", escape(&line));
+    }
+    html
 }
 
 /// The warnings.
