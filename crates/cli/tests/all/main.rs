@@ -13,6 +13,7 @@ mod packaging;
 mod plan;
 mod plot;
 mod report_browser;
+mod state;
 mod support;
 mod sweep;
 mod timeline;
