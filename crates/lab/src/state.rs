@@ -111,12 +111,14 @@ fn reclaimed(set: &RunSet) -> Option<String> {
 
 fn steadiness(set: &RunSet) -> Vec<String> {
     let told = |run: &RunResult| {
-        let halves = run.state.waf_halves?;
+        let halves = run.state.reclaimed_per_written?;
         Some(match run.state.waf_steady {
-            Some(true) => "steady (within 10 % in both halves of what was written)".to_string(),
+            Some(true) => "steady (as much reclaimed for a byte written in both halves, within 10 %)".to_string(),
             Some(false) => {
                 let [first, second] = halves.map(three_digits);
-                format!("not steady: {first} in the first half of what was written, {second} in the second")
+                format!(
+                    "not steady: {first} bytes reclaimed for each written in the first half, {second} in the second"
+                )
             }
             None => "too few blocks reclaimed to say whether it is steady".to_string(),
         })
@@ -172,7 +174,7 @@ mod tests {
             free_bytes: Some(8 << 30),
             programmed_bytes: 3 << 29,
             reclaimed_blocks: reclaimed,
-            waf_halves: Some([1.25, 1.5]),
+            reclaimed_per_written: Some([1.25, 1.5]),
             waf_steady: (reclaimed > 20).then_some(false),
             ..StateReport::default()
         };
@@ -222,7 +224,7 @@ mod tests {
             "preconditioning: filled, 2 full random overwrites, WAF 2.71",
             "blocks reclaimed while measured: nogc 15, base 300",
             "WAF of nogc too few blocks reclaimed to say whether it is steady",
-            "WAF of base not steady: 1.25 in the first half of what was written, 1.50 in the second",
+            "WAF of base not steady: 1.25 bytes reclaimed for each written in the first half, 1.50 in the second",
         ];
         assert_eq!(told, expected);
     }

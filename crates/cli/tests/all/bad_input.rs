@@ -152,7 +152,7 @@ fn a_trace_is_refused_by_line_and_reason() {
     ];
     for (name, bytes, pieces) in &table {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
-        let args = ["compare", "quick", "--trace", &file(name, bytes), "--out", &out];
+        let args = ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
         assert_refused(&args, &[pieces, [*name].as_slice()].concat());
         assert!(!Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(), "{name} left a folder");
     }

@@ -503,8 +503,7 @@ impl<S: Storage> Driver<S> {
 }
 
 fn written(counters: &Counters) -> Written {
-    let (host_bytes, programmed) = (counters.host_bytes_written, counters.units_programmed());
-    Written { host_bytes, programmed, reclaimed: counters.erases + counters.free_erases }
+    Written { host_bytes: counters.host_bytes_written, reclaimed: counters.erases + counters.free_erases }
 }
 
 /// Map units that can be programmed on a drive before anything is reclaimed; none where its room is in a log.

@@ -71,6 +71,7 @@ impl Run<'_> {
             state: StateTotals {
                 free_bytes: driver.measured().free_before.get(number).copied().flatten().map(|units| units * unit),
                 unit,
+                block: unit * u64::from(drive.ftl().layout().units_per_lane() / scenario.device.geometry.blocks),
                 ..StateTotals::default()
             },
             gc: counters.gc(measured),
