@@ -101,8 +101,9 @@ pub struct StateTotals {
     pub began: Began,
     /// Bytes free when counting began, before anything is reclaimed; none where the FTL has log blocks.
     pub free_bytes: Option<u64>,
-    /// Bytes of a map unit, and of a block.
+    /// Bytes of a map unit.
     pub unit: u64,
+    /// Bytes of a block.
     pub block: u64,
     /// What was done in the two halves of the measured part.
     pub halves: [Written; 2],
