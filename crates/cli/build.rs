@@ -1,6 +1,6 @@
 //! The commit for `--version` and results. `MANX_COMMIT` says it where there is no git, as in a package; a debug build
-//! does not ask, so that a commit compiles nothing anew. No time of building is in a binary: the same source is the same
-//! bytes.
+//! does not ask, so that a commit compiles nothing anew. No time of building is in a binary: the same source is the
+//! same bytes.
 
 use std::env;
 use std::path::Path;

@@ -1,14 +1,14 @@
 //! The members of an array: their drives, when they are due, who is dead and who is being restored.
 //!
 //! **A member that refuses a write is failed**, as in Linux md (`raid5_end_write_request`, `raid1_end_write_request`:
-//! `md_error`): a drive that turned read-only, say. From then on it is asked nothing, and the array is degraded; a spare
-//! takes its place where there is one. So no row is left of which some pages are new and one is old. A flush that is
-//! refused is a refused write; in RAID-5 and 6 a member is failed, too, that cannot read what an update needs and
+//! `md_error`): a drive that turned read-only, say. From then on it is asked nothing, and the array is degraded; a
+//! spare takes its place where there is one. So no row is left of which some pages are new and one is old. A flush that
+//! is refused is a refused write; in RAID-5 and 6 a member is failed, too, that cannot read what an update needs and
 //! nothing else replaces.
 //!
 //! Where nobody else has what it holds (RAID-0, the last drive of a mirror) it stays, and takes reads only: writes to
-//! it end with an error. With fewer members than a row needs, writes to the row end with an error, and reads do of pages
-//! that are on none of them. What was acknowledged from the array's memory and finds no member then stays in that
+//! it end with an error. With fewer members than a row needs, writes to the row end with an error, and reads do of
+//! pages that are on none of them. What was acknowledged from the array's memory and finds no member then stays in that
 //! memory (controllers with a battery call it preserved), and is read from there.
 
 use super::RaidLevel;

@@ -8,8 +8,9 @@
 //! the maps when it is done. With `base` and `controller` merges go before everything else on their die, copies that
 //! follow one another are a *run*, and the maps change at its start: nobody can read the die before its end (where
 //! reads suspend erases or programs somebody can, and there are no runs). A run is one operation of the die where
-//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a controller,
-//! whose reads may be failed fast, and whose windows admit one step after the other. With `nogc` copies and erases take no time.
+//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a
+//! controller, whose reads may be failed fast, and whose windows admit one step after the other. With `nogc` copies and
+//! erases take no time.
 
 use super::Drive;
 use super::queues::{Class, FlashOp, Owner};

@@ -45,7 +45,8 @@ pub struct ArrayReport {
     pub restored_at_s: Option<f64>,
     /// Drives that failed (drives).
     pub failed_members: u64,
-    /// Of those, the ones that the array failed: they refused a write, or could not read what an update needed (drives).
+    /// Of those, the ones that the array failed: they refused a write, or could not read what an update needed
+    /// (drives).
     pub refusing_members: u64,
     /// Pages whose write ended with an error because no drive could keep them (pages).
     pub refused_pages: u64,
