@@ -201,10 +201,11 @@ impl Rows {
         slot
     }
 
-    /// Gives the slot back when nothing is under way in it.
+    /// Gives the slot back when nothing is under way in it. It may have been given back before: an update that writes
+    /// nothing is over at once.
     pub fn leave(&mut self, slot: u32) {
         let row = &self.slots[slot as usize];
-        if row.is_unused() {
+        if row.is_unused() && self.find(row.row) == Some(slot) {
             self.in_use[row.row as usize / 64] &= !(1 << (row.row % 64));
             self.free.push(slot);
         }
