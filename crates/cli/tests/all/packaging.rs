@@ -30,7 +30,7 @@ fn the_version_is_one_line_and_at_length_names_commit_features_and_schema() {
 fn a_result_its_report_and_its_cached_state_name_the_program_and_only_machine_does() {
     let (out, cache) = (folder("stamped"), folder("stamped-cache"));
     // Long enough to be worth a file in the cache.
-    let args = ["run", "oltp", "--set", "workload.requests=1000", "--set", "precondition.passes_max=4", "--out"];
+    let args = ["run", "oltp", "--set", "workload.requests=1000", "--set", "device.geometry.blocks=256", "--out"];
     let output = Command::new(env!("CARGO_BIN_EXE_manx")).args(args).arg(&out).env("MANX_CACHE", &cache).output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", stderr(&output));

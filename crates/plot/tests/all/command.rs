@@ -13,8 +13,10 @@ fn manx_plot(args: &[&str]) -> Output {
 #[test]
 fn a_plot_is_refused_by_what_is_wrong_with_it() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (one, svg) = (folder.join("p-one.json").display().to_string(), folder.join("p.svg").display().to_string());
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (one, many, svg) = (path("p-one.json"), path("p-many.json"), path("p.svg"));
     std::fs::write(&one, to_json(&RunSet { runs: vec![run("nogc"), run("base")] })).unwrap();
+    std::fs::write(&many, to_json(&RunSet { runs: (0..20).map(|number| run(&number.to_string())).collect() })).unwrap();
     let twice = format!("x={one}");
     // It may be there from the last time.
     let _ = std::fs::remove_file(&svg);
@@ -23,7 +25,7 @@ fn a_plot_is_refused_by_what_is_wrong_with_it() {
         (&[&one, "--kind", "bas"], &["--kind bas", "cdf, time, attribution, bars", "did you mean bars?"]),
         (&[&one, "--op", "reads"], &["--op reads", "did you mean read?"]),
         (&[&one, "--width", "-3mm"], &["--width -3mm", "20mm to 500mm"]),
-        (&[&one, "--height", "20mm", "--kind", "attribution"], &["leave no room", "--height "]),
+        (&[&many, "--height", "20mm", "--kind", "attribution"], &["leave no room", "--height "]),
         (&[&one, "--colour", "red"], &["unexpected argument '--colour'"]),
     ];
     for (args, pieces) in table {
