@@ -1,9 +1,10 @@
 //! What became of the traces of a run: the sources belong to the driver, their tallies are wanted when it is done.
 
 use crate::open::{note, opener, trace_source};
-use manx_core::host::trace::{Tally, TraceError, TraceSource, TraceSummary};
+use manx_core::host::trace::{Recorded, Tally, TraceError, TraceSource, TraceSummary};
 use manx_core::host::{Request, RequestSource, TraceSpec};
-use manx_core::stats::TraceReport;
+use manx_core::stats::{RecordedReport, TraceReport};
+use manx_core::units::Duration;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,11 +60,25 @@ impl Replays {
         for replay in all.iter() {
             replay.add_to(&mut report);
         }
+        report.recorded = recorded(&all);
         let errors = all.iter().filter_map(|replay| replay.error.as_ref());
         let errors = errors.map(|error| format!("the trace ended before its time: {error}"));
         let notes = all.iter().filter_map(|replay| note(Path::new(&replay.summary.file)));
         (Some(report), errors.chain(notes).collect())
     }
+}
+
+/// The latencies that the traces recorded, all together.
+fn recorded(all: &[Replay]) -> Option<RecordedReport> {
+    let (mut recorded, mut spans, mut longest) = (Recorded::default(), Vec::new(), 0);
+    for Replay { summary, .. } in all {
+        recorded.merge(&summary.recorded);
+        spans.extend(summary.recorded_span.filter(|span| !spans.contains(span)));
+        longest = longest.max(summary.span_ns);
+    }
+    let longest = Duration::from_ns(longest);
+    let (read, write) = (recorded.read.summary(longest), recorded.write.summary(longest));
+    (recorded.count() > 0).then(|| RecordedReport { span: spans.join("; "), read, write })
 }
 
 impl Replay {

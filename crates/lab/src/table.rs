@@ -13,7 +13,7 @@ pub use cell::three_digits;
 pub use chart::tail_chart;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use manx_core::stats::{BEYOND_MIN, LatencySummary, Outcome, RunResult, RunSet};
+use manx_core::stats::{BEYOND_MIN, LatencySummary, Outcome, RecordedReport, RunResult, RunSet};
 
 /// The warnings, each once, headed by the policies that it is about where it is not about all.
 pub fn warnings(runs: &[RunResult]) -> Vec<String> {
@@ -31,6 +31,9 @@ pub fn warnings(runs: &[RunResult]) -> Vec<String> {
     };
     all.into_iter().map(headed).collect()
 }
+
+/// How the latencies that a trace recorded are named beside the policies.
+pub const RECORDED: &str = "recorded";
 
 /// Why a cell has no value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -201,12 +204,31 @@ fn draw(set: &RunSet, first: &RunResult, shown: &[&Column]) -> String {
     for run in &set.runs {
         table.add_row(shown.iter().map(|column| (column.value)(run, first).unwrap_or_else(|_| "-".to_string())));
     }
+    if let Some(recorded) = set.recorded() {
+        table.add_row(recorded_row(recorded, first, shown));
+    }
     for (column, place) in shown.iter().zip(table.column_iter_mut()) {
         let text = column.head == "\npolicy" || column.head == "\noutcome";
         place.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
         place.set_padding(if column.head == "\npolicy" { (0, 0) } else { (1, 0) });
     }
     table.trim_fmt() + "\n"
+}
+
+/// The latencies that the trace recorded, in the columns about latencies; nothing else is known of that device.
+fn recorded_row(recorded: &RecordedReport, first: &RunResult, shown: &[&Column]) -> Vec<String> {
+    let run = RunResult {
+        policy: RECORDED.to_string(),
+        read: recorded.read.clone(),
+        write: recorded.write.clone(),
+        ..RunResult::default()
+    };
+    let is_known = |head: &str| ["\npolicy", "read\n", "write\n"].iter().any(|of| head.starts_with(of));
+    let cell = |column: &&Column| match is_known(column.head) || column.head.ends_with("ratio") {
+        true => (column.value)(&run, first).unwrap_or_else(|_| "-".to_string()),
+        false => String::new(),
+    };
+    shown.iter().map(cell).collect()
 }
 
 /// What the table cannot say by itself: what a ratio is to, why a cell is `-`, which columns did not fit.
@@ -216,6 +238,9 @@ fn footnotes(set: &RunSet, first: &RunResult, shown: &[&Column], left_out: &[Str
     let mut notes = Vec::new();
     if shown.iter().any(|column| column.head.ends_with("ratio")) {
         notes.push(format!("ratio: of read latency, to {}", first.policy));
+    }
+    if let Some(recorded) = set.recorded() {
+        notes.push(format!("{RECORDED}: what the trace says of the device it was taken on, {}", recorded.span));
     }
     if missing.contains(&Missing::TooFewSamples) {
         notes.push(format!("-: too few samples (a percentile needs {BEYOND_MIN} beyond it)"));
@@ -235,6 +260,7 @@ fn footnotes(set: &RunSet, first: &RunResult, shown: &[&Column], left_out: &[Str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manx_core::stats::TraceReport;
 
     #[test]
     fn three_policies_in_a_pipe_show_every_column() {
@@ -250,6 +276,27 @@ ratio: of read latency, to nogc
 -: too few samples (a percentile needs 10 beyond it)
 ";
         assert_eq!(format!("\n{drawn}"), expected, "\n{drawn}");
+    }
+
+    #[test]
+    fn what_the_trace_recorded_stands_below_the_policies_in_table_picture_and_document() {
+        let mut set = example::three_policies();
+        let mut read = set.runs[0].read.clone();
+        (read.p99_9_us, read.percentiles.p99_9.us) = (Some(5_000.0), Some(5_000.0));
+        let recorded = RecordedReport { span: "from issue to completion (D2C)".into(), read, ..Default::default() };
+        for run in &mut set.runs {
+            run.trace = Some(TraceReport { recorded: Some(recorded.clone()), ..Default::default() });
+        }
+        let drawn = render(&set, None);
+        let rows: Vec<Vec<&str>> = drawn.lines().skip(3).map(|row| row.split_whitespace().collect()).collect();
+        assert_eq!(rows[3][..6], ["recorded", "142.7us", "142.6us", "142.6us", "5.000ms", "218.6us"], "\n{drawn}");
+        // A ratio to the first policy; no write, no WAF.
+        assert!(rows[3].contains(&"27.4") && !rows[3].contains(&"2.50"), "\n{drawn}");
+        assert!(drawn.contains("taken on, from issue to completion (D2C)"), "\n{drawn}");
+        assert_eq!(tail_chart(&set).lines().filter(|line| line.contains("recorded")).count(), 5);
+        // Runs that replayed something else have no such row in common.
+        set.runs[1].trace = None;
+        assert!(!render(&set, None).contains("recorded"));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod scrub;
 mod stages;
 mod state;
 mod stress;
+mod trace;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use array::ArrayReport;
@@ -49,10 +50,11 @@ pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use power_loss::PowerLossReport;
 pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet, RunTotals,
-    SCHEMA_VERSION, SLOWEST, TraceReport, VerifyReport, WarmupExcluded, WearReport,
+    SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use rotation::RotationReport;
 pub use scrub::{ScrubCounters, ScrubReport};
 pub use stages::StageTimes;
 pub use state::{Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written};
 pub use stress::{StressCounters, StressReport};
+pub use trace::{RecordedReport, TraceReport};

@@ -8,12 +8,11 @@ use super::{
     ActReport, ArrayReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters,
     LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
     RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats,
-    StateReport, StateTotals, StressCounters, StressReport, WearCounters, percentile, ratio,
+    StateReport, StateTotals, StressCounters, StressReport, TraceReport, WearCounters, percentile, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Several runs of one comparison, the first being what the others are held against.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -240,16 +239,6 @@ pub struct CapacityReport {
     /// map lies on flash, block maps and the map of the log with log blocks (bytes).
     #[serde(default)]
     pub map_ram_bytes: u64,
-}
-
-/// What was read from a trace, and what was left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct TraceReport {
-    /// Counts by name: records read, remapped, dropped by reason (records).
-    pub counts: BTreeMap<String, u64>,
-    /// The same for a person, one or more lines.
-    pub text: String,
 }
 
 /// What the integrity oracle checked.

@@ -1,7 +1,7 @@
 //! The tail as a picture of text: one bar a policy and percentile, on a logarithmic scale, for the terminal and the
 //! README.
 
-use super::cell;
+use super::{RECORDED, cell};
 use manx_core::stats::{LEVELS, LatencySummary, RunSet};
 
 /// Columns of the longest bar.
@@ -68,10 +68,13 @@ impl Axis {
 pub fn tail_chart(set: &RunSet) -> String {
     let any_read = set.runs.iter().any(|run| run.read.count > 0);
     let kind = if any_read { "read" } else { "write" };
-    let summary = |run: usize| -> &LatencySummary { if any_read { &set.runs[run].read } else { &set.runs[run].write } };
+    let of = |read, write| if any_read { read } else { write };
+    let mut shown: Vec<(&str, &LatencySummary)> =
+        set.runs.iter().map(|run| (run.policy.as_str(), of(&run.read, &run.write))).collect();
+    shown.extend(set.recorded().map(|recorded| (RECORDED, of(&recorded.read, &recorded.write))));
     let levels = LEVELS.iter().enumerate().filter(|(_, level)| !["p95", "p99.999"].contains(&level.name));
     let rows: Vec<(&str, Vec<Option<f64>>)> = levels
-        .map(|(at, level)| (level.name, (0..set.runs.len()).map(|run| summary(run).percentiles.all()[at].us).collect()))
+        .map(|(at, level)| (level.name, shown.iter().map(|(_, summary)| summary.percentiles.all()[at].us).collect()))
         .filter(|(_, values): &(_, Vec<Option<f64>>)| values.iter().any(Option::is_some))
         .collect();
     let drawn: Vec<f64> = rows.iter().flat_map(|(_, values)| values.iter().flatten().copied()).collect();
@@ -79,16 +82,16 @@ pub fn tail_chart(set: &RunSet) -> String {
         return String::new();
     }
     let axis = Axis::over(&drawn);
-    let names = set.runs.iter().map(|run| run.policy.chars().count()).max().unwrap_or(0);
+    let names = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let mut text = format!("{kind} latency, logarithmic\n{:1$}{2}\n", "", 8 + names + 2, axis.head());
     for (level, values) in rows {
-        for (place, (run, value)) in set.runs.iter().zip(values).enumerate() {
+        for (place, ((name, _), value)) in shown.iter().zip(values).enumerate() {
             let level = if place == 0 { level } else { "" };
             let (bar, shown) = match value {
                 Some(us) => (axis.bar(us), cell::latency(us)),
                 None => (axis.bar(0.0).replace('█', " "), "- (too few samples)".to_string()),
             };
-            text += &format!("{level:<8}{:<names$}  {bar}  {shown}\n", run.policy);
+            text += &format!("{level:<8}{name:<names$}  {bar}  {shown}\n");
         }
     }
     text

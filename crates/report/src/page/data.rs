@@ -2,6 +2,7 @@
 
 use crate::style::{POLICY_COLOURS, policy_dash};
 use manx_core::stats::{Curve, LatencySummary, OverTimeReport, RunSet, SliceTimes};
+use manx_lab::table::RECORDED;
 use serde::Serialize;
 
 /// The document in `<script id="data">`.
@@ -45,7 +46,15 @@ pub(super) fn json(set: &RunSet) -> String {
         read: op(&run.read, run.over_time.as_ref().map(|over| (over, &over.read))),
         write: op(&run.write, run.over_time.as_ref().map(|over| (over, &over.write))),
     });
-    let data = Data { policies: policies.collect() };
+    let number = set.runs.len();
+    let recorded = set.recorded().map(|recorded| Policy {
+        name: RECORDED,
+        colour: number % POLICY_COLOURS.len(),
+        dash: policy_dash(number),
+        read: op(&recorded.read, None),
+        write: op(&recorded.write, None),
+    });
+    let data = Data { policies: policies.chain(recorded).collect() };
     // Plain data: nothing in it that serde_json can refuse.
     let text = serde_json::to_string(&data).unwrap_or_default();
     text.replace('<', "\\u003c")

@@ -14,6 +14,7 @@ mod tables;
 
 pub use attribution::told;
 use manx_core::stats::{RunResult, RunSet};
+use manx_lab::table::RECORDED;
 use std::fmt::Write;
 
 /// What a page is made of.
@@ -70,10 +71,10 @@ impl Page<'_> {
         self.header(&mut html);
         html += "<main>\n";
         html += &claims::section(self.claims);
-        html += &tables::headline(runs);
+        html += &tables::headline(self.set);
         // Together, so that the buttons stay in sight as far as there are charts.
         html += "<div>\n";
-        html += &legend(runs);
+        html += &legend(self.set);
         html += &charts(runs);
         html += "</div>\n";
         html += &attribution::bars(runs);
@@ -167,15 +168,16 @@ impl Page<'_> {
     }
 }
 
-/// The policies as buttons that show and hide their lines; it stays in sight beside the charts.
-fn legend(runs: &[RunResult]) -> String {
+/// The policies, and what was recorded, as buttons that show and hide their lines; it stays in sight beside the charts.
+fn legend(set: &RunSet) -> String {
     let mut html = "<div class=\"legend\" role=\"group\" aria-label=\"Policies shown in the charts\">\n".to_string();
-    for (number, run) in runs.iter().enumerate() {
+    let names = set.runs.iter().map(|run| run.policy.as_str());
+    for (number, name) in names.chain(set.recorded().map(|_| RECORDED)).enumerate() {
         let _ = writeln!(
             html,
             "<button type=\"button\" data-policy=\"{number}\" aria-pressed=\"true\">{}{}</button>",
             swatch(number),
-            escape(&run.policy)
+            escape(name)
         );
     }
     html + "</div>\n"

@@ -4,6 +4,7 @@ use super::escape;
 use crate::number::{bytes, latency, rate, three_digits, whole};
 use manx_core::stats::{LatencySummary, Outcome, RunResult, RunSet};
 use manx_lab::state;
+use manx_lab::table::RECORDED;
 use std::fmt::Write;
 
 /// What stands in for a number that does not exist.
@@ -21,14 +22,27 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &str) -> String {
 }
 
 /// Percentiles of reads and writes.
-pub(super) fn headline(runs: &[RunResult]) -> String {
+pub(super) fn headline(set: &RunSet) -> String {
     let mut html = "<section aria-labelledby=\"h-latency\">\n<h2 id=\"h-latency\">Latency</h2>\n".to_string();
-    html += &headline_of("Reads", runs, |run| &run.read);
-    html += &headline_of("Writes", runs, |run| &run.write);
+    let recorded = set.recorded();
+    html += &headline_of("Reads", &set.runs, |run| &run.read, recorded.map(|recorded| &recorded.read));
+    html += &headline_of("Writes", &set.runs, |run| &run.write, recorded.map(|recorded| &recorded.write));
+    if let Some(recorded) = recorded {
+        let span = escape(&recorded.span);
+        let _ = writeln!(
+            html,
+            "<p class=\"note\">{RECORDED}: what the trace says of the device it was taken on, {span}</p>"
+        );
+    }
     html + "</section>\n"
 }
 
-fn headline_of(name: &str, runs: &[RunResult], of: fn(&RunResult) -> &LatencySummary) -> String {
+fn headline_of(
+    name: &str,
+    runs: &[RunResult],
+    of: fn(&RunResult) -> &LatencySummary,
+    recorded: Option<&LatencySummary>,
+) -> String {
     if runs.iter().all(|run| of(run).count == 0) {
         return format!("<p class=\"note\">{name}: none.</p>\n");
     }
@@ -38,9 +52,12 @@ fn headline_of(name: &str, runs: &[RunResult], of: fn(&RunResult) -> &LatencySum
     heads.extend(["max", "mean", "p99.9 to first", "IOPS", "requests"]);
     let first = runs.first().and_then(|run| of(run).p99_9_us);
     let mut rows = String::new();
-    for (number, run) in runs.iter().enumerate() {
-        let of = of(run);
-        let _ = write!(rows, "\n<tr>{}", policy_cell(number, run));
+    let named = runs.iter().enumerate().map(|(number, run)| (policy_cell(number, run), of(run)));
+    let recorded = recorded
+        .filter(|recorded| recorded.count > 0)
+        .map(|recorded| (format!("<th scope=\"row\">{}{RECORDED}</th>", super::swatch(runs.len())), recorded));
+    for (head, of) in named.chain(recorded) {
+        let _ = write!(rows, "\n<tr>{head}");
         let mut levels = vec![of.p50_us, of.p90_us, of.p95_us, of.p99_us, of.p99_9_us, of.p99_99_us];
         levels.extend(deep.then_some(of.p99_999_us));
         for (place, level) in levels.into_iter().enumerate() {

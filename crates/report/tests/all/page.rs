@@ -30,7 +30,7 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
         over_time: over,
         attribution: Some(Attribution { read: split, write: SplitStats::default(), slowest }),
         warnings: vec![format!("beware {EVIL}")],
-        trace: Some(TraceReport { counts: [(EVIL.to_string(), 3)].into(), text: EVIL.into() }),
+        trace: Some(TraceReport { counts: [(EVIL.to_string(), 3)].into(), text: EVIL.into(), recorded: None }),
         ..Default::default()
     }
     .into_result()

@@ -52,6 +52,11 @@ pub trait Decoder: Send {
         0
     }
 
+    /// True if requests get their latencies from the completions among the pieces ([`Line::Completion`]).
+    fn has_completions(&self) -> bool {
+        false
+    }
+
     /// How many records may pass between the place of a record in the file and its place in time.
     fn window(&self) -> usize {
         512
@@ -65,10 +70,9 @@ pub trait Decoder: Send {
         0
     }
 
-    /// A request that the decoder held back until now, such as one that waited for its completion. Asked after every
-    /// piece until there is none, and with `ended` at the end of the file.
-    fn held(&mut self, ended: bool) -> Option<Entry<'_>> {
-        let _ = ended;
+    /// A request that the decoder held back until now, such as a write after the flush before it. Asked before
+    /// every piece until there is none, and at the end of the file.
+    fn held(&mut self) -> Option<Entry<'_>> {
         None
     }
 
@@ -117,6 +121,8 @@ pub enum Line<'a> {
     Request(Entry<'a>),
     /// A request that [`Decoder::held`] will give, once more is known of it.
     Held,
+    /// The end of a request of the same device, operation and range; counted as skipped, of this kind.
+    Completion(Entry<'a>, &'static str),
     /// A request that is not played, and why.
     Drop(&'static str),
     /// Not a request, as the format foresees: which kind of piece.

@@ -8,8 +8,8 @@
 //! Reading order:
 //! * [`decode`]: what a format's reader is. [`format`]: the table of them. [`formats`]: one file for each.
 //! * `pieces`: a stream cut into lines or records. `fields`, `rwbs`: what their fields say.
-//! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`, `devices`), with
-//!   everything dropped or altered counted.
+//! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`, `pairs`, `devices`),
+//!   with everything dropped or altered counted.
 //! * [`sniff`]: which format a file has, and whether its units are believable.
 //! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are. [`statistics`]: more of it.
 //! * `treat`, `dense`: addresses fitted to a device.
@@ -20,7 +20,7 @@
 //! trace is surveyed once, whole, before it is played; so a malformed line is an error before the run, not in it.
 //!
 //! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it a time that goes
-//! back is clamped and counted), or replay a trace's own latencies.
+//! back is clamped and counted), or impose a trace's own latencies on the drive: they stand beside its own.
 
 pub mod convert;
 pub mod decode;
@@ -30,6 +30,7 @@ mod error;
 pub mod fields;
 pub mod format;
 pub mod formats;
+mod pairs;
 mod pieces;
 mod reader;
 mod reorder;
@@ -48,7 +49,7 @@ pub use error::{Place, TraceError};
 pub use reader::TraceReader;
 pub use source::TraceSource;
 pub use statistics::{StatisticsReport, TraceStatistics};
-pub use summary::{DeviceSummary, Tally, TraceSummary};
+pub use summary::{DeviceSummary, Recorded, Tally, TraceSummary};
 pub use survey::{survey, survey_each};
 
 use super::{LbaUnit, Spread, TimeUnit, TraceEvent, TraceFormat};

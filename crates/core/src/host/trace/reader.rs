@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! part ── pieces ── decoder ── spread ── reorder ┐
-//! part ── ...                                    ├ merge by time ── clock ── Record
+//! part ── ...                                    ├ merge by time ── pairs ── clock ── Record
 //! ```
 
-use super::decode::{Decoder, Entry, Framing, Line, Reading};
+use super::decode::{Decoder, DeviceName, Entry, Framing, Line, Reading};
 use super::devices::Devices;
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::DECODER_HEAD;
+use super::pairs::Pairs;
 use super::pieces::Pieces;
 use super::reorder::{Pending, Reorder};
 use super::spread::{SPREAD, Spreading};
@@ -27,6 +28,8 @@ pub struct TraceReader {
     feeds: Vec<Feed>,
     /// The next record of each feed, where there are several.
     heads: Vec<Option<Pending>>,
+    /// Requests that wait for their completions, in a format that has those.
+    pairs: Option<Pairs>,
     shared: Shared,
     clock: Clock,
     /// Where the record last returned stands.
@@ -57,11 +60,13 @@ impl TraceReader {
     pub fn new(format: TraceFormat, reading: Reading, parts: Vec<Part>) -> Result<Self, TraceError> {
         let feeds = parts.into_iter().map(|part| Feed::new(format, reading, part)).collect::<Result<Vec<_>, _>>()?;
         let tick = feeds.first().map_or(1, |feed| feed.decoder.tick());
+        let has_completions = feeds.first().is_some_and(|feed| feed.decoder.has_completions());
         let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO };
         Ok(Self {
             format,
             feeds,
             heads: Vec::new(),
+            pairs: has_completions.then(|| Pairs::new(tick)),
             shared: Shared::default(),
             clock,
             last: (0, 0),
@@ -71,11 +76,7 @@ impl TraceReader {
 
     /// The next record, or `None` at the end of the trace. After an error the reader is of no more use.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
-        let next = match self.feeds.as_mut_slice() {
-            [feed] => feed.next(&mut self.shared)?.map(|pending| (0, pending)),
-            _ => self.merge()?,
-        };
-        let Some((part, pending)) = next else { return Ok(None) };
+        let Some((part, pending)) = self.paired()? else { return Ok(None) };
         self.last = (part, pending.line);
         let Some((at, clamped)) = self.clock.read(pending.ticks) else {
             let (place, text) = (self.place(), pending.ticks.to_string());
@@ -84,6 +85,25 @@ impl TraceReader {
         let clamped = clamped.then_some("time went back: clamped to the one before");
         self.altered = [pending.altered, pending.is_spread.then_some(SPREAD), clamped];
         Ok(Some(Record { at, ..pending.record }))
+    }
+
+    /// The next request in the order of time, with its latency where its completion gives that.
+    #[inline]
+    fn paired(&mut self) -> Result<Option<(usize, Pending)>, TraceError> {
+        loop {
+            if let Some(next) = self.pairs.as_mut().and_then(|pairs| pairs.pop(false)) {
+                return Ok(Some(next));
+            }
+            let next = match self.feeds.as_mut_slice() {
+                [feed] => feed.next(&mut self.shared)?.map(|pending| (0, pending)),
+                _ => self.merge()?,
+            };
+            match (&mut self.pairs, next) {
+                (None, next) => return Ok(next),
+                (Some(pairs), Some((part, pending))) => pairs.push(part, pending),
+                (Some(pairs), None) => return Ok(pairs.pop(true)),
+            }
+        }
     }
 
     /// The earliest of the parts' next records; of equal ones, that of the first part.
@@ -129,6 +149,11 @@ impl TraceReader {
     /// The first and last time met, as the file states them, and the nanoseconds in one of it.
     pub(super) fn ends(&self) -> (u64, u64, u64) {
         (self.clock.first.unwrap_or(0), self.clock.last, self.clock.tick)
+    }
+
+    /// Requests and completions that did not find each other, by reason.
+    pub(super) fn unpaired(&self) -> Tally {
+        self.pairs.as_ref().map(Pairs::unpaired).unwrap_or_default()
     }
 
     pub(super) fn counts(&self) -> &ReadCounts {
@@ -207,7 +232,7 @@ impl Feed {
     fn decode(&mut self, shared: &mut Shared) -> Result<Option<Pending>, TraceError> {
         loop {
             let line = self.pieces.number;
-            if let Some(entry) = self.decoder.held(false) {
+            if let Some(entry) = self.decoder.held() {
                 return shared.pending(&entry, line).map(Some).ok_or_else(|| self.too_many(line));
             }
             let piece = match self.framing {
@@ -216,10 +241,7 @@ impl Feed {
             };
             let piece = match piece {
                 Ok(Some(piece)) => piece,
-                Ok(None) => {
-                    let Some(entry) = self.decoder.held(true) else { return Ok(None) };
-                    return shared.pending(&entry, line).map(Some).ok_or_else(|| self.too_many(line));
-                }
+                Ok(None) => return Ok(None),
                 Err(error) => return Err(TraceError::Read { place: self.place(line), reason: error.to_string() }),
             };
             let cut = !piece.whole && (self.framing != Framing::Lines || piece.too_long);
@@ -230,6 +252,10 @@ impl Feed {
                     None => return Err(self.too_many(line + 1)),
                 },
                 Some(Line::Held) => None,
+                Some(Line::Completion(entry, kind)) => {
+                    shared.counts.skipped_lines.add(kind);
+                    Some(completion(&entry, line + 1))
+                }
                 Some(Line::Drop(reason)) => {
                     shared.counts.dropped.add(reason);
                     None
@@ -305,7 +331,23 @@ impl Shared {
             device,
             latency: entry.latency.map(Duration::from_ns),
         };
-        Some(Pending { ticks: entry.ticks, line, record, altered: entry.altered, is_spread: false })
+        let node = node(entry);
+        let (ticks, altered) = (entry.ticks, entry.altered);
+        Some(Pending { ticks, line, record, node, is_completion: false, altered, is_spread: false })
+    }
+}
+
+/// The end of a request. Its device is not numbered: no request may be of it.
+fn completion(entry: &Entry<'_>, line: u64) -> Pending {
+    let Entry { ticks, op, lba, sectors, .. } = *entry;
+    let record = Record { at: Duration::ZERO, op, lba: Lba(lba), sectors, fua: false, device: 0, latency: None };
+    Pending { ticks, line, record, node: node(entry), is_completion: true, altered: None, is_spread: false }
+}
+
+fn node(entry: &Entry<'_>) -> u32 {
+    match entry.device {
+        DeviceName::Node(node) => node,
+        DeviceName::Only | DeviceName::Text(_) | DeviceName::Number(_) => 0,
     }
 }
 

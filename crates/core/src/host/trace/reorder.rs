@@ -6,12 +6,19 @@
 use super::Record;
 use std::collections::VecDeque;
 
+/// Events in a window, completions among them, for each request that it is made for.
+const EVENTS_MAX: usize = 4;
+
 /// A record under way, with its time still in the file's ticks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) ticks: u64,
     pub(super) line: u64,
     pub(super) record: Record,
+    /// The device's number in Linux, where the format has it.
+    pub(super) node: u32,
+    /// Not a request, but the end of one.
+    pub(super) is_completion: bool,
     /// Why it is not exactly what the file states, as its decoder says.
     pub(super) altered: Option<&'static str>,
     /// Its time is spread over a tick of its clock.
@@ -22,34 +29,40 @@ pub(super) struct Pending {
 #[derive(Debug)]
 pub(super) struct Reorder {
     window: VecDeque<Pending>,
-    /// Records held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of up to 512 events.
+    /// Requests among them.
+    requests: usize,
+    /// Requests held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of up to 512 events.
     size: usize,
-    /// Records that were put before others.
+    /// Requests that were put before others.
     pub(super) moved: u64,
 }
 
 impl Reorder {
     /// A window of so many records.
     pub(super) fn new(size: usize) -> Self {
-        Self { window: VecDeque::new(), size: size.max(1), moved: 0 }
+        Self { window: VecDeque::new(), requests: 0, size: size.max(1), moved: 0 }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.window.len() >= self.size
+        self.requests >= self.size || self.window.len() >= EVENTS_MAX * self.size
     }
 
     pub(super) fn push(&mut self, pending: Pending) {
+        self.requests += usize::from(!pending.is_completion);
         if self.window.back().is_none_or(|last| last.ticks <= pending.ticks) {
             self.window.push_back(pending);
             return;
         }
         let place = self.window.partition_point(|other| other.ticks <= pending.ticks);
+        let overtakes = !pending.is_completion && self.window.range(place..).any(|other| !other.is_completion);
+        self.moved += u64::from(overtakes);
         self.window.insert(place, pending);
-        self.moved += 1;
     }
 
     pub(super) fn pop(&mut self) -> Option<Pending> {
-        self.window.pop_front()
+        let next = self.window.pop_front()?;
+        self.requests -= usize::from(!next.is_completion);
+        Some(next)
     }
 }
 
@@ -63,7 +76,7 @@ mod tests {
     fn pending(ticks: u64, line: u64) -> Pending {
         let (at, lba) = (Duration::ZERO, Lba(0));
         let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-        Pending { ticks, line, record, altered: None, is_spread: false }
+        Pending { ticks, line, record, node: 0, is_completion: false, altered: None, is_spread: false }
     }
 
     const WINDOW: usize = 512;

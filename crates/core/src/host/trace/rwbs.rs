@@ -72,35 +72,24 @@ impl Flags {
 /// Queued writes with a flush before them: one event is two requests, the flush and then the write.
 #[derive(Default)]
 pub struct AfterFlush {
-    /// The write that waits for its flush to be taken, and its device where that is a text.
+    /// The write that waits for its flush to be taken.
     write: Option<Entry<'static>>,
-    device: Vec<u8>,
 }
 
 impl AfterFlush {
     /// The flush of such a write, which then waits in [`AfterFlush::held`]; anything else as it is.
-    pub fn split<'a>(&mut self, line: Line<'a>) -> Line<'a> {
-        let Line::Request(entry) = line else { return line };
-        if entry.altered != Some(PREFLUSH) {
-            return line;
-        }
-        let device = match entry.device {
-            DeviceName::Only => DeviceName::Only,
-            DeviceName::Number(number) => DeviceName::Number(number),
-            DeviceName::Node(node) => DeviceName::Node(node),
-            DeviceName::Text(text) => {
-                self.device.clear();
-                self.device.extend_from_slice(text);
-                DeviceName::Text(b"")
+    pub fn split(&mut self, line: Line<'static>) -> Line<'static> {
+        match line {
+            Line::Request(entry) if entry.altered == Some(PREFLUSH) => {
+                self.write = Some(Entry { altered: None, ..entry });
+                Line::Request(Entry::flush(entry.ticks).on(entry.device))
             }
-        };
-        let Entry { ticks, op, lba, sectors, fua, latency, .. } = entry;
-        self.write = Some(Entry { ticks, op, lba, sectors, fua, latency, device, altered: None });
-        Line::Request(Entry::flush(ticks).on(entry.device))
+            line => line,
+        }
     }
 
     /// The same, where the write is `altered`.
-    pub fn split_altered<'a>(&mut self, line: Line<'a>, altered: Option<&'static str>) -> Line<'a> {
+    pub fn split_altered(&mut self, line: Line<'static>, altered: Option<&'static str>) -> Line<'static> {
         let line = self.split(line);
         if let Some(write) = &mut self.write {
             write.altered = altered;
@@ -109,11 +98,7 @@ impl AfterFlush {
     }
 
     /// The write whose flush was given.
-    pub fn held(&mut self) -> Option<Entry<'_>> {
-        let write = self.write.take()?;
-        Some(match write.device {
-            DeviceName::Text(_) => Entry { device: DeviceName::Text(&self.device), ..write },
-            _ => write,
-        })
+    pub fn held(&mut self) -> Option<Entry<'static>> {
+        self.write.take()
     }
 }

@@ -79,7 +79,7 @@ mod tests {
         let mut input = file.iter().map(|ticks| {
             let (at, lba) = (Duration::ZERO, Lba(0));
             let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-            Pending { ticks: *ticks, line: 0, record, altered: None, is_spread: false }
+            Pending { ticks: *ticks, line: 0, record, node: 0, is_completion: false, altered: None, is_spread: false }
         });
         let (mut out, mut altered) = (Vec::new(), 0);
         loop {

@@ -3,7 +3,8 @@
 use super::sniff::Sniffed;
 use super::{LbaUnit, Record, TimeUnit, TraceFormat};
 use crate::drive::Op;
-use crate::host::Layout;
+use crate::host::{Layout, TraceEvent};
+use crate::stats::OpStats;
 use crate::units::SECTOR;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -122,6 +123,44 @@ pub struct TraceSummary {
     pub altered: Tally,
     /// Lines that are no requests, as the format foresees, by kind.
     pub skipped_lines: Tally,
+    /// Requests and completions that did not find each other, by reason; empty where latencies are not made of events.
+    pub unpaired: Tally,
+    /// What the recorded latencies span; `None` where none is recorded.
+    pub recorded_span: Option<&'static str>,
+    /// The recorded latencies of the requests.
+    #[serde(skip)]
+    pub recorded: Recorded,
+}
+
+/// How long requests took where they were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Those of reads.
+    pub read: OpStats,
+    /// Those of writes.
+    pub write: OpStats,
+}
+
+impl Recorded {
+    /// Adds another trace's latencies.
+    pub fn merge(&mut self, other: &Recorded) {
+        self.read.merge(&other.read);
+        self.write.merge(&other.write);
+    }
+
+    /// How many latencies there are.
+    pub fn count(&self) -> u64 {
+        self.read.count() + self.write.count()
+    }
+}
+
+/// What a latency spans in this format, where the event of a request that is replayed is this one.
+pub(super) fn recorded_span(format: TraceFormat, event: TraceEvent) -> &'static str {
+    match (format.info().has_events, event) {
+        (true, TraceEvent::Queue) => "from queue to completion (Q2C)",
+        (true, TraceEvent::Issue | TraceEvent::Complete) => "from issue to completion (D2C)",
+        (false, _) => "as the trace states it",
+    }
 }
 
 /// One device of a trace.
@@ -170,6 +209,9 @@ impl TraceSummary {
             dropped: Tally::default(),
             altered: Tally::default(),
             skipped_lines: Tally::default(),
+            unpaired: Tally::default(),
+            recorded_span: None,
+            recorded: Recorded::default(),
         }
     }
 
@@ -189,6 +231,11 @@ impl TraceSummary {
         *requests += 1;
         if let Some(total) = total {
             *total = total.saturating_add(bytes);
+        }
+        match (record.latency, record.op) {
+            (Some(latency), Op::Read) => self.recorded.read.record(latency, bytes),
+            (Some(latency), Op::Write) => self.recorded.write.record(latency, bytes),
+            (Some(_), Op::Flush | Op::Trim) | (None, _) => {}
         }
         let index = record.device as usize;
         if index >= self.devices.len() {
@@ -259,7 +306,15 @@ impl fmt::Display for TraceSummary {
         if self.reordered > 0 {
             writeln!(f, "reordered   {} requests that the file holds out of time order", self.reordered)?;
         }
-        let tallies = [("dropped", &self.dropped), ("altered", &self.altered), ("skipped", &self.skipped_lines)];
+        if let Some(span) = self.recorded_span {
+            writeln!(f, "recorded    {} latencies of reads and writes, {span}", self.recorded.count())?;
+        }
+        let tallies = [
+            ("unpaired", &self.unpaired),
+            ("dropped", &self.dropped),
+            ("altered", &self.altered),
+            ("skipped", &self.skipped_lines),
+        ];
         for (name, tally) in tallies.into_iter().filter(|(_, tally)| !tally.is_empty()) {
             writeln!(f, "{name:<11} {}", tally.total())?;
             for (reason, count) in tally.iter() {

@@ -5,6 +5,7 @@ use super::dense::Extents;
 use super::select::Selected;
 use super::sniff::{Sniffed, sniff};
 use super::source::align_sectors;
+use super::summary::recorded_span;
 use super::treat::{grain_of_layout, widened};
 use super::{Opener, Record, TraceError, TraceSummary};
 use crate::drive::Op;
@@ -67,6 +68,8 @@ pub(super) fn measure(
     summary.dropped.merge(&selected.dropped);
     summary.altered.merge(&selected.altered);
     summary.is_cut = selected.is_cut();
+    summary.unpaired = reader.unpaired();
+    summary.recorded_span = (summary.recorded.count() > 0).then(|| recorded_span(sniffed.format, spec.event));
     let missing = selected.missing_devices();
     // Where the selection ends before the file does, a device may come later, so it is only noted.
     if !missing.is_empty() && (!summary.is_cut || summary.requests == 0) {

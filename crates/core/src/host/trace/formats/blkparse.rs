@@ -2,13 +2,13 @@
 //! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
 //!
 //! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked, unless told otherwise. A write with a flush before it (FW)
+//! counted; this reader takes D, what the device was asked, unless told otherwise, and C gives its latency. A write with a flush before it (FW)
 //! is issued as two events but queued as one, of which both are made. Other events and lines that are no
 //! events are skipped and counted by kind. Events from before the trace's start have a negative time that blkparse
 //! prints wrapped; they come at the end of the output and are dropped.
 
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
-use crate::host::trace::fields::{digits, expect, is_binary, whole, word};
+use crate::host::trace::fields::{digits, expect, find, is_binary, whole, word};
 use crate::host::trace::rwbs::{AfterFlush, Flags, PASS_THROUGH, UNKNOWN_KIND};
 use crate::host::trace::sniff::{Guess, Head};
 use crate::host::trace::{TraceEvent, TraceFormat};
@@ -40,12 +40,16 @@ impl Blkparse {
 }
 
 impl Decoder for Blkparse {
+    fn has_completions(&self) -> bool {
+        self.event != TraceEvent::Complete
+    }
+
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         let line = parse(piece, self.event)?;
         Some(if self.event == TraceEvent::Queue { self.after_flush.split(line) } else { line })
     }
 
-    fn held(&mut self, _: bool) -> Option<Entry<'_>> {
+    fn held(&mut self) -> Option<Entry<'_>> {
         self.after_flush.held()
     }
 
@@ -55,7 +59,7 @@ impl Decoder for Blkparse {
 }
 
 /// Reads one line; `None` if it starts as an event and is none.
-pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'_>> {
+pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'static>> {
     let mut rest = line;
     let device = word(&mut rest);
     if !is_device(device) {
@@ -67,15 +71,25 @@ pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'_>> {
     let (seconds, nanoseconds) = time(word(&mut rest))?;
     whole(word(&mut rest))?; // pid
     let action = word(&mut rest);
-    if action != letter(event) {
+    let is_played = action == letter(event);
+    if !is_played && action != letter(TraceEvent::Complete) {
         return other_action(action).map(Line::Skip);
     }
     let flags = word(&mut rest);
-    if WRAPPED_SECONDS.iter().any(|wrap| (wrap - WRAP_REACH..=*wrap).contains(&seconds)) {
+    let is_wrapped = WRAPPED_SECONDS.iter().any(|wrap| (wrap - WRAP_REACH..=*wrap).contains(&seconds));
+    let ticks = seconds.checked_mul(1_000_000_000).and_then(|ticks| ticks.checked_add(nanoseconds));
+    if !is_played {
+        let kind = other_action(action)?;
+        let line = ticks.filter(|_| !is_wrapped).and_then(|ticks| request(ticks, device, flags, rest));
+        return Some(match line {
+            Some(Line::Request(entry)) => Line::Completion(entry, kind),
+            _ => Line::Skip(kind),
+        });
+    }
+    if is_wrapped {
         return Some(Line::Drop("event from before the trace's start (its time is negative)"));
     }
-    let ticks = seconds.checked_mul(1_000_000_000)?.checked_add(nanoseconds)?;
-    request(ticks, device, flags, rest)
+    request(ticks?, device, flags, rest)
 }
 
 /// Among blkparse's events those of one action are few; a headless tail of messages may come first.
@@ -85,6 +99,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     for line in &head.lines {
         match parse(line, TraceEvent::Issue) {
             Some(Line::Request(_) | Line::Drop(_)) => issued += 1,
+            Some(Line::Completion(..)) => events += 1,
             Some(Line::Skip(kind)) if kind != NO_EVENT => events += 1,
             _ => {}
         }
@@ -106,6 +121,14 @@ pub fn letter(event: TraceEvent) -> &'static [u8] {
 /// True for `major,minor`.
 pub fn is_device(mut word: &[u8]) -> bool {
     digits(&mut word).is_some() && expect(&mut word, b',').is_some() && whole(word).is_some()
+}
+
+/// A device number from `major,minor`.
+pub fn node(text: &[u8]) -> Option<u32> {
+    let comma = find(text, b',').filter(|_| is_device(text))?;
+    let major = whole(&text[..comma]).filter(|major| *major < 1 << 12)?;
+    let minor = whole(&text[comma + 1..]).filter(|minor| *minor < 1 << 20)?;
+    Some((major << 20 | minor) as u32)
 }
 
 fn time(mut word: &[u8]) -> Option<(u64, u64)> {
@@ -132,7 +155,7 @@ pub fn other_action(action: &[u8]) -> Option<&'static str> {
 }
 
 /// The part of an event after its flags: `sector + sectors [process]`, or nothing for a request without a range.
-fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -> Option<Line<'a>> {
+fn request(ticks: u64, device: &[u8], flags: &[u8], mut rest: &[u8]) -> Option<Line<'static>> {
     if flags.is_empty() || !flags.iter().all(u8::is_ascii_alphabetic) {
         return None;
     }
@@ -148,5 +171,5 @@ fn request<'a>(ticks: u64, device: &'a [u8], flags: &[u8], mut rest: &'a [u8]) -
             _ => return None,
         },
     };
-    flags.request(ticks, DeviceName::Text(device), lba, u32::try_from(sectors).ok()?)
+    flags.request(ticks, DeviceName::Node(node(device)?), lba, u32::try_from(sectors).ok()?)
 }

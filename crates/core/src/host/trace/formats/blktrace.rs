@@ -36,6 +36,9 @@ const EVENT: u32 = 0xfeff;
 /// The event of a request that entered the block layer.
 const QUEUE: u32 = 1;
 
+/// That of one that the device completed.
+const COMPLETE: u32 = 8;
+
 /// Reads blktrace's binary events.
 pub struct Blktrace {
     event: u32,
@@ -49,7 +52,7 @@ impl Blktrace {
         let event = match event {
             TraceEvent::Queue => QUEUE,
             TraceEvent::Issue => 7,
-            TraceEvent::Complete => 8,
+            TraceEvent::Complete => COMPLETE,
         };
         Self { event, payload: 0, after_flush: AfterFlush::default() }
     }
@@ -60,6 +63,10 @@ impl Decoder for Blktrace {
         Framing::Records(HEADER)
     }
 
+    fn has_completions(&self) -> bool {
+        self.event != COMPLETE
+    }
+
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         let header: &[u8; HEADER] = piece.try_into().ok()?;
         let swapped = is_swapped(header)?;
@@ -68,7 +75,8 @@ impl Decoder for Blktrace {
         let payload = le16(header, 46)?;
         self.payload = usize::from(if swapped { payload.swap_bytes() } else { payload });
         let action = u32_at(28)?;
-        if action & EVENT != self.event || action & (NOTIFY | DRIVER) != 0 {
+        let is_completion = self.has_completions() && action & EVENT == COMPLETE && action & PASSED == 0;
+        if action & EVENT != self.event && !is_completion || action & (NOTIFY | DRIVER) != 0 {
             return Some(Line::Skip(kind(action)));
         }
         if action & PASSED != 0 {
@@ -76,7 +84,14 @@ impl Decoder for Blktrace {
         }
         let bytes = u64::from(u32_at(24)?);
         let device = DeviceName::Node(u32_at(36)?);
-        let line = flags(action).request(u64_at(8)?, device, u64_at(16)?, bytes.div_ceil(SECTOR) as u32)?;
+        let line = flags(action).request(u64_at(8)?, device, u64_at(16)?, bytes.div_ceil(SECTOR) as u32);
+        if is_completion {
+            return Some(match line {
+                Some(Line::Request(entry)) => Line::Completion(entry, kind(action)),
+                _ => Line::Skip(kind(action)),
+            });
+        }
+        let line = line?;
         let widened = (!bytes.is_multiple_of(SECTOR)).then_some(WIDENED);
         if self.event == QUEUE && action & FLUSH != 0 {
             return Some(self.after_flush.split_altered(line, widened));
@@ -87,7 +102,7 @@ impl Decoder for Blktrace {
         })
     }
 
-    fn held(&mut self, _: bool) -> Option<Entry<'_>> {
+    fn held(&mut self) -> Option<Entry<'_>> {
         self.after_flush.held()
     }
 
@@ -152,7 +167,7 @@ fn kind(action: u32) -> &'static str {
 mod tests {
     use super::*;
     use crate::host::trace::tests::{part, records, short, spec};
-    use crate::host::trace::{Opener, Part, Reading, TraceReader, survey};
+    use crate::host::trace::{Opener, Part, Reading, TraceReader, survey, survey_each};
 
     const R: u32 = 1 << 16;
     const ISSUE: u32 = 7 | 1 << 22;
@@ -248,6 +263,22 @@ mod tests {
         assert_eq!((summary.format, summary.requests), (TraceFormat::Blktrace, 6));
         let error = survey(&spec(), &mut open(vec![vec![], vec![]])).unwrap_err();
         assert!(matches!(error, crate::host::trace::TraceError::Empty { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_completion_on_another_cpu_gives_the_latency_from_queue_or_issue() {
+        let first = [event(1000, 80, 4096, 1 | R, 0), event(1500, 80, 4096, ISSUE | R, 0)].concat();
+        let done = [event(900, 8, 512, 8 | R, 0), event(4000, 80, 4096, 8 | R, 0)].concat();
+        for (event, latency) in [(TraceEvent::Issue, 2500), (TraceEvent::Queue, 3000)] {
+            let (first, done) = (first.clone(), done.clone());
+            let mut open: Opener = Box::new(move || Ok(vec![part(first.clone()), part(done.clone())]));
+            let played = crate::host::TraceSpec { event, ..spec() };
+            let mut records = Vec::new();
+            let summary = survey_each(&played, &mut open, &mut |record| records.push(*record)).unwrap();
+            assert_eq!(records.iter().map(|r| r.latency.map(|l| l.as_ns())).collect::<Vec<_>>(), [Some(latency)]);
+            assert_eq!((summary.recorded.count(), summary.unpaired.total()), (1, 1), "{summary}");
+            assert!(summary.to_string().contains("completion without its request"), "{summary}");
+        }
     }
 
     #[test]

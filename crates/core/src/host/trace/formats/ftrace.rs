@@ -8,22 +8,15 @@
 //! ```
 //!
 //! Newer kernels put the priority, `class,level,hint`, before the bracket. Names of processes hold spaces and dashes,
-//! so a line is read from `: block_` on, both ways. An issue waits for the completion of its device and sector, which
-//! gives its latency; flushes, which have no sector, are answered in their order. Issues are given out in their order:
-//! at most `HELD` wait, and one that is never answered goes without a latency.
+//! so a line is read from `: block_` on, both ways. Completions give requests their latencies.
 
-use super::blkparse::is_device;
-use crate::drive::Op;
+use super::blkparse::node;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
 use crate::host::trace::fields::{decimal, find, is_binary, last_word, whole, word};
 use crate::host::trace::rwbs::{AfterFlush, Flags, PASS_THROUGH, UNKNOWN_KIND};
 use crate::host::trace::sniff::{Guess, Head};
 use crate::host::trace::{TraceEvent, TraceFormat};
 use memchr::memmem::Finder;
-use std::collections::{BTreeSet, VecDeque};
-
-/// Issues that wait for an answer to one before them.
-const HELD: usize = 4096;
 
 const QUEUE: &[u8] = b"block_bio_queue";
 const ISSUE: &[u8] = b"block_rq_issue";
@@ -33,18 +26,21 @@ const COMPLETE: &[u8] = b"block_rq_complete";
 pub struct Ftrace {
     event: TraceEvent,
     events: Events,
-    issues: Issues,
     after_flush: AfterFlush,
 }
 
 impl Ftrace {
     /// A reader that takes one kind of event.
     pub fn new(event: TraceEvent) -> Self {
-        Self { event, events: Events::new(), issues: Issues::default(), after_flush: AfterFlush::default() }
+        Self { event, events: Events::new(), after_flush: AfterFlush::default() }
     }
 }
 
 impl Decoder for Ftrace {
+    fn has_completions(&self) -> bool {
+        self.event != TraceEvent::Complete
+    }
+
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         let Some((time, name, fields)) = self.events.split(piece) else {
             return other_line(piece).map(Line::Skip);
@@ -54,31 +50,21 @@ impl Decoder for Ftrace {
             TraceEvent::Issue => ISSUE,
             TraceEvent::Complete => COMPLETE,
         };
-        let answers = self.event == TraceEvent::Issue && name == COMPLETE;
-        if name != wanted && !answers {
+        let is_completion = self.has_completions() && name == COMPLETE;
+        if name != wanted && !is_completion {
             return Some(Line::Skip(other_event(name)));
         }
         let line = request(nanoseconds(time)?, fields)?;
         match line {
-            Line::Request(entry) if answers => {
-                self.issues.answer(&entry);
-                Some(Line::Skip(other_event(name)))
-            }
-            _ if answers => Some(Line::Skip(other_event(name))),
-            Line::Request(entry) if self.event == TraceEvent::Issue => {
-                self.issues.issue(&entry);
-                Some(Line::Held)
-            }
+            Line::Request(entry) if is_completion => Some(Line::Completion(entry, other_event(name))),
+            _ if is_completion => Some(Line::Skip(other_event(name))),
             line if self.event == TraceEvent::Queue => Some(self.after_flush.split(line)),
             line => Some(line),
         }
     }
 
-    fn held(&mut self, ended: bool) -> Option<Entry<'_>> {
-        match self.event {
-            TraceEvent::Issue => self.issues.next(ended),
-            TraceEvent::Queue | TraceEvent::Complete => self.after_flush.held(),
-        }
+    fn held(&mut self) -> Option<Entry<'_>> {
+        self.after_flush.held()
     }
 
     fn expected(&self) -> &'static str {
@@ -159,14 +145,6 @@ fn nanoseconds(mut time: &[u8]) -> Option<u64> {
     time.is_empty().then_some(value)
 }
 
-/// A device number from `major,minor`.
-fn node(text: &[u8]) -> Option<u32> {
-    let comma = find(text, b',').filter(|_| is_device(text))?;
-    let major = whole(&text[..comma]).filter(|major| *major < 1 << 12)?;
-    let minor = whole(&text[comma + 1..]).filter(|minor| *minor < 1 << 20)?;
-    Some((major << 20 | minor) as u32)
-}
-
 /// The fields of an event that has a range.
 fn request(ticks: u64, fields: &[u8]) -> Option<Line<'static>> {
     let mut rest = fields;
@@ -198,67 +176,10 @@ fn request(ticks: u64, fields: &[u8]) -> Option<Line<'static>> {
     flags.request(ticks, device, lba, sectors)
 }
 
-/// Issues in their order, until they are answered.
-#[derive(Default)]
-struct Issues {
-    waiting: VecDeque<Issue>,
-    /// The number of the first that waits.
-    first: u64,
-    /// Those without an answer: device, operation, sector, number.
-    open: BTreeSet<(u32, u8, u64, u64)>,
-}
-
-struct Issue {
-    entry: Entry<'static>,
-    answered: bool,
-}
-
-impl Issues {
-    fn issue(&mut self, entry: &Entry<'static>) {
-        let number = self.first + self.waiting.len() as u64;
-        self.open.insert(key(entry, number));
-        self.waiting.push_back(Issue { entry: *entry, answered: false });
-    }
-
-    /// The oldest issue of the same range is answered.
-    fn answer(&mut self, entry: &Entry<'_>) {
-        let Some(found) = self.open.range(key(entry, 0)..=key(entry, u64::MAX)).next().copied() else { return };
-        self.open.remove(&found);
-        if let Some(issue) = self.waiting.get_mut((found.3 - self.first) as usize) {
-            issue.answered = true;
-            issue.entry.latency = entry.ticks.checked_sub(issue.entry.ticks);
-        }
-    }
-
-    /// The next issue, if nothing more is to be known of it.
-    fn next(&mut self, ended: bool) -> Option<Entry<'static>> {
-        let full = self.waiting.len() > HELD;
-        let issue = self.waiting.pop_front_if(|issue| issue.answered || full || ended)?;
-        if !issue.answered {
-            self.open.remove(&key(&issue.entry, self.first));
-        }
-        self.first += 1;
-        Some(issue.entry)
-    }
-}
-
-fn key(entry: &Entry<'_>, number: u64) -> (u32, u8, u64, u64) {
-    let device = match entry.device {
-        DeviceName::Node(node) => node,
-        _ => 0,
-    };
-    let op = match entry.op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Flush => 2,
-        Op::Trim => 3,
-    };
-    (device, op, entry.lba, number)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drive::Op;
     use crate::host::trace::tests::{opener, read, records, short, spec};
     use crate::host::trace::{Reading, Record, TraceError, survey};
     use crate::units::Duration;
@@ -326,7 +247,7 @@ CPU:1 [LOST 12 EVENTS]
             let reading = Reading { event, ..Reading::default() };
             what(&records(TEXT, TraceFormat::Ftrace, reading).unwrap())
         };
-        assert_eq!(with(TraceEvent::Queue), [(Op::Write, 0, 1024, 0, None)]);
+        assert_eq!(with(TraceEvent::Queue), [(Op::Write, 0, 1024, 0, Some(59))]);
         let complete: Vec<_> = with(TraceEvent::Complete).iter().map(|(op, at, ..)| (*op, *at)).collect();
         let expected = [(Op::Flush, 0), (Op::Read, 10), (Op::Write, 20), (Op::Flush, 50), (Op::Write, 80)];
         assert_eq!(complete, expected);

@@ -57,7 +57,7 @@ mod tests {
         match Ucare::new(Reading { lba, ..Reading::default() }).decode(line.as_bytes())? {
             Line::Request(Entry { ticks, op, lba, sectors, altered, .. }) => Some((ticks, op, lba, sectors, altered)),
             Line::Drop(reason) => panic!("{reason}"),
-            Line::Skip(_) | Line::Held => None,
+            Line::Skip(_) | Line::Held | Line::Completion(..) => None,
         }
     }
 

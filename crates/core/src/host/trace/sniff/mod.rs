@@ -166,7 +166,7 @@ impl<'a> Head<'a> {
         for line in &self.lines {
             match decoder.decode(line) {
                 Some(Line::Request(_) | Line::Held | Line::Drop(_)) => read += 1,
-                Some(Line::Skip(_)) => skipped += 1,
+                Some(Line::Skip(_) | Line::Completion(..)) => skipped += 1,
                 None => {}
             }
         }

@@ -69,6 +69,20 @@ fn blkparse_takes_issue_events_only_and_knows_their_flags() {
 }
 
 #[test]
+fn blkparse_completions_give_latencies_and_are_counted_where_they_do_not() {
+    let latencies: Vec<_> = read(BLKPARSE).unwrap().iter().map(|r| r.latency.map(Duration::as_ns)).collect();
+    assert_eq!(latencies, [Some(1_795_683 - 26_421), None, None, None, None]);
+    let summary = survey(&spec(), &mut opener(BLKPARSE)).unwrap();
+    assert_eq!((summary.recorded.read.count(), summary.recorded.write.count()), (1, 0));
+    assert_eq!((summary.unpaired.get("request without a completion in the trace"), summary.unpaired.total()), (4, 4));
+    assert_eq!(summary.recorded_span, Some("from issue to completion (D2C)"));
+    // From the queue: the read was queued 26.421 us earlier.
+    let reading = Reading { event: crate::host::TraceEvent::Queue, ..Reading::default() };
+    let queued = records(BLKPARSE, TraceFormat::Blkparse, reading).unwrap();
+    assert_eq!(queued[0].latency.map(Duration::as_ns), Some(1_795_683));
+}
+
+#[test]
 fn a_queued_write_with_a_flush_before_it_is_both_in_texts_too() {
     let blkparse = "8,16 0 1 0.000001000 9 Q FWFS 1000 + 8 [jbd2]\n8,17 0 2 0.000002000 9 Q R 8 + 8 [dd]\n";
     let ftrace = "jbd2-9 [000] d..1.  0.000001: block_bio_queue: 8,16 FWFS 1000 + 8 [jbd2]\n\
@@ -141,6 +155,7 @@ reads       2 (66.7 %), 0.000 GB
 writes      1, 0.000 GB
 sectors     1 to 13700457; a device of 6.53 GiB holds the trace as it is
 devices     2, their address spaces laid one after the other
+recorded    3 latencies of reads and writes, as the trace states it
 ";
     assert_eq!(shown, expected);
 }
