@@ -272,6 +272,15 @@ impl SharedArgs {
             overrides.push(Override::new("measure.attribution", "true", "--attribution"));
         }
         for set in &self.sets {
+            let key = set.split('=').next().unwrap_or_default().trim();
+            if let Some(trace) = &self.trace
+                && ["workload.trace.file", "workload.jobs.0.trace.file"].contains(&key)
+            {
+                let trace = trace.display();
+                return Err(ConfigError::new(format!(
+                    "--trace {trace} and --set {key} both name a trace: give one of them"
+                )));
+            }
             overrides.push(Override::from_set(set)?);
         }
         Ok(overrides)

@@ -5,7 +5,8 @@ use crate::run::RunError;
 use manx_core::config::Scenario;
 use manx_core::drive::Op;
 use manx_core::host::generate::Generator;
-use manx_core::host::{Arrival, Hinted, JobSpec, RequestSource};
+use manx_core::host::trace::TraceSource;
+use manx_core::host::{Arrival, JobSpec, Request, RequestSource, TraceSpec};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Lpn, SECTOR};
 
@@ -14,9 +15,12 @@ use manx_core::units::{Duration, Lpn, SECTOR};
 /// pages in the very order in which they lie in the blocks, and garbage collection would find empty blocks.
 const SKIPPED_MAX: u64 = 1 << 24;
 
+/// Requests of a trace that are kept at most: 128 MiB. A longer trace is read again in each pass.
+const KEPT_MAX: usize = 1 << 24;
+
 /// Pages in the order in which a second instance of the workload's jobs writes them.
 pub(crate) struct WorkloadPages {
-    sources: Vec<Box<dyn RequestSource>>,
+    sources: Vec<Source>,
     turn: usize,
     unit_sectors: u64,
     pages: u64,
@@ -28,6 +32,33 @@ pub(crate) struct WorkloadPages {
     ended: bool,
 }
 
+/// Whose turn it is to write.
+enum Source {
+    Drawn(Box<dyn RequestSource>),
+    Replayed(Box<Replayed>),
+}
+
+/// The writes of a trace, again and again. The file is read once; then its page ranges come from memory.
+struct Replayed {
+    spec: TraceSpec,
+    sectors: u64,
+    stream: u8,
+    /// The pass under way; none once all its ranges are kept.
+    source: Option<TraceSource>,
+    /// First page and pages of each request; 0 pages stand for requests that write nothing, the first number of them.
+    kept: Vec<(u32, u32)>,
+    /// The place in `kept`, and the requests of it that are done where it stands for several.
+    next: (usize, u32),
+    is_kept: bool,
+}
+
+/// What a source did in its turn.
+enum Turn {
+    Writes(std::ops::Range<u32>, u8),
+    Nothing,
+    Ended,
+}
+
 impl WorkloadPages {
     /// The pages of `scenario`'s writes on a device of `pages` pages; `None` when its jobs write nothing.
     ///
@@ -36,21 +67,18 @@ impl WorkloadPages {
     pub(crate) fn new(scenario: &Scenario, pages: u32) -> Result<Option<Self>, RunError> {
         let unit_sectors = scenario.device.geometry.map_unit.get() / SECTOR;
         let sectors = u64::from(pages) * unit_sectors;
-        let mut sources: Vec<Box<dyn RequestSource>> = Vec::new();
+        let mut sources = Vec::new();
         for (number, job) in scenario.workload.jobs.iter().enumerate() {
             if let Some(trace) = &job.trace {
-                // The shortest times and the most repetitions: only addresses count here.
-                let endless = manx_core::host::TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..trace.clone() };
-                let (source, summary) = trace_source(&endless, sectors)?;
-                if summary.writes > 0 {
-                    sources.push(Hinted::wrap(Box::new(source), job.stream));
-                }
+                let spec = TraceSpec { rate_scale: 1.0, repeat: 1, ..trace.clone() };
+                let replayed = Replayed::new(spec, sectors, job.stream)?;
+                sources.extend(replayed.map(|replayed| Source::Replayed(Box::new(replayed))));
             } else if job.read_percent + job.trim_percent < 100.0 {
                 let mut source = Generator::new(&writes_without_end(job), sectors, scenario.seed, number)?;
                 for _ in 0..job.requests.min(SKIPPED_MAX) {
                     source.next_request();
                 }
-                sources.push(Box::new(source));
+                sources.push(Source::Drawn(Box::new(source)));
             }
         }
         if sources.is_empty() {
@@ -89,19 +117,98 @@ impl WorkloadPages {
         self.ended
     }
 
+    /// True when a trace was too long to be kept, and read again in each pass.
+    pub(crate) fn reread(&self) -> bool {
+        self.sources.iter().any(|source| matches!(source, Source::Replayed(replayed) if !replayed.is_kept))
+    }
+
     fn turn(&mut self) {
         self.turn = (self.turn + 1) % self.sources.len();
-        match self.sources[self.turn].next_request() {
-            Some(request) if request.op == Op::Write && request.sectors > 0 => {
-                let first = request.lba.0 / self.unit_sectors;
-                let last = (request.lba.0 + u64::from(request.sectors) - 1) / self.unit_sectors;
-                self.stream = request.stream;
-                self.current = first as u32..(last + 1).min(self.pages) as u32;
-            }
-            Some(_) => {}
-            None => drop(self.sources.remove(self.turn)),
+        let (unit_sectors, pages) = (self.unit_sectors, self.pages);
+        let written = |request: &Request| written(request, unit_sectors, pages);
+        let turn = match &mut self.sources[self.turn] {
+            Source::Drawn(source) => match source.next_request() {
+                Some(request) => match written(&request) {
+                    Some(range) => Turn::Writes(range, request.stream),
+                    None => Turn::Nothing,
+                },
+                None => Turn::Ended,
+            },
+            Source::Replayed(replayed) => replayed.turn(&written),
+        };
+        match turn {
+            Turn::Writes(range, stream) => (self.current, self.stream) = (range, stream),
+            Turn::Nothing => {}
+            Turn::Ended => drop(self.sources.remove(self.turn)),
         }
         self.turn = if self.turn < self.sources.len() { self.turn } else { 0 };
+    }
+}
+
+/// The pages that a request writes; `None` where it writes none.
+fn written(request: &Request, unit_sectors: u64, pages: u64) -> Option<std::ops::Range<u32>> {
+    if request.op != Op::Write || request.sectors == 0 {
+        return None;
+    }
+    let first = request.lba.0 / unit_sectors;
+    let last = (request.lba.0 + u64::from(request.sectors) - 1) / unit_sectors;
+    Some(first as u32..(last + 1).min(pages) as u32)
+}
+
+impl Replayed {
+    /// The writes of the trace of `spec`; `None` where it has none.
+    fn new(spec: TraceSpec, sectors: u64, stream: u8) -> Result<Option<Self>, RunError> {
+        let (source, summary) = trace_source(&spec, sectors)?;
+        let (kept, source) = (Vec::new(), Some(source));
+        let replayed = Self { spec, sectors, stream, source, kept, next: (0, 0), is_kept: true };
+        Ok((summary.writes > 0).then_some(replayed))
+    }
+
+    fn turn(&mut self, written: &dyn Fn(&Request) -> Option<std::ops::Range<u32>>) -> Turn {
+        let Some(source) = &mut self.source else { return self.again() };
+        let Some(request) = source.next_request() else {
+            return if self.end_of_pass() { self.turn(written) } else { Turn::Ended };
+        };
+        let range = written(&request);
+        if self.is_kept {
+            self.keep(range.as_ref());
+        }
+        range.map_or(Turn::Nothing, |range| Turn::Writes(range, self.stream))
+    }
+
+    fn keep(&mut self, range: Option<&std::ops::Range<u32>>) {
+        match (range.filter(|range| !range.is_empty()), self.kept.last_mut()) {
+            (None, Some((idle, 0))) if *idle < u32::MAX => *idle += 1,
+            (None, _) => self.kept.push((1, 0)),
+            (Some(range), _) => self.kept.push((range.start, range.end - range.start)),
+        }
+        if self.kept.len() > KEPT_MAX {
+            (self.kept, self.is_kept) = (Vec::new(), false);
+        }
+    }
+
+    /// The file is read to its end: what is kept takes its place, or it is opened again. False where neither can be.
+    fn end_of_pass(&mut self) -> bool {
+        let whole = self.source.take().is_some_and(|source| source.error().is_none());
+        if whole && self.is_kept {
+            self.kept.shrink_to_fit();
+            return !self.kept.is_empty();
+        }
+        (self.kept, self.is_kept) = (Vec::new(), false);
+        self.source = whole.then(|| trace_source(&self.spec, self.sectors).ok()).flatten().map(|(source, _)| source);
+        self.source.is_some()
+    }
+
+    /// The next request of those that are kept.
+    fn again(&mut self) -> Turn {
+        let (place, done) = self.next;
+        let Some((first, pages)) = self.kept.get(place).copied() else {
+            return Turn::Ended;
+        };
+        let more = pages == 0 && done + 1 < first;
+        let following = if place + 1 < self.kept.len() { place + 1 } else { 0 };
+        self.next = if more { (place, done + 1) } else { (following, 0) };
+        if pages == 0 { Turn::Nothing } else { Turn::Writes(first..first + pages, self.stream) }
     }
 }
 
@@ -115,5 +222,78 @@ fn writes_without_end(job: &JobSpec) -> JobSpec {
         requests: u64::MAX,
         time: Duration::ZERO,
         ..job.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load;
+    use crate::prepare::logical_pages;
+    use manx_core::config::Override;
+
+    /// 40 writes of one or two pages, each third request a read.
+    fn trace(name: &str) -> std::path::PathBuf {
+        let file = std::env::temp_dir().join(format!("manx-overwrite-{}-{name}.csv", std::process::id()));
+        let line = |n: u64| match n % 3 {
+            0 => format!("{},R,0,4096\n", n * 100),
+            _ => format!("{},W,{},{}\n", n * 100, n * 7 % 50 * 4096, 4096 * (1 + n % 2)),
+        };
+        let text: String = (0..60).map(line).collect();
+        std::fs::write(&file, format!("t_us,op,offset,bytes\n{text}")).unwrap();
+        file
+    }
+
+    fn scenario(sets: &[String]) -> Scenario {
+        let overrides = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
+        load::Request::read("quick", overrides).unwrap().plain().unwrap()
+    }
+
+    #[test]
+    fn the_second_pass_needs_no_file_and_writes_what_the_first_wrote() {
+        let file = trace("alone");
+        let scenario = scenario(&[format!("workload.trace.file=\"{}\"", file.display())]);
+        let pages = logical_pages(&scenario);
+        let mut expected = Vec::new();
+        for n in (0..60).filter(|n| n % 3 != 0) {
+            expected.extend((0..1 + n % 2).map(|page| (Lpn(n * 7 % 50 + page), 0)));
+        }
+        let mut all = WorkloadPages::new(&scenario, pages).unwrap().unwrap();
+        let first: Vec<_> = expected.iter().map(|_| all.next()).collect();
+        assert_eq!(first, expected);
+        // One more, so that the end of the file was seen.
+        assert_eq!(all.next(), expected[0]);
+        std::fs::remove_file(&file).unwrap();
+        for pass in 0..3 {
+            let again: Vec<_> = expected[1..].iter().chain(&expected[..1]).map(|_| all.next()).collect();
+            assert_eq!(again, [&expected[1..], &expected[..1]].concat(), "pass {pass}");
+        }
+        assert!(!all.ended());
+    }
+
+    #[test]
+    fn beside_another_job_a_read_of_the_trace_still_takes_a_turn() {
+        let file = trace("beside");
+        let jobs = format!(
+            "workload.jobs=[{{ trace = {{ file = \"{}\" }} }}, {{ pattern = \"random\", requests = 1 }}]",
+            file.display()
+        );
+        let scenario = scenario(&[jobs]);
+        let (pages, sectors) = (logical_pages(&scenario), u64::from(logical_pages(&scenario)) * 8);
+        let specs = &scenario.workload.jobs;
+        let endless = TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..specs[0].trace.clone().unwrap() };
+        let mut generated = Generator::new(&writes_without_end(&specs[1]), sectors, scenario.seed, 1).unwrap();
+        generated.next_request();
+        let mut both: [Box<dyn RequestSource>; 2] =
+            [Box::new(trace_source(&endless, sectors).unwrap().0), Box::new(generated)];
+        let mut expected = Vec::new();
+        for turn in 1..1_000 {
+            let request = both[turn % 2].next_request().unwrap();
+            expected.extend(written(&request, 8, pages.into()).unwrap_or_default().map(|page| (Lpn(page), 0)));
+        }
+        let mut all = WorkloadPages::new(&scenario, pages).unwrap().unwrap();
+        let found: Vec<_> = expected.iter().map(|_| all.next()).collect();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(found, expected);
     }
 }

@@ -210,6 +210,9 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
     }
     .map_err(RunError::Full)?;
     let overwrite = if pages.is_some() { Overwrite::Workload } else { Overwrite::Random };
+    if pages.as_ref().is_some_and(WorkloadPages::reread) {
+        notes.push(TOO_LONG.to_string());
+    }
     if pages.is_some_and(|pages| pages.ended()) {
         whole = false;
         notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());
@@ -217,6 +220,10 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
     let about = About { waf, passes, settled, overwrite, notes };
     Ok(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, whole, trouble: None })
 }
+
+/// Why preconditioning took long.
+const TOO_LONG: &str = "the trace has too many requests to be kept (16,777,216): preconditioning with \
+     precondition.overwrite = \"workload\" read it again in each pass; \"random\" is faster";
 
 fn overwrites_as_workload(scenario: &Scenario) -> bool {
     let spec = &scenario.precondition;

@@ -8,7 +8,8 @@ use manx_core::host::TraceSpec;
 use manx_core::host::trace::format::FORMATS;
 use manx_lab::load::Request;
 use manx_lab::trace_info::{details, rows, to_json, trace_info};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 /// Does what was asked.
 pub fn run(command: &TraceCommand) -> Result<(), Failure> {
@@ -19,7 +20,7 @@ pub fn run(command: &TraceCommand) -> Result<(), Failure> {
     }
 }
 
-/// The formats that are read, one to a line, and what they leave open.
+/// The formats that are read: what their lines are, what they leave open, and where to get them.
 fn formats() -> Result<(), Failure> {
     let width = FORMATS.iter().map(|format| format.name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -30,26 +31,37 @@ fn formats() -> Result<(), Failure> {
         open.extend(format.has_events.then_some("--event"));
         let open = if open.is_empty() { String::new() } else { format!(" [{}]", open.join(", ")) };
         let _ = writeln!(text, "{:width$}  {}: {}{open}", format.name, format.title, format.shape);
+        let _ = writeln!(text, "{:width$}  from: {}", "", format.source);
     }
     print(&text)
 }
 
-/// What each file holds. All options are checked before the first file is read; one that cannot be read ends it.
+/// What each file holds. All options are checked before the first file is read; of several files those that can be read
+/// are shown, and what is wrong with the others is told.
 fn info(args: &TraceInfoArgs) -> Result<(), Failure> {
     let specs =
         args.files.iter().map(|file| trace_spec(args.reading.overrides(file))).collect::<Result<Vec<_>, _>>()?;
-    let mut infos = Vec::new();
+    let (mut infos, mut wrong) = (Vec::new(), Vec::new());
     for spec in &specs {
         let counter = Counter::new(&spec.file);
         let info = trace_info(spec, &mut |requests| counter.show(requests));
         counter.clear();
-        infos.push(info.map_err(|error| ConfigError::new(error.to_string()))?);
+        match info {
+            Ok(info) => infos.push(info),
+            Err(error) => wrong.push(ConfigError::new(error.to_string())),
+        }
     }
     match infos.as_slice() {
-        infos if args.json => print(&to_json(infos)),
-        [info] if !args.table => print(&details(info)),
-        infos => print(&rows(infos)),
+        [] => {}
+        infos if args.json => print(&to_json(infos))?,
+        [info] if !args.table => print(&details(info))?,
+        infos => print(&rows(infos))?,
     }
+    let Some(last) = wrong.pop() else { return Ok(()) };
+    let mut stderr = std::io::stderr();
+    // A closed stderr is no reason to stop.
+    wrong.iter().for_each(|error| drop(writeln!(stderr, "error: {error}")));
+    Err(last.into())
 }
 
 /// Options as a scenario's keys, so that they are checked, and refused, as there.

@@ -56,10 +56,55 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
     let torn = file("info-torn.csv", format!("{TRACE}128166372006000000,hm,0,Re").as_bytes());
     assert_refused(&["trace", "info"], &["FILE"]);
     assert_refused(&["trace", "info", "./nowhere.csv"], &["./nowhere.csv", "no such file"]);
-    assert_refused(&["trace", "info", &trace, &torn], &["info-torn.csv:4", "truncated"]);
+    assert_refused(&["trace", "info", &torn], &["info-torn.csv:4", "truncated"]);
     assert_refused(&["trace", "info", &trace, "--format", "csv"], &["--format csv", "msr"]);
     assert_refused(&["trace", "info", &trace, "--time-unit", "hours"], &["--time-unit hours", "`ns`, `us`"]);
     assert_refused(&["trace", "info", &trace, "--devices", "hm,7"], &["hm,7", "hm,0"]);
     assert_refused(&["trace", "info", &trace, "--table", "--json"], &["--table", "--json"]);
     assert_refused(&["trace", "info", &file("info-empty.csv", b"")], &["info-empty.csv", "empty"]);
+}
+
+#[test]
+fn of_several_files_the_good_ones_are_shown_and_each_bad_one_is_told() {
+    let (one, two) = (file("info-good-1.csv", TRACE.as_bytes()), file("info-good-2.csv", TRACE.as_bytes()));
+    let (bad, empty) = (file("info-bad-1.csv", b"a,b\n1,2\n"), file("info-bad-2.csv", b""));
+    let output = manx(&["trace", "info", &one, &bad, &two, &empty]);
+    assert_eq!(output.status.code(), Some(2));
+    let (table, said) = (stdout(&output), stderr(&output));
+    assert!(table.contains("info-good-1.csv") && table.contains("info-good-2.csv"), "{table}");
+    let errors: Vec<&str> = said.lines().collect();
+    assert_eq!(errors.len(), 2, "{said}");
+    assert!(errors[0].starts_with("error: ") && errors[0].contains("info-bad-1.csv"), "{said}");
+    assert!(errors[1].starts_with("error: ") && errors[1].contains("info-bad-2.csv"), "{said}");
+}
+
+#[test]
+fn control_characters_of_names_are_escaped_and_a_last_line_without_end_is_noted() {
+    let trace = file("info-\x1b[31m\n.csv", TRACE.trim_end().as_bytes());
+    let output = manx(&["trace", "info", &trace]);
+    let text = stdout(&output);
+    assert!(text.contains("info-\\u{1b}[31m\\n.csv") && !text.contains('\x1b'), "{text}");
+    assert!(text.contains("the last line of the file has no end: a number in it may be cut"), "{text}");
+    let bad = file("bad-\x1b[31m\n.csv", b"a,b\n");
+    assert_refused(&["trace", "info", &bad], &["bad-\\u{1b}[31m\\n.csv"]);
+}
+
+#[test]
+fn each_format_says_where_such_a_trace_is_from() {
+    let text = stdout(&manx(&["trace", "formats"]));
+    let formats = manx_core::host::trace::format::FORMATS.len();
+    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("from: ")).count(), formats, "{text}");
+    for piece in ["blktrace -d", "--write_lat_log", "trace-cmd record", "vscsiStats", "wpr -start DiskIO"] {
+        assert!(text.contains(piece), "`{piece}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn two_traces_for_one_run_are_refused() {
+    let (one, two) = (file("twice-1.csv", TRACE.as_bytes()), file("twice-2.csv", TRACE.as_bytes()));
+    let set = format!("workload.trace.file=\"{two}\"");
+    assert_refused(
+        &["run", "quick", "--trace", &one, "--set", &set],
+        &["--trace", "workload.trace.file", "one of them"],
+    );
 }

@@ -301,6 +301,8 @@ pub enum TraceFormat {
     FioV2,
     /// fio's iolog, version 3.
     FioV3,
+    /// fio's log of latencies, with offsets.
+    FioLat,
     /// Block events of ftrace, as text.
     Ftrace,
     /// blkreplay's loads.

@@ -3,10 +3,10 @@
 use super::TraceInfo;
 use crate::table::cell;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use manx_core::host::trace::StatisticsReport;
 use manx_core::host::trace::statistics::report::{
     DeviceReport, FootprintReport, IntervalPercentiles, LatencyReport, SizeReport, WriteIntervalReport,
 };
+use manx_core::host::trace::{StatisticsReport, escaped};
 use std::fmt::Write;
 
 /// More devices than this are left to `--json`.
@@ -183,7 +183,7 @@ fn row(info: &TraceInfo) -> Vec<String> {
         sizes.as_ref().map_or("-".to_string(), |of| size_cells(of).join("/").replace("KiB", ""))
     };
     vec![
-        summary.file.clone(),
+        escaped(&summary.file),
         statistics.data_requests.to_string(),
         format!("{:.3}", statistics.span_ns as f64 / 1e9),
         statistics.mean_rate_per_s.map_or("-".to_string(), |rate| format!("{rate:.1}")),

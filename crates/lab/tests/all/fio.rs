@@ -1,9 +1,11 @@
 //! The iologs that we write, replayed by fio itself: it must ask for the same, in the same order, at the same times.
+//! And fio's own latency logs, read as fio counts them.
 //! Where fio is not installed (`make deps` does it) these tests say so and pass.
 
-use manx_core::host::TraceSpec;
 use manx_core::host::trace::convert::{About, Target, text_encoder};
+use manx_core::host::{TraceFormat, TraceSpec};
 use manx_lab::convert::{Conversion, convert};
+use manx_lab::open::trace_summary;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,4 +84,54 @@ fn fio_takes_the_times_for_microseconds() {
     assert_eq!(done, requests);
     // In nanoseconds it would be over at once. In milliseconds it would take five minutes, which needs no assertion.
     assert!(took >= Duration::from_millis(250), "{took:?}");
+}
+
+#[test]
+fn an_excerpt_of_a_latency_log_of_fio_is_read_for_what_it_is() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fio-3.33_clat.1.log");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let of = |direction: &str| -> Vec<u64> {
+        let lines = text.lines().map(|line| line.split(", ").collect::<Vec<_>>());
+        lines.filter(|cells| cells[2] == direction).map(|cells| cells[1].parse().unwrap()).collect()
+    };
+    let summary = trace_summary(&TraceSpec::new(file.to_string_lossy())).unwrap();
+    assert_eq!(summary.format, TraceFormat::FioLat);
+    let (reads, writes) = (of("0"), of("1"));
+    assert_eq!((summary.reads, summary.writes), (reads.len() as u64, writes.len() as u64));
+    assert_eq!(summary.recorded.read.histogram.max().map(|max| max.as_ns()), reads.iter().max().copied());
+    assert_eq!(summary.recorded.write.histogram.max().map(|max| max.as_ns()), writes.iter().max().copied());
+}
+
+#[test]
+fn a_latency_log_of_this_fio_holds_the_reads_and_latencies_that_fio_reports() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-latency-log");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    let fio = Command::new("fio")
+        .args(["--name=j", "--filename=disk", "--size=4m", "--rw=randrw", "--bssplit=4k/50:8k/50", "--ioengine=psync"])
+        .args(["--number_ios=300", "--write_lat_log=j", "--log_offset=1", "--output-format=json", "--output=out.json"])
+        .current_dir(&folder)
+        .output();
+    if fio.is_err() {
+        println!("SKIPPED: fio is not installed; the excerpt of a log is read all the same");
+        return;
+    }
+    let report = std::fs::read_to_string(folder.join("out.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report[report.find('{').unwrap()..]).unwrap();
+    let summary = trace_summary(&TraceSpec::new(folder.join("j_clat.1.log").to_string_lossy())).unwrap();
+    assert_eq!(summary.format, TraceFormat::FioLat, "{summary}");
+    let ours = [(summary.reads, &summary.recorded.read), (summary.writes, &summary.recorded.write)];
+    for (name, (count, latencies)) in ["read", "write"].into_iter().zip(ours) {
+        let theirs = &report["jobs"][0][name];
+        assert_eq!(theirs["total_ios"], count, "{name}");
+        assert_eq!(theirs["clat_ns"]["max"].as_u64(), latencies.histogram.max().map(|max| max.as_ns()), "{name}");
+    }
+    let bandwidth = Command::new("fio")
+        .args(["--name=j", "--filename=disk", "--size=4m", "--rw=randread", "--ioengine=psync", "--number_ios=30"])
+        .args(["--write_bw_log=j", "--log_offset=1", "--output=out.txt"])
+        .current_dir(&folder)
+        .status();
+    assert!(bandwidth.unwrap().success());
+    let error = trace_summary(&TraceSpec::new(folder.join("j_bw.1.log").to_string_lossy())).unwrap_err();
+    assert!(error.to_string().contains("bandwidth or IOPS"), "{error}");
 }

@@ -3,6 +3,7 @@
 mod comparisons;
 mod faster_traces;
 mod fio;
+mod foreign;
 mod separate;
 mod shared_kernel_traces;
 mod shared_traces;

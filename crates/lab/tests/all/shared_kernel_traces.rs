@@ -1,5 +1,5 @@
 //! The readers of kernel, hypervisor and cache traces against real ones, whose statistics were computed independently
-//! (reference/traces.md, section 2). Where the folder of the traces is absent, these tests say so and pass.
+//! (reference/traces.md, section 2). Where the folder of the traces is absent, these tests are ignored.
 
 use manx_core::drive::Op;
 use manx_core::host::trace::{Record, TraceSummary, survey_each};
@@ -30,6 +30,7 @@ fn figures(summary: &TraceSummary) -> (u64, u64, u64, u64) {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
     let (Some((vscsi, commands)), Some((oracle, objects))) =
         (read("cloudPhysicsIO.vscsi.zst"), read("cloudPhysicsIO.oracleGeneral.bin.zst"))
@@ -52,6 +53,7 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn cloudphysics_is_the_same_in_vscsi_and_in_csv() {
     let (Some((vscsi, commands)), Some((csv, lines))) =
         (read("cloudPhysicsIO.vscsi.zst"), read("cloudPhysicsIO.csv.zst"))
@@ -70,6 +72,7 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_csv() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn a_blktrace_file_holds_one_issue_for_each_queued_request() {
     let Some((summary, records)) = read("takeoverjp.sample.blktrace.0.zst") else { return };
     assert_eq!((summary.format, figures(&summary)), (TraceFormat::Blktrace, (963, 345, 7704, 0)));
@@ -78,6 +81,7 @@ fn a_blktrace_file_holds_one_issue_for_each_queued_request() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn fiu_cheetah_is_as_in_the_reference_table() {
     let Some((summary, _)) = read("cheetah.fiu.10k.zst") else { return };
     assert_eq!((summary.format, summary.requests, summary.reads), (TraceFormat::Fiu, 9_997, 8_896));
@@ -85,6 +89,7 @@ fn fiu_cheetah_is_as_in_the_reference_table() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn blkreplay_loads_are_as_in_the_reference_table() {
     for (name, requests, ms) in [
         ("linux-mysql.load.gz", 80_794, 3_599_890),
@@ -98,6 +103,7 @@ fn blkreplay_loads_are_as_in_the_reference_table() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn blkparse_texts_hold_as_many_issues_as_the_reference_table_says() {
     for (name, requests) in [("apress.blktrace.txt.zst", 170), ("ycsb_btrfs.blkparse.zst", 1_824)] {
         let Some((summary, _)) = read(name) else { continue };

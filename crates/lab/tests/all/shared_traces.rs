@@ -1,6 +1,6 @@
 //! The readers and the statistics against real traces, whose table was computed independently of this program
 //! (reference/traces.md, section 2; here reference/traces.txt). The traces cannot be redistributed: where their folder
-//! (beside the repository, or named by MANX_TRACES) is absent, these tests say so and pass.
+//! (beside the repository, or named by MANX_TRACES) is absent, these tests are ignored.
 //!
 //! Where the table and `manx trace info` mean different things:
 //! * The table has data requests only, as the statistics have; so a row's requests are the summary's reads and writes.
@@ -217,6 +217,7 @@ fn kib(sizes: SizeReport) -> [f64; 5] {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn every_trace_is_as_in_the_reference_table() {
     let rows: Vec<Row> = TABLE.lines().filter(|line| !line.starts_with('#')).map(Row::new).collect();
     assert_eq!(rows.len(), 26);
@@ -230,6 +231,7 @@ fn every_trace_is_as_in_the_reference_table() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn dtrs_without_a_unit_asks_for_one() {
     let Some(spec) = spec("DTRS1K.trace.zst", None) else { return };
     let error = trace_summary(&spec).unwrap_err();
@@ -238,6 +240,7 @@ fn dtrs_without_a_unit_asks_for_one() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn the_wrapped_time_of_ycsb_on_ext4_is_dropped_and_counted() {
     let Some(spec) = spec("ycsb_ext4.blkparse.zst", None) else { return };
     let summary: TraceSummary = trace_summary(&spec).unwrap_or_else(|error| panic!("{error}"));
@@ -245,6 +248,7 @@ fn the_wrapped_time_of_ycsb_on_ext4_is_dropped_and_counted() {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn each_trace_plays_on_a_small_device() {
     let traces = ["src_10K.csv.zst", "DTRS1K.trace.zst", "tpcc-small.trace.zst", "ycsb_ext4.blkparse.zst"];
     for name in traces {

@@ -114,21 +114,25 @@ fn check(name: &str, unit: Option<TimeUnit>) {
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn a_profile_of_msr_src1_0_draws_its_figures() {
     check("src_10K.csv.zst", None);
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn a_profile_of_ycsb_on_ext4_draws_its_figures() {
     check("ycsb_ext4.blkparse.zst", None);
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn a_profile_of_dtrs_draws_its_figures() {
     check("DTRS1K.trace.zst", Some(TimeUnit::Us));
 }
 
 #[test]
+#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
 fn a_profile_of_tpcc_draws_its_figures() {
     check("tpcc-small.trace.zst", None);
 }

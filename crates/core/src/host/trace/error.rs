@@ -91,6 +91,13 @@ pub enum TraceError {
         /// Its first line, shortened.
         text: String,
     },
+    /// The lines fit a format, and are hardly requests.
+    Doubtful {
+        /// The file.
+        file: Arc<str>,
+        /// The formats, with what speaks for and against each.
+        found: String,
+    },
     /// Several formats have such lines.
     Ambiguous {
         /// The file.
@@ -173,72 +180,90 @@ pub enum TraceError {
 }
 
 impl fmt::Display for TraceError {
+    /// In one line, whatever is in the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open { file, reason } => write!(f, "{file}: cannot open the trace: {reason}"),
-            Self::Read { place, reason } => {
+        f.write_str(&escaped(&Said(self).to_string()))
+    }
+}
+
+/// A text with its control characters as escapes.
+pub fn escaped(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// An error as it is put, with names as they are.
+struct Said<'a>(&'a TraceError);
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            TraceError::Open { file, reason } => write!(f, "{file}: cannot open the trace: {reason}"),
+            TraceError::Read { place, reason } => {
                 let after = if place.line == 0 { "" } else { " after this line" };
                 write!(f, "{place}: reading the trace failed{after}: {reason}; is the file cut or damaged?")
             }
-            Self::Line { place, text, expected } => write!(f, "{place}: `{text}` is not {expected}"),
-            Self::Truncated { place, text, expected } => {
+            TraceError::Line { place, text, expected } => write!(f, "{place}: `{text}` is not {expected}"),
+            TraceError::Truncated { place, text, expected } => {
                 write!(f, "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}")
             }
-            Self::NotText { place, text } => {
+            TraceError::NotText { place, text } => {
                 write!(
                     f,
                     "{place}: this is not a text trace: it holds binary bytes (`{text}`); if it is a binary trace that \
                      is cut or damaged, `--format` names its format to see which record is wrong"
                 )
             }
-            Self::Foreign { file, what } => write!(f, "{file}: this is no trace but {what}"),
-            Self::Empty { file } => write!(f, "{file}: the trace is empty"),
-            Self::GitLfsPointer { file } => write!(
+            TraceError::Foreign { file, what } => write!(f, "{file}: this is no trace but {what}"),
+            TraceError::Empty { file } => write!(f, "{file}: the trace is empty"),
+            TraceError::GitLfsPointer { file } => write!(
                 f,
                 "{file}: this is a git LFS pointer, not the trace it stands for; \
                  fetch the file itself with `git lfs pull`"
             ),
-            Self::UnknownFormat { file, text } => write!(
+            TraceError::UnknownFormat { file, text } => write!(
                 f,
                 "{file}: no known trace format has lines like `{text}`; `manx trace formats` lists those that are \
                  known. If it is one of them, name it with `--format` to see which line is wrong"
             ),
-            Self::Ambiguous { file, candidates } => {
+            TraceError::Doubtful { file, found } => {
+                write!(f, "{file}: not taken for a trace: {found}. If it is one, name its format with `--format`")
+            }
+            TraceError::Ambiguous { file, candidates } => {
                 write!(f, "{file}: several formats have such lines; choose one with `--format`: {candidates}")
             }
-            Self::NoRequests { file, format, held } => {
+            TraceError::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
-            Self::TimeUnit { file, why, candidates } => write!(
+            TraceError::TimeUnit { file, why, candidates } => write!(
                 f,
                 "{file}: the format does not say in which unit its times are. {why}. \
                  Give `--time-unit` (time_unit in a scenario): {candidates}"
             ),
-            Self::LbaUnit { file, why, candidates } => write!(
+            TraceError::LbaUnit { file, why, candidates } => write!(
                 f,
                 "{file}: the lines do not say whether their addresses and sizes are bytes or sectors. {why}. \
                  Give `--lba-unit` (lba_unit in a scenario): {candidates}"
             ),
-            Self::UnitIsStated { file, format, option } => write!(
+            TraceError::UnitIsStated { file, format, option } => write!(
                 f,
                 "{file}: {} states its own units; remove `{option}` (`--rate-scale` replays faster or slower)",
                 format.name()
             ),
-            Self::NoSuchDevice { file, missing, known } => {
+            TraceError::NoSuchDevice { file, missing, known } => {
                 let shown = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("`, `");
                 let more = if known.len() > 20 { format!(" and {} more", known.len() - 20) } else { String::new() };
                 write!(f, "{file}: the trace has no device `{}`; it has `{shown}`{more}", missing.join("`, `"))
             }
-            Self::Beyond { place, lba, sectors, capacity } => write!(
+            TraceError::Beyond { place, lba, sectors, capacity } => write!(
                 f,
                 "{place}: a request for {sectors} sectors at LBA {lba} lies beyond the device, \
                  which has {capacity} sectors; \
                  choose a larger device or fit the addresses with `--remap modulo|dense|scale`"
             ),
-            Self::Setting { file, key, value, allowed } => {
+            TraceError::Setting { file, key, value, allowed } => {
                 write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")
             }
-            Self::Changed { place } => {
+            TraceError::Changed { place } => {
                 write!(f, "{place}: the trace is not the same as when it was surveyed; the replay stopped here")
             }
         }

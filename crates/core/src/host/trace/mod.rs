@@ -45,7 +45,7 @@ mod survey;
 mod treat;
 
 pub use decode::Reading;
-pub use error::{Place, TraceError};
+pub use error::{Place, TraceError, escaped};
 pub use reader::TraceReader;
 pub use source::TraceSource;
 pub use statistics::{StatisticsReport, TraceStatistics};

@@ -55,6 +55,9 @@ pub(super) struct ReadCounts {
 /// What to expect of a piece whose device is one too many.
 const TOO_MANY_DEVICES: &str = "of a trace of at most 65536 devices (is the format right?)";
 
+/// A line that may be cut within its last number, which nobody can know.
+const NO_END: &str = "the last line of the file has no end: a number in it may be cut";
+
 impl TraceReader {
     /// A reader of `parts`, all of one format, read as `reading` says.
     pub fn new(format: TraceFormat, reading: Reading, parts: Vec<Part>) -> Result<Self, TraceError> {
@@ -248,6 +251,9 @@ impl Feed {
             let decoded = if cut { None } else { self.decoder.decode(piece.bytes) };
             let request = match decoded {
                 Some(Line::Request(entry)) => match shared.pending(&entry, line + 1) {
+                    Some(pending) if !piece.whole => {
+                        Some(Pending { altered: pending.altered.or(Some(NO_END)), ..pending })
+                    }
                     Some(pending) => Some(pending),
                     None => return Err(self.too_many(line + 1)),
                 },

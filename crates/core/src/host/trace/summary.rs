@@ -1,5 +1,6 @@
 //! What a trace holds, for a person and for a program.
 
+use super::error::escaped;
 use super::sniff::Sniffed;
 use super::{LbaUnit, Record, TimeUnit, TraceFormat};
 use crate::drive::Op;
@@ -268,7 +269,7 @@ impl TraceSummary {
 impl fmt::Display for TraceSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gb = |bytes: u64| bytes as f64 / 1e9;
-        writeln!(f, "trace       {}", self.file)?;
+        writeln!(f, "trace       {}", escaped(&self.file))?;
         writeln!(f, "format      {}: {}", self.format.name(), self.format_why)?;
         if let Some(why) = &self.units_why {
             writeln!(f, "units       {why}")?;

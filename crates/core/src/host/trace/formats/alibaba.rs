@@ -9,7 +9,7 @@ use crate::drive::Op;
 use crate::host::trace::TraceFormat;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 
 /// What a line must be.
 const EXPECTED: &str = "an Alibaba line: `device,R|W,offset in bytes,length in bytes,microseconds`, in whole numbers, \
@@ -39,7 +39,7 @@ impl Decoder for Alibaba {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Alibaba)),
-        _ => head.by_lines(TraceFormat::Alibaba, &mut Alibaba),
+        _ => head.by_lines(TraceFormat::Alibaba, &mut Alibaba, Look::Bytes, |_| true),
     }
 }
 

@@ -106,7 +106,8 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     }
     let (all, events) = (head.lines.len(), events + issued);
     let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
-    (events > 0 && events * 2 >= all).then(|| Guess { format, strength: (events * 100 / all) as u32, why })
+    let strength = (events * 100 / all.max(1)) as u32;
+    (events > 0 && events * 2 >= all).then_some(Guess { format, strength, why, doubt: None })
 }
 
 /// The letter of an event's action.

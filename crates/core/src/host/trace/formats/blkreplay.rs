@@ -9,7 +9,7 @@ use crate::host::trace::TraceFormat;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
 use crate::host::trace::fields::{decimal, field, is_binary, whole};
 use crate::host::trace::rwbs::{Flags, UNKNOWN_KIND};
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 
 /// Reads blkreplay's loads.
 pub struct Blkreplay;
@@ -30,7 +30,7 @@ impl Decoder for Blkreplay {
 
 /// Knows the records, after whatever header.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    head.by_lines(TraceFormat::Blkreplay, &mut Blkreplay)
+    head.by_lines(TraceFormat::Blkreplay, &mut Blkreplay, Look::Sectors, |_| true)
 }
 
 /// Whether a line begins with a number and a semicolon, or is cut before the semicolon: then it is a record or wrong.

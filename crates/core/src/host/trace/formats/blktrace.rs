@@ -120,7 +120,7 @@ impl Decoder for Blktrace {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let order = if is_swapped(head.bytes.first_chunk::<HEADER>()?)? { "not this machine's" } else { "little endian" };
     let why = format!("it starts with the magic number of blktrace, {order}");
-    Some(Guess { format: TraceFormat::Blktrace, strength: 1000, why })
+    Some(Guess { format: TraceFormat::Blktrace, strength: 1000, why, doubt: None })
 }
 
 /// Whether a header is of the other byte order; `None` if it is none.

@@ -2,7 +2,7 @@
 
 use crate::host::trace::TraceFormat;
 use crate::host::trace::fields::{decimal, digits, field, find};
-use crate::host::trace::sniff::{self, Guess, Head};
+use crate::host::trace::sniff::{self, Guess};
 
 /// Columns of a line at most; more is another format.
 const MOST: usize = 40;
@@ -137,15 +137,8 @@ fn quoted(text: &[u8]) -> Option<usize> {
 
 /// The guess that follows from a header that no other format has.
 pub fn guess_by_header(format: TraceFormat) -> Guess {
-    Guess { format, strength: sniff::HEADER, why: format!("its header is that of {}", format.info().title) }
-}
-
-/// The guess that follows from how many of the lines are of a format; `None` below half of them.
-pub fn guess_by_share(head: &Head<'_>, format: TraceFormat, is_line: impl Fn(&[u8]) -> bool) -> Option<Guess> {
-    let all = head.lines.len();
-    let count = head.lines.iter().filter(|line| is_line(line)).count();
-    let why = format!("{count} of the first {all} lines are {}", format.info().shape);
-    (count > 0 && count * 2 >= all).then(|| Guess { format, strength: (count * 100 / all) as u32, why })
+    let why = format!("its header is that of {}", format.info().title);
+    Guess { format, strength: sniff::HEADER, why, doubt: None }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::drive::Op;
 use crate::host::trace::TraceFormat;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, WIDENED, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::{find, is_binary, whole};
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 
 /// What a line must be.
 const EXPECTED: &str = "an event of a Windows trace: `DiskRead|DiskWrite,TimeStamp,process \
@@ -120,7 +120,7 @@ impl Decoder for Etw {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first()?.trim_ascii() {
         b"BeginHeader" => Some(guess_by_header(TraceFormat::Etw)),
-        _ => head.by_lines(TraceFormat::Etw, &mut Etw::new()),
+        _ => head.by_lines(TraceFormat::Etw, &mut Etw::new(), Look::Unmistakable, |_| true),
     }
 }
 

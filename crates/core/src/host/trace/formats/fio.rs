@@ -110,7 +110,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
         _ => return None,
     };
     let why = format!("its first line is `{}`", String::from_utf8_lossy(first));
-    Some(Guess { format, strength: 1000, why })
+    Some(Guess { format, strength: 1000, why, doubt: None })
 }
 
 /// What was called, without its time.

@@ -9,7 +9,7 @@
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
 use crate::host::trace::fields::{digits, find, is_binary, last_word, whole, word};
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 use crate::host::trace::{MAX_SECTOR, TraceFormat};
 
 /// Why the first record of such a copy is not played.
@@ -30,7 +30,7 @@ impl Decoder for Fiu {
 
 /// Knows the records, after whatever header of an archive.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    head.by_lines(TraceFormat::Fiu, &mut Fiu)
+    head.by_lines(TraceFormat::Fiu, &mut Fiu, Look::Unmistakable, |_| true)
 }
 
 /// Reads one line; `None` if it is no record.

@@ -22,6 +22,9 @@ const QUEUE: &[u8] = b"block_bio_queue";
 const ISSUE: &[u8] = b"block_rq_issue";
 const COMPLETE: &[u8] = b"block_rq_complete";
 
+/// What a block event is called of which no more is known.
+const UNKNOWN: &str = "another block event";
+
 /// Reads block events of ftrace.
 pub struct Ftrace {
     event: TraceEvent,
@@ -80,7 +83,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let (mut block, mut others) = (0, 0);
     for line in &head.lines {
         match events.split(line) {
-            Some((time, ..)) if nanoseconds(time).is_some() => block += 1,
+            Some((time, name, _)) if nanoseconds(time).is_some() && other_event(name) != UNKNOWN => block += 1,
             _ if line.starts_with(b"#") => {}
             _ => others += 1,
         }
@@ -88,7 +91,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let all = block + others;
     // Other events of the kernel stand between them in most traces.
     let why = format!("{block} of the first {all} lines are block events of ftrace");
-    (block > 0).then(|| Guess { format, strength: (block * 100 / all) as u32, why })
+    (block > 0).then(|| Guess { format, strength: (block * 100 / all) as u32, why, doubt: None })
 }
 
 /// Finds the events' names.
@@ -134,7 +137,7 @@ fn other_event(name: &[u8]) -> &'static str {
         b"block_bio_remap" | b"block_rq_remap" => "block_bio_remap or block_rq_remap",
         b"block_plug" | b"block_unplug" => "block_plug or block_unplug",
         b"block_getrq" => "block_getrq",
-        _ => "another block event",
+        _ => UNKNOWN,
     }
 }
 

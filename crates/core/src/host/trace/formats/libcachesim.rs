@@ -6,11 +6,11 @@
 //! time has lost all but whole seconds: the requests of a second are spread over it unless told otherwise. The vscsi
 //! file of the same trace keeps microseconds.
 
-use super::columns::{HEADER, bare_hexadecimal, cell, guess_by_header, guess_by_share, is_header};
+use super::columns::{HEADER, bare_hexadecimal, cell, guess_by_header, is_header};
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 use crate::host::trace::{MAX_SECTOR, TraceFormat};
 use crate::units::SECTOR;
 
@@ -48,11 +48,7 @@ impl Decoder for Libcachesim {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Libcachesim)),
-        _ => guess_by_share(
-            head,
-            TraceFormat::Libcachesim,
-            |line| matches!(parse(line), Some(Line::Request(entry)) if entry.sectors > 0),
-        ),
+        _ => head.by_lines(TraceFormat::Libcachesim, &mut Libcachesim, Look::Bytes, |entry| entry.sectors > 0),
     }
 }
 

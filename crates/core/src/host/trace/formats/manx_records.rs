@@ -118,7 +118,7 @@ impl Decoder for ManxRecords {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let why = "the rows of a Parquet file, handed on as records (MANXREC1)".to_string();
     let format = TraceFormat::ManxRecords;
-    head.bytes.starts_with(&header()).then_some(Guess { format, strength: 1000, why })
+    head.bytes.starts_with(&header()).then_some(Guess { format, strength: 1000, why, doubt: None })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod columns;
 pub mod disksim;
 pub mod etw;
 pub mod fio;
+pub mod fio_lat;
 pub mod fiu;
 pub mod ftrace;
 pub mod libcachesim;

@@ -72,7 +72,7 @@ impl Decoder for OracleGeneral {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let records: Vec<&[u8]> = head.bytes.chunks_exact(RECORD).collect();
     let object = |place: u64| usize::try_from(place).ok().and_then(|place| records.get(place)).map(|r| le64(r, 4));
-    let (mut of_it, mut last) = (0, 0);
+    let (mut of_it, mut sized, mut last) = (0, 0, 0);
     for (place, record) in (0u64..).zip(&records) {
         let (time, size, next) = (le32(record, 0)?, le32(record, 12)?, le64(record, 16)?);
         let ahead = match next {
@@ -85,10 +85,12 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
             _ => next == i64::MAX as u64,
         };
         of_it += usize::from(time >= last && size <= 1 << 26 && ahead);
+        sized += usize::from(size > 0);
         last = time;
     }
     let fits = !head.is_whole || head.bytes.len().is_multiple_of(RECORD);
-    Guess::by_records(TraceFormat::OracleGeneral, of_it, records.len()).filter(|_| fits)
+    let guess = Guess::by_records(TraceFormat::OracleGeneral, of_it, records.len()).filter(|_| fits)?;
+    Some(guess.only_if(sized * 2 > records.len(), "most of them ask for nothing"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::columns::{cell, exactly};
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 use crate::host::trace::{MAX_SECTOR, TraceFormat};
 use crate::units::SECTOR;
 
@@ -32,7 +32,7 @@ impl Decoder for Spc {
 
 /// Knows the format by its lines.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    head.by_lines(TraceFormat::Spc, &mut Spc)
+    head.by_lines(TraceFormat::Spc, &mut Spc, Look::Bytes, |_| true)
 }
 
 fn parse(line: &[u8]) -> Option<Line<'_>> {

@@ -6,12 +6,12 @@
 //! are accurate, so it is read as a decimal. The response is in seconds, offset and size in bytes. IOType is R, W or
 //! BLANK: what a blank one asked is not known, so it is dropped and counted. One file holds one hour of one LUN.
 
-use super::columns::{HEADER, cell, exactly, guess_by_header, guess_by_share, is_header};
+use super::columns::{HEADER, cell, exactly, guess_by_header, is_header};
 use crate::drive::Op;
 use crate::host::trace::TraceFormat;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 
 /// What a line must be.
 const EXPECTED: &str = "a SYSTOR '17 line: `Unix seconds,response in seconds,R|W|blank,LUN,offset in bytes,size in \
@@ -40,7 +40,7 @@ impl Decoder for Systor {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Systor)),
-        _ => guess_by_share(head, TraceFormat::Systor, |line| parse(line).is_some()),
+        _ => head.by_lines(TraceFormat::Systor, &mut Systor, Look::Bytes, |_| true),
     }
 }
 

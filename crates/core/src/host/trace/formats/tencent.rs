@@ -5,11 +5,11 @@
 //! opposite of the ascii formats of the simulators. The clock has whole Unix seconds only, so the requests of a
 //! second are spread over it unless told otherwise. Volumes are interleaved.
 
-use super::columns::{HEADER, cell, guess_by_header, guess_by_share, is_header};
+use super::columns::{HEADER, cell, guess_by_header, is_header};
 use crate::drive::Op;
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 use crate::host::trace::{MAX_SECTOR, TraceFormat};
 
 /// What a line must be.
@@ -46,11 +46,8 @@ impl Decoder for Tencent {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Tencent)),
-        _ => guess_by_share(
-            head,
-            TraceFormat::Tencent,
-            |line| matches!(parse(line), Some(Line::Request(entry)) if UNIX_SECONDS.contains(&entry.ticks)),
-        ),
+        _ => head
+            .by_lines(TraceFormat::Tencent, &mut Tencent, Look::Sectors, |entry| UNIX_SECONDS.contains(&entry.ticks)),
     }
 }
 
@@ -126,10 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn what_two_formats_could_be_is_not_guessed() {
-        // Writes of one sector: also UCARE's time, latency, 1 for a read, 1 byte at 1063.
-        let error = read("1538323200,12910952,1,1,1063\n1538323201,16,1,1,1063\n").unwrap_err().to_string();
-        for part in ["t.trace", "tencent", "ucare-log", "--format"] {
+    fn what_another_format_could_be_by_its_columns_alone_is_told_by_its_numbers() {
+        let format = |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
+        // Writes of one sector; UCARE's log would be reads of one byte at 1063.
+        assert_eq!(format("1538323200,12910952,1,1,1063\n1538323201,16,1,1,1063\n"), Ok(TraceFormat::Tencent));
+        // Temperature, humidity, a door, a number: neither.
+        let error = read("1538323200,21,43,1,7\n1538323201,22,43,1,7\n").unwrap_err().to_string();
+        for part in ["t.trace", "not taken for a trace", "tencent", "--format"] {
             assert!(error.contains(part), "{error}");
         }
     }

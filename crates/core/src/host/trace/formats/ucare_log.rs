@@ -6,12 +6,12 @@
 //! with whole seconds (Tencent) keeps them: its requests come in one burst a second, and the latency is one in such a
 //! burst.
 
-use super::columns::{cell, exactly, guess_by_share, is_number};
+use super::columns::{cell, exactly, is_number};
 use crate::drive::Op;
 use crate::host::trace::TraceFormat;
 use crate::host::trace::decode::{Decoder, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::host::trace::fields::whole;
-use crate::host::trace::sniff::{Guess, Head};
+use crate::host::trace::sniff::{Guess, Head, Look};
 
 /// What a line must be.
 const EXPECTED: &str = "a line of the UCARE replayer's log: `ms,latency in us,type,size in bytes,offset in bytes[,ms \
@@ -31,9 +31,19 @@ impl Decoder for UcareLog {
     }
 }
 
-/// Knows the format by its lines: numbers, of which the third is 0 or 1.
+/// Knows the format by its two last columns, the time of submission and the bytes done: five columns of numbers are
+/// those of other logs too, fio's among them.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    guess_by_share(head, TraceFormat::UcareLog, |line| matches!(parse(line), Some(Line::Request(_))))
+    let guess = head.by_lines(TraceFormat::UcareLog, &mut UcareLog, Look::Bytes, |_| true)?;
+    let whole = head.lines.iter().filter(|line| is_whole(line)).count();
+    let doubt = format!("only {whole} have the two last columns, with as many bytes done as were asked for");
+    Some(if guess.doubt.is_some() { guess } else { guess.only_if(whole * 2 >= head.lines.len(), &doubt) })
+}
+
+/// True for a line of seven columns whose last is its size, or negative as for a request that failed.
+fn is_whole(line: &[u8]) -> bool {
+    let cells: Vec<&[u8]> = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
+    matches!(cells.as_slice(), [_, _, _, size, _, _, done] if done == size || done.starts_with(b"-"))
 }
 
 fn parse(line: &[u8]) -> Option<Line<'_>> {
@@ -66,8 +76,9 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::trace::tests::{opener, read, short, spec};
-    use crate::host::trace::{sniff, survey};
+    use crate::host::TraceSpec;
+    use crate::host::trace::tests::{opener, records, short, spec};
+    use crate::host::trace::{Reading, sniff, survey};
     use crate::units::Duration;
 
     const LOG: &str = "\
@@ -79,7 +90,7 @@ mod tests {
 
     #[test]
     fn milliseconds_one_for_a_read_and_the_size_first() {
-        let records = read(LOG).unwrap();
+        let records = records(LOG, TraceFormat::UcareLog, Reading::default()).unwrap();
         assert_eq!(
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 82_504, 8, 0), (0, 1, 16, 0), (500_001, 1, 3, 0)]
@@ -87,9 +98,21 @@ mod tests {
         assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Read, Op::Write, Op::Read]);
         let latencies = [134_000, 250_000, 3_672_500].map(|ns| Some(Duration::from_ns(ns)));
         assert_eq!(records.iter().map(|r| r.latency).collect::<Vec<_>>(), latencies);
-        let summary = survey(&spec(), &mut opener(LOG)).unwrap();
+        let named = TraceSpec { format: Some(TraceFormat::UcareLog), ..spec() };
+        let summary = survey(&named, &mut opener(LOG)).unwrap();
         assert_eq!((summary.dropped.get(ZERO_LENGTH), summary.altered.total()), (1, 1));
-        assert_eq!(sniff::sniff(&spec(), &mut opener(LOG)).unwrap().format, TraceFormat::UcareLog);
+    }
+
+    #[test]
+    fn it_is_known_by_its_two_last_columns_alone() {
+        let whole = "1.500,134,1,4096,42242048,0.100,4096\n1.600,200,0,8192,512,0.2,8192\n1.7,90,0,512,0,1.1,-5\n";
+        assert_eq!(sniff::sniff(&spec(), &mut opener(whole)).unwrap().format, TraceFormat::UcareLog);
+        // A log of fio, and the same columns of a file that nobody knows.
+        for doubtful in ["2, 309216, 0, 4096, 249856, 0\n3, 9000, 1, 8192, 512, 0\n", "1,2,1,512,1024\n2,3,0,512,512\n"]
+        {
+            let error = sniff::sniff(&spec(), &mut opener(doubtful)).unwrap_err().to_string();
+            assert!(error.contains("--format"), "{error}");
+        }
     }
 
     #[test]

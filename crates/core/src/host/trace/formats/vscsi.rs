@@ -105,7 +105,7 @@ fn operation(command: u16) -> Result<Op, &'static str> {
 /// A file is of a version if its records say so, move data and go forward in time.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     LAYOUTS.iter().find_map(|layout| {
-        let (mut of_it, mut all, mut last) = (0, 0, 0);
+        let (mut of_it, mut data, mut all, mut last) = (0, 0, 0, 0);
         for record in head.bytes.chunks_exact(layout.record) {
             let time = le64(record, layout.time)?;
             // Commands end out of order by some time; a misread column leaps.
@@ -113,10 +113,14 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
             let known = le16(record, layout.command).is_some_and(|command| command <= 0xff);
             let sane = le64(record, layout.lbn)? < MAX_SECTOR && le32(record, layout.length)? <= 1 << 28;
             of_it += usize::from(layout.is_of(record) && forward && known && sane);
+            let moves = le16(record, layout.command).is_some_and(|command| operation(command).is_ok());
+            let bytes = u64::from(le32(record, layout.length)?);
+            data += usize::from(moves && bytes.is_multiple_of(SECTOR));
             all += 1;
             last = time;
         }
-        Guess::by_records(TraceFormat::Vscsi, of_it, all)
+        let guess = Guess::by_records(TraceFormat::Vscsi, of_it, all)?;
+        Some(guess.only_if(data * 2 > all, "most of them are no reads or writes of whole sectors"))
     })
 }
 

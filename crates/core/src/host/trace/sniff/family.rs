@@ -15,6 +15,7 @@ use super::super::decode::{Decoder, Entry, Line};
 use super::super::formats::ascii::{Columns, columns};
 use super::super::formats::disksim;
 use super::super::{LbaUnit, MAX_SECTOR, TimeUnit, TraceError, TraceFormat, unit_name};
+use super::evidence::{Evidence as BlockEvidence, Look};
 use super::pace::{Pace, UNITS, Verdict};
 use super::{Guess, Head, Sniffed};
 use crate::drive::Op;
@@ -35,14 +36,16 @@ pub(super) fn has(format: TraceFormat) -> bool {
 
 /// Knows the family by its five numbers; which of it, `settle` says.
 pub(super) fn recognise(head: &Head<'_>) -> Option<Guess> {
-    let mut kinds = BTreeSet::new();
+    let (mut kinds, mut block) = (BTreeSet::new(), BlockEvidence::default());
     for columns in head.lines.iter().filter_map(|line| five(line)) {
         kinds.insert(columns.kind);
+        block.add(thousandths(&columns), columns.address, columns.size);
         if kinds.len() > KINDS {
             return None;
         }
     }
-    head.by_lines(TraceFormat::Ssdsim, &mut AnyOfThem)
+    let guess = head.by_lines(TraceFormat::Ssdsim, &mut AnyOfThem, Look::Unmistakable, |_| true)?;
+    Some(Guess { doubt: block.doubt(Look::Sectors), ..guess })
 }
 
 /// Reads what any of the family reads.

@@ -1,13 +1,17 @@
 //! Which format a trace has, judged by its head, and whether its times are believable.
 //!
 //! The verdict is always reported with its reason, and a unit of time is never guessed in silence: the same records go
-//! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast.
+//! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast. Nor is a
+//! format: what fits a format's columns and is hardly block I/O (`evidence`) is refused.
 //! [`family`] judges the formats that look alike, by the [`pace`] that each reading would mean.
 
+mod evidence;
 mod family;
 mod pace;
 
-use super::decode::{Decoder, Line, Reading};
+pub use evidence::Look;
+
+use super::decode::{Decoder, Entry, Line, Reading};
 use super::error::shorten;
 use super::fields::is_binary;
 use super::format::Open;
@@ -15,6 +19,7 @@ use super::formats;
 use super::formats::msr;
 use super::{Opener, Place, TraceError, TraceFormat, unit_name};
 use crate::host::TraceSpec;
+use evidence::Evidence;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -59,10 +64,12 @@ pub struct Guess {
     pub strength: u32,
     /// A sentence that says why.
     pub why: String,
+    /// Why the file is hardly of this format all the same.
+    pub doubt: Option<String>,
 }
 
 /// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
-const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
+const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 21] = [
     recognise_msr,
     family::recognise,
     formats::spc::recognise,
@@ -77,6 +84,7 @@ const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 20] = [
     formats::blkparse::recognise,
     formats::blktrace::recognise,
     formats::fio::recognise,
+    formats::fio_lat::recognise,
     formats::ftrace::recognise,
     formats::blkreplay::recognise,
     formats::fiu::recognise,
@@ -95,7 +103,7 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
     let head = Head::of(file, &bytes);
     let (format, why) = match spec.format {
         Some(format) => (format, "as given".to_string()),
-        None => recognise(&head)?,
+        None => recognise(&head, spec.time_unit.is_some() || spec.lba_unit.is_some())?,
     };
     // An archive that is cut is not opened as one. Only FIU's traces are found so, with remains of it among the lines.
     if spec.format.is_none() && format != TraceFormat::Fiu && is_tar(head.bytes) {
@@ -159,20 +167,30 @@ impl<'a> Head<'a> {
         Self { file, bytes, lines: lines.collect(), is_whole }
     }
 
-    /// The guess that follows from how many of the lines a decoder reads as requests; `None` below half of them, of
-    /// those that the decoder does not know as something else.
-    pub fn by_lines(&self, format: TraceFormat, decoder: &mut dyn Decoder) -> Option<Guess> {
-        let (mut read, mut skipped) = (0, 0);
+    /// The guess that follows from how many of the lines a decoder reads as requests that `accept` takes; `None` below
+    /// half of them, of those that the decoder does not know as something else.
+    pub fn by_lines(
+        &self,
+        format: TraceFormat,
+        decoder: &mut dyn Decoder,
+        look: Look,
+        accept: fn(&Entry<'_>) -> bool,
+    ) -> Option<Guess> {
+        let (mut read, mut skipped, mut evidence) = (0, 0, Evidence::default());
         for line in &self.lines {
             match decoder.decode(line) {
-                Some(Line::Request(_) | Line::Held | Line::Drop(_)) => read += 1,
+                Some(Line::Request(entry)) if accept(&entry) => {
+                    read += 1;
+                    evidence.add_entry(&entry);
+                }
                 Some(Line::Skip(_) | Line::Completion(..)) => skipped += 1,
-                None => {}
+                Some(Line::Request(_) | Line::Held | Line::Drop(_)) | None => {}
             }
         }
         let all = self.lines.len() - skipped;
         let why = format!("{read} of the first {all} lines are {}", format.info().shape);
-        (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why })
+        let doubt = evidence.doubt(look);
+        (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why, doubt })
     }
 }
 
@@ -180,13 +198,22 @@ impl Guess {
     /// The guess that follows from how many of the head's binary records a format would hold; `None` below nine of ten.
     pub(super) fn by_records(format: TraceFormat, of_it: usize, all: usize) -> Option<Self> {
         let why = format!("{of_it} of the first {all} records are {}", format.info().shape);
-        (of_it > 0 && of_it * 10 >= all * 9).then(|| Guess { format, strength: (of_it * 100 / all) as u32, why })
+        let strength = (of_it * 100 / all.max(1)) as u32;
+        (of_it > 0 && of_it * 10 >= all * 9).then_some(Guess { format, strength, why, doubt: None })
+    }
+
+    /// The same, of which there is a doubt if it is not `sure`.
+    pub(super) fn only_if(self, sure: bool, doubt: &str) -> Self {
+        if sure { self } else { Self { doubt: Some(doubt.to_string()), ..self } }
     }
 }
 
-/// The strongest guess. One wrong line does not hide a format: the reader will name that line.
-fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
-    let mut guesses: Vec<Guess> = RECOGNISERS.iter().filter_map(|recognise| recognise(head)).collect();
+/// The strongest guess of which there is no doubt; where `units_are_given`, the user knows it for one of the look-alikes.
+/// One wrong line does not hide a format: the reader will name that line.
+fn recognise(head: &Head<'_>, units_are_given: bool) -> Result<(TraceFormat, String), TraceError> {
+    let all = RECOGNISERS.iter().filter_map(|recognise| recognise(head));
+    let is_sure = |guess: &Guess| guess.doubt.is_none() || units_are_given && family::has(guess.format);
+    let (mut guesses, doubted): (Vec<Guess>, Vec<Guess>) = all.partition(is_sure);
     guesses.sort_by_key(|guess| std::cmp::Reverse(guess.strength));
     let candidate = |guess: &Guess| format!("{}: {}", guess.format.name(), guess.why);
     match guesses.as_slice() {
@@ -201,8 +228,13 @@ fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
         }
         [first, ..] => return Ok((first.format, first.why.clone())),
     }
-    if let Some(what) = foreign(head.bytes) {
+    if let Some(what) = foreign(head.bytes).or_else(|| formats::fio_lat::other_log(head)) {
         return Err(TraceError::Foreign { file: head.file.clone(), what });
+    }
+    if !doubted.is_empty() {
+        let doubted = doubted.iter().filter_map(|guess| Some((guess, guess.doubt.as_ref()?)));
+        let found = doubted.map(|(guess, doubt)| format!("{}: {}, but {doubt}", guess.format.name(), guess.why));
+        return Err(TraceError::Doubtful { file: head.file.clone(), found: found.collect::<Vec<_>>().join("; ") });
     }
     let text = shorten(head.lines.first().copied().unwrap_or_default());
     match head.lines.iter().position(|line| is_binary(line)) {
@@ -215,7 +247,7 @@ fn recognise(head: &Head<'_>) -> Result<(TraceFormat, String), TraceError> {
 }
 
 fn recognise_msr(head: &Head<'_>) -> Option<Guess> {
-    head.by_lines(TraceFormat::Msr, &mut msr::Msr)
+    head.by_lines(TraceFormat::Msr, &mut msr::Msr, Look::Bytes, |_| true)
 }
 
 /// Settles the units that the format leaves open.

@@ -72,7 +72,7 @@ fn flags_beyond_one_are_disksim_whatever_else() {
         assert_says(&sniffed.why, &["so it is flags"]);
     }
     // Whole times of 10,000 would be 0.0001/s in ms: not believed.
-    let text = lines(200, |i| format!("{} 0 {} 16 3", i * 10_000_000, i));
+    let text = lines(200, |i| format!("{} 0 {} 16 3", i * 10_000_000, i * 8));
     assert_says(&refused(&spec(), &text), &["As ms", "hardly any", "ns would be 100/s"]);
     assert_says(&refused(&TraceSpec { lba_unit: Some(LbaUnit::Bytes), ..spec() }, &text), &["disksim", "--lba-unit"]);
 }
