@@ -239,6 +239,7 @@ fn each_device_alone_keeps_its_place_in_time() {
 fn an_alteration_counts_only_where_the_request_is_played() {
     // Every request is widened; two of each three are of device 0.
     let text: String = (0..300).map(|n| format!("{},h,{},Read,{},100,1\n", n * 10, n % 3 / 2, n * 4096 + 1)).collect();
+    let spec = || TraceSpec { format: Some(TraceFormat::Msr), ..spec() };
     let widened = |spec: TraceSpec| survey(&spec, &mut opener(text.clone())).unwrap().altered.total();
     assert_eq!(widened(spec()), 300);
     assert_eq!(widened(TraceSpec { head: 7, ..spec() }), 7);
