@@ -52,7 +52,7 @@ struct Replayed {
     is_kept: bool,
 }
 
-/// What a source did in its turn.
+/// The outcome of a source's turn.
 enum Turn {
     Writes(std::ops::Range<u32>, u8),
     Nothing,

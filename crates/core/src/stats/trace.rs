@@ -1,11 +1,11 @@
-//! What a result says of a trace: what was read and left out, and how long the requests took where it was recorded.
+//! The trace in a result: what was read and left out, and how long the requests took where it was recorded.
 
 use super::{LatencySummary, RunSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was read from a trace, and what was left out.
+/// Records read from a trace, and those left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TraceReport {

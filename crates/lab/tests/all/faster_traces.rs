@@ -1,6 +1,6 @@
 //! The arithmetic behind FASTer's Table II on other writes than the table's: mean and deviation of the service time of
 //! a page write (reference 3.2) on real traces. The traces cannot be redistributed: where their folder (beside the
-//! repository, or named by MANX_TRACES) is absent, its part of the test is left out; the trace in the repository is always played.
+//! repository, or named by MANX_TRACES) is absent, the trace in the repository is played alone.
 //!
 //! A merge of a data block of 64 pages takes 15.9 ms. If FASTer merges one in a write with probability p, a write takes
 //! 0.2 + 15.9 p ms on average and deviates by 15.9 sqrt(p (1 - p)). FAST merges what a log block holds in one write of

@@ -126,7 +126,7 @@ pub struct TraceSummary {
     pub skipped_lines: Tally,
     /// Requests and completions that did not find each other, by reason; empty where latencies are not made of events.
     pub unpaired: Tally,
-    /// What the recorded latencies span; `None` where none is recorded.
+    /// The span of the recorded latencies; `None` where none is recorded.
     pub recorded_span: Option<&'static str>,
     /// The recorded latencies of the requests.
     #[serde(skip)]
@@ -155,7 +155,7 @@ impl Recorded {
     }
 }
 
-/// What a latency spans in this format, where the event of a request that is replayed is this one.
+/// The span of a latency in this format, where the event of a request that is replayed is this one.
 pub(super) fn recorded_span(format: TraceFormat, event: TraceEvent) -> &'static str {
     match (format.info().has_events, event) {
         (true, TraceEvent::Queue) => "from queue to completion (Q2C)",

@@ -17,7 +17,7 @@ use crate::host::trace::decode::{Decoder, Entry, Line, WIDENED, ZERO_LENGTH, sec
 use crate::host::trace::fields::whole;
 use crate::host::trace::sniff::{Guess, Head, Look};
 
-/// What a line must be.
+/// The shape of a line.
 const EXPECTED: &str = "a line of fio's latency log: `ms, latency in ns, 0|1|2, bytes, offset, priority[, ...]`, 0 for \
      a read, 1 for a write, 2 for a trim, in whole numbers, offsets below 64 PiB, sizes below 2 TiB";
 
@@ -63,7 +63,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     }
 }
 
-/// What a log of fio is that is no trace.
+/// Names a log of fio that is no trace.
 pub fn other_log(head: &Head<'_>) -> Option<&'static str> {
     let is = |wanted: fn(&Line<'_>) -> bool| {
         let lines = head.lines.iter().filter(|line| parse(line).as_ref().is_some_and(wanted));
@@ -87,7 +87,7 @@ pub fn other_log(head: &Head<'_>) -> Option<&'static str> {
     }
 }
 
-/// What a log holds by the name that fio gave it.
+/// The content of a log by the name that fio gave it.
 #[derive(Clone, Copy)]
 enum Kind {
     Latency,

@@ -8,7 +8,7 @@
 use super::super::decode::{Entry, WIDENED};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a format's lines say of themselves.
+/// How a format's lines can be told from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Words or hashes that no other file has.
@@ -28,7 +28,7 @@ const REACH: u64 = 1024;
 /// And at least, where they are on no common boundary.
 const FAR: u64 = 1 << 17;
 
-/// What the requests of a head have in common.
+/// The properties that the requests of a head share.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     requests: u64,

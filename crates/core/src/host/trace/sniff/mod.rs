@@ -208,7 +208,7 @@ impl Guess {
     }
 }
 
-/// The strongest guess of which there is no doubt; where `units_are_given`, the user knows it for one of the look-alikes.
+/// The strongest guess of which there is no doubt; where `units_are_given`, the user knows it for a look-alike.
 /// One wrong line does not hide a format: the reader will name that line.
 fn recognise(head: &Head<'_>, units_are_given: bool) -> Result<(TraceFormat, String), TraceError> {
     let all = RECOGNISERS.iter().filter_map(|recognise| recognise(head));
