@@ -2,11 +2,11 @@
 //! replayed (queue or issue) to the completion.
 //!
 //! It works on records in time order, after the files of all CPUs are merged: a request may complete on another CPU
-//! than it was issued on. A completion answers the oldest request of its device, operation and first sector. It need not
-//! have the request's length: what was merged before the issue completes several queued requests that follow each other, and
-//! what was split, or completes in parts, is answered by its last part. Flushes have no sector and are answered in
-//! their order. Requests are given out in their order: at most `HELD` wait, and what is never answered goes without a
-//! latency and is counted.
+//! than it was issued on. A completion answers the oldest request of its device, operation and first sector. It need
+//! not have the request's length: what was merged before the issue completes several queued requests that follow each
+//! other, and what was split, or completes in parts, is answered by its last part. Flushes have no sector and are
+//! answered in their order. Requests are given out in their order: at most `HELD` wait, and what is never answered
+//! goes without a latency and is counted.
 
 use super::Tally;
 use super::reorder::Pending;

@@ -2,10 +2,10 @@
 //! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
 //!
 //! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked, unless told otherwise, and C gives its latency. A write with
-//! a flush before it (FW) is issued as two events but queued as one, of which both are made. Other events and lines that
-//! are no events are skipped and counted by kind. Events from before the trace's start have a negative time that blkparse
-//! prints wrapped; they come at the end of the output and are dropped.
+//! counted; this reader takes D, what the device was asked, unless told otherwise, and C gives its latency. A write
+//! with a flush before it (FW) is issued as two events but queued as one, of which both are made. Other events and
+//! lines that are no events are skipped and counted by kind. Events from before the trace's start have a negative
+//! time that blkparse prints wrapped; they come at the end of the output and are dropped.
 
 use crate::host::trace::decode::{Decoder, DeviceName, Entry, Line};
 use crate::host::trace::fields::{digits, expect, find, is_binary, whole, word};
