@@ -107,8 +107,11 @@ pub struct RunArgs {
     /// The power fails at this time of the run: the drive recovers, every page is checked against what was
     /// promised, and the run goes on (recovery.cut_at; docs/torture.md)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["file", "requests", "act_log", "attribution"],
-        value_parser = time)]
+        allow_hyphen_values = true, value_parser = time)]
     pub power_cut_at: Option<Duration>,
+    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of manx left them there
+    #[arg(long, requires = "out")]
+    pub force: bool,
     #[command(flatten)]
     pub shared: SharedArgs,
 }
@@ -134,6 +137,9 @@ pub struct CompareArgs {
     /// The policies, the first being what the others are held against [default: the scenario's]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub policies: Vec<String>,
+    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of manx left them there
+    #[arg(long, requires = "out")]
+    pub force: bool,
     #[command(flatten)]
     pub shared: SharedArgs,
 }

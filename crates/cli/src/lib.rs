@@ -3,14 +3,19 @@
 //! Reading order: [`args`] is what can be said, [`commands`] has one file for each family of commands. Two programs
 //! share it: `manx`, and `manx-plot` (`crates/plot`), to which `manx plot` hands over.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 // A group of arguments is documented where it is defined, not where it is taken up.
 #[allow(missing_docs)]
 pub mod args;
 pub mod commands;
+pub mod say;
+mod signals;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 use commands::Failure;
+use say::say_line;
 use std::process::ExitCode;
 
 /// Reads the arguments, does the work, and answers as every program of Manx does: one line for an error.
@@ -22,8 +27,7 @@ pub fn answer<Args: Parser>(work: impl FnOnce(Args) -> Result<(), Failure>) -> E
     match work(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Whatever a user's text held, an error is one line.
-            eprintln!("error: {}", failure.to_string().replace(char::is_control, " "));
+            say_line(&format!("error: {failure}"));
             ExitCode::from(failure.exit_code())
         }
     }
@@ -37,13 +41,20 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
             match commands::print(&error.to_string()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => {
-                    eprintln!("error: {failure}");
+                    say_line(&format!("error: {failure}"));
                     ExitCode::from(failure.exit_code())
                 }
             }
         }
+        ErrorKind::InvalidUtf8 => {
+            let args = std::env::args_os().skip(1);
+            let named = args.filter(|word| word.to_str().is_none()).map(|word| word.to_string_lossy().into_owned());
+            let named = named.collect::<Vec<_>>().join(", ");
+            say_line(&format!("error: {named}: this is not UTF-8: a file needs another name, or a link to it"));
+            ExitCode::from(2)
+        }
         _ => {
-            eprintln!("error: {}", one_line(&error.to_string()));
+            say_line(&format!("error: {}", one_line(&error.to_string())));
             ExitCode::from(2)
         }
     }
@@ -53,6 +64,8 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
 fn one_line(message: &str) -> String {
     let before_usage = message.split("\nUsage:").next().unwrap_or(message);
     let before_usage = before_usage.split("\nFor more information").next().unwrap_or(before_usage);
-    let lines = before_usage.trim_start_matches("error: ").lines().map(str::trim).filter(|line| !line.is_empty());
+    // Where a value was meant, "use '-- -1'" leads nowhere.
+    let is_told = |line: &&str| !line.is_empty() && !line.starts_with("tip: to pass");
+    let lines = before_usage.trim_start_matches("error: ").lines().map(str::trim).filter(is_told);
     lines.collect::<Vec<_>>().join("; ").replace(":; ", ": ")
 }

@@ -1,5 +1,7 @@
 //! The program `manx`: the library's commands, with memory in huge pages and Parquet where it is built in.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 use manx_cli::args::Args;
 use manx_cli::{answer, commands};
 use manx_lab::huge_pages::HugePages;

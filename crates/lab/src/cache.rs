@@ -43,7 +43,8 @@ impl Cache {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = set("MANX_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("manx")))
-            .or_else(|| set("HOME").map(|folder| folder.join(".cache").join("manx")))?;
+            // A home that is not there is not made.
+            .or_else(|| set("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache").join("manx")))?;
         Some(Self::at(folder))
     }
 
@@ -74,7 +75,9 @@ impl Cache {
     /// What is kept under `key`: what its maker said about it, and the snapshot. `None` for whatever is not exactly
     /// that.
     pub(crate) fn load(&self, key: &Key) -> Option<(About, Vec<u8>)> {
-        let mut bytes = fs::read(self.path(key)).ok()?;
+        let path = self.path(key);
+        // Whatever else stands there (a pipe would be waited for) is no state.
+        let mut bytes = fs::metadata(&path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(&path).ok())?;
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
         if Sha256::digest(content)[..] != *hash {
             return None;
@@ -196,6 +199,18 @@ mod tests {
             assert_eq!(cache.load(&key), None, "cut to {at}");
         }
         cache.store(&key, &about(), b"a longer snapshot").unwrap();
+        assert!(cache.load(&key).is_some(), "it is replaced");
+        fs::remove_dir_all(cache.folder()).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_place_of_a_state_is_not_waited_for() {
+        let (cache, key) = (scratch("pipe"), Key([7; 32]));
+        fs::create_dir_all(cache.folder()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(cache.path(&key)).status().unwrap().success());
+        assert_eq!(cache.load(&key), None);
+        cache.store(&key, &about(), b"state").unwrap();
         assert!(cache.load(&key).is_some(), "it is replaced");
         fs::remove_dir_all(cache.folder()).unwrap();
     }

@@ -1,8 +1,9 @@
 //! Many runs with a memory: a journal of what is done, so that a campaign that was stopped does only what is left.
 //!
 //! The journal is a file of lines, each the key of a run and its result as JSON. The key is the SHA-256 of everything
-//! that determines the result: the scenario with its policy, the traces' content, the program. A line cut short (the
-//! machine went down) is passed over, and its run is done again. Results come back in the order of the points,
+//! that determines the result: the scenario with its policy, the traces' content, the program. A line ends in the SHA-256
+//! of all before it: one that was altered is found, told ([`Campaign::remark`]), and its run is done again, as is that
+//! of a line cut short (the machine went down). Results come back in the order of the points,
 //! whichever ended first, so that what is made of them is the same bytes for any number of threads and interruptions.
 //! Of the journal only the places of the results are held in memory: a campaign may have more than fit there.
 
@@ -12,8 +13,9 @@ use crate::run::{Finished, RunError};
 use manx_core::config::Scenario;
 use manx_core::stats::{Outcome, RunResult};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -21,12 +23,31 @@ use std::sync::{Mutex, PoisonError};
 /// What is to be run: the name of the policy and the scenario with it laid over.
 pub type Point = (String, Scenario);
 
+/// One process at a time has a journal: two would write into the files of one folder. The lock is held as long as the
+/// file.
+pub fn lock(journal: &Path) -> Result<Option<File>, String> {
+    let file = OpenOptions::new().create(true).append(true).open(journal);
+    let refused = |error| format!("{}: cannot keep the journal here: {error}", journal.display());
+    // Only where a lock keeps out nobody but those who ask for it.
+    let file = Some(file.map_err(refused)?).filter(|_| cfg!(unix));
+    match file.as_ref().map(File::try_lock) {
+        Some(Err(TryLockError::WouldBlock)) => {
+            Err(format!("{}: another run of manx is at work in this folder", journal.display()))
+        }
+        // A file system without locks is no reason not to run.
+        _ => Ok(file),
+    }
+}
+
 /// Runs, and the journal of those that are done.
 #[derive(Debug)]
 pub struct Campaign {
     path: PathBuf,
     file: File,
     done: BTreeMap<String, Place>,
+    /// Lines that were altered, by number, and how many have no checksum.
+    altered: Vec<usize>,
+    unsealed: usize,
     keys: Keys,
 }
 
@@ -66,18 +87,48 @@ impl Campaign {
         let refused = |error| format!("{}: cannot keep the journal here: {error}", path.display());
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
         let mut done = BTreeMap::new();
+        let (mut altered, mut unsealed) = (Vec::new(), 0);
         let mut reader = BufReader::new(&mut file);
-        let (mut line, mut from) = (Vec::new(), 0);
+        let (mut line, mut from, mut number) = (Vec::new(), 0, 0);
         while reader.read_until(b'\n', &mut line).map_err(refused)? > 0 {
-            // What cannot be read was cut short, or is of a program with other results: its run is done again.
-            if let Ok(Line { key, .. }) = serde_json::from_slice(&line) {
-                done.insert(key, Place { from, length: line.len() });
+            number += 1;
+            match unseal(&line) {
+                // What else cannot be read is of a program with other results: its run is done again.
+                Seal::Whole(text) => {
+                    if let Ok(Line { key, .. }) = serde_json::from_slice(text) {
+                        done.insert(key, Place { from, length: line.len() });
+                    }
+                }
+                Seal::Altered => altered.push(number),
+                Seal::None => unsealed += 1,
+                Seal::Cut => {}
             }
             from += line.len() as u64;
             line.clear();
         }
         end_last_line(&mut file).map_err(refused)?;
-        Ok(Self { path: path.to_path_buf(), file, done, keys: Keys::default() })
+        Ok(Self { path: path.to_path_buf(), file, done, altered, unsealed, keys: Keys::default() })
+    }
+
+    /// What must be said of the journal: lines that are not believed.
+    pub fn remark(&self) -> Option<String> {
+        let list = |lines: &[usize]| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let altered = match self.altered.as_slice() {
+            [] => None,
+            [line] => Some(format!("line {line} was altered since it was written: its run is done again")),
+            lines => {
+                Some(format!("lines {} were altered since they were written: their runs are done again", list(lines)))
+            }
+        };
+        let unsealed = match self.unsealed {
+            0 => None,
+            1 => Some("a line has no checksum (an older manx wrote it): its run is done again".to_string()),
+            lines => {
+                Some(format!("{lines} lines have no checksum (an older manx wrote them): their runs are done again"))
+            }
+        };
+        let remarks: Vec<String> = [altered, unsealed].into_iter().flatten().collect();
+        (!remarks.is_empty()).then(|| format!("{}: {}", self.path.display(), remarks.join("; ")))
     }
 
     /// Which of the points are in the journal.
@@ -143,7 +194,8 @@ impl Campaign {
         let Place { from, length } = *self.done.get(key)?;
         let mut text = vec![0; length];
         self.file.seek(SeekFrom::Start(from)).and_then(|_| self.file.read_exact(&mut text)).ok()?;
-        serde_json::from_slice(&text).ok().filter(|line: &Line| line.key == key).map(|line| line.result)
+        let Seal::Whole(text) = unseal(&text) else { return None };
+        serde_json::from_slice(text).ok().filter(|line: &Line| line.key == key).map(|line| line.result)
     }
 
     fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {
@@ -174,13 +226,47 @@ impl Ledger<'_> {
 /// A whole line in one write, at the end of the file.
 fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Result<Place> {
     let line = Line { key: key.to_string(), result: finished.result.clone() };
-    let mut text = serde_json::to_vec(&line)?;
-    text.push(b'\n');
+    let text = seal(serde_json::to_vec(&line)?);
     file.write_all(&text)?;
     // Wherever it was read before: what is appended ends where the file does.
     let end = file.stream_position()?;
     file.sync_data()?;
     Ok(Place { from: end - text.len() as u64, length: text.len() })
+}
+
+/// What stands before the checksum of a line; then come its 64 digits, and [`SEAL_END`].
+const SEAL: &[u8] = b",\"sha256\":\"";
+const SEAL_END: &[u8] = b"\"}\n";
+
+/// What a line of a journal is worth.
+enum Seal<'a> {
+    /// It is as it was written.
+    Whole(&'a [u8]),
+    Altered,
+    /// No checksum: of an older program.
+    None,
+    /// It has no end.
+    Cut,
+}
+
+/// A JSON object as a line whose last field is the SHA-256 of all before it.
+fn seal(mut object: Vec<u8>) -> Vec<u8> {
+    object.pop();
+    let hash = Key(Sha256::digest(&object).into()).to_string();
+    [&object, SEAL, hash.as_bytes(), SEAL_END].concat()
+}
+
+/// Whether a line is what [`seal`] made.
+fn unseal(line: &[u8]) -> Seal<'_> {
+    let object = line.len().checked_sub(SEAL.len() + 64 + SEAL_END.len()).map(|length| &line[..length]);
+    match object {
+        _ if line.ends_with(b"}}\n") => Seal::None,
+        Some(object) if line.ends_with(SEAL_END) => match seal([object, b"}"].concat()) == line {
+            true => Seal::Whole(line),
+            false => Seal::Altered,
+        },
+        _ => Seal::Cut,
+    }
 }
 
 /// What is appended must not join a line that was cut short.
@@ -247,6 +333,48 @@ mod tests {
     fn without_machine(done: &Done) -> String {
         let runs = done.results.iter().map(|result| result.clone().unwrap()).collect();
         crate::json::strip_machine(&crate::json::to_json(&RunSet { runs })).unwrap()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn two_processes_cannot_have_one_journal_at_a_time() {
+        let journal = std::env::temp_dir().join(format!("manx-lock-{}", std::process::id()));
+        let first = lock(&journal).unwrap();
+        let refused = lock(&journal).unwrap_err();
+        assert!(refused.contains("another run of manx is at work in this folder"), "{refused}");
+        drop(first);
+        assert!(lock(&journal).is_ok());
+        std::fs::remove_file(&journal).unwrap();
+        assert!(lock(Path::new("/proc/nowhere/x")).unwrap_err().contains("cannot keep the journal"));
+    }
+
+    #[test]
+    fn a_line_that_was_altered_is_found_told_and_run_again() {
+        let folder = std::env::temp_dir().join(format!("manx-altered-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (path, points) = (folder.join("journal"), points(&[1000, 2000]));
+        let (whole, _) = run(&path, &points, None);
+        assert_eq!(Campaign::open(&path).unwrap().remark(), None);
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Every digit of a number, the key, the checksum itself: one byte in a line, at many places.
+        let second = text.find('\n').unwrap() + 1;
+        for at in (second..text.len() - 3).step_by(97).chain([text.len() - 5]) {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
+            std::fs::write(&path, bytes).unwrap();
+            let remark = Campaign::open(&path).unwrap().remark().unwrap();
+            assert!(remark.ends_with("line 2 was altered since it was written: its run is done again"), "{remark}");
+        }
+        let (again, _) = run(&path, &points, None);
+        assert_eq!(again.from_journal, 1);
+        assert!(without_machine(&again) == without_machine(&whole));
+        // As an older program wrote it.
+        let lines = text.lines().map(|line| format!("{}}}\n", line.split(",\"sha256\"").next().unwrap()));
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        let old = Campaign::open(&path).unwrap().remark().unwrap();
+        assert!(old.contains("2 lines have no checksum"), "{old}");
+        assert_eq!(run(&path, &points, None).0.from_journal, 0);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

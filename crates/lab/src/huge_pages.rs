@@ -39,12 +39,14 @@ fn is_large(layout: Layout) -> bool {
 unsafe impl GlobalAlloc for HugePages {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc(layout) } }
+        let start = if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc(layout) } };
+        or_end(start, layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } }
+        let start = if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } };
+        or_end(start, layout.size())
     }
 
     #[inline]
@@ -60,8 +62,8 @@ unsafe impl GlobalAlloc for HugePages {
         // SAFETY: the caller's contract: `new_size` is not zero and does not overflow when rounded up to the alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
         match (is_large(layout), is_large(new_layout)) {
-            (false, false) => return unsafe { System.realloc(start, layout, new_size) },
-            (true, true) => return kernel::remap(start, layout.size(), new_size),
+            (false, false) => return or_end(unsafe { System.realloc(start, layout, new_size) }, new_size),
+            (true, true) => return or_end(kernel::remap(start, layout.size(), new_size), new_size),
             _ => {}
         }
         // SAFETY: both blocks are ours, do not overlap, and hold at least as many bytes as are copied.
@@ -75,6 +77,38 @@ unsafe impl GlobalAlloc for HugePages {
         }
     }
 }
+
+/// Memory, or the end of the program by a line that a user can read: Rust's own answer is an abort.
+#[inline]
+fn or_end(start: *mut u8, size: usize) -> *mut u8 {
+    if start.is_null() {
+        out_of_memory(size);
+    }
+    start
+}
+
+#[cold]
+#[cfg(unix)]
+fn out_of_memory(size: usize) {
+    use std::io::Write;
+    let mut line = [0; 200];
+    let mut rest = line.as_mut_slice();
+    // Nothing may be allocated here. The line fits.
+    let _ = writeln!(
+        rest,
+        "error: out of memory: no {size} bytes more; a smaller drive, array or queue, or fewer --jobs, need less"
+    );
+    let length = 200 - rest.len();
+    // SAFETY: the buffer holds `length` bytes; `_exit` ends the program without running anything that could allocate.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), length);
+        libc::_exit(1)
+    }
+}
+
+#[cold]
+#[cfg(not(unix))]
+fn out_of_memory(_: usize) {}
 
 #[cfg(target_os = "linux")]
 mod kernel {

@@ -9,6 +9,8 @@
 //! [`convert`] writes a trace in another format. [`plan`] calculates what needs no run. [`torture`] lets the power fail
 //! in many small runs.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod act_log;
 pub mod cache;
 pub mod campaign;
@@ -20,6 +22,7 @@ pub mod huge_pages;
 pub mod json;
 pub mod load;
 pub mod machine;
+pub mod memory;
 pub mod open;
 mod overwrite;
 pub mod plan;
@@ -32,6 +35,7 @@ pub mod stamp;
 pub mod state;
 pub mod sweep;
 pub mod table;
+mod threads;
 pub mod timeline;
 pub mod torture;
 pub mod trace_info;

@@ -2,7 +2,7 @@
 
 use manx_core::config::{
     ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name, load as load_text,
-    load_device, overlaid, resolve_policy,
+    load_device, overlaid, resolve_policy, why_unread,
 };
 use manx_core::flash::Device;
 use std::fs::File;
@@ -80,6 +80,28 @@ impl Request {
     pub fn under(&self, policy: &str) -> Result<Scenario, ConfigError> {
         resolve_policy(policy)?;
         self.load(Some(policy))
+    }
+
+    /// What was said in vain: keys that none of `runs` looks at, and values whose place another one takes.
+    pub fn notes(&self, runs: &[(String, Scenario)]) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (at, set) in self.overrides.iter().enumerate() {
+            // Of a trace's own keys the option says what it means; a profile is no key.
+            let is_own = |set: &Override| !set.said().starts_with("--trace ") && !set.is_profile();
+            if !is_own(set) {
+                continue;
+            }
+            let later = self.overrides[at + 1..].iter().find(|later| later.key() == set.key() && is_own(later));
+            if let Some(later) = later {
+                notes.push(format!("{}: {} takes its place: {} is set twice", set.said(), later.said(), set.key()));
+                continue;
+            }
+            let reasons: Option<Vec<_>> = runs.iter().map(|(_, scenario)| why_unread(scenario, set.key())).collect();
+            if let Some(why) = reasons.and_then(|reasons| reasons.into_iter().next()) {
+                notes.push(format!("{}: it changes nothing: {why}", set.said()));
+            }
+        }
+        notes
     }
 
     fn load(&self, policy: Option<&str>) -> Result<Scenario, ConfigError> {

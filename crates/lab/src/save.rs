@@ -1,10 +1,21 @@
 //! A folder of results: `result.json`, and the scenario of each run as it was run.
 
 use crate::json::to_json;
+use crate::load::read_bounded;
+use crate::prepare::Key;
 use manx_core::config::Scenario;
 use manx_core::stats::RunSet;
-use std::io;
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// The first line of a scenario that was run, up to the SHA-256 of what follows it.
+const HEAD: &str = "# Written by manx: the scenario as it was run. SHA-256 of what follows: ";
+
+/// How every result begins, blanks aside.
+const RESULT_BEGINS: &str = "{\"runs\":[{\"scenario\":";
 
 /// Folders that were not there before, innermost first.
 #[derive(Debug, Default)]
@@ -35,7 +46,7 @@ pub fn make_folder(folder: &Path) -> Result<MadeFolders, String> {
     }
 }
 
-/// The names of the files of these runs: what [`save`] writes, and the report.
+/// The names of the files of these runs: [`documents`], and the report.
 pub fn result_files(runs: &[(String, Scenario)]) -> Vec<String> {
     let scenarios = runs.iter().map(|(policy, _)| scenario_file(policy, runs.len()));
     ["result.json", "report.html"].map(str::to_string).into_iter().chain(scenarios).collect()
@@ -45,13 +56,32 @@ fn scenario_file(policy: &str, runs: usize) -> String {
     if runs == 1 { "scenario.toml".to_string() } else { format!("scenario.{}.toml", file_name(policy)) }
 }
 
-/// Writes `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each.
-pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
-    write(&folder.join("result.json"), to_json(set))?;
+/// `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each: names and texts.
+pub fn documents(set: &RunSet, runs: &[(String, Scenario)]) -> Result<Vec<(String, String)>, String> {
+    let mut files = vec![("result.json".to_string(), to_json(set))];
     for (policy, scenario) in runs {
-        write(&folder.join(scenario_file(policy, runs.len())), as_run(scenario)?)?;
+        files.push((scenario_file(policy, runs.len()), with_head(&as_run(scenario)?)));
     }
-    Ok(())
+    Ok(files)
+}
+
+/// A scenario with a line by which [`is_ours`] knows it as long as nobody edited it.
+fn with_head(scenario: &str) -> String {
+    format!("{HEAD}{}\n\n{scenario}", Key(Sha256::digest(scenario).into()))
+}
+
+/// Whether a file under one of the names of [`result_files`] is what an earlier run left there, and no one's own work.
+pub fn is_ours(path: &Path) -> bool {
+    let Ok(bytes) = read_bounded(path) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    match path.extension().and_then(OsStr::to_str) {
+        Some("json") => {
+            let mut begins = text.chars().filter(|c| !c.is_whitespace());
+            RESULT_BEGINS.chars().all(|expected| begins.next() == Some(expected))
+        }
+        Some("html") => text.split("</title>").next().is_some_and(|head| head.ends_with(" · Manx")),
+        _ => text.split_once("\n\n").is_some_and(|(_, scenario)| with_head(scenario) == *text),
+    }
 }
 
 /// The scenario as a file that runs again from anywhere: policy merged in, traces by their full paths.
@@ -77,12 +107,106 @@ pub(crate) fn file_name(policy: &str) -> String {
 
 /// Writes the whole file or none: under another name first.
 pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
+    write_together(&[(path.to_path_buf(), text)])
+}
+
+/// Writes files that belong together: every one under another name first, and none takes its place before all are
+/// whole.
+pub fn write_together(files: &[(PathBuf, impl AsRef<[u8]>)]) -> Result<(), String> {
     // Two processes may write the same file: the last one's is there, and no mixture.
-    let beside = path.with_added_extension(format!("{}.part", std::process::id()));
-    let written: io::Result<()> = std::fs::write(&beside, text).and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
+    let part = |path: &Path| path.with_added_extension(format!("{}.part", std::process::id()));
+    let failed = |path: &Path, error: io::Error| format!("{}: cannot write it: {error}", path.display());
+    let whole = || {
+        for (path, text) in files {
+            if path.is_dir() {
+                return Err(failed(path, io::ErrorKind::IsADirectory.into()));
+            }
+            std::fs::write(part(path), text).map_err(|error| failed(path, error))?;
+        }
+        files.iter().try_for_each(|(path, _)| std::fs::rename(part(path), path).map_err(|error| failed(path, error)))
+    };
+    whole().inspect_err(|_| {
         // Half a file helps nobody; that it cannot be removed either changes nothing.
-        let _ = std::fs::remove_file(&beside);
+        files.iter().for_each(|(path, _)| drop(std::fs::remove_file(part(path))));
+    })
+}
+
+/// A file that has its name once it is whole. A device or a pipe under that name is written as it is.
+#[derive(Debug)]
+pub(crate) struct Part {
+    path: PathBuf,
+    part: Option<PathBuf>,
+    file: File,
+}
+
+impl Part {
+    /// An empty file.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let is_plain = std::fs::metadata(path).map_or(true, |about| about.is_file());
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let part = is_plain.then(|| path.with_added_extension(format!("{}.part", std::process::id())));
+        let file = File::create(part.as_deref().unwrap_or(path))?;
+        Ok(Self { path: path.to_path_buf(), part, file })
     }
-    written.map_err(|error| format!("{}: cannot write it: {error}", path.display()))
+
+    /// Writes it all.
+    pub(crate) fn finish(mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        match self.part.take() {
+            Some(part) => std::fs::rename(&part, &self.path).inspect_err(|_| drop(std::fs::remove_file(&part))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // The run failed: half of it helps nobody.
+        self.part.iter().for_each(|part| drop(std::fs::remove_file(part)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Request;
+
+    #[test]
+    fn a_file_that_is_not_finished_leaves_nothing_and_touches_nothing() {
+        let folder = std::env::temp_dir().join(format!("manx-part-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("t.pftrace");
+        std::fs::write(&path, "older").unwrap();
+        drop(Part::create(&path).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "older");
+        Part::create(&path).unwrap().finish(b"whole").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_ours_as_long_as_nobody_edited_it() {
+        let folder = std::env::temp_dir().join(format!("manx-ours-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let runs = [("base".to_string(), Request::read("quick", Vec::new()).unwrap().plain().unwrap())];
+        let set = crate::table::example::three_policies();
+        let files = documents(&set, &runs).unwrap();
+        assert_eq!(files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["result.json", "scenario.toml"]);
+        for (name, text) in &files {
+            let path = folder.join(name);
+            write(&path, text).unwrap();
+            assert!(is_ours(&path), "{name}");
+            write(&path, text.replacen(' ', "  x", 1)).unwrap();
+            assert!(!is_ours(&path), "{name} was edited");
+        }
+        // One that cannot take its place leaves the other as it was.
+        std::fs::create_dir(folder.join("b")).unwrap();
+        write(&folder.join("a"), "old").unwrap();
+        assert!(write_together(&[(folder.join("a"), "new"), (folder.join("b"), "new")]).is_err());
+        assert_eq!(std::fs::read_to_string(folder.join("a")).unwrap(), "old");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -8,6 +8,7 @@
 
 mod proto;
 
+use crate::save::Part;
 use manx_core::drive::Storage;
 use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story};
 use manx_core::flash::{Act, Layout, Room, Slice};
@@ -17,8 +18,6 @@ use proto::{Args, Trace, Track};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
-use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Records in a timeline, of each drive, where nothing else was said.
@@ -58,7 +57,8 @@ impl fmt::Display for TimelineReport {
 /// The timeline of one run.
 #[derive(Debug)]
 pub(crate) struct TimelineFile {
-    file: File,
+    /// Under another name until it is whole.
+    part: Part,
     title: String,
     trace: Trace,
     report: TimelineReport,
@@ -67,10 +67,10 @@ pub(crate) struct TimelineFile {
 impl TimelineFile {
     /// An empty file.
     pub(crate) fn create(path: PathBuf, title: String) -> Result<Self, String> {
-        match File::create(&path) {
-            Ok(file) => {
+        match Part::create(&path) {
+            Ok(part) => {
                 let report = TimelineReport { path, ..TimelineReport::default() };
-                Ok(Self { file, title, trace: Trace::new(), report })
+                Ok(Self { part, title, trace: Trace::new(), report })
             }
             Err(error) => Err(format!("--timeline {}: cannot make this file: {error}", path.display())),
         }
@@ -121,10 +121,10 @@ impl TimelineFile {
     }
 
     /// Writes it.
-    pub(crate) fn finish(mut self) -> Result<TimelineReport, String> {
-        let failed = |error| format!("{}: cannot write it: {error}", self.report.path.display());
-        self.file.write_all(self.trace.bytes()).map_err(failed)?;
-        Ok(self.report)
+    pub(crate) fn finish(self) -> Result<TimelineReport, String> {
+        let Self { part, trace, report, .. } = self;
+        part.finish(trace.bytes()).map_err(|error| format!("{}: cannot write it: {error}", report.path.display()))?;
+        Ok(report)
     }
 }
 

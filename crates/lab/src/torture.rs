@@ -10,6 +10,7 @@
 
 use crate::prepare::{logical_pages, make};
 use crate::run::{RunError, fit_out, new_drive};
+use crate::threads::on_threads;
 use manx_core::config::{ConfigError, Input, Override, Scenario, Source, load};
 use manx_core::drive::{Recovered, Remains};
 use manx_core::host::generate::Generator;
@@ -144,11 +145,7 @@ pub fn torture(options: &Options<'_>) -> Result<Tally, TortureError> {
             (options.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, found.load(Ordering::Relaxed));
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
+    on_threads(threads, work);
     std::panic::set_hook(hook);
     let (mut tally, error) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = error {

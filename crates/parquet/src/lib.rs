@@ -19,6 +19,8 @@
 //!
 //! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or Zstandard.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod read;
 pub mod requests;
 pub mod table;

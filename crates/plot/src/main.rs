@@ -1,10 +1,13 @@
 //! The program `manx-plot`: results as a picture for a paper. `manx plot` hands over to it.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 use clap::Parser;
 use manx_cli::answer;
 use manx_cli::args::PlotArgs;
 use manx_cli::commands::Failure;
 use manx_cli::commands::read_result::read_result;
+use manx_cli::say::say_line;
 use manx_core::config::ConfigError;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::save;
@@ -43,7 +46,7 @@ fn draw(args: &PlotArgs) -> Result<(), Failure> {
         )));
     }
     if let Some(mixed) = mixed_axes(&RunSet { runs: runs.clone() }) {
-        eprintln!("{mixed}");
+        say_line(&mixed);
         // Where more than one thing differs, a name alone would be taken for it.
         for run in runs.iter_mut().filter(|run| run.path != run.policy) {
             run.policy = format!("{} ({})", run.policy, run.path);

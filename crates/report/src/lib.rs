@@ -6,6 +6,8 @@
 //!
 //! Nothing here reads a clock, a file or the environment: the same results are the same bytes.
 
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod number;
 pub mod page;
 pub mod style;

@@ -3,18 +3,14 @@
 use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::TraceConvertArgs;
+use crate::say::say;
+use crate::signals::{self, STOP};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_core::host::trace::convert::{About, Encoder, Target, fio, text_encoder};
 use manx_lab::convert::{Conversion, ConvertError, Converted};
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Set once there is something to remove.
-static WRITING: AtomicBool = AtomicBool::new(false);
 
 /// Does what was asked.
 pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
@@ -23,7 +19,7 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
     bar.set_style(style("reading the trace, {elapsed}"));
     let progress = |done, total| {
-        WRITING.store(total > 0, Ordering::Relaxed);
+        signals::end_at_once(total == 0);
         if total > 0 && bar.length().is_none() {
             bar.set_style(style("[{bar:24}] {percent:>3} %, {human_pos} requests, {eta} left"));
             bar.set_length(total);
@@ -31,15 +27,9 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
         bar.set_position(done);
     };
     bar.enable_steady_tick(std::time::Duration::from_millis(500));
-    // Without a handler Ctrl-C ends the program at once; all that is left then is a file with another name.
-    let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) || !WRITING.load(Ordering::Relaxed) {
-            // The bar has no end of its line.
-            let end = if console::Term::stderr().is_term() { "\n" } else { "" };
-            eprintln!("{end}error: interrupted; nothing was written");
-            std::process::exit(130);
-        }
-    });
+    // All that is left when it ends at once is a file with another name.
+    signals::end_at_once(true);
+    signals::listen();
     let encoder = |about: &About| encoder(target, about, args.fio_file.as_deref());
     let (out, force) = (args.out.as_path(), args.force);
     let conversion = Conversion { spec: &spec, out, force, encoder: &encoder, progress: &progress, stop: &STOP };
@@ -49,7 +39,7 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
         Ok(converted) => {
             let text = report(&converted, target, out);
             if is_stdout(out) {
-                eprint!("{text}");
+                say(&text);
                 return Ok(());
             }
             print(&text)

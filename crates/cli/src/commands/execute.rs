@@ -7,80 +7,122 @@ use super::progress::Bars;
 use super::requests_file;
 use super::run::RunRequest;
 use super::{Failure, print};
+use crate::say::say;
+use crate::signals::{self, STOP};
 use console::Term;
-use manx_core::config::ConfigError;
+use manx_core::config::{ConfigError, Scenario};
 use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::explain;
 use manx_lab::json::to_json;
 use manx_lab::run::{Beside, Finished, MakeSink, Moment};
-use manx_lab::save::{MadeFolders, make_folder, save};
+use manx_lab::save::{MadeFolders, documents, make_folder};
 use manx_lab::state;
 use manx_lab::table::{render, tail_chart, warnings};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-/// Set by Ctrl-C.
-pub(super) static STOP: AtomicBool = AtomicBool::new(false);
-
-/// Runs what was asked for, prints the results and writes them.
+/// Runs what was asked for, writes the results and prints them.
 pub fn execute(request: RunRequest) -> Result<(), Failure> {
     let made = match &request.out {
         // Before the work: a folder that cannot be should not cost a run.
         Some(folder) => make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?,
         None => MadeFolders::default(),
     };
-    stop_on_ctrl_c();
-    let finished = run_all(&request).inspect_err(|_| made.remove())?;
-    for (run, Finished { preparation, timeline, .. }) in request.runs.iter().zip(&finished) {
-        preparation.trouble.iter().for_each(|trouble| eprintln!("{}: {trouble}", run.0));
-        timeline.iter().for_each(|timeline| eprintln!("{}: {timeline}", run.0));
+    signals::listen();
+    let ended = Ended::new(&request);
+    let mut failed = run_all(&request, &ended).err();
+    let (runs, finished) = ended.take();
+    if let Some(failure) = failed.take_if(|_| finished.is_empty()) {
+        made.remove();
+        return Err(failure);
     }
+    let said: String = runs.iter().zip(&finished).map(|(run, finished)| in_words(&run.0, finished)).collect();
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
-    // Ctrl-C while the drives were prepared: nothing was measured that should take the place of an older result.
+    // Stopped while the drives were prepared: nothing was measured that should take the place of an older result.
     let nothing_measured = set.runs.iter().all(|run| run.outcome == Outcome::Partial && run.requests == 0);
+    // Before anything is said: who closed the terminal wants the results all the same.
     let saved = match &request.out {
         Some(_) if nothing_measured => {
             made.remove();
             Ok(())
         }
-        Some(folder) => save(folder, &set, &request.runs)
-            .and_then(|()| super::report::save(folder, &set, &request.runs))
-            .map_err(Failure::Work),
+        Some(folder) => save(folder, &set, &request.runs, &runs).map_err(Failure::Work),
         None => Ok(()),
     };
+    say(&said);
     let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
-    let text = report(&set, &request, width);
-    if request.json {
-        eprint!("{text}");
-        print(&to_json(&set))?;
-    } else {
-        print(&text)?;
-    }
+    let text = report(&set, &runs, &request, width);
+    let printed = match request.json {
+        true => {
+            say(&text);
+            print(&to_json(&set))
+        }
+        false => print(&text),
+    };
     // After the results are printed: a full disk should not take them too.
     saved?;
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
     match nothing_measured && request.out.is_some() {
         true => Err(Failure::Interrupted("no request was completed, and nothing was written into the folder of --out")),
-        false => verdict(&set),
+        false => verdict(&set).and(printed),
     }
 }
 
-/// The first Ctrl-C ends the runs, the second one the program.
-pub(super) fn stop_on_ctrl_c() {
-    let handler = || {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    };
-    // Without a handler Ctrl-C ends the program at once, which is no reason not to run.
-    let _ = ctrlc::set_handler(handler);
+/// `result.json`, the report and the scenarios, together. `ended` are those of `runs` that have a result.
+fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)], ended: &[(String, Scenario)]) -> Result<(), String> {
+    let mut files = documents(set, runs)?;
+    files.push(super::report::page(set, ended)?);
+    super::report::save(folder, files)
 }
 
-fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
+/// The runs that have ended. What one measured is saved at once: a later one may end the program.
+struct Ended<'a> {
+    request: &'a RunRequest,
+    runs: Mutex<Vec<Option<Finished>>>,
+}
+
+impl<'a> Ended<'a> {
+    fn new(request: &'a RunRequest) -> Self {
+        Self { request, runs: Mutex::new(vec![None; request.runs.len()]) }
+    }
+
+    /// One more.
+    fn add(&self, number: usize, finished: &Finished) {
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs[number] = Some(finished.clone());
+        // The last one is saved with all of them, and so is what a signal ended.
+        let is_last = runs.iter().all(Option::is_some) || finished.result.outcome == Outcome::Partial;
+        let Some(folder) = self.request.out.as_ref().filter(|_| !is_last) else { return };
+        let (ended, finished) = with_results(&self.request.runs, &runs);
+        let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
+        // What is wrong with the folder is told at the end.
+        let _ = save(folder, &set, &self.request.runs, &ended);
+    }
+
+    /// The runs that ended, in their order, and what they came to.
+    fn take(self) -> (Vec<(String, Scenario)>, Vec<Finished>) {
+        let runs = self.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        with_results(&self.request.runs, &runs)
+    }
+}
+
+fn with_results(
+    runs: &[(String, Scenario)],
+    finished: &[Option<Finished>],
+) -> (Vec<(String, Scenario)>, Vec<Finished>) {
+    runs.iter().zip(finished).filter_map(|(run, finished)| Some((run.clone(), finished.clone()?))).unzip()
+}
+
+fn run_all(request: &RunRequest, ended: &Ended<'_>) -> Result<(), Failure> {
     let cache = if request.cache { Cache::of_user() } else { None };
     let bars = Bars::new(request.runs.iter().map(|(policy, _)| policy.as_str()));
     let observer = |moment: &Moment<'_>| bars.show(moment);
+    let tell = |number: usize, finished: &Finished| ended.add(number, finished);
     let options = Options {
         jobs: request.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
         verify: request.verify,
@@ -92,11 +134,19 @@ fn run_all(request: &RunRequest) -> Result<Vec<Finished>, Failure> {
         },
         stop: &STOP,
         observer: &observer,
-        finished: None,
+        finished: Some(&tell),
     };
     let finished = compare(&request.runs, &options);
     bars.clear();
-    Ok(finished?)
+    finished?;
+    Ok(())
+}
+
+/// What was wrong with the cache, and a line of the timeline.
+fn in_words(policy: &str, Finished { preparation, timeline, .. }: &Finished) -> String {
+    let timeline = timeline.as_ref().map(ToString::to_string);
+    let lines = [preparation.trouble.clone(), timeline].into_iter().flatten();
+    lines.map(|line| format!("{policy}: {line}").replace(char::is_control, " ") + "\n").collect()
 }
 
 fn width_of(term: &Term) -> Option<usize> {
@@ -104,11 +154,11 @@ fn width_of(term: &Term) -> Option<usize> {
 }
 
 /// Everything for a person: capacity, traces, warnings, table, picture.
-fn report(set: &RunSet, request: &RunRequest, width: Option<usize>) -> String {
+fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, width: Option<usize>) -> String {
     let mut text = state::first_line(set).map_or(String::new(), |line| line + "\n");
     let mut said: Vec<String> = Vec::new();
-    for (_, scenario) in &request.runs {
-        let line = format!("{}: {}", scenario.device.name, scenario.capacity());
+    for (_, scenario) in runs {
+        let line = format!("{}: {}", scenario.device.name, scenario.capacity()).replace(char::is_control, " ");
         if !said.contains(&line) {
             let _ = writeln!(text, "{line}");
             said.push(line);
@@ -116,7 +166,7 @@ fn report(set: &RunSet, request: &RunRequest, width: Option<usize>) -> String {
     }
     for trace in set.runs.iter().filter_map(|run| run.trace.as_ref()) {
         if !said.contains(&trace.text) {
-            let _ = write!(text, "{}", trace.text);
+            text += &trace.text.replace(|c: char| c.is_control() && c != '\n', " ");
             said.push(trace.text.clone());
         }
     }
@@ -131,7 +181,7 @@ fn report(set: &RunSet, request: &RunRequest, width: Option<usize>) -> String {
     acts.for_each(|(run, act)| text += &act_lines(&run.policy, act));
     for (number, warning) in warnings(&set.runs).iter().enumerate() {
         let space = if number == 0 { "\n" } else { "" };
-        let _ = writeln!(text, "{space}warning: {warning}");
+        let _ = writeln!(text, "{space}warning: {}", warning.replace(char::is_control, " "));
     }
     text
 }

@@ -3,13 +3,14 @@
 //! stdout carries the claims (or with `--json` one document), stderr what depends on the machine. A journal remembers
 //! what was run: in the folder of `--out`, else in the user's cache.
 
-use super::execute::{STOP, stop_on_ctrl_c};
-use super::{Failure, print, report};
+use super::{Failure, outputs, print, report};
 use crate::args::{LabCommand, LabRunArgs};
+use crate::say::{say, say_line};
+use crate::signals::{self, STOP};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
-use manx_lab::campaign::{Campaign, Done};
+use manx_lab::campaign::{Campaign, Done, lock};
 use manx_lab::compare::Options;
 use manx_lab::experiment::{Asked, Experiment, Outcome, experiment_names, render, save};
 use manx_lab::json::indented;
@@ -69,7 +70,12 @@ fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
             return Err(ConfigError::new(format!("experiment `{}` is named twice", experiment.name)).into());
         }
     }
-    stop_on_ctrl_c();
+    for (said, experiment) in names.iter().zip(&experiments) {
+        if let Some(out) = &args.out {
+            outputs::check_experiment(said, &out.join(&experiment.name), &experiment.points())?;
+        }
+    }
+    signals::listen();
     let (mut documents, mut failing, mut claims) = (Vec::new(), Vec::new(), 0);
     for (number, experiment) in experiments.iter().enumerate() {
         let outcome = run_one(experiment, args)?;
@@ -79,7 +85,7 @@ fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
         }
         let table = format!("{}{}", if number > 0 { "\n" } else { "" }, render::table(&outcome));
         if args.json {
-            eprint!("{table}");
+            say(&table);
             documents.push(render::json(&outcome));
         } else {
             print(&table)?;
@@ -111,11 +117,17 @@ fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<
         let _ = make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?;
     }
     let journal = Journal::of(experiment, args, folder.as_deref())?;
+    let _locked = match &folder {
+        Some(_) => lock(&journal.path).map_err(ConfigError::new)?,
+        None => None,
+    };
     let mut campaign = Campaign::open(&journal.path).map_err(Failure::Work)?;
+    campaign.remark().iter().for_each(|remark| say_line(remark));
     let points = experiment.points();
     let known = campaign.known(&points, false)?.iter().filter(|known| **known).count();
     if known > 0 {
-        eprintln!("{}: {known} of {} runs are in the journal {}", experiment.name, points.len(), journal.shown());
+        let (name, of) = (&experiment.name, points.len());
+        say_line(&format!("{name}: {known} of {of} runs are in the journal {}", journal.shown()));
     }
     let cache = if args.no_cache { None } else { Cache::of_user() };
     let bar = Bar::new(&experiment.name, points.len() - known);
@@ -134,14 +146,17 @@ fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<
     let (done, outcome) = ended?;
     let Some(outcome) = outcome else { return Err(journal.interrupted(experiment, &done)) };
     if let Some(folder) = &folder {
-        save::save(folder, &outcome).map_err(Failure::Work)?;
-        save_page(folder, &outcome).map_err(Failure::Work)?;
+        let files = save::documents(&outcome).and_then(|mut files| {
+            files.push(page(&outcome)?);
+            Ok(files)
+        });
+        files.and_then(|files| report::save(folder, files)).map_err(Failure::Work)?;
     }
     Ok(outcome)
 }
 
 /// `report.html`, with the claims before everything else.
-fn save_page(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
+fn page(outcome: &Outcome<'_>) -> Result<(String, String), String> {
     let claims: Vec<Claim> = render::shown(outcome)
         .map(|(claim, found, [published, measured, band])| Claim {
             id: claim.id.clone(),
@@ -156,7 +171,7 @@ fn save_page(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
         })
         .collect();
     let title = format!("{}: {}", outcome.experiment.name, outcome.experiment.summary.trim());
-    report::save_page(folder, &title, &outcome.run_set(), &outcome.experiment.points(), &claims)
+    report::page_of(&title, &outcome.run_set(), &outcome.experiment.points(), &claims)
 }
 
 /// Where it is remembered what was run.

@@ -3,15 +3,28 @@
 use crate::args::SharedArgs;
 use manx_core::config::{ConfigError, Scenario};
 use manx_lab::act_log::path_for;
-use manx_lab::save::result_files;
+use manx_lab::save::{is_ours, result_files};
+use manx_lab::sweep::plan::Plan;
 use std::path::{Path, PathBuf};
 
-/// Refuses a run that would write over what it reads, or two files under one name.
-pub fn check(args: &SharedArgs, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
-    let read: Vec<PathBuf> = inputs(args, runs).iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+/// The names of what a sweep leaves in its folder.
+const SWEEP_FILES: [&str; 5] = ["sweep.toml", "journal.jsonl", "sweep.csv", "sweep.parquet", "skipped.txt"];
+
+/// Refuses a run that would write over what it reads, two files under one name, or, unless `force` says so, what is not
+/// an earlier run's.
+pub fn check(args: &SharedArgs, force: bool, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
+    let read = Read::of(named(args).into_iter().chain(traces(runs)));
     let mut written: Vec<(String, PathBuf)> = Vec::new();
     if let Some(folder) = &args.out {
-        written.extend(result_files(runs).iter().map(|name| ("--out".to_string(), place(&folder.join(name)))));
+        let names = result_files(runs);
+        check_folder(folder, &names, &read)?;
+        if let Some(name) = names.iter().find(|name| !force && is_foreign(&folder.join(name))) {
+            return Err(ConfigError::new(format!(
+                "--out {}: {name} in it is not as a run of manx left it: choose another folder, or --force to replace it",
+                folder.display()
+            )));
+        }
+        written.extend(names.iter().map(|name| ("--out".to_string(), place(&folder.join(name)))));
     }
     let options = [
         ("--act-log", &args.act_log, ("act", "txt")),
@@ -27,10 +40,10 @@ pub fn check(args: &SharedArgs, runs: &[(String, Scenario)]) -> Result<(), Confi
             if path.exists() && !path.is_file() {
                 continue;
             }
-            let real = place(&path);
-            if read.contains(&real) {
+            if read.holds(&path) {
                 return refuse("the run reads this file; what it writes needs another name".to_string());
             }
+            let real = place(&path);
             if let Some((other, _)) = written.iter().find(|(_, other)| *other == real) {
                 return refuse(format!("{other} writes this file too; each needs a name of its own"));
             }
@@ -40,17 +53,86 @@ pub fn check(args: &SharedArgs, runs: &[(String, Scenario)]) -> Result<(), Confi
     Ok(())
 }
 
+/// The same of a sweep: its folder must not hold what it reads.
+pub fn check_sweep(args: &SharedArgs, folder: &Path, plan: &Plan) -> Result<(), ConfigError> {
+    // Traces stand in the first point; no axis but their own file could name another.
+    let first = plan.point(0).ok();
+    let read = Read::of(named(args).into_iter().chain(traces(first.as_slice())));
+    check_folder(folder, &SWEEP_FILES.map(str::to_string), &read)
+}
+
+/// The same of an experiment.
+pub fn check_experiment(name: &str, folder: &Path, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
+    let read = Read::of([PathBuf::from(name)].into_iter().chain(traces(runs)));
+    let own = ["claims.json", "claims.md", "journal.jsonl"].map(str::to_string);
+    let names: Vec<String> = result_files(runs).into_iter().chain(own).collect();
+    check_folder(folder, &names, &read)
+}
+
+/// No file that is read may be one of `names` in the folder of --out.
+fn check_folder(folder: &Path, names: &[String], read: &Read) -> Result<(), ConfigError> {
+    match names.iter().find(|name| read.holds(&folder.join(name))) {
+        None => Ok(()),
+        Some(name) => Err(ConfigError::new(format!(
+            "--out {}: the run reads {name} in it and would write over it: choose another folder, or copy {name} to \
+             another place and run it from there",
+            folder.display()
+        ))),
+    }
+}
+
+/// Somebody else's file, or an edited one. What is no file (a device, a folder) is no one's work.
+fn is_foreign(path: &Path) -> bool {
+    path.is_file() && !is_ours(path)
+}
+
+/// Files that are read.
+struct Read(Vec<PathBuf>);
+
+impl Read {
+    /// Those of `paths` that are there.
+    fn of(paths: impl Iterator<Item = PathBuf>) -> Self {
+        Self(paths.filter_map(|path| std::fs::canonicalize(path).ok()).collect())
+    }
+
+    /// `path` is one of them, by whatever name or link.
+    fn holds(&self, path: &Path) -> bool {
+        let real = place(path);
+        self.0.iter().any(|read| *read == real || is_one_file(read, &real))
+    }
+}
+
+/// Two names of one file.
+#[cfg(unix)]
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path: &Path| std::fs::metadata(path).map(|about| (about.dev(), about.ino())).ok();
+    place(one).is_some_and(|at| place(other) == Some(at))
+}
+
+#[cfg(not(unix))]
+fn is_one_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
 /// What is read, as far as the names tell. A name of a library is seldom a file; if it is one, it was not read, but it
 /// is somebody's all the same.
-fn inputs(args: &SharedArgs, runs: &[(String, Scenario)]) -> Vec<PathBuf> {
+fn named(args: &SharedArgs) -> Vec<PathBuf> {
     let named = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
+    named.into_iter().flatten().map(PathBuf::from).collect()
+}
+
+/// The traces of these runs, and tables beside the scenario that it names.
+fn traces(runs: &[(String, Scenario)]) -> impl Iterator<Item = PathBuf> {
     let jobs = runs.iter().flat_map(|(_, scenario)| &scenario.workload.jobs);
-    let traces = jobs.filter_map(|job| job.trace.as_ref()).flat_map(|trace| {
-        // Of a member of an archive (a.tar:member) the archive.
-        let archive = trace.file.split_once(':').map(|(archive, _)| archive);
-        [Some(trace.file.as_str()), archive]
-    });
-    named.into_iter().chain(traces).flatten().map(PathBuf::from).collect()
+    jobs.filter_map(|job| job.trace.as_ref())
+        .flat_map(|trace| {
+            // Of a member of an archive (a.tar:member) the archive.
+            let archive = trace.file.split_once(':').map(|(archive, _)| archive);
+            [Some(trace.file.as_str()), archive]
+        })
+        .flatten()
+        .map(PathBuf::from)
 }
 
 /// Where a path leads, also if nothing is there yet.

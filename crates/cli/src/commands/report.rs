@@ -17,26 +17,31 @@ const OPTIONS_WITH_VALUE: [&str; 8] = [
     "--timeline-slow",
     "--timeline-limit",
 ];
-const OPTIONS: [&str; 4] = ["--json", "--no-cache", "--check", "--fresh"];
+const OPTIONS: [&str; 5] = ["--json", "--no-cache", "--check", "--fresh", "--force"];
 
-/// Writes the page into the folder.
-pub fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)]) -> Result<(), String> {
-    save_page(folder, "", set, runs, &[])
+/// The page of a comparison: its name and its text.
+pub fn page(set: &RunSet, runs: &[(String, Scenario)]) -> Result<(String, String), String> {
+    page_of("", set, runs, &[])
 }
 
 /// The same of an experiment, with its name and its claims.
-pub fn save_page(
-    folder: &Path,
+pub fn page_of(
     title: &str,
     set: &RunSet,
     runs: &[(String, Scenario)],
     claims: &[Claim],
-) -> Result<(), String> {
+) -> Result<(String, String), String> {
     let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
     let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     let page = Page { title, set, command: &command, scenarios: &scenarios, claims };
-    save::write(&folder.join("report.html"), page.html())
+    Ok(("report.html".to_string(), page.html()))
+}
+
+/// Writes the files of a result into its folder, together.
+pub fn save(folder: &Path, files: Vec<(String, String)>) -> Result<(), String> {
+    let files: Vec<_> = files.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
+    save::write_together(&files)
 }
 
 /// The command for a shell, without what only says where to and how fast.

@@ -3,9 +3,11 @@
 use super::execute::execute;
 use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
+use crate::say::say_line;
 use manx_core::config::{ConfigError, Overlaid, Override, Scenario};
 use manx_core::drive::TimelineSpec;
 use manx_lab::load::Request;
+use manx_lab::memory::timeline_refusal;
 use std::path::PathBuf;
 
 /// Everything that the lab needs to know: what to run, and what to do with the results.
@@ -41,8 +43,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         None => ("as-written".to_string(), request.plain()?),
     };
     let overlaid = overlaid(&request, &run.1)?;
-    cost(&run.1).iter().for_each(|note| eprintln!("{note}"));
-    execute(RunRequest { overlaid, ..run_request(vec![run], &args.shared)? })
+    let runs = vec![run];
+    let notes = [cost(&runs[0].1).into_iter().collect(), request.notes(&runs)].concat();
+    run_all(runs, &notes, overlaid, &args.shared, args.force)
 }
 
 /// The option as keys of the scenario.
@@ -79,10 +82,23 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
         return Err(ConfigError::new(message).into());
     }
     let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
-    let runs = runs.collect::<Result<_, ConfigError>>()?;
+    let runs = runs.collect::<Result<Vec<_>, ConfigError>>()?;
     let overlaid = overlaid(&request, &plain)?;
-    cost(&plain).iter().for_each(|note| eprintln!("{note}"));
-    execute(RunRequest { overlaid, ..run_request(runs, &args.shared)? })
+    let notes = [cost(&plain).into_iter().collect(), request.notes(&runs)].concat();
+    run_all(runs, &notes, overlaid, &args.shared, args.force)
+}
+
+/// Runs them; what is large, or was said in vain, is told before.
+fn run_all(
+    runs: Vec<(String, Scenario)>,
+    notes: &[String],
+    overlaid: Option<String>,
+    args: &SharedArgs,
+    force: bool,
+) -> Result<(), Failure> {
+    let request = run_request(runs, args, force)?;
+    notes.iter().for_each(|note| say_line(&format!("note: {note}")));
+    execute(RunRequest { overlaid, ..request })
 }
 
 /// From so many pages on a drive is large for a first look, and to so many it is cut then.
@@ -99,7 +115,7 @@ fn cost(scenario: &Scenario) -> Option<String> {
     let fewer = (u64::from(blocks) * PAGES_CUT / pages.max(1)).clamp(32, blocks.max(32).into());
     (pages >= PAGES_LARGE).then(|| {
         format!(
-            "note: {} is simulated whole: {} million pages, some {:.1} GB of memory for each run under way, and each \
+            "{} is simulated whole: {} million pages, some {:.1} GB of memory for each run under way, and each \
              page is written several times before the run; --set device.geometry.blocks={fewer} is the same drive with \
              {fewer} of the {blocks} blocks in each plane",
             device.name,
@@ -125,7 +141,7 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
     Ok(if args.trace.is_some() { request.with_trace_from_here() } else { request })
 }
 
-fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRequest, Failure> {
+fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs, force: bool) -> Result<RunRequest, Failure> {
     let SharedArgs { out, act_log, timeline, requests, json, verify, no_cache, jobs, .. } = args;
     if let Some(file) = act_log
         && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
@@ -137,7 +153,11 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs) -> Result<RunRe
     if let Some(file) = requests {
         requests_file::check(file).map_err(|why| ConfigError::new(format!("--requests {}: {why}", file.display())))?;
     }
-    outputs::check(args, &runs)?;
+    if let (Some(file), Some(why)) = (&timeline.file, timeline_refusal(timeline.limit)) {
+        let message = format!("--timeline-limit {} ({}): {why}", timeline.limit, file.display());
+        return Err(ConfigError::new(message).into());
+    }
+    outputs::check(args, force, &runs)?;
     Ok(RunRequest {
         runs,
         overlaid: None,

@@ -1,7 +1,9 @@
 //! `manx sweep`: from arguments to the lab's sweep, its progress, and what is printed of it.
 
-use super::{Failure, print};
+use super::{Failure, outputs, print};
 use crate::args::SweepArgs;
+use crate::say::{say, say_line};
+use crate::signals::{self, STOP};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
@@ -15,7 +17,6 @@ use manx_lab::sweep::standing::Front;
 use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The most rows that are printed as a table.
@@ -23,8 +24,6 @@ const TABLE_ROWS: usize = 50;
 
 /// The most left-out points that are named on the terminal; all are in `skipped.txt`.
 const SKIPPED_SHOWN: usize = 10;
-
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Does what was asked.
 pub fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -43,11 +42,8 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     refuse_for_one_run(args)?;
     let plan = Plan::new(asked(args)?)?;
-    let _ = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    outputs::check_sweep(&args.shared, out, &plan)?;
+    signals::listen();
     let cache = if args.shared.no_cache { None } else { Cache::of_user() };
     let bar = Bar::new(objectives.first());
     let progress = |progress: &Progress| bar.show(progress);
@@ -66,7 +62,7 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     let swept = sweep(&plan, out, &options);
     bar.clear();
     let swept = swept?;
-    say(&swept, out, args)?;
+    show(&swept, out, args)?;
     verdict(&swept)
 }
 
@@ -115,7 +111,7 @@ fn command() -> String {
 fn front_alone(out: &Path, objectives: &[Objective], json: bool) -> Result<(), Failure> {
     let (front, rows, of) = front_of(out, objectives)?;
     if (rows as u64) < of {
-        eprintln!("{}: {rows} of {of} rows: the sweep is not finished", out.display());
+        say_line(&format!("{}: {rows} of {of} rows: the sweep is not finished", out.display()));
     }
     print(&if json { front_to_json(&front) } else { front_text(&front) })
 }
@@ -128,9 +124,9 @@ fn front_text(front: &Front) -> String {
 }
 
 /// The rows or the front on stdout; how they came about on stderr.
-fn say(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
+fn show(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
     let Swept { written, total, from_journal, skipped, .. } = swept;
-    let mut about = String::new();
+    let mut about: String = swept.remarks.iter().map(|remark| format!("{remark}\n")).collect();
     if !skipped.is_empty() {
         let points = skipped.len();
         let _ = writeln!(
@@ -149,7 +145,7 @@ fn say(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
     let files = if cfg!(feature = "parquet") { "sweep.parquet beside it" } else { "this manx has no Parquet" };
     let _ =
         writeln!(about, "{written} of {total} rows in {} ({files}), {from_journal} from the journal", csv.display());
-    eprint!("{}", about.replace(|c: char| c.is_control() && c != '\n', " "));
+    say(&about.replace(|c: char| c.is_control() && c != '\n', " "));
     if args.shared.json {
         return print(&to_json(swept));
     }

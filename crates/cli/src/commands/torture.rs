@@ -1,8 +1,8 @@
 //! `manx torture`: a campaign of power losses, one line a violation.
 
-use super::execute::stop_on_ctrl_c;
-use super::{Failure, execute, print};
+use super::{Failure, print};
 use crate::args::TortureArgs;
+use crate::signals::{self, STOP};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_lab::load::Request;
@@ -18,7 +18,7 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
     // What cannot be played at all is told before anything else.
     check(&scenario(args.seed)?)?;
-    stop_on_ctrl_c();
+    signals::listen();
     let bar = ProgressBar::with_draw_target(Some(args.seeds.into()), ProgressDrawTarget::stderr_with_hz(5));
     let template = "torture [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";
     bar.set_style(ProgressStyle::with_template(template).expect("a constant"));
@@ -34,7 +34,7 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
         seeds: args.seeds,
         cuts: args.cuts,
         jobs: args.jobs.and_then(|jobs| NonZero::new(jobs as usize)),
-        stop: &execute::STOP,
+        stop: &STOP,
         progress: &progress,
     };
     let tally = torture(&options);
@@ -45,7 +45,7 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
     })?;
     print(&in_words(&tally, args))?;
     match tally.violations.len() {
-        _ if execute::STOP.load(Ordering::Relaxed) => Err(Failure::Interrupted("the counts are those until then")),
+        _ if STOP.load(Ordering::Relaxed) => Err(Failure::Interrupted("the counts are those until then")),
         0 => Ok(()),
         count => Err(Failure::Work(format!("{count} of {} runs violated what was promised", tally.runs))),
     }

@@ -78,7 +78,7 @@ fn policies_schema_and_completions_are_printed() {
     let schema: serde_json::Value = serde_json::from_slice(&manx(&["schema", "scenario"]).stdout).unwrap();
     assert!(schema["$defs"]["WorkloadSpec"]["properties"]["rate"].is_object());
     let schema: serde_json::Value = serde_json::from_slice(&manx(&["schema", "result"]).stdout).unwrap();
-    assert_eq!(schema["title"], "RunResult");
+    assert_eq!(schema["title"], "RunSet");
     assert!(stdout(&manx(&["completions", "bash"])).contains("manx"));
 }
 

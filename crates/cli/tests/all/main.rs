@@ -13,6 +13,8 @@ mod packaging;
 mod plan;
 mod plot;
 mod report_browser;
+mod robust;
+mod schema;
 mod state;
 mod support;
 mod sweep;

@@ -146,7 +146,8 @@ fn wait_until_it_catches_interrupts(process: u32) {
 fn an_interrupted_preparation_leaves_older_results_alone() {
     let out = path("older");
     std::fs::create_dir_all(&out).unwrap();
-    std::fs::write(format!("{out}/result.json"), "older").unwrap();
+    let older = "{\"runs\": [{\"scenario\": \"older\"}]}";
+    std::fs::write(format!("{out}/result.json"), older).unwrap();
     // It would never settle.
     let long = ["--set", "precondition.passes_max=1000", "--set", "precondition.settled_below=0.000000001"];
     let args = [&["run", "oltp", "--no-cache", "--out", &out], long.as_slice()].concat();
@@ -159,7 +160,7 @@ fn an_interrupted_preparation_leaves_older_results_alone() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("error: interrupted; no request was completed"), "{said}");
-    assert_eq!(std::fs::read_to_string(format!("{out}/result.json")).unwrap(), "older");
+    assert_eq!(std::fs::read_to_string(format!("{out}/result.json")).unwrap(), older);
 }
 
 #[test]

@@ -61,6 +61,11 @@ impl Override {
         Self { key: "workload".to_string(), value, said: said.into(), profile: Some(source) }
     }
 
+    /// It is a profile, and no single key.
+    pub fn is_profile(&self) -> bool {
+        self.profile.is_some()
+    }
+
     /// The key that it sets; `workload` for a profile.
     pub fn key(&self) -> &str {
         &self.key
@@ -221,6 +226,13 @@ pub(super) fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<L
     }
     let layer = Layer::given(set.said.clone(), alone);
     keys.check(&value, &path, &layer)?;
+    if let (Value::Table(new), Some(Value::Table(old))) = (&value, tree::get(merged, &path))
+        && let Some(lost) = old.keys().find(|name| !new.contains_key(*name))
+    {
+        let (key, value) = (&set.key, shown(&value));
+        let allowed = format!("it would take {key}.{lost} away; set each key by itself, such as {key}.{lost}=..");
+        return Err(ConfigError::not_allowed(layer.whole(), key, &value, &allowed));
+    }
     tree::set(merged, &path, value).map_err(|why| ConfigError::at(layer.whole(), format!("{}: {why}", set.key)))?;
     Ok(layer)
 }
@@ -357,8 +369,12 @@ fn allowed(message: &str) -> String {
     let expected = message.split_once("` is not ").or_else(|| message.split_once("expected "));
     let Some((_, expected)) = expected else { return message };
     let plain = match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number, not negative",
+        // TOML's whole numbers end there.
+        "u64" => "a whole number from 0 to 9223372036854775807",
+        "string only" | "a string" => "a word in quotes",
         "f64" => "a number",
         "a boolean" => "true or false",
         "a sequence" => "a list",

@@ -2,7 +2,8 @@
 //!
 //! The order of a load is the order of the files: `library` holds what is compiled in, [`load`] lays device table,
 //! scenario, policy and overrides over each other, `keys` knows every key, [`validate`] says what a value may be.
-//! `workload` reads the profiles that take the place of a scenario's workload.
+//! `workload` reads the profiles that take the place of a scenario's workload, `unread` knows the keys that a choice
+//! leaves without a use.
 //! Each complaint is one [`ConfigError`] that names the place, the key, the value and what is allowed.
 //!
 //! Architecture invariant: nothing here opens a file. Text comes in; who reads it (the lab) says what it is called.
@@ -17,6 +18,7 @@ mod policy;
 mod replaced;
 mod scenario;
 mod tree;
+mod unread;
 mod validate;
 mod workload;
 
@@ -30,5 +32,6 @@ pub use path::PolicyPath;
 pub use policy::{ALIASES, Alias, Axis, Chosen, ERASE_GC, POLICIES, Parameter, Policy, resolve_policy};
 pub use replaced::Overlaid;
 pub use scenario::{MeasureSpec, Scenario};
+pub use unread::why_unread;
 pub use validate::{Invalid, validate, validate_device};
 pub use workload::{Profile, load_profile, split_parameter};

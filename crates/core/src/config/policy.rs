@@ -475,11 +475,20 @@ pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
     let with_joints = ALIASES.iter().filter(|alias| alias.name.contains(JOINTS));
     let spelled = with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
     let plain = |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
-    let mut parts =
-        spelled.split(JOINTS).flat_map(|part| plain(part).split(JOINTS)).map(part).collect::<Result<Vec<_>, _>>()?;
+    if !name.trim().is_empty() && spelled.split(JOINTS).any(|part| part.trim().is_empty()) {
+        return Err(ConfigError::new(format!("policy `{name}`: a part of the path is empty")));
+    }
+    let words = spelled.split(JOINTS).flat_map(|word| plain(word).split(JOINTS).map(move |part| (word, part)));
+    let (words, mut parts): (Vec<&str>, Vec<Chosen>) =
+        words.map(|(word, name)| Ok((word, part(name)?))).collect::<Result<Vec<_>, ConfigError>>()?.into_iter().unzip();
     for (i, later) in parts.iter().enumerate() {
-        if let Some(earlier) = parts[..i].iter().find(|earlier| earlier.policy.axis == later.policy.axis) {
-            let (a, b, axis) = (&earlier.name, &later.name, later.policy.axis);
+        if let Some(at) = parts[..i].iter().position(|earlier| earlier.policy.axis == later.policy.axis) {
+            // A paper's name stands for parts that nobody wrote.
+            let named = |at: usize| match words[at] == parts[at].name {
+                true => parts[at].name.clone(),
+                false => format!("{} (part of {})", parts[at].name, words[at]),
+            };
+            let (a, b, axis) = (named(at), named(i), later.policy.axis);
             return Err(ConfigError::new(format!(
                 "policy `{name}`: {a} and {b} both decide {axis}; a path has at most one part for each axis"
             )));

@@ -20,6 +20,7 @@ pub struct Scenario {
     pub summary: String,
     /// The root seed of every random stream.
     #[serde(default = "default_seed")]
+    #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
     /// The policies that `compare` runs, the first being what the others are held against.
     #[serde(default = "default_policies")]

@@ -15,12 +15,13 @@ use crate::drive::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec, PreconditionState, ProgramMode,
     ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
-use crate::flash::{Device, lanes, program_unit};
+use crate::flash::{Device, Geometry, lanes, program_unit};
 use crate::ftl::{
     Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, OpenBlocks, Rotate, Stripe,
-    VictimUnit, WIDTH_MAX,
+    Victim, VictimUnit, WIDTH_MAX,
 };
 use crate::units::{Bandwidth, Duration};
+use serde::Serialize;
 use std::fmt::Display;
 
 /// A value that is not allowed.
@@ -43,6 +44,11 @@ fn require(holds: bool, key: &str, value: impl Display, allowed: impl Into<Strin
         return Ok(());
     }
     Err(Invalid { key: key.to_string(), value: value.to_string(), allowed: allowed.into() })
+}
+
+/// A word of a closed list as a scenario has it.
+fn word(value: impl Serialize) -> String {
+    toml::Value::try_from(value).map_or_else(|_| String::new(), |value| value.to_string())
 }
 
 /// Longest of any time: sums of such times stay far from the end of the 64-bit clock (584 years).
@@ -73,7 +79,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     validate_device(&scenario.device)?;
     ftl(&scenario.ftl)?;
     data_placement(&scenario.ftl)?;
-    gc(&scenario.gc, &scenario.ftl)?;
+    gc(&scenario.gc, &scenario.ftl, &scenario.device)?;
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     superblock_parity(scenario)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
@@ -135,7 +141,7 @@ fn data_placement(ftl: &FtlSpec) -> Check {
 /// The most regions, and the most streams.
 const PLACES_MAX: u32 = 8;
 
-fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
+fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
     require(gc.soft > 0.0 && gc.soft < 1.0, "gc.soft", gc.soft, "a share of the raw pages, above 0 and below 1")?;
     require(
         gc.hard >= 0.0 && gc.hard < gc.soft,
@@ -152,7 +158,14 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec) -> Check {
         )?;
     }
     require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
-    require(gc.choices > 0, "gc.choices", gc.choices, "at least 1 candidate to draw")?;
+    let Geometry { channels, ways, dies, planes, blocks, .. } = device.geometry;
+    let blocks: u64 = [channels, ways, dies, planes, blocks].into_iter().map(u64::from).product();
+    require(
+        gc.choices > 0 && (gc.victim != Victim::DChoices || u64::from(gc.choices) <= blocks),
+        "gc.choices",
+        gc.choices,
+        format!("from 1 to the {blocks} blocks of the drive; gc.victim = \"greedy\" looks at all of them"),
+    )?;
     let wide = gc.unit != VictimUnit::Block;
     let unit = match gc.unit {
         VictimUnit::Block => "\"block\"",

@@ -23,6 +23,8 @@ pub struct Preconditioned {
 const AHEAD: usize = 32;
 /// Of these, how many before a write the old page's block is asked for.
 const AHEAD_OLD: usize = 12;
+/// Writes between two reports of the progress: what they take is felt as at once.
+const PROGRESS_EVERY: u64 = 1 << 18;
 /// Windows in which a pass over the user capacity is watched.
 const WINDOWS: u32 = 4;
 
@@ -39,7 +41,7 @@ pub fn precondition(
     match spec.state {
         PreconditionState::Empty => Ok(Preconditioned { settled: true, ..Preconditioned::default() }),
         PreconditionState::Fill => fill(map, progress),
-        PreconditionState::Aged => age(map, spec.ratio),
+        PreconditionState::Aged => age(map, spec.ratio, progress),
         PreconditionState::Steady => {
             let filled = fill(map, progress)?;
             let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "precondition"));
@@ -62,7 +64,7 @@ fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prec
     let mut writer = Writer::new(map);
     for lpn in 0..pages {
         writer.write(Lpn(lpn))?;
-        if lpn % (1 << 20) == 0 && !progress(writer.work().programmed()) {
+        if u64::from(lpn) % PROGRESS_EVERY == 0 && !progress(writer.work().programmed()) {
             break;
         }
     }
@@ -89,22 +91,27 @@ fn settle(
     let mut writer = Writer::new(map);
     let (mut before, mut settled, mut windows, mut at) = (0.0, false, 0, 0);
     while windows < spec.passes_max * WINDOWS && !settled {
-        let start = writer.work();
-        for _ in 0..window {
-            let (lpn, stream) = std::mem::replace(&mut ahead[at], next());
-            writer.map().prefetch(ahead[at].0);
-            at = (at + 1) % AHEAD;
-            writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD].0);
-            writer.set_stream(stream);
-            writer.write(lpn)?;
+        let (start, mut left) = (writer.work(), window);
+        while left > 0 {
+            let part = left.min(PROGRESS_EVERY);
+            for _ in 0..part {
+                let (lpn, stream) = std::mem::replace(&mut ahead[at], next());
+                writer.map().prefetch(ahead[at].0);
+                at = (at + 1) % AHEAD;
+                writer.map().prefetch_old(ahead[(at + AHEAD_OLD) % AHEAD].0);
+                writer.set_stream(stream);
+                writer.write(lpn)?;
+            }
+            left -= part;
+            if !progress(writer.work().programmed()) {
+                writer.finish()?;
+                return Ok(Preconditioned { work: writer.work(), ..Preconditioned::default() });
+            }
         }
         windows += 1;
         let now = waf(&writer.work().since(&start));
         settled = windows > WINDOWS && (now - before).abs() < spec.settled_below * now;
         before = now;
-        if !progress(writer.work().programmed()) {
-            break;
-        }
     }
     writer.finish()?;
     Ok(Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled })
@@ -113,7 +120,7 @@ fn settle(
 /// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and
 /// pages in address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c
 /// pre_set_page).
-fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
+fn age(map: &mut PageMap, ratio: f64, progress: &mut dyn FnMut(u64) -> bool) -> Result<Preconditioned, Full> {
     let layout = map.layout().clone();
     let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
     let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
@@ -123,7 +130,8 @@ fn age(map: &mut PageMap, ratio: f64) -> Result<Preconditioned, Full> {
     let stripes = map.stripes().cloned();
     let round = stripes.as_ref().map_or(u32::MAX, |stripes| stripes.data() * stripes.unit());
     for lpn in 0..map.logical() {
-        if lanes.iter().all(|lane| lane.valid >= half) {
+        let stopped = u64::from(lpn) % PROGRESS_EVERY == 0 && !progress(work.programmed());
+        if stopped || lanes.iter().all(|lane| lane.valid >= half) {
             break;
         }
         let mut place = |map: &mut PageMap, lpn| {

@@ -3,7 +3,8 @@
 //! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
 //! At one instant the host acts before the drive does, and jobs act in their order.
 
-use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request};
+use super::patience::{LOOK_EVERY, Patience};
+use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request, Starved};
 use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
 use crate::stats::{Kind, Moments, OpStats, OverTime, Written};
 use crate::units::{Duration, Instant, Lba, SECTOR};
@@ -32,7 +33,9 @@ pub struct Driver<S: Storage = Drive> {
     act: Option<ActRecorder>,
     /// Every request since they were last taken, if they are wanted.
     records: Option<Records>,
-    patience: Patience,
+    pub(super) patience: Patience,
+    /// When the run is looked at next ([`Driver::play_while`]).
+    pub(super) look_at: Instant,
     /// Every issue, for the tests of pacing.
     #[cfg(test)]
     pub(super) issues: Vec<(Instant, u32, Request)>,
@@ -47,35 +50,6 @@ struct Issued {
     job: u32,
     thread: u32,
     counted: bool,
-}
-
-/// How long the host waits for a request.
-///
-/// The oldest is looked for only when the one that was the oldest at the last look could be too old: no bookkeeping on
-/// the path of a request.
-#[derive(Clone, Debug)]
-struct Patience {
-    timeout: Duration,
-    /// No request is too old before this.
-    look_at: Instant,
-    starved: Option<Starved>,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { timeout: Duration::ZERO, look_at: Instant::NEVER, starved: None }
-    }
-}
-
-/// What ended a run: a request that waited too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Starved {
-    /// What the oldest request was.
-    pub op: Op,
-    /// How long it had waited.
-    pub age: Duration,
-    /// Requests outstanding, it among them.
-    pub outstanding: u64,
 }
 
 /// Which first requests are not counted.
@@ -155,6 +129,7 @@ impl<S: Storage> Driver<S> {
             act: None,
             records: None,
             patience: Patience::default(),
+            look_at: Instant::START + LOOK_EVERY,
             #[cfg(test)]
             issues: Vec::new(),
         }
@@ -181,21 +156,34 @@ impl<S: Storage> Driver<S> {
 
     /// The same driver, which ends the run when a request is `timeout` old ([`Driver::starved`]).
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.patience = Patience { timeout, look_at: Instant::START + timeout, starved: None };
+        self.patience = Patience::of(timeout);
+        self.look_at = self.look_at.min(self.patience.due);
         self
     }
 
     /// The request that waited too long, if that ended the run.
     pub fn starved(&self) -> Option<&Starved> {
-        self.patience.starved.as_ref()
+        self.patience.starved()
     }
 
     /// Plays until `completions` more requests have completed; false when the workload is over.
     pub fn play(&mut self, completions: u64) -> bool {
+        self.play_while(completions, &mut |_| true)
+    }
+
+    /// The same, until `go_on` says no. It is asked now and then, also while nothing completes, and told how many
+    /// requests are outstanding.
+    pub fn play_while(&mut self, completions: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         let goal = self.progress.completed.saturating_add(completions);
         while self.progress.completed < goal {
-            if !self.turn() {
+            if self.turn() {
+                continue;
+            }
+            if !self.look() {
                 return false;
+            }
+            if !go_on(self.progress.issued - self.progress.completed) {
+                break;
             }
         }
         true
@@ -203,10 +191,10 @@ impl<S: Storage> Driver<S> {
 
     /// Plays to the end.
     pub fn play_to_the_end(&mut self) {
-        while self.turn() {}
+        self.play(u64::MAX);
     }
 
-    /// One completion, or one request; false when nothing is left.
+    /// One completion, or one request; false when nothing is left, or when it is time to look at the run.
     #[inline]
     fn turn(&mut self) -> bool {
         let (job, at) = self.next_due();
@@ -214,50 +202,29 @@ impl<S: Storage> Driver<S> {
             // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
             return false;
         }
-        let look_at = self.patience.look_at;
-        if let Some(completion) = self.storage.advance_before(at.min(look_at)) {
+        if let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
             self.complete(completion);
             return true;
         }
-        if look_at < at {
-            return self.has_patience(look_at);
-        }
-        if at == Instant::NEVER {
+        if self.look_at < at || at == Instant::NEVER {
             return false;
         }
         self.issue(job, at);
         true
     }
 
-    /// Whether the oldest request may wait on; then when to look again. A drive with nothing to do has lost its
-    /// requests, which is no starvation.
-    #[cold]
-    fn has_patience(&mut self, now: Instant) -> bool {
-        let Patience { timeout, starved, .. } = self.patience;
-        if starved.is_some() {
-            return false;
-        }
-        let outstanding = self.progress.issued - self.progress.completed;
-        if outstanding > 0 && self.storage.next_event_at() == Instant::NEVER {
-            self.patience.look_at = Instant::NEVER;
-            return true;
-        }
+    /// When each request under way came, what it is, and whether there is one.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (Instant, Op)> {
         let mut under_way = vec![true; self.issued.len()];
         self.free.iter().for_each(|id| under_way[*id as usize] = false);
-        let waiting = self.issued.iter().zip(under_way).filter(|(_, under_way)| *under_way).map(|(issued, _)| issued);
-        let oldest = waiting.min_by_key(|issued| issued.at);
-        match oldest {
-            Some(Issued { at, op, .. }) if *at + timeout <= now => {
-                self.patience.starved = Some(Starved { op: *op, age: now.since(*at), outstanding });
-                self.now = now;
-                self.account_outstanding(now);
-                false
-            }
-            oldest => {
-                self.patience.look_at = oldest.map_or(now, |issued| issued.at) + timeout;
-                true
-            }
-        }
+        let all = self.issued.iter().zip(under_way);
+        all.filter(|(_, under_way)| *under_way).map(|(issued, _)| (issued.at, issued.op))
+    }
+
+    /// The run ends at `now`, before its requests do.
+    pub(super) fn end_at(&mut self, now: Instant) {
+        self.now = now;
+        self.account_outstanding(now);
     }
 
     /// The job whose request is issued next, and when.
@@ -286,7 +253,7 @@ impl<S: Storage> Driver<S> {
     }
 
     #[inline]
-    fn next_job(&self) -> (usize, Instant) {
+    pub(super) fn next_job(&self) -> (usize, Instant) {
         if let [job] = self.jobs.as_slice() {
             return (0, job.next_at());
         }

@@ -5,7 +5,7 @@
 //! returns.
 //!
 //! Reading order: `spec` (the settings), `request`, [`generate`], [`trace`], [`fit`], `pace`, `job`, `driver`,
-//! `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
+//! `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
 
 pub mod act;
 mod driver;
@@ -16,17 +16,19 @@ mod job;
 mod oracle;
 mod outage;
 mod pace;
+mod patience;
 mod promises;
 mod request;
 mod spec;
 pub mod trace;
 
 pub use act::{ActRecorder, ActSpec};
-pub use driver::{Driver, Measured, Progress, Starved};
+pub use driver::{Driver, Measured, Progress};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use oracle::Oracle;
 pub use outage::Outage;
+pub use patience::Starved;
 pub use promises::Broken;
 pub use request::{Hinted, Request, RequestSource};
 pub use spec::{

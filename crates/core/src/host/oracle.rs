@@ -7,7 +7,7 @@
 
 use super::promises::Promises;
 use crate::drive::{Command, Completion, Op, Stamp, Status, Storage};
-use crate::units::Lpn;
+use crate::units::{Instant, Lpn};
 use std::collections::BTreeMap;
 
 /// What was written where, and what reads brought back. Eight bytes a page.
@@ -161,7 +161,8 @@ impl Oracle {
                 self.mismatches += 1;
                 let submitted = self.submitted[lpn as usize];
                 self.first_mismatch.get_or_insert_with(|| {
-                    format!("page {lpn} at {:?}: version {got}, allowed {acknowledged} to {submitted}", completion.at)
+                    let at = completion.at.since(Instant::START);
+                    format!("page {lpn} at {at}: version {got}, allowed {acknowledged} to {submitted}")
                 });
             }
         }

@@ -22,15 +22,25 @@ pub struct Outage {
 impl Driver {
     /// Does everything that is due before `limit`.
     pub fn play_before(&mut self, limit: Instant) {
+        self.play_before_while(limit, &mut |_| true);
+    }
+
+    /// The same, until `go_on` says no, as of [`Driver::play_while`]; false if it did. No request is too old meanwhile.
+    pub fn play_before_while(&mut self, limit: Instant, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         loop {
             let (job, at) = self.next_due();
-            let at_first = at.min(limit);
-            if let Some(completion) = self.storage.advance_before(at_first) {
+            if let Some(completion) = self.storage.advance_before(at.min(limit).min(self.look_at)) {
                 self.complete(completion);
+            } else if self.look_at < at.min(limit) {
+                self.look_later(at);
+                if !go_on(self.progress().issued - self.progress().completed) {
+                    return false;
+                }
             } else if at < limit {
                 self.issue(job, at);
             } else {
-                return;
+                self.look_at = self.look_at.min(self.patience.due);
+                return true;
             }
         }
     }

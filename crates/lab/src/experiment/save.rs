@@ -5,15 +5,13 @@
 use super::outcome::Outcome;
 use super::render::{claims_json, json, markdown};
 use crate::json::indented;
-use crate::save::write;
 use manx_core::stats::RunSet;
 use serde_json::json;
-use std::path::Path;
 
-/// Writes everything into `folder`, which is there. `result.json` is a comparison as `manx compare --out` writes it.
-pub fn save(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
+/// The files, names and texts. `result.json` is a comparison as `manx compare --out` writes it.
+pub fn documents(outcome: &Outcome<'_>) -> Result<Vec<(String, String)>, String> {
     let set: RunSet = outcome.run_set();
-    crate::save::save(folder, &set, &outcome.experiment.points())?;
+    let mut files = crate::save::documents(&set, &outcome.experiment.points())?;
     let whole = json(outcome);
     let claims = json!({
         "experiment": whole["experiment"],
@@ -21,6 +19,7 @@ pub fn save(folder: &Path, outcome: &Outcome<'_>) -> Result<(), String> {
         "what_if": whole["what_if"],
         "claims": claims_json(outcome),
     });
-    write(&folder.join("claims.json"), indented(&claims))?;
-    write(&folder.join("claims.md"), markdown(outcome))
+    files.push(("claims.json".to_string(), indented(&claims)));
+    files.push(("claims.md".to_string(), markdown(outcome)));
+    Ok(files)
 }

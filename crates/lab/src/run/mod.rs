@@ -14,6 +14,7 @@ mod totals;
 pub use beside::{Beside, MakeSink, Sink};
 
 use crate::machine::Stopwatch;
+use crate::memory::{BACKLOG_STEP, backlog_refusal};
 use crate::prepare::About;
 use crate::prepare::{Key, Prepared, States, fresh, host_sectors, member};
 use crate::replay::Replays;
@@ -36,11 +37,11 @@ use manx_core::units::{Bytes, SECTOR};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Completions between two looks at the stop flag.
-const CHUNK: u64 = 1 << 16;
-
-/// Parts of the time until a power loss, between two such looks.
+/// Parts of the time until a power loss, after each of which the run is told.
 const CUT_PARTS: u128 = 256;
+
+/// Completions after which the run is told and written; the stop flag is looked at more often.
+const CHUNK: u64 = 1 << 16;
 
 /// The scenario's drive with this state.
 pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: bool) -> Drive {
@@ -95,6 +96,8 @@ pub enum RunError {
     Beside(String),
     /// What a run wrote as it went cannot be written any more: not the input's fault.
     Write(String),
+    /// The machine has not the memory that the run needs.
+    Memory(String),
     /// A trace whose devices have a drive each is not the only job, but one of so many.
     NotAlone(usize),
 }
@@ -106,7 +109,7 @@ impl fmt::Display for RunError {
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::Act(error) => error.fmt(f),
-            Self::ActLog(error) | Self::Beside(error) | Self::Write(error) => f.write_str(error),
+            Self::ActLog(error) | Self::Beside(error) | Self::Write(error) | Self::Memory(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,
                 "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
@@ -450,12 +453,24 @@ impl Run<'_> {
         before: u64,
         files: &mut Files,
     ) -> Result<Outcome, RunError> {
+        let (mut grown_to, mut refused) = (BACKLOG_STEP, None);
         loop {
             if self.stopped() {
                 return Ok(Outcome::Partial);
             }
-            if !driver.play(CHUNK) {
+            let mut go_on = |waiting| {
+                let may_grow = waiting < grown_to || {
+                    grown_to = waiting + BACKLOG_STEP;
+                    refused = backlog_refusal(waiting);
+                    refused.is_none()
+                };
+                may_grow && !self.stopped()
+            };
+            if !driver.play_while(CHUNK, &mut go_on) {
                 break;
+            }
+            if let Some(why) = refused {
+                return Err(RunError::Memory(format!("{}: {why}", self.policy)));
             }
             files.write(driver)?;
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
@@ -473,10 +488,10 @@ impl Run<'_> {
     fn play_until_power_loss(&self, driver: &mut Driver, requests: Option<u64>, before: u64) -> bool {
         let Some(at) = self.scenario.recovery.cut_at.map(|at| at.as_ns()) else { return true };
         for part in 1..=CUT_PARTS {
-            if self.stopped() {
+            let until = Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64);
+            if self.stopped() || !driver.play_before_while(until, &mut |_| !self.stopped()) {
                 return false;
             }
-            driver.play_before(Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64));
             self.tell(Phase::Running, before + driver.progress().completed, requests, None);
         }
         driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));

@@ -13,7 +13,7 @@ use manx_core::stats::{
     MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash,
     SlowRequest, SlowStep, StateTotals, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
-use manx_core::units::Instant;
+use manx_core::units::{Duration, Instant};
 
 /// With `--verify`: bytes of the content that stands for a physical page's data, and of what the oracle keeps for a
 /// logical page.
@@ -558,10 +558,11 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
     let PowerLossReport { checkpoint_reads, checkpoint_us, .. } = outage.report;
     let checkpoint = match checkpoint_reads {
         0 => String::new(),
-        reads => format!("; {checkpoint_us} us to read a checkpoint by {reads} reads"),
+        reads => format!("; {} to read a checkpoint by {reads} reads", Duration::from_us(checkpoint_us)),
     };
+    let (cut, recovery, scan) = (Duration::from_ns(cut_ns), Duration::from_us(recovery_us), Duration::from_us(scan_us));
     let mut words = vec![format!(
-        "the power failed at {cut_ns} ns: recovery took {recovery_us} us ({scan_us} us of it a scan of {reads} reads, \
+        "the power failed at {cut}: recovery took {recovery} ({scan} of it a scan of {reads} reads, \
          {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
          {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
          flash's own counts begin anew there"

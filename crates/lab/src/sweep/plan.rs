@@ -10,6 +10,7 @@ use crate::campaign::Point;
 use crate::load::Request;
 use crate::open::files_of;
 use crate::run::RunError;
+use crate::threads::on_threads;
 use manx_core::config::{ConfigError, Override, Scenario, resolve_policy};
 use manx_core::host::Layout;
 use std::collections::BTreeMap;
@@ -125,7 +126,7 @@ impl Plan {
     }
 
     /// The policy of a setting and the number of its value on each axis.
-    fn place(&self, setting: usize) -> (Option<&str>, Vec<usize>) {
+    pub(super) fn place(&self, setting: usize) -> (Option<&str>, Vec<usize>) {
         let (mut rest, draw) = (setting / self.draws, setting % self.draws);
         let mut places = vec![draw; self.axes.len()];
         for (place, axis) in places[..self.grid_axes].iter_mut().zip(&self.axes).rev() {
@@ -206,7 +207,7 @@ impl Plan {
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(self.settings());
-        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        on_threads(threads, work);
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort();
         if !all {

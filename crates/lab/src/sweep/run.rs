@@ -6,13 +6,14 @@
 use super::SweepError;
 use super::columns::{self, Quantity};
 use super::csv;
+use super::effects::Effects;
 use super::pareto::Objective;
 use super::plan::Plan;
 use super::question::{self, Question};
 use super::standing::{Front, Standings};
 use super::value::{Cell, Kind};
 use crate::cache::Cache;
-use crate::campaign::{Campaign, Point};
+use crate::campaign::{Campaign, Point, lock};
 use crate::compare;
 use crate::prepare::{Keys, logical_pages};
 use crate::run::{Beside, Moment, Phase, RunError};
@@ -20,7 +21,7 @@ use crate::save::{make_folder, write};
 use manx_core::config::ConfigError;
 use manx_core::stats::{Outcome, RunResult};
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -103,6 +104,8 @@ pub struct Swept {
     pub front: Option<Front>,
     /// The first run that shows a defect of the model.
     pub trouble: Option<String>,
+    /// What must be said of the journal, and of axes on which nothing changes.
+    pub remarks: Vec<String>,
 }
 
 /// Runs what is left of a sweep and writes its files into `folder`.
@@ -110,7 +113,8 @@ pub fn sweep(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Swept,
     let quantities = columns::quantities(options.columns, options.pareto, plan.asked().verify).map_err(input)?;
     let made = make_folder(folder).map_err(|why| SweepError::Input(format!("--out {why}")))?;
     let journal = folder.join("journal.jsonl");
-    let begun = check(plan, folder, options).and_then(|checked| Ok((checked, lock(&journal)?)));
+    let begun =
+        check(plan, folder, options).and_then(|checked| Ok((checked, lock(&journal).map_err(SweepError::Input)?)));
     let (Checked { skipped, rows, question }, _locked) = begun.inspect_err(|_| made.remove())?;
     if let Some(question) = question {
         let text = question.text().map_err(SweepError::Input)?;
@@ -118,9 +122,12 @@ pub fn sweep(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Swept,
     }
     list_skipped(folder, &skipped)?;
     let mut campaign = Campaign::open(&journal).map_err(SweepError::Input)?;
+    let remark = campaign.remark();
     let mut table = Table::create(plan, folder, quantities, options)?;
     let from_journal = play(plan, &rows, &mut campaign, &mut table, options)?;
-    Ok(table.finish(rows.len(), from_journal, skipped)?)
+    let idle = table.effects.idle(plan);
+    let remarks = remark.into_iter().chain(idle).collect();
+    Ok(Swept { remarks, ..table.finish(rows.len(), from_journal, skipped)? })
 }
 
 /// A sweep that can be begun.
@@ -170,22 +177,6 @@ fn list_skipped(folder: &Path, skipped: &[(usize, String)]) -> Result<(), SweepE
     }
     let text: String = skipped.iter().map(|(_, error)| format!("{error}\n")).collect();
     write(&path, &text).map_err(SweepError::Write)
-}
-
-/// One process at a time: two would write into the same files.
-fn lock(journal: &Path) -> Result<Option<File>, SweepError> {
-    let file = OpenOptions::new().create(true).append(true).open(journal);
-    let refused = |error| SweepError::Input(format!("{}: cannot keep the journal here: {error}", journal.display()));
-    // Only where a lock keeps out nobody but those who ask for it.
-    let file = Some(file.map_err(refused)?).filter(|_| cfg!(unix));
-    match file.as_ref().map(File::try_lock) {
-        Some(Err(TryLockError::WouldBlock)) => {
-            let path = journal.display();
-            Err(SweepError::Input(format!("{path}: another sweep is running in this folder")))
-        }
-        // A file system without locks is no reason not to run.
-        _ => Ok(file),
-    }
 }
 
 /// Runs the batches, and says how many rows the journal gave.
@@ -276,6 +267,7 @@ struct Table<'a> {
     written: usize,
     best: Option<(usize, f64)>,
     trouble: Option<String>,
+    effects: Effects,
 }
 
 impl<'a> Table<'a> {
@@ -311,6 +303,7 @@ impl<'a> Table<'a> {
             written: 0,
             best: None,
             trouble: None,
+            effects: Effects::new(plan),
         })
     }
 
@@ -325,6 +318,7 @@ impl<'a> Table<'a> {
         self.written += 1;
         self.judge(setting, result);
         let numbers = &cells[cells.len() - self.quantities.len()..];
+        self.effects.add(self.plan, row, result.outcome, numbers);
         let number = |objective: &Objective| {
             self.quantities
                 .iter()
@@ -374,7 +368,7 @@ impl<'a> Table<'a> {
             self.standings.front(names, &kinds, |setting| self.plan.cells(setting))
         });
         let (columns, rows, written, trouble) = (self.columns, self.kept, self.written, self.trouble);
-        Ok(Swept { columns, rows, written, total, from_journal, skipped, front, trouble })
+        Ok(Swept { columns, rows, written, total, from_journal, skipped, front, trouble, remarks: Vec::new() })
     }
 }
 
@@ -385,21 +379,4 @@ fn part(path: &Path) -> PathBuf {
 
 fn failed(path: &Path, error: &io::Error) -> RunError {
     RunError::Write(format!("{}: cannot write it: {error}", path.display()))
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_sweeps_cannot_have_one_folder_at_a_time() {
-        let journal = std::env::temp_dir().join(format!("manx-sweep-lock-{}", std::process::id()));
-        let first = lock(&journal).unwrap();
-        let refused = lock(&journal).unwrap_err().to_string();
-        assert!(refused.contains("another sweep is running"), "{refused}");
-        drop(first);
-        assert!(lock(&journal).is_ok());
-        std::fs::remove_file(&journal).unwrap();
-        assert!(lock(Path::new("/proc/nowhere/x")).unwrap_err().to_string().contains("cannot keep the journal"));
-    }
 }

@@ -113,6 +113,8 @@ impl Page<'_> {
         let _ = writeln!(
             html,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'unsafe-inline'; img-src data: blob:\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · Manx</title>\n\
              <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n{CSS}</style>\n</head>\n<body>"

@@ -1,6 +1,6 @@
 //! Which arrays there are.
 
-use super::{Check, require, require_time};
+use super::{Check, require, require_time, word};
 use crate::array::{RaidLevel, ReadStrategy};
 use crate::config::Scenario;
 use crate::drive::{Overwrite, PreconditionState};
@@ -16,10 +16,9 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     if !array.is_on() {
         require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
         let message = "needs array.members of 2 or more: a drive alone has nobody else to read";
-        let strategy = format!("{:?}", array.strategy).to_lowercase();
-        return require(array.strategy == ReadStrategy::Direct, "array.strategy", strategy, message);
+        return require(array.strategy == ReadStrategy::Direct, "array.strategy", word(array.strategy), message);
     }
-    let (level, least) = (format!("{:?}", array.level).to_lowercase(), array.level.least_members());
+    let (level, least) = (word(array.level), array.level.least_members());
     let message = format!("from {least} ({level}) to {MEMBERS_MAX}");
     require((least..=MEMBERS_MAX).contains(&array.members), "array.members", array.members, message)?;
     let unit = device.geometry.map_unit.get();
@@ -50,9 +49,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require((1..=1024).contains(&depth.1), "array.rebuild_depth", depth.1, "from 1 to 1024 rows")?;
     let redundant = array.level != RaidLevel::Raid0;
     let needs = "a level with redundancy: raid0 has nothing to compute a page from";
-    let strategy = format!("{:?}", array.strategy).to_lowercase();
     let plain = matches!(array.strategy, ReadStrategy::Direct | ReadStrategy::Harmonia);
-    require(redundant || plain, "array.strategy", strategy, needs)?;
+    require(redundant || plain, "array.strategy", word(array.strategy), needs)?;
     if !array.fail_at.is_zero() {
         let message = format!("a member, from 0 to {}", array.members - 1);
         require(array.fail_member < array.members, "array.fail_member", array.fail_member, message)?;

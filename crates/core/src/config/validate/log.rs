@@ -1,6 +1,6 @@
 //! What a log-block FTL needs of a device, and what it does not go with.
 
-use super::{Check, require};
+use super::{Check, require, word};
 use crate::config::Scenario;
 use crate::drive::PreconditionState;
 use crate::flash::{Layout, program_unit};
@@ -21,7 +21,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     );
     require(u128::from(unit) == row, "device.geometry.map_unit", device.geometry.map_unit, message)?;
     let message = format!("{needs} \"static\": the address of a page decides its data block");
-    require(ftl.allocation == Allocation::Static, "ftl.allocation", "not \"static\"", message)?;
+    require(ftl.allocation == Allocation::Static, "ftl.allocation", word(ftl.allocation), message)?;
     let message = format!("{needs} \"none\": its log blocks say what lies together");
     let placement = format!("\"{}\"", ftl.placement.name());
     require(ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;

@@ -49,7 +49,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         seed: *seed,
     };
     if let Some((key, allowed)) = blueprint.refusal() {
-        return require(false, key, "what it is", format!("{needs} {allowed}"));
+        return require(false, key, written(scenario, key), format!("{needs} {allowed}"));
     }
     if cut.is_none() {
         return Ok(());
@@ -59,4 +59,11 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(measure.warmup.is_zero(), "measure.warmup", measure.warmup, message.as_str())?;
     require(measure.warmup_requests == 0, "measure.warmup_requests", measure.warmup_requests, message)?;
     require(workload.act.is_none(), "workload.act", "a load", format!("{needs} none: its slices know no outage"))
+}
+
+/// What the scenario says under a dotted key.
+fn written(scenario: &Scenario, key: &str) -> String {
+    let table = toml::Value::try_from(scenario).ok();
+    let value = table.as_ref().and_then(|table| key.split('.').try_fold(table, |table, part| table.get(part)));
+    value.map_or_else(String::new, toml::Value::to_string)
 }

@@ -1,0 +1,78 @@
+//! Keys that a scenario does not look at, so that whoever sets one is told that it changes nothing.
+//!
+//! One place knows which choice makes which keys idle; the keys themselves are checked all the same.
+
+use super::Scenario;
+use crate::drive::{EraseMode, PreconditionState};
+use crate::ftl::{FtlKind, Victim};
+use crate::host::{Arrival, JobSpec, Pattern};
+
+/// Why `scenario` does not look at `key`, if it does not.
+pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
+    let parts: Vec<&str> = key.split('.').map(str::trim).collect();
+    let jobs = &scenario.workload.jobs;
+    match parts.as_slice() {
+        ["workload", "jobs", number, name, ..] => of_job(jobs.get(number.parse::<usize>().ok()?)?, name),
+        ["workload", name, ..] => {
+            let reasons: Option<Vec<String>> = jobs.iter().map(|job| of_job(job, name)).collect();
+            reasons?.into_iter().next()
+        }
+        [section, name, ..] => of_drive(scenario, section, name),
+        _ => None,
+    }
+}
+
+/// The same for a key of a job.
+fn of_job(job: &JobSpec, name: &str) -> Option<String> {
+    use Arrival::{Bursty, Closed, Paced, PacedSmooth};
+    let arrival = match name {
+        "queue_depth" => Some([Closed, Paced, PacedSmooth].contains(&job.arrival)),
+        "think" => Some(job.arrival == Closed),
+        "rate" => Some(job.arrival != Closed && job.arrival != Arrival::Trace),
+        "peak_to_mean" | "burst" => Some(job.arrival == Bursty),
+        _ => None,
+    };
+    if arrival == Some(false) {
+        return Some(format!("workload.arrival = {} has no use for it", word(&job.arrival)));
+    }
+    if job.trace.is_some() {
+        let paced = name == "time" && [Closed, Paced, PacedSmooth].contains(&job.arrival);
+        let own = ["trace", "arrival", "stream", "stream_by", "act", "jobs"].contains(&name);
+        let why = "a trace brings its own requests; what bounds it are the keys of workload.trace";
+        return (arrival.is_none() && !paced && !own).then(|| why.to_string());
+    }
+    let pattern = match name {
+        "zipf_theta" => Pattern::Zipf,
+        "tiers" | "write_tiers" | "cyclic_tiers" | "tier_block" => Pattern::Tiers,
+        _ => return None,
+    };
+    (job.pattern != pattern).then(|| format!("workload.pattern = {} has no use for it", word(&job.pattern)))
+}
+
+/// The same for a key of what is under the workload.
+fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
+    let Scenario { gc, erase, ftl, precondition, array, rain, .. } = scenario;
+    let state = precondition.state;
+    let (idle, choice) = match (section, name) {
+        ("gc", "choices") => (gc.victim != Victim::DChoices, format!("gc.victim = {}", word(&gc.victim))),
+        ("gc", "window") => (gc.victim != Victim::WindowedGreedy, format!("gc.victim = {}", word(&gc.victim))),
+        ("erase", "timeout") => (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode))),
+        ("erase", "hold_max" | "hold_victims") => (erase.hold.is_zero(), "erase.hold = 0s".to_string()),
+        ("ftl", "log") => (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind))),
+        ("precondition", "ratio") => {
+            (state != PreconditionState::Aged, format!("precondition.state = {}", word(&state)))
+        }
+        ("precondition", "passes_max" | "settled_below" | "overwrite") => {
+            (state != PreconditionState::Steady, format!("precondition.state = {}", word(&state)))
+        }
+        ("array", name) => (!array.is_on() && name != "members", "array.members = 1".to_string()),
+        ("rain", name) => (rain.width == 0 && name != "width", "rain.width = 0".to_string()),
+        _ => return None,
+    };
+    idle.then(|| format!("{choice} has no use for it"))
+}
+
+/// A word of a closed list as a scenario has it.
+fn word(value: &impl serde::Serialize) -> String {
+    toml::Value::try_from(value).map_or_else(|_| String::new(), |value| value.to_string())
+}
