@@ -125,7 +125,13 @@ pub struct ExplainArgs {
     /// Only this policy's run
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// So many of the slowest requests of each run, from 0 to 20
+    /// Only reads
+    #[arg(long, conflicts_with = "writes")]
+    pub reads: bool,
+    /// Only writes
+    #[arg(long)]
+    pub writes: bool,
+    /// So many of the slowest reads of each run, and as many of the slowest writes, from 0 to 20
     #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true,
         value_parser = value_parser!(u8).range(0..=20))]
     pub top: u8,

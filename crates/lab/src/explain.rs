@@ -1,29 +1,42 @@
 //! Results in words: where the time of the tail went, and the story of each of the slowest requests.
 
 use crate::table::cell;
-use manx_core::stats::{AttributionBand, CauseTimes, RunSet, SlowFlash, SlowRequest, SlowStep, StageTimes};
+use manx_core::stats::{
+    AttributionBand, AttributionReport, CauseTimes, RunSet, SlowFlash, SlowRequest, SlowStep, StageTimes,
+};
 use manx_core::units::{Cause, Stage};
 use std::fmt::Write;
 
 /// Parts below this share of a latency are added up as "the rest".
 const SMALL: f64 = 0.01;
 
-/// One line for each policy whose requests were split: where the farthest band of its reads, or else writes, spent its
-/// time. Empty if none was.
+/// Which requests are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kinds {
+    /// All of them.
+    All,
+    /// Reads only.
+    Reads,
+    /// Writes only.
+    Writes,
+}
+
+/// For each policy whose requests were split a line of its reads and one of its writes: where the farthest band spent
+/// its time. Empty if none was.
 pub fn summary(set: &RunSet) -> String {
     let width = set.runs.iter().map(|run| run.policy.len()).max().unwrap_or(0);
-    let lines = set.runs.iter().filter_map(|run| {
-        let attribution = run.attribution.as_ref()?;
-        let reads = told(&attribution.read).last().map(|band| ("reads", band));
-        let (kind, band) = reads.or_else(|| told(&attribution.write).last().map(|band| ("writes", band)))?;
-        Some(format!("{:<width$}  {}\n", run.policy, band_line(kind, band)))
+    let split = set.runs.iter().filter_map(|run| Some((&run.policy, run.attribution.as_ref()?)));
+    let lines = split.flat_map(|(policy, attribution)| {
+        let last = [("reads", &attribution.read), ("writes", &attribution.write)]
+            .map(|(kind, bands)| told(bands).last().map(|band| band_line(kind, band)));
+        last.into_iter().flatten().map(move |line| format!("{policy:<width$}  {line}\n"))
     });
     lines.collect()
 }
 
 /// Everything that is known of where the time went: a table of bands for each run, and the stories of up to `slowest`
-/// requests.
-pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
+/// requests of each kind.
+pub fn explain(set: &RunSet, kinds: Kinds, slowest: usize) -> Result<String, String> {
     let mut text = String::new();
     for run in &set.runs {
         let Some(attribution) = &run.attribution else {
@@ -34,20 +47,46 @@ pub fn explain(set: &RunSet, slowest: usize) -> Result<String, String> {
             ));
         };
         let _ = writeln!(text, "{} under {}, seed {}", plain(&run.scenario), plain(&run.policy), run.seed);
-        for (kind, bands) in [("reads", &attribution.read), ("writes", &attribution.write)] {
-            for band in told(bands) {
-                let _ = writeln!(text, "  {}", band_line(kind, band));
-                if let Some(stages) = &band.stages_us {
-                    let _ = writeln!(text, "    {}", stages_line(stages));
-                }
-            }
+        let AttributionReport { read, write, slowest_reads, slowest_writes, .. } = attribution;
+        if kinds != Kinds::Writes {
+            text += &bands_and_stories("reads", read, &list_of(attribution, slowest_reads, "read"), slowest);
         }
-        for (number, request) in attribution.slowest.iter().take(slowest).enumerate() {
-            let _ = writeln!(text, "  {:>2}. {}", number + 1, story(request));
+        if kinds != Kinds::Reads {
+            text += &bands_and_stories("writes", write, &list_of(attribution, slowest_writes, "write"), slowest);
+        }
+        if kinds == Kinds::All {
+            let others: Vec<&SlowRequest> =
+                attribution.slowest.iter().filter(|slow| !matches!(slow.op.as_str(), "read" | "write")).collect();
+            text += &bands_and_stories("flushes and deallocations", &[], &others, slowest);
         }
         text.push('\n');
     }
     Ok(text)
+}
+
+/// The slowest of a kind. An older result has one list of all kinds.
+fn list_of<'a>(attribution: &'a AttributionReport, own: &'a [SlowRequest], op: &str) -> Vec<&'a SlowRequest> {
+    match own {
+        [] => attribution.slowest.iter().filter(|slow| slow.op == op).collect(),
+        own => own.iter().collect(),
+    }
+}
+
+fn bands_and_stories(kind: &str, bands: &[AttributionBand], slow: &[&SlowRequest], slowest: usize) -> String {
+    let mut text = String::new();
+    for band in told(bands) {
+        let _ = writeln!(text, "  {}", band_line(kind, band));
+        if let Some(stages) = &band.stages_us {
+            let _ = writeln!(text, "    {}", stages_line(stages));
+        }
+    }
+    if slowest > 0 && !slow.is_empty() {
+        let _ = writeln!(text, "  slowest {kind}:");
+    }
+    for (number, request) in slow.iter().take(slowest).enumerate() {
+        let _ = writeln!(text, "  {:>2}. {}", number + 1, story(request));
+    }
+    text
 }
 
 /// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
@@ -118,11 +157,12 @@ fn noun(cause: Cause) -> &'static str {
         Cause::Channel => "behind other transfers",
         Cause::Link => "host link",
         Cause::Queue => "in the queue",
-        Cause::Buffer => "for the write buffer",
+        Cause::Buffer => "for the write buffer itself",
         Cause::Suspension => "suspending and resuming",
         Cause::Reconstruct => "for parity members",
         Cause::Retry => "on commands that brought nothing",
         Cause::Stripe => "for the row",
+        Cause::Space => "for a free block",
     }
 }
 
@@ -135,10 +175,8 @@ pub fn story(request: &SlowRequest) -> String {
         op => format!("{} of {sectors} sectors from LPN {lpn}", plain(op)),
     };
     if steps.is_empty() {
-        return format!(
-            "{what} at {at_s:.6} s: {}",
-            told_parts(parts_us, *latency_us, *latency_us, op, flash.as_ref())
-        );
+        let parts = told_parts(parts_us, *latency_us, *latency_us, op, flash.as_ref());
+        return format!("{what} at {at_s:.6} s: {parts}{}", notes(parts_us, *latency_us, op, flash.as_ref()));
     }
     let steps: Vec<String> = steps.iter().map(|step| told_step(step, *latency_us, op)).collect();
     format!("{what} at {at_s:.6} s took {}: {}", cell::latency(*latency_us), steps.join(", then "))
@@ -162,6 +200,23 @@ fn told_parts(parts: &CauseTimes, whole: f64, latency: f64, op: &str, flash: Opt
     said.join(", ")
 }
 
+/// What else there is to know of the operation at the die: whose it was, and that garbage collection went first.
+fn notes(parts: &CauseTimes, latency: f64, op: &str, flash: Option<&SlowFlash>) -> String {
+    let Some(flash) = flash else { return String::new() };
+    let mut notes = String::new();
+    let waited = latency - parts.service - parts.link - parts.queue;
+    if flash.makes_room && waited >= SMALL * latency {
+        notes += &match op {
+            "write" => format!("; it waited for room in the write buffer, longest for a row on die {}", flash.die),
+            _ => format!("; it waited for rows of the write buffer, longest for one on die {}", flash.die),
+        };
+    }
+    if flash.forced && parts.gc_copy + parts.erase + parts.space >= SMALL * latency {
+        notes += "; garbage collection was forced: at the critical watermark (gc.hard) it goes before the host";
+    }
+    notes
+}
+
 /// A step of an array's request, with its parts where they are worth it.
 fn told_step(step: &SlowStep, latency: f64, op: &str) -> String {
     let SlowStep { stage, drive, took_us, parts_us, flash, .. } = step;
@@ -176,7 +231,8 @@ fn told_step(step: &SlowStep, latency: f64, op: &str) -> String {
     if *took_us < SMALL * latency {
         return which;
     }
-    format!("{which} ({})", told_parts(parts_us, *took_us, latency, op, flash.as_ref()))
+    let notes = notes(parts_us, latency, op, flash.as_ref());
+    format!("{which} ({}{notes})", told_parts(parts_us, *took_us, latency, op, flash.as_ref()))
 }
 
 /// What a part was spent on, with the place and the culprit where they are known.
@@ -209,12 +265,13 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Channel => format!("behind other requests' transfers on the channel of {die}"),
         Cause::Link => "on the host link".to_string(),
         Cause::Queue => "waiting for its turn in the drive's queue".to_string(),
-        Cause::Buffer if op == "write" => "waiting for room in the write buffer".to_string(),
+        Cause::Buffer if op == "write" => "waiting for the write buffer, none of whose rows was on its way".to_string(),
         Cause::Buffer => "waiting for the write buffer to reach flash".to_string(),
         Cause::Suspension => format!("suspending and resuming on {die}"),
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
         Cause::Retry => "on commands that brought nothing".to_string(),
         Cause::Stripe => "waiting for its row".to_string(),
+        Cause::Space => format!("for a free block, which garbage collection had to reclaim, while {die} stood idle"),
     }
 }
 
@@ -239,6 +296,7 @@ mod tests {
                 came_s: 1.204,
                 began_s: 1.2081,
                 ended_s: 1.2082,
+                ..Default::default()
             }),
             ..Default::default()
         }
@@ -271,6 +329,30 @@ mod tests {
         assert_eq!(
             story(&flush),
             "flush at 1.204000 s: 4.200ms of 4.200ms waiting for the write buffer to reach flash"
+        );
+    }
+
+    #[test]
+    fn a_story_says_that_garbage_collection_was_forced_and_that_a_write_waited_for_room() {
+        let flash = SlowFlash { met: "gc_copy".to_string(), forced: true, makes_room: true, ..slow().flash.unwrap() };
+        let parts_us = CauseTimes { gc_copy: 4000.0, program: 190.0, service: 10.0, ..Default::default() };
+        let write = SlowRequest { op: "write".to_string(), parts_us, flash: Some(flash.clone()), ..slow() };
+        assert_eq!(
+            story(&write),
+            "write of LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection: it met the copying of block \
+             77 on die 3, begun at 1.203500 s, 190.0us behind programs on die 3, 10.00us other; it waited for room in \
+             the write buffer, longest for a row on die 3; garbage collection was forced: at the critical watermark \
+             (gc.hard) it goes before the host"
+        );
+        // Where garbage collection has no part of it, nothing was forced upon the request.
+        let read = SlowRequest {
+            parts_us: CauseTimes { reads: 4190.0, service: 10.0, ..Default::default() },
+            flash: Some(SlowFlash { makes_room: false, ..flash }),
+            ..slow()
+        };
+        assert_eq!(
+            story(&read),
+            "read of LPN 1234 at 1.204000 s: 4.190ms of 4.200ms behind other reads on die 3, 10.00us other"
         );
     }
 
@@ -321,23 +403,42 @@ mod tests {
             mean_us: CauseTimes { service: 100.0, erase, link: 0.5, ..Default::default() },
             stages_us: None,
         };
+        let write = SlowRequest { op: "write".to_string(), ..slow() };
+        let flush = SlowRequest { op: "flush".to_string(), ..slow() };
         let attribution = AttributionReport {
             read: vec![band("all", 0.0), band("p99_9", 299.5)],
-            write: vec![],
-            slowest: vec![slow(), slow()],
+            write: vec![band("all", 10.0)],
+            slowest: vec![slow(), slow(), write.clone(), flush],
+            slowest_reads: vec![slow(), slow(), slow()],
+            slowest_writes: vec![write],
         };
         let run = RunResult { policy: "base".to_string(), attribution: Some(attribution), ..Default::default() };
         let mut set = RunSet { runs: vec![run] };
         assert_eq!(
             summary(&set),
             "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind erases + 25.0 % own \
-             work\n"
+             work\nbase  all 5000 writes: 110.5us on average = 90.5 % own work + 9.05 % behind erases\n"
         );
-        let text = explain(&set, 1).unwrap();
+        let told = |set: &RunSet, kinds, top| {
+            let text = explain(set, kinds, top).unwrap();
+            let count = |of: &str| text.matches(of).count();
+            ([count("read of LPN 1234"), count("write of LPN 1234"), count(". flush at")], text.clone())
+        };
+        let (count, text) = told(&set, Kinds::All, 2);
         assert!(text.contains("all 5000 reads: 100.5us on average = 99.5 % own work\n"), "{text}");
-        assert_eq!(text.matches("read of LPN 1234").count(), 1);
+        assert_eq!(count, [2, 1, 1], "{text}");
+        assert_eq!(told(&set, Kinds::All, 1).0, [1, 1, 1]);
+        assert_eq!(told(&set, Kinds::Reads, 20).0, [3, 0, 0]);
+        let (count, text) = told(&set, Kinds::Writes, 20);
+        assert_eq!((count, text.contains(" reads")), ([0, 1, 0], false), "{text}");
+        let none = told(&set, Kinds::All, 0);
+        assert_eq!((none.0, none.1.contains("slowest")), ([0, 0, 0], false));
+        // A result from before has one list of all.
+        let old = set.runs[0].attribution.as_mut().unwrap();
+        (old.slowest_reads, old.slowest_writes) = (Vec::new(), Vec::new());
+        assert_eq!(told(&set, Kinds::All, 20).0, [2, 1, 1]);
         set.runs[0].attribution = None;
-        assert!(explain(&set, 1).unwrap_err().contains("--attribution"));
+        assert!(explain(&set, Kinds::All, 1).unwrap_err().contains("--attribution"));
         assert_eq!(summary(&set), "");
     }
 }

@@ -297,7 +297,7 @@ fn with_parts(mut args: Args, split: &Split, story: Option<Story>) -> Args {
     for (cause, time) in split.iter().filter(|(_, time)| !time.is_zero()) {
         args = args.uint(part_of(cause), time.as_ns());
     }
-    if let Some(Story { die, met, times: [came, began, ended] }) = story {
+    if let Some(Story { die, met, times: [came, began, ended], .. }) = story {
         args = args.uint("die", die.into()).text("die_was_kept_by", met.keeper.name());
         args = args.uint("waited_for_die_ns", began.since(came).as_ns()).uint("served_ns", ended.since(began).as_ns());
     }
@@ -340,6 +340,7 @@ fn part_of(cause: Cause) -> &'static str {
         "parts_ns.reconstruct",
         "parts_ns.retry",
         "parts_ns.stripe",
+        "parts_ns.space",
     ];
     PARTS[cause as usize]
 }

@@ -39,6 +39,7 @@ pub const fn cause_colour(cause: Cause) -> &'static str {
         Cause::Reconstruct => "#cc79a7",
         Cause::Retry => "#8c510a",
         Cause::Stripe => "#636363",
+        Cause::Space => "#67001f",
     }
 }
 
@@ -58,6 +59,7 @@ pub const fn cause_words(cause: Cause) -> &'static str {
         Cause::Reconstruct => "reconstruct",
         Cause::Retry => "retry",
         Cause::Stripe => "stripe",
+        Cause::Space => "free block",
     }
 }
 

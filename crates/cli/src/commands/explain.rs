@@ -5,10 +5,15 @@ use super::{Failure, print};
 use crate::args::ExplainArgs;
 use manx_core::config::{ConfigError, nearest};
 use manx_core::stats::RunSet;
-use manx_lab::explain::explain;
+use manx_lab::explain::{Kinds, explain};
 
 /// Reads the results and explains them.
 pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
+    let kinds = match (args.reads, args.writes) {
+        (true, _) => Kinds::Reads,
+        (_, true) => Kinds::Writes,
+        _ => Kinds::All,
+    };
     for said in &args.results {
         let mut runs = read_result(said)?;
         if let Some(policy) = &args.policy {
@@ -21,8 +26,8 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failure> {
                 return Err(ConfigError::new(message).into());
             }
         }
-        let text =
-            explain(&RunSet { runs }, args.top.into()).map_err(|why| ConfigError::new(format!("{said}: {why}")))?;
+        let text = explain(&RunSet { runs }, kinds, args.top.into())
+            .map_err(|why| ConfigError::new(format!("{said}: {why}")))?;
         print(&text)?;
     }
     Ok(())

@@ -399,7 +399,10 @@ impl Drive {
             dftl.waiters.release(at);
             match who {
                 Who::Read { request, number } => self.read_known(now, at, request, number),
-                Who::Write { slot } => self.write_known(now, slot),
+                Who::Write { slot } => {
+                    self.book_write_known(now, at);
+                    self.write_known(now, slot);
+                }
             }
             at = next;
         }

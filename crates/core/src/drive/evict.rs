@@ -69,6 +69,7 @@ impl Drive {
         if let Some(request) = self.writes.leaves_for {
             self.buffer.add_waiter(slot, request);
             self.requests[request].remaining += 1;
+            self.book_waiting(request);
         }
     }
 
@@ -150,7 +151,6 @@ impl Drive {
         let page = self.ops[op].ppn;
         self.counters.units_read += 1;
         self.writes.leaving -= 1;
-        self.book_fill(now, op, slot);
         let beneath = self.flash.load(page);
         self.end_of_read(now, page);
         if self.buffer.slot(slot).dropped {

@@ -139,6 +139,7 @@ impl Drive {
     pub(super) fn op_failed(&mut self, now: Instant, op: u32) {
         let FlashOp { owner, lane, ppn, .. } = self.ops[op];
         let die = self.flash.layout.die_of(lane);
+        self.book_failure(now, op, die);
         match owner {
             Owner::ChainErase { .. } => {
                 self.erase_failed(now, self.flash.layout.block_of(ppn));

@@ -13,6 +13,7 @@
 //! erases take no time.
 
 use super::Drive;
+use super::critical::NO_LINK;
 use super::queues::{Class, FlashOp, Owner};
 use super::timeline::Collection;
 use crate::flash::{Block, Flash, Layout, Run};
@@ -56,6 +57,8 @@ struct Chain {
     began: Instant,
     booked: Instant,
     split: Split,
+    /// What led to it.
+    led_by: u64,
     /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased last.
     reclaiming: Option<Reclaiming>,
 }
@@ -75,6 +78,8 @@ pub(super) struct Chained {
     pub began: Instant,
     /// From there on.
     pub split: Split,
+    /// The link of the operations before.
+    pub led_by: u64,
 }
 
 impl Merges {
@@ -92,6 +97,7 @@ impl Merges {
             began: Instant::START,
             booked: Instant::START,
             split: Split::NONE,
+            led_by: NO_LINK,
             reclaiming: None,
         };
         Some(Box::new(Self {
@@ -151,8 +157,8 @@ impl Drive {
                 continue;
             }
             let chain = self.chain(lane);
-            (chain.slot, chain.landed, chain.began, chain.booked) = (slot, false, now, now);
-            chain.split = Split::NONE;
+            (chain.slot, chain.landed) = (slot, false);
+            self.book_turn(now, lane);
             let (lpn, pages) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).pages);
             self.ftl.log_write(lane, lpn, pages);
             self.advance_merge(now, lane);
@@ -397,8 +403,8 @@ impl Drive {
     /// Whoever waited for the page goes on.
     fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
         self.chain(lane).slot = BUSY;
-        let (began, split) = (self.chain(lane).began, self.chain(lane).split);
-        self.book_chained(Some(Chained { began, split }));
+        let Chain { began, split, led_by, .. } = *self.chain(lane);
+        self.book_chained(Some(Chained { began, split, led_by }));
         self.slot_done(now, slot);
         self.book_chained(None);
     }
@@ -419,6 +425,16 @@ impl Drive {
         self.chain(lane).slot = NIL;
         self.begin_chain(now, lane);
         self.take_writes(now);
+    }
+
+    /// A page has its turn on a lane.
+    #[inline]
+    fn book_turn(&mut self, now: Instant, lane: u32) {
+        if self.attribution.is_some() {
+            let led_by = self.book_led(now);
+            let chain = self.chain(lane);
+            (chain.began, chain.booked, chain.split, chain.led_by) = (now, now, Split::NONE, led_by);
+        }
     }
 
     /// The lane's chain spent its time up to now on `cause`.

@@ -25,6 +25,7 @@ mod chain;
 mod checkpoint;
 mod collect;
 mod command;
+mod critical;
 mod describe;
 mod dftl;
 mod dftl_changes;

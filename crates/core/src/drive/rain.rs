@@ -417,7 +417,6 @@ impl Drive {
         }
         let is_last = u.reads_left == 0;
         if slot != NIL {
-            self.book_fill(now, op, slot);
             self.buffer.filled(slot, self.flash.load(page));
             self.stage_member(now, update, slot);
         }

@@ -373,9 +373,7 @@ impl Drive {
         if self.faults.is_some() && self.op_fails(op) {
             return self.op_failed(now, op);
         }
-        if class.is_of_host() {
-            self.book_end(op);
-        }
+        self.book_end(now, op, die);
         self.planes_hear_of(class, die);
         match owner {
             Owner::Request { request, first } => {

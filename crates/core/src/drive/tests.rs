@@ -9,6 +9,7 @@ mod predictable;
 mod program_suspension;
 mod rain;
 mod requests;
+mod room;
 mod scheduling;
 mod scrub;
 mod shortcuts;

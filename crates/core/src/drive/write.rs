@@ -104,7 +104,7 @@ impl WritePath {
 
 impl Drive {
     /// True when a write completes only on flash.
-    fn is_durable(&self, request: u32) -> bool {
+    pub(super) fn is_durable(&self, request: u32) -> bool {
         let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
         fua || self.spec.write_through
     }
@@ -120,6 +120,7 @@ impl Drive {
             self.writes.wanted += self.units(request);
             if self.is_durable(request) {
                 self.requests[request].remaining = self.units(request);
+                self.book_waiting(request);
             }
         } else {
             self.part_copies(now);
@@ -138,6 +139,7 @@ impl Drive {
             return self.finish_with(now, request, Status::NamespaceWriteProtected);
         }
         self.writes.flushes.push_back(Flush { request, up_to });
+        self.book_waiting(request);
         self.write_journal(now);
         self.drain(now);
     }
@@ -165,12 +167,16 @@ impl Drive {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;
                     self.counters.buffer_stalls += 1;
+                    self.book_past();
                 }
                 break;
             }
             self.writes.waiting.pop_front();
             // What left on its account may still be on its way, where it waits for that.
             if self.requests[request].remaining == 0 {
+                if self.attribution.is_some() {
+                    self.book_taken(now, request);
+                }
                 self.complete_later(now + self.spec.buffer_hit, request);
             }
         }
@@ -436,14 +442,12 @@ impl Drive {
         if self.dftl.is_some() {
             self.set_translated(slot, false);
         }
-        self.book_landing(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
             if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
                 self.finish_with(now, request, self.write_status(request));
             }
         }
-        self.book_landing(slot, true);
         let successor = self.buffer.slot(slot).successor;
         self.buffer.release(slot);
         self.finish_flushes(now);

@@ -5,6 +5,7 @@
 //! is not behind transfers of garbage collection is behind others'. Kept only when asked for: the model runs the same
 //! without it.
 
+use super::past::Past;
 use super::{Block, Layout, Operation, What};
 use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::VecDeque;
@@ -114,6 +115,8 @@ pub(super) struct Blame {
     channels: Vec<VecDeque<Reservation>>,
     /// The waits of the operation that ended last.
     pub finished: Waits,
+    /// Nobody asks for what was before this instant.
+    past_from: Instant,
 }
 
 /// A transfer of garbage collection.
@@ -128,6 +131,7 @@ struct DieBooks {
     keeper: Keeper,
     since: Instant,
     totals: Kept,
+    past: Past,
     /// Garbage collection drains or holds its channel.
     closed: bool,
     block: Option<Block>,
@@ -144,9 +148,10 @@ struct DieBooks {
 }
 
 impl DieBooks {
-    fn turn(&mut self, now: Instant, keeper: Keeper) {
+    fn turn(&mut self, now: Instant, keeper: Keeper, past_from: Instant) {
         self.totals[self.keeper as usize] += now.since(self.since).as_ns();
         (self.keeper, self.since) = (keeper, now);
+        self.past.turn(now, keeper, &self.totals, past_from);
     }
 
     fn waits(&mut self, whose: Whose) -> &mut Waits {
@@ -164,6 +169,7 @@ impl Blame {
             keeper: Keeper::Nobody,
             since: Instant::START,
             totals: [0; KEEPERS],
+            past: Past::new(),
             closed: false,
             block: None,
             current: Waits::default(),
@@ -174,14 +180,15 @@ impl Blame {
             waiting_since: Instant::START,
         };
         let channels = (0..channels).map(|_| VecDeque::with_capacity(16)).collect();
-        Self { dies: vec![books; dies as usize], channels, finished: Waits::default() }
+        let past_from = Instant::NEVER;
+        Self { dies: vec![books; dies as usize], channels, finished: Waits::default(), past_from }
     }
 
     /// The die begins an operation; `block` is what it works on.
     #[inline(never)]
     pub fn started(&mut self, now: Instant, die: usize, operation: &Operation, block: Block) {
         let books = &mut self.dies[die];
-        books.turn(now, Keeper::of(operation));
+        books.turn(now, Keeper::of(operation), self.past_from);
         books.block = (block.0 != u32::MAX).then_some(block);
         books.current = Waits::default();
     }
@@ -190,14 +197,14 @@ impl Blame {
     #[inline(never)]
     pub fn freed(&mut self, now: Instant, die: usize) {
         let books = &mut self.dies[die];
-        books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody });
+        books.turn(now, if books.closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
         books.block = None;
     }
 
     /// What can be suspended is so, or comes back, or its part runs.
     pub fn turns(&mut self, now: Instant, die: usize, keeper: Keeper) {
         if self.dies[die].keeper != keeper {
-            self.dies[die].turn(now, keeper);
+            self.dies[die].turn(now, keeper, self.past_from);
         }
     }
 
@@ -232,7 +239,7 @@ impl Blame {
         let books = &mut self.dies[die];
         books.closed = closed;
         if matches!(books.keeper, Keeper::Nobody | Keeper::Closed) {
-            books.turn(now, if closed { Keeper::Closed } else { Keeper::Nobody });
+            books.turn(now, if closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
         }
     }
 
@@ -243,6 +250,11 @@ impl Blame {
         let mut totals = books.totals;
         totals[books.keeper as usize] += now.since(books.since).as_ns();
         totals
+    }
+
+    /// The totals of a die up to an instant of the past that somebody may ask for.
+    pub fn totals_at(&self, at: Instant, die: usize) -> Kept {
+        self.dies[die].past.totals(at)
     }
 
     pub fn doing(&self, die: usize) -> Doing {
@@ -331,6 +343,24 @@ impl super::Flash {
     #[inline]
     pub fn kept(&self, now: Instant, die: u32) -> Kept {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
+    }
+
+    /// The time by keeper up to `at`, an instant from the one on that [`super::Flash::asks_of_the_past`] was told; zeros
+    /// without books.
+    pub fn kept_at(&self, at: Instant, die: u32) -> Kept {
+        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die as usize))
+    }
+
+    /// Nobody asks any more what kept a die before this instant; after it somebody may.
+    pub fn asks_of_the_past(&mut self, from: Instant) {
+        if let Some(blame) = &mut self.blame {
+            blame.past_from = from;
+        }
+    }
+
+    /// True when somebody may ask what was at this instant.
+    pub fn remembers(&self, at: Instant) -> bool {
+        self.blame.as_ref().is_some_and(|blame| blame.past_from <= at)
     }
 
     /// What the die does.

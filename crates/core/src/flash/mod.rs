@@ -11,7 +11,7 @@
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `preload`, `cut`,
 //! `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`,
-//! `activity`.
+//! `past`, `activity`.
 
 mod activity;
 mod blame;
@@ -24,6 +24,7 @@ mod errors;
 mod faults;
 mod fired;
 mod layout;
+mod past;
 mod preload;
 mod pulses;
 mod remaining;

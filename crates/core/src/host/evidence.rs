@@ -49,6 +49,10 @@ pub struct Causes {
     pub write: SplitStats,
     /// The slowest requests, the slowest first; of equals, the earlier.
     pub slowest: Vec<Slow>,
+    /// The slowest reads.
+    pub slowest_reads: Vec<Slow>,
+    /// The slowest writes.
+    pub slowest_writes: Vec<Slow>,
 }
 
 /// Every request of a stretch of the run, for who writes them down.
@@ -80,18 +84,25 @@ impl Causes {
                 stats.record_stages(record.latency, &stages_of(steps));
             }
         }
-        let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
-        if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(is_slow) {
-            self.keep(Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() });
+        let of_kind = match record.op {
+            Op::Read => Some(&mut self.slowest_reads),
+            Op::Write => Some(&mut self.slowest_writes),
+            Op::Flush | Op::Trim => None,
+        };
+        for list in of_kind.into_iter().chain([&mut self.slowest]) {
+            let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
+            if list.len() < SLOWEST || list.last().is_some_and(is_slow) {
+                keep(list, Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() });
+            }
         }
     }
+}
 
-    #[cold]
-    fn keep(&mut self, slow: Slow) {
-        let at = self.slowest.partition_point(|other| other.record.latency >= slow.record.latency);
-        self.slowest.insert(at, slow);
-        self.slowest.truncate(SLOWEST);
-    }
+#[cold]
+fn keep(list: &mut Vec<Slow>, slow: Slow) {
+    let at = list.partition_point(|other| other.record.latency >= slow.record.latency);
+    list.insert(at, slow);
+    list.truncate(SLOWEST);
 }
 
 fn stages_of(steps: &[Step]) -> Stages {

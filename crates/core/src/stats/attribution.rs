@@ -126,8 +126,14 @@ pub struct AttributionReport {
     pub read: Vec<AttributionBand>,
     /// Writes: the same.
     pub write: Vec<AttributionBand>,
-    /// The slowest requests, the slowest first.
+    /// The slowest requests of every kind, the slowest first.
     pub slowest: Vec<SlowRequest>,
+    /// The slowest reads, the slowest first.
+    #[serde(default)]
+    pub slowest_reads: Vec<SlowRequest>,
+    /// The slowest writes, the slowest first.
+    #[serde(default)]
+    pub slowest_writes: Vec<SlowRequest>,
 }
 
 /// The requests from a latency on.
@@ -167,7 +173,8 @@ pub struct CauseTimes {
     pub link: f64,
     /// For a place in the drive's queue, or its turn in a strict order (microseconds).
     pub queue: f64,
-    /// For room in the write buffer or in the array's memory, or for the buffer to reach flash (microseconds).
+    /// For the write buffer or the array's memory itself, while nothing that held it up was on its way to flash
+    /// (microseconds).
     pub buffer: f64,
     /// For an operation to be suspended and resumed (microseconds).
     pub suspension: f64,
@@ -180,6 +187,10 @@ pub struct CauseTimes {
     /// An array: for its row, behind another update of it or reads of the whole row (microseconds).
     #[serde(default)]
     pub stripe: f64,
+    /// For a free block: a row of the write buffer had none to go to until garbage collection gave one, and its die
+    /// stood idle (microseconds).
+    #[serde(default)]
+    pub space: f64,
 }
 
 impl CauseTimes {
@@ -212,6 +223,7 @@ impl CauseTimes {
             reconstruct: part(Cause::Reconstruct),
             retry: part(Cause::Retry),
             stripe: part(Cause::Stripe),
+            space: part(Cause::Space),
         }
     }
 
@@ -236,6 +248,7 @@ impl CauseTimes {
             Cause::Reconstruct => self.reconstruct,
             Cause::Retry => self.retry,
             Cause::Stripe => self.stripe,
+            Cause::Space => self.space,
         }
     }
 }
@@ -259,8 +272,8 @@ pub struct SlowRequest {
     pub latency_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of its last flash operation, of an array's request in its longest step; null where
-    /// flash took no part.
+    /// What happened at the die of its last flash operation, of a write in the buffer at that of the row which it waited
+    /// for longest, of an array's request in its longest step; null where flash took no part.
     pub flash: Option<SlowFlash>,
     /// An array's request step by step; none of a drive's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -302,6 +315,13 @@ pub struct SlowFlash {
     pub began_s: f64,
     /// When it ended (seconds).
     pub ended_s: f64,
+    /// Garbage collection on the die was forced: at or below the critical watermark (`gc.hard`) it goes before the host.
+    #[serde(default)]
+    pub forced: bool,
+    /// The operation was a row of other data: the request waited for the room that it made in the write buffer, or for
+    /// the buffer to be on flash.
+    #[serde(default)]
+    pub makes_room: bool,
 }
 
 #[cfg(test)]

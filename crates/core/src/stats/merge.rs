@@ -5,7 +5,7 @@
 
 use super::{
     Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RotationCounters, RunTotals,
-    SLOWEST, VerifyReport, WearCounters,
+    SLOWEST, SlowRequest, VerifyReport, WearCounters,
 };
 use crate::units::Bytes;
 
@@ -77,12 +77,18 @@ impl Attribution {
     fn and(mut self, other: Attribution) -> Attribution {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
-        self.slowest.extend(other.slowest);
-        // Stable: of equals, those of the earlier drive come first.
-        self.slowest.sort_by(|one, two| two.latency_us.total_cmp(&one.latency_us));
-        self.slowest.truncate(SLOWEST);
+        slowest_of(&mut self.slowest, other.slowest);
+        slowest_of(&mut self.slowest_reads, other.slowest_reads);
+        slowest_of(&mut self.slowest_writes, other.slowest_writes);
         self
     }
+}
+
+fn slowest_of(one: &mut Vec<SlowRequest>, two: Vec<SlowRequest>) {
+    one.extend(two);
+    // Stable: of equals, those of the earlier drive come first.
+    one.sort_by(|one, two| two.latency_us.total_cmp(&one.latency_us));
+    one.truncate(SLOWEST);
 }
 
 /// A run that was stopped is partial; of the others, a defect shows.
@@ -202,11 +208,36 @@ mod tests {
             span: Duration::from_s(span_s),
             read,
             flash: FlashCounters { host_pages_written: 100, pages_programmed: 100 * span_s, ..Default::default() },
+            gc: GcCounters { copying_max_ns: 30 * span_s, used_max_millionths: 7 * span_s, ..Default::default() },
             wear: WearCounters::of(wear),
             raw: Bytes::kib(8),
             user: Bytes::kib(6),
             verify: Some(VerifyReport { reads_checked: reads, mismatches: 0 }),
             ..Default::default()
+        }
+    }
+
+    /// Of two drives the longest, the most and the fullest is that of the one which has it, whichever comes first.
+    #[test]
+    fn extremes_of_two_drives_are_those_of_the_worse() {
+        let extremes = |scale: u64| {
+            let flash = FlashCounters {
+                erases_held: 2,
+                erases_held_ns: 10 * scale,
+                erases_held_max_ns: 9 * scale,
+                suspensions_per_erase_max: 4 * scale,
+                suspensions_per_program_max: 3 * scale,
+                ..Default::default()
+            };
+            RunTotals { flash, ..drive(1, 1, scale, [0, 0, 0]) }
+        };
+        for (one, two) in [(1, 2), (2, 1)] {
+            let mut all = extremes(one);
+            all.add_drive(extremes(two));
+            let (flash, gc) = (&all.flash, &all.gc);
+            assert_eq!((flash.erases_held, flash.erases_held_ns, flash.erases_held_max_ns), (4, 30, 18));
+            assert_eq!((flash.suspensions_per_erase_max, flash.suspensions_per_program_max), (8, 6));
+            assert_eq!((gc.copying_max_ns, gc.used_max_millionths), (60, 14));
         }
     }
 

@@ -388,13 +388,18 @@ pub struct Attribution {
     pub read: SplitStats,
     /// Of writes.
     pub write: SplitStats,
-    /// The [`SLOWEST`] requests, the slowest first.
+    /// The [`SLOWEST`] requests of every kind, the slowest first; the same of reads and of writes.
     pub slowest: Vec<SlowRequest>,
+    /// Of reads.
+    pub slowest_reads: Vec<SlowRequest>,
+    /// Of writes.
+    pub slowest_writes: Vec<SlowRequest>,
 }
 
 impl Attribution {
     fn report(self) -> AttributionReport {
-        AttributionReport { read: self.read.bands(), write: self.write.bands(), slowest: self.slowest }
+        let Self { read, write, slowest, slowest_reads, slowest_writes } = self;
+        AttributionReport { read: read.bands(), write: write.bands(), slowest, slowest_reads, slowest_writes }
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Cause {
     Link,
     /// For a place in the drive's queue, or its turn in a strict order.
     Queue,
-    /// For room in the write buffer or in an array's memory, or for the buffer to reach flash.
+    /// For the write buffer itself: no row that held it up was on its way yet.
     Buffer,
     /// For an operation to be suspended and resumed.
     Suspension,
@@ -33,10 +33,12 @@ pub enum Cause {
     Retry,
     /// An array: for its row, behind another update of it or reads of the whole row.
     Stripe,
+    /// For a free block: a row has none to go to until garbage collection gives one, and its die stands idle.
+    Space,
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 13;
+pub const CAUSES: usize = 14;
 
 impl Cause {
     /// Every cause, in the order of [`Split`].
@@ -54,6 +56,7 @@ impl Cause {
         Cause::Reconstruct,
         Cause::Retry,
         Cause::Stripe,
+        Cause::Space,
     ];
 
     /// Its name in results.
@@ -72,6 +75,7 @@ impl Cause {
             Cause::Reconstruct => "reconstruct",
             Cause::Retry => "retry",
             Cause::Stripe => "stripe",
+            Cause::Space => "space",
         }
     }
 }
@@ -100,6 +104,11 @@ impl Split {
     #[inline]
     pub fn total(&self) -> Duration {
         Duration::from_ns(self.0.iter().sum())
+    }
+
+    /// What of it is beyond `before`, which was a part of it.
+    pub fn beyond(&self, before: &Split) -> Split {
+        Split(std::array::from_fn(|cause| self.0[cause] - before.0[cause]))
     }
 
     /// The causes and their times, in order.

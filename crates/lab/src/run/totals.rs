@@ -290,10 +290,13 @@ fn stress(drive: &Drive, rber_per_1000: f64) -> Option<StressCounters> {
 /// The parts of latencies as a result tells them.
 fn attribution(causes: &Causes, device: &Device) -> Attribution {
     let sectors_per_page = device.geometry.map_unit.get() / 512;
+    let told = |list: &[Slow]| list.iter().map(|slow| slow_request(slow, sectors_per_page)).collect();
     Attribution {
         read: causes.read.clone(),
         write: causes.write.clone(),
-        slowest: causes.slowest.iter().map(|slow| slow_request(slow, sectors_per_page)).collect(),
+        slowest: told(&causes.slowest),
+        slowest_reads: told(&causes.slowest_reads),
+        slowest_writes: told(&causes.slowest_writes),
     }
 }
 
@@ -335,7 +338,7 @@ fn slow_step(step: &Step) -> SlowStep {
 }
 
 fn slow_flash(story: &Story) -> SlowFlash {
-    let Story { die, met, times: [came, began, ended] } = *story;
+    let Story { die, met, times: [came, began, ended], forced, makes_room } = *story;
     SlowFlash {
         die,
         met: met.keeper.name().to_string(),
@@ -344,6 +347,8 @@ fn slow_flash(story: &Story) -> SlowFlash {
         came_s: seconds(came),
         began_s: seconds(began),
         ended_s: seconds(ended),
+        forced,
+        makes_room,
     }
 }
 

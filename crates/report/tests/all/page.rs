@@ -28,7 +28,7 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
         span: Duration::from_s(20),
         read,
         over_time: over,
-        attribution: Some(Attribution { read: split, write: SplitStats::default(), slowest }),
+        attribution: Some(Attribution { read: split, slowest, ..Default::default() }),
         warnings: vec![format!("beware {EVIL}")],
         trace: Some(TraceReport { counts: [(EVIL.to_string(), 3)].into(), text: EVIL.into(), recorded: None }),
         ..Default::default()

@@ -1,7 +1,7 @@
 //! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at chosen instants.
 
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run, write_through};
-use crate::drive::EraseSpec;
+use crate::drive::{DriveSpec, EraseSpec};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
 use crate::units::{Duration, Instant};
@@ -30,7 +30,11 @@ fn gc(mode: GcMode) -> GcSpec {
 /// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next
 /// page programmed leaves one page less than the soft mark asks for; one victim brings it back.
 pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
-    Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
+    about_to_collect_with(valid, gc, write_through())
+}
+
+pub(super) fn about_to_collect_with(valid: u32, gc: GcSpec, spec: DriveSpec) -> Bench {
+    Bench::new(ttflash(BLOCKS), spec, gc, |map| {
         let lanes = LANES as u32;
         let again = (valid..PAGES).chain(PAGES..PAGES + valid);
         (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
@@ -53,7 +57,7 @@ pub(super) fn collecting(valid: u32, gc: GcSpec, erase: &EraseSpec) -> (Bench, I
 }
 
 /// The copy of one page across the channel, or inside the plane.
-fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
+pub(super) fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
     let array = times.command * 2 + times.read + times.program;
     if copyback { array } else { array + times.transfer * 2 }
 }

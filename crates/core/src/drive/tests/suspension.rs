@@ -6,7 +6,7 @@ use super::{Bench, LANES, start};
 use crate::drive::{Counters, EraseLength, EraseMode, EraseSpec};
 use crate::flash::{BlockStress, SuspensionCounters};
 use crate::ftl::{GcMode, GcSpec};
-use crate::units::{Duration, Instant};
+use crate::units::{Cause, Duration, Instant, Split};
 use proptest::prelude::*;
 
 const NS: Duration = Duration::from_ns(1);
@@ -101,6 +101,32 @@ impl Erasing {
 fn cost(counters: &Counters) -> (u64, Duration, u64) {
     let SuspensionCounters { suspensions, aborted, extra_ramps, .. } = counters.suspended;
     (suspensions, aborted, extra_ramps)
+}
+
+/// Who waits for the end of an erase that a read suspends waits for the erase, for the read, and for what it takes to
+/// suspend, to resume and to verify; each has a part of its own.
+#[test]
+fn what_suspending_and_resuming_take_is_told_apart_from_the_erase() {
+    for (mode, back, again) in [
+        (EraseMode::Es, erase(EraseMode::Es).resume, Duration::ZERO),
+        // The pulse that was cut short is done again.
+        (EraseMode::IEs, erase(EraseMode::IEs).verify, Duration::from_us(123)),
+    ] {
+        let e = Erasing::new(erase(mode));
+        let mut bench = e.bench.clone();
+        bench.drive.attribute();
+        let came = e.pulse() + NS;
+        let write = bench.write(came, 601 * LANES);
+        bench.read(e.pulse() + Duration::from_us(123), SAME_CHIP);
+        let splits = super::room::splits(&mut bench);
+        let mut expected = Split::NONE;
+        let erasing = (e.pulse() + e.step() * STEPS).since(came) + again;
+        expected.add(Cause::Erase, erasing);
+        expected.add(Cause::Suspension, e.spec.suspend + back);
+        expected.add(Cause::Reads, e.read());
+        expected.add(Cause::Service, bench.times().page_program());
+        assert_eq!(splits[&write], expected, "{mode:?}");
+    }
 }
 
 #[test]

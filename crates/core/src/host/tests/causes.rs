@@ -50,6 +50,14 @@ fn the_parts_of_a_million_requests_add_up_to_their_latencies() {
         assert!(causes.slowest.is_sorted_by(|one, two| one.record.latency >= two.record.latency));
         let longest = measured.read.histogram.max().max(measured.write.histogram.max());
         assert_eq!(Some(causes.slowest[0].record.latency), longest);
+        for (list, op, stats) in
+            [(&causes.slowest_reads, Op::Read, &measured.read), (&causes.slowest_writes, Op::Write, &measured.write)]
+        {
+            assert_eq!((list.len(), Some(list[0].record.latency)), (20, stats.histogram.max()));
+            assert!(list.iter().all(|slow| slow.record.op == op));
+            let both = causes.slowest.iter().filter(|slow| slow.record.op == op);
+            assert!(both.zip(list).all(|(one, other)| one == other), "the list of all holds the first of each");
+        }
     }
 }
 
@@ -206,6 +214,51 @@ fn regression_filling_up_a_page_waits_for_what_its_die_does() {
     let own = setup.drive.controller + page + timing.read[0] + page + timing.program[0];
     let records = driver.take_records().unwrap();
     assert!(records.splits.iter().all(|split| split.get(Cause::Service) == own), "a read, and a program");
+}
+
+/// Every kind of drive drawn at random: the parts of every request add up to its latency (the driver asserts it), the
+/// observed drive does what the other does, and what writes wait for is told by its causes: hardly anything is left for
+/// the buffer itself.
+#[test]
+fn writes_of_every_kind_of_drive_wait_for_causes_and_hardly_for_the_buffer() {
+    use super::{dftl, merges, rain, superblock};
+    use crate::sim::Rng;
+    type Drawn = fn(u64) -> Setup;
+    let kinds: [(&str, Drawn); 5] = [
+        ("page map", drawn),
+        ("map on flash", dftl::drawn_with_map),
+        ("parity in place", rain::drawn_with_parity),
+        ("parity over superblocks", superblock::drawn_with_parity),
+        ("log blocks", |seed| merges::any(&mut Rng::stream(seed, "causes of writes"), seed)),
+    ];
+    let (mut all, mut shares) = (Split::NONE, Vec::new());
+    for (kind, drawn) in kinds {
+        let mut sum = Split::NONE;
+        for seed in 1000..1030 {
+            let mut setup = drawn(seed);
+            setup.jobs[0].read_percent = 30.0;
+            let play = |mut driver: Driver| {
+                driver.play_to_the_end();
+                (driver.now(), driver.take_records().unwrap(), driver.measured().causes.clone())
+            };
+            let bare = play(setup.driver_of(setup.bare_drive()).with_records());
+            let (end, records, causes) = play(setup.driver().with_attribution().with_records());
+            assert_eq!((bare.0, bare.1.requests), (end, records.requests), "{kind}, seed {seed}");
+            sum += causes.unwrap().write.total().1;
+        }
+        let waits = sum.total() - sum.get(Cause::Service) - sum.get(Cause::Link) - sum.get(Cause::Queue);
+        let share = sum.get(Cause::Buffer).as_ns() as f64 / waits.as_ns() as f64;
+        assert!(waits > Duration::from_s(1), "{kind}: {sum:?}");
+        shares.push((kind, share));
+        all += sum;
+    }
+    // Reads of the map that the host's reads asked for nobody's row led to.
+    let most = |kind: &str| if kind == "map on flash" { 0.05 } else { 0.01 };
+    assert!(shares.iter().all(|(kind, share)| *share < most(kind)), "{shares:?}");
+    use Cause::{Channel, Erase, GcCopy, Program, Reads, Space, Suspension};
+    for cause in [Erase, GcCopy, Program, Reads, Channel, Suspension, Space] {
+        assert!(all.get(cause) > Duration::from_ms(1), "{cause:?}: {all:?}");
+    }
 }
 
 /// What a result says of a request is what the driver knows.

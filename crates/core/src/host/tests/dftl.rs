@@ -22,7 +22,7 @@ fn map_of(map: MapSpec) -> MapCounters {
 }
 
 /// A drive drawn at random, with a map on flash.
-fn drawn_with_map(seed: u64) -> Setup {
+pub(super) fn drawn_with_map(seed: u64) -> Setup {
     let mut rng = Rng::stream(seed, "drawn map");
     let mut setup = drawn(seed);
     let unit = setup.device.geometry.map_unit.get();

@@ -3,8 +3,9 @@
 use super::{Setup, small};
 use crate::flash::{ChannelTiming, Features};
 use crate::ftl::{GcMode, GcWhen};
-use crate::host::{Arrival, JobSpec};
-use crate::units::{Bandwidth, Bytes, Duration};
+use crate::host::generate::Generator;
+use crate::host::{Arrival, Driver, Job, JobSpec, Pacing};
+use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 #[test]
 fn littles_law_holds_in_an_open_loop() {
@@ -53,8 +54,29 @@ fn what_is_programmed_is_host_data_copies_and_padding() {
     let (counters, flash) = (driver.drive().counters(), driver.drive().flash());
     let programmed = flash.operations().programs * u64::from(flash.layout.units_per_row);
     assert_eq!(programmed, counters.host_units + counters.copied_units + counters.padded_units);
+    assert_eq!(counters.units_programmed(), programmed, "what the WAF is made of is what the flash counted");
     assert_eq!(counters.erases, flash.operations().erases);
     assert!(counters.padded_units > 0 && counters.copied_units > 0);
+}
+
+/// Latencies over time begin where the measurement does: after a warm-up there is no empty stretch before them.
+#[test]
+fn curves_over_time_begin_after_the_warm_up() {
+    let setup = small();
+    let drive = setup.drive();
+    let source = Generator::new(&setup.jobs[0], drive.sectors(), 1, 0).unwrap();
+    let job = Job::new(Box::new(source), Pacing::of(&setup.jobs[0]));
+    let mut driver = Driver::new(drive, vec![job], None, Duration::ZERO, setup.jobs[0].requests / 2);
+    driver.play_to_the_end();
+    let measured = driver.measured();
+    let (since, span) = (measured.since, measured.until.since(measured.since));
+    assert!(since.as_ns() > span.as_ns() / 2, "the warm-up is half of the run");
+    let report = measured.over_time.report(since).unwrap();
+    assert_eq!(report.start_s, since.since(Instant::START).as_s_f64());
+    for (times, stats) in [(&report.read, &measured.read), (&report.write, &measured.write)] {
+        assert_eq!(times.count.iter().sum::<u64>(), stats.count());
+        assert!(times.count[0] > 0 && (times.count.len() - 1) as f64 * report.slice_s <= span.as_s_f64(), "{span}");
+    }
 }
 
 /// 4 channels x 4 chips under a light Poisson load with Base collections.

@@ -24,7 +24,7 @@ fn with_log(policy: LogPolicy) -> Setup {
     setup
 }
 
-fn any(rng: &mut Rng, seed: u64) -> Setup {
+pub(super) fn any(rng: &mut Rng, seed: u64) -> Setup {
     let mut one_of = |count: u64| rng.below(count) as usize;
     let mut setup = with_log(POLICIES[one_of(6)]);
     setup.seed = seed;

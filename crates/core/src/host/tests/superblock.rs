@@ -33,7 +33,7 @@ fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
 }
 
 /// A drive with parity over superblocks drawn at random: the drives of [`drawn`], with channels for stripes.
-fn drawn_with_parity(seed: u64) -> Setup {
+pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     let mut setup = drawn(seed);
     let mut rng = crate::sim::Rng::stream(seed, "drawn superblock");
     let (channels, width) = one_of(&mut rng, &[(2, 2), (3, 3), (4, 4), (4, 2), (6, 3), (5, 5)]);
