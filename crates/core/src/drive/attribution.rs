@@ -6,8 +6,8 @@
 //! room there, one that completes on flash for its row, a flush for all rows: their waits are cut along the chain of
 //! operations that led to the last ([`super::critical`]).
 //!
-//! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as if
-//! it were not there.
+//! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as
+//! if it were not there.
 
 use super::critical::{Critical, Ended, NO_LINK, Own, Work};
 use super::merge::Chained;

@@ -345,8 +345,8 @@ impl super::Flash {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
     }
 
-    /// The time by keeper up to `at`, an instant from the one on that [`super::Flash::asks_of_the_past`] was told; zeros
-    /// without books.
+    /// The time by keeper up to `at`, which is not before the instant that [`super::Flash::asks_of_the_past`] was told;
+    /// zeros without books.
     pub fn kept_at(&self, at: Instant, die: u32) -> Kept {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die as usize))
     }

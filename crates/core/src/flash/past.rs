@@ -1,5 +1,5 @@
-//! The keepers of a die in the past, for as long as somebody may ask: a write that waited for room in the buffer learns at the
-//! end for which die it waited.
+//! The keepers of a die in the past, for as long as somebody may ask: a write that waited for room in the buffer learns
+//! at the end for which die it waited.
 
 use super::blame::{KEEPERS, Keeper, Kept};
 use crate::units::Instant;
@@ -29,7 +29,7 @@ impl Past {
         Self { pieces: VecDeque::from([Piece { totals: [0; KEEPERS], turns }]) }
     }
 
-    /// From `now` on the die is kept by `keeper`; before it was so for `totals`. Nobody asks for what was before `from`.
+    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks for times before `from`.
     #[inline]
     pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let piece = self.pieces.back_mut().expect("there is one from the start");

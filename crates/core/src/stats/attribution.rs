@@ -272,8 +272,8 @@ pub struct SlowRequest {
     pub latency_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of its last flash operation, of a write in the buffer at that of the row which it waited
-    /// for longest, of an array's request in its longest step; null where flash took no part.
+    /// What happened at the die of its last flash operation, of a write in the buffer at that of the row which it
+    /// waited for longest, of an array's request in its longest step; null where flash took no part.
     pub flash: Option<SlowFlash>,
     /// An array's request step by step; none of a drive's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -315,7 +315,8 @@ pub struct SlowFlash {
     pub began_s: f64,
     /// When it ended (seconds).
     pub ended_s: f64,
-    /// Garbage collection on the die was forced: at or below the critical watermark (`gc.hard`) it goes before the host.
+    /// Garbage collection on the die was forced: at or below the critical watermark (`gc.hard`) it goes before the
+    /// host.
     #[serde(default)]
     pub forced: bool,
     /// The operation was a row of other data: the request waited for the room that it made in the write buffer, or for
