@@ -29,7 +29,8 @@ impl Past {
         Self { pieces: VecDeque::from([Piece { totals: [0; KEEPERS], turns }]) }
     }
 
-    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks for times before `from`.
+    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks for times before
+    /// `from`.
     #[inline]
     pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let piece = self.pieces.back_mut().expect("there is one from the start");
