@@ -341,8 +341,8 @@ mod tests {
             story(&write),
             "write of LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection: it met the copying of \
              block 77 on die 3, begun at 1.203500 s, 190.0us behind programs on die 3, 10.00us other; it waited for \
-             room in the write buffer, longest for a row on die 3; garbage collection was forced: at the critical watermark \
-             (gc.hard) it goes before the host"
+             room in the write buffer, longest for a row on die 3; garbage collection was forced: at the critical \
+             watermark (gc.hard) it goes before the host"
         );
         // Where garbage collection has no part of it, nothing was forced upon the request.
         let read = SlowRequest {
