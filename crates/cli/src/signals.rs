@@ -24,7 +24,7 @@ pub fn end_at_once(yes: bool) {
     AT_ONCE.store(yes, Ordering::Relaxed);
 }
 
-/// What the signal that came calls for: something to say, and whether the program ends.
+/// The answer to a signal: something to say, and whether the program ends.
 fn answer(is_hangup: bool) -> (&'static [u8], bool) {
     match STOP.swap(true, Ordering::Relaxed) {
         false if AT_ONCE.load(Ordering::Relaxed) => (INTERRUPTED, true),

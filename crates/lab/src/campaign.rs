@@ -1,10 +1,10 @@
 //! Many runs with a memory: a journal of what is done, so that a campaign that was stopped does only what is left.
 //!
 //! The journal is a file of lines, each the key of a run and its result as JSON. The key is the SHA-256 of everything
-//! that determines the result: the scenario with its policy, the traces' content, the program. A line ends in the SHA-256
-//! of all before it: one that was altered is found, told ([`Campaign::remark`]), and its run is done again, as is that
-//! of a line cut short (the machine went down). Results come back in the order of the points,
-//! whichever ended first, so that what is made of them is the same bytes for any number of threads and interruptions.
+//! that determines the result: the scenario with its policy, the traces' content, the program. A line ends in the
+//! SHA-256 of all before it: one that was altered is found, told ([`Campaign::remark`]), and its run is done again, as
+//! is that of a line cut short (the machine went down). Results come back in the order of the points, whichever ended
+//! first, so that what is made of them is the same bytes for any number of threads and interruptions.
 //! Of the journal only the places of the results are held in memory: a campaign may have more than fit there.
 
 use crate::compare::{Options, compare};

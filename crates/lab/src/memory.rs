@@ -1,4 +1,4 @@
-//! What a run will take of the machine's memory, before it takes it, and what is there.
+//! The memory that a run will take, before it takes it, and the memory that is there.
 //!
 //! The figures are measured (resident bytes over pages, x86-64) and rather too small than too large: a run that would
 //! have fitted is not refused.
@@ -16,10 +16,10 @@ const REQUEST_BYTES: u64 = 115;
 const RECORD_BYTES: u64 = 100;
 /// Requests by which a backlog may grow between two looks at the memory.
 pub(crate) const BACKLOG_STEP: u64 = 1 << 20;
-/// What must stay free beside a backlog.
+/// So much must stay free beside a backlog.
 const RESERVE_BYTES: u64 = 128 << 20;
 
-/// What a run needs at least, and of what.
+/// The memory that a run needs at least, and for what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// Bytes.
@@ -93,8 +93,8 @@ pub(crate) fn backlog_refusal(waiting: u64) -> Option<String> {
     let Available { bytes, limit } = available()?;
     (bytes < waiting * REQUEST_BYTES + RESERVE_BYTES).then(|| {
         format!(
-            "out of memory: {:.1} M requests wait for the drive, and more come than it completes; {} are left ({limit}). \
-             A smaller workload.rate or measure.timeout ends the run before that",
+            "out of memory: {:.1} M requests wait for the drive, and more come than it completes; {} are left \
+             ({limit}). A smaller workload.rate or measure.timeout ends the run before that",
             waiting as f64 / 1e6,
             in_words(bytes)
         )

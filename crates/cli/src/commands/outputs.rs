@@ -20,7 +20,8 @@ pub fn check(args: &SharedArgs, force: bool, runs: &[(String, Scenario)]) -> Res
         check_folder(folder, &names, &read)?;
         if let Some(name) = names.iter().find(|name| !force && is_foreign(&folder.join(name))) {
             return Err(ConfigError::new(format!(
-                "--out {}: {name} in it is not as a run of manx left it: choose another folder, or --force to replace it",
+                "--out {}: {name} in it is not as a run of manx left it: choose another folder, or --force to replace \
+                 it",
                 folder.display()
             )));
         }
@@ -53,7 +54,7 @@ pub fn check(args: &SharedArgs, force: bool, runs: &[(String, Scenario)]) -> Res
     Ok(())
 }
 
-/// The same of a sweep: its folder must not hold what it reads.
+/// As [`check`], of a sweep: its folder must not hold what it reads.
 pub fn check_sweep(args: &SharedArgs, folder: &Path, plan: &Plan) -> Result<(), ConfigError> {
     // Traces stand in the first point; no axis but their own file could name another.
     let first = plan.point(0).ok();
@@ -61,7 +62,7 @@ pub fn check_sweep(args: &SharedArgs, folder: &Path, plan: &Plan) -> Result<(), 
     check_folder(folder, &SWEEP_FILES.map(str::to_string), &read)
 }
 
-/// The same of an experiment.
+/// As [`check`], of an experiment.
 pub fn check_experiment(name: &str, folder: &Path, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
     let read = Read::of([PathBuf::from(name)].into_iter().chain(traces(runs)));
     let own = ["claims.json", "claims.md", "journal.jsonl"].map(str::to_string);
@@ -115,7 +116,7 @@ fn is_one_file(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// What is read, as far as the names tell. A name of a library is seldom a file; if it is one, it was not read, but it
+/// The files that options name. A name of a library is seldom a file; if it is one, it was not read, but it
 /// is somebody's all the same.
 fn named(args: &SharedArgs) -> Vec<PathBuf> {
     let named = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const SCENARIO: &str = "name = \"tiny\"\n[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\n\
-                        op = 0.25\n[drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 200\n";
+const SCENARIO: &str = "name = \"tiny\"\n[device]\nname = \"femu\"\n\
+                        geometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n[drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 200\n";
 
 const TRACE: &str = "128166372003061629,hm,0,Read,8192,4096,100\n";
 
@@ -250,7 +250,7 @@ fn what_does_not_fit_into_memory_is_refused_with_the_keys_that_would_make_it_fit
         assert_eq!(said.lines().count(), 1, "{args}: {said}");
         pieces.iter().for_each(|piece| assert!(said.contains(piece), "{args}: `{piece}` is not in: {said}"));
     }
-    // What nobody can know before: how long the queue becomes.
+    // Nobody can know before how long the queue becomes.
     let overload = "--set workload.rate=10000000 --set workload.requests=100000000";
     let (code, said, _) = limited(1_500_000, &format!("run quick --no-cache --policy base {overload}"));
     assert_eq!(code, Some(2), "{said}");

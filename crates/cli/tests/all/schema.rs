@@ -1,4 +1,4 @@
-//! What `manx schema` prints is the schema of the documents that people get.
+//! The schemas that `manx schema` prints are those of the documents that people get.
 
 use crate::support::{file, manx, stderr, stdout};
 use serde_json::Value;

@@ -22,7 +22,7 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
     }
 }
 
-/// The same for a key of a job.
+/// As [`why_unread`], for a key of a job.
 fn of_job(job: &JobSpec, name: &str) -> Option<String> {
     use Arrival::{Bursty, Closed, Paced, PacedSmooth};
     let arrival = match name {
@@ -49,7 +49,7 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
     (job.pattern != pattern).then(|| format!("workload.pattern = {} has no use for it", word(&job.pattern)))
 }
 
-/// The same for a key of what is under the workload.
+/// As [`why_unread`], for a key of the drive or the array.
 fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
     let Scenario { gc, erase, ftl, precondition, array, rain, .. } = scenario;
     let state = precondition.state;

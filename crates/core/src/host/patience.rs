@@ -51,7 +51,7 @@ impl Patience {
 }
 
 impl<S: Storage> Driver<S> {
-    /// What is to be done when a turn did nothing; false when the run is over.
+    /// Looks at the run when a turn did nothing; false when the run is over.
     #[cold]
     pub(super) fn look(&mut self) -> bool {
         let (_, at) = self.next_due();

@@ -1,7 +1,8 @@
 //! Rows as comma-separated text (RFC 4180, lines ending in a line feed), and such text as rows.
 //!
-//! Nothing between two commas is a missing value; an empty text is `""`. A text that a spreadsheet would run as a formula
-//! (it begins with = + - or @) stands behind a `'`, which takes that meaning from it and is left out when it is read.
+//! Nothing between two commas is a missing value; an empty text is `""`. A text that a spreadsheet would run as a
+//! formula (it begins with = + - or @) stands behind a `'`, which takes that meaning from it and is left out when it is
+//! read.
 
 use super::value::Cell;
 
@@ -31,7 +32,7 @@ fn runs(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
-/// What stands behind a `'` that [`quoted`] put there.
+/// The text behind a `'` that [`quoted`] put there.
 fn plain(field: Option<String>) -> Option<String> {
     let inner =
         |text: &str| text.strip_prefix('\'').filter(|rest| runs(rest.trim_start_matches('\''))).map(str::to_string);
