@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: help test test-long bench dist deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
+.PHONY: help test test-long bench book dist deps deps-cc deps-fio deps-browser deps-python fuzz fuzz-minute
 
 help:
 	@echo "make test    install what is missing (a C compiler, fio, Chromium, Python packages), then formatting, lints and every test"
@@ -10,6 +10,7 @@ help:
 	@echo "make fuzz    every trace reader fuzzed for SECONDS=600 each (FORMATS=\"msr blktrace\", JOBS=2 for cores)"
 	@echo "make dist    static binaries, .deb and container files in target/dist (ARCH=\"x86_64 aarch64\")"
 	@echo "make bench   the benches: requests per CPU second (leave the machine alone meanwhile)"
+	@echo "make book    docs/ as a book, into target/book (needs mdBook: cargo install mdbook)"
 	@echo "make deps    only install what is missing"
 
 test: deps
@@ -37,6 +38,11 @@ dist: deps
 
 bench: deps
 	$(CARGO) bench
+
+# Not part of the tests: the pages can be read as they are.
+book:
+	@command -v mdbook >/dev/null || { echo "mdbook is missing: cargo install mdbook"; exit 1; }
+	mdbook build docs
 
 # Rust comes from rustup (rust-version in Cargo.toml says how new). A bare Debian has no C compiler: Rust links with it,
 # the readers of .zst, .xz and .bz2 traces are C libraries that cargo compiles, and libFuzzer is C++. fio replays what
@@ -75,8 +81,8 @@ deps-browser:
 
 # A virtual environment of the tests, so that nothing of the system's Python is touched.
 VENV = target/test-venv
-VENV_MODULES = duckdb, playwright, perfetto.protos.perfetto.trace.perfetto_trace_pb2
-VENV_PACKAGES = 'duckdb>=1.1,<2' 'playwright>=1.50,<2' 'perfetto>=0.12,<1' 'protobuf<7'
+VENV_MODULES = codespell_lib, duckdb, playwright, perfetto.protos.perfetto.trace.perfetto_trace_pb2
+VENV_PACKAGES = 'codespell>=2.3,<3' 'duckdb>=1.1,<2' 'playwright>=1.50,<2' 'perfetto>=0.12,<1' 'protobuf<7'
 
 deps-python:
 	@if $(VENV)/bin/python -c 'import $(VENV_MODULES)' >/dev/null 2>&1; then exit 0; fi; \

@@ -51,14 +51,13 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario under one policy
     Run(RunArgs),
-    /// Run a scenario under several policies and hold them against the first
+    /// Run a scenario under several policies and compare them with the first (the baseline)
     Compare(CompareArgs),
     /// Draw results for a paper: SVG, PDF or PNG
     Plot(PlotArgs),
     /// Say in words where the time of the tail went, and tell the stories of the slowest requests
     Explain(ExplainArgs),
-    /// Run a scenario at many points of its keys into the folder of --out: a row each, and the front of those that
-    /// none beats
+    /// Run a scenario at many points of its keys into the folder of --out: a row each, and the Pareto front
     Sweep(Box<SweepArgs>),
     /// Let the power fail at random events of many small runs, and check what the drives promised
     Torture(TortureArgs),
@@ -140,7 +139,7 @@ pub struct ExplainArgs {
 /// `manx compare`.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
-    /// The policies, the first being what the others are held against [default: the scenario's]
+    /// The policies, the first being the baseline [default: the scenario's]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub policies: Vec<String>,
     /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of manx left them there
@@ -209,11 +208,11 @@ pub struct SharedArgs {
     pub replay: TraceReplayArgs,
 }
 
-/// What dies, channels, collections and slow requests did, for https://ui.perfetto.dev.
+/// What dies, channels, GC runs and slow requests did, for https://ui.perfetto.dev.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Timeline (docs/timeline.md)")]
 pub struct TimelineArgs {
-    /// Write what every die, channel, collection and slow request did into FILE, a Perfetto trace (.pftrace) for
+    /// Write what every die, channel, GC run and slow request did into FILE, a Perfetto trace (.pftrace) for
     /// https://ui.perfetto.dev; of several policies, each into FILE with its name before the ending, or into a folder
     #[arg(long = "timeline", value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -225,7 +224,7 @@ pub struct TimelineArgs {
     #[arg(long = "timeline-slow", value_name = "TIME",
         requires = "file", allow_hyphen_values = true, value_parser = time)]
     pub slow: Option<Duration>,
-    /// Stop recording at so many slices, collections and requests
+    /// Stop recording at so many slices, GC runs and requests
     #[arg(long = "timeline-limit", value_name = "N", requires = "file", allow_negative_numbers = true,
         value_parser = whole, default_value_t = TIMELINE_LIMIT)]
     pub limit: u64,
@@ -273,7 +272,7 @@ impl SharedArgs {
             self.reading.keys().into_iter().chain(self.replay.keys()).find(|(_, _, value)| value.is_some())
         {
             return Err(ConfigError::new(format!(
-                "{option} says how a trace is read or played: it needs --trace FILE"
+                "{option} says how a trace is read or replayed: it needs --trace FILE"
             )));
         }
         overrides.extend(said(named));
@@ -389,7 +388,7 @@ pub struct TraceReadingArgs {
 
 /// How a trace is fitted to a drive.
 #[derive(Debug, Default, ClapArgs)]
-#[command(next_help_heading = "How the trace is played")]
+#[command(next_help_heading = "How the trace is replayed")]
 pub struct TraceReplayArgs {
     /// Several devices: one after the other (concat), upon each other (overlay), a drive for each (separate)
     #[arg(long, value_name = "HOW")]

@@ -101,7 +101,7 @@ fn preparations(set: &RunSet, cached: bool) -> Vec<String> {
 
 fn reclaimed(set: &RunSet) -> Option<String> {
     let told = |run: &RunResult| {
-        let how = if run.gc.free_reclaims > 0 { " in no time" } else { "" };
+        let how = if run.gc.free_reclaims > 0 { " at no cost" } else { "" };
         format!("{} {}{how}", run.policy, run.state.reclaimed_blocks)
     };
     let runs: Vec<String> = set.runs.iter().map(told).collect();

@@ -216,7 +216,7 @@ fn driver(scenario: &Scenario) -> Result<Driver, TortureError> {
     let mut jobs = Vec::new();
     for (number, spec) in scenario.workload.jobs.iter().enumerate() {
         if let Some(trace) = &spec.trace {
-            let message = format!("workload.trace.file = {:?}: torture plays generated workloads", trace.file);
+            let message = format!("workload.trace.file = {:?}: torture runs generated workloads", trace.file);
             return Err(ConfigError::new(message).into());
         }
         let source = Generator::new(spec, sectors, scenario.seed, number).map_err(RunError::Generate)?;

@@ -50,7 +50,7 @@ pub struct TwArgs {
     /// What the drive reclaims together [default: the scenario's, else channel]
     #[arg(long, value_name = "UNIT")]
     pub gc_unit: Option<Unit>,
-    /// Added to the time of a collection for the shortest window: 50ms [default: 0s]
+    /// Added to the time of a GC run for the shortest window: 50ms [default: 0s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time)]
     pub guard: Option<Duration>,
     /// Small writes of the user to the whole RAID-5: also the window under these

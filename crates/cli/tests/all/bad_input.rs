@@ -50,7 +50,7 @@ fn an_override_is_refused_by_key_and_value() {
     let table: &[(&str, &[&str])] = &[
         ("device.geometry.planes=0", &["at least 1"]),
         ("device.geometry.channels=-1", &["whole number"]),
-        ("device.geometry.blocks=4294967295", &["fewer than 2147483648 map units"]),
+        ("device.geometry.blocks=4294967295", &["fewer than 2147483648 mapping units"]),
         ("device.geometry.map_unit=3KiB", &["a power of two"]),
         ("device.timing.read=[\"-1us\"]", &["not negative"]),
         ("device.timing.read=[]", &["from 1 to 16"]),

@@ -3,9 +3,11 @@
 mod act;
 mod bad_input;
 mod command_line;
+mod commands;
 mod conversions;
 mod convert;
 mod docs;
+mod documents;
 mod explain;
 mod lab;
 mod outputs;
@@ -20,4 +22,5 @@ mod support;
 mod sweep;
 mod timeline;
 mod trace_info;
+mod words;
 mod workload;

@@ -99,7 +99,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "cost-benefit",
         axis: Axis::Ftl,
-        summary: "one log for the host and one for copies; the victim is worth most for its age and what it frees",
+        summary: "separate open blocks for copies; the victim has the highest benefit over cost, age x (1 - u) / 2u",
         source: "Kawaguchi, Nishioka, Motoda, USENIX '95, sections 2.2 and 2.3 (cost-benefit, and separate cleaning)",
         overlay: "[ftl]\nplacement = \"none\"\nfrontiers = \"separate\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
         parameter: None,
@@ -123,7 +123,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "2r",
         axis: Axis::Ftl,
-        summary: "what a collection finds valid goes to a cold region until it is written again; also 2r(fifo)",
+        summary: "pages that GC copies go to a cold region until they are written again; also 2r(fifo)",
         source: "Kang et al., 2R, PVLDB 13(11), 2020 (the abstract; which region is collected is not public)",
         overlay: "[ftl]\nplacement = \"2r\"\nfrontiers = \"separate\"\n\n[gc]\n",
         parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
@@ -147,7 +147,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "nogc",
         axis: Axis::Gc,
-        summary: "space is reclaimed in no time and blocks nothing: a baseline that no drive can have",
+        summary: "GC costs nothing and blocks nothing: a baseline that no drive can have",
         source: "ttFlash, FAST '17, the NoGC line of the evaluation's figures",
         overlay: "[gc]\nmode = \"nogc\"\n",
         parameter: None,
@@ -155,7 +155,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "base",
         axis: Axis::Gc,
-        summary: "a collection holds its channel for the whole copy, then its die for the erase",
+        summary: "a GC run blocks its channel while it copies, then its die while it erases",
         source: "ttFlash, FAST '17, section 3 (channel-blocking GC)",
         overlay: "[gc]\nmode = \"base\"\n",
         parameter: None,
@@ -163,7 +163,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "controller",
         axis: Axis::Gc,
-        summary: "a collection holds the whole drive for the whole copy, then its die for the erase",
+        summary: "a GC run blocks the whole drive while it copies, then its die while it erases",
         source: "ttFlash, FAST '17, section 3 (controller-blocking GC)",
         overlay: "[gc]\nmode = \"controller\"\n",
         parameter: None,
@@ -171,7 +171,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "preemptive",
         axis: Axis::Gc,
-        summary: "host requests go first between the page operations of a collection, except at or below gc.hard",
+        summary: "host requests preempt a GC run between its page operations, except at or below gc.hard",
         source: "Lee et al., A Semi-Preemptive Garbage Collector for Solid State Drives, ISPASS '11",
         overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\n",
         parameter: None,
@@ -180,14 +180,14 @@ pub const POLICIES: &[Policy] = &[
         name: "reads-first",
         axis: Axis::Gc,
         summary: "as preemptive, and host reads go first even at or below gc.hard: what the policies of erase presume",
-        source: "Kim et al., USENIX ATC '19, section 1 (reads pass between the operations of a collection)",
+        source: "Kim et al., USENIX ATC '19, section 1 (reads pass between the operations of a GC run)",
         overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\nreads_first = true\n",
         parameter: None,
     },
     Policy {
         name: "pb",
         axis: Axis::Gc,
-        summary: "a collection keeps its die alone, from the first copy to the end of the erase; copies stay inside it",
+        summary: "a GC run blocks its die alone, from the first copy to the end of the erase; copies stay in the plane",
         source: "ttFlash, FAST '17, section 4.1 (plane-blocking GC)",
         overlay: "[gc]\nmode = \"plane-blocking\"\nunit = \"block\"\ncopyback = true\n",
         parameter: None,
@@ -380,7 +380,7 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "iod1",
         axis: Axis::Array,
-        summary: "reads fail fast where they would wait for a collection, and are computed from the rest",
+        summary: "reads that would wait for GC fail fast, and are reconstructed from the other drives",
         source: "Li et al., IODA, SOSP '21 (IOD1: the PL flag)",
         overlay: "[array]\nstrategy = \"iod1\"\n",
         parameter: None,

@@ -22,7 +22,7 @@ pub struct Scenario {
     #[serde(default = "default_seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// The policies that `compare` runs, the first being what the others are held against.
+    /// The policies that `compare` runs, the first being the baseline.
     #[serde(default = "default_policies")]
     pub policies: Vec<String>,
     /// The device: in a file, `name` picks a table of the library and the other keys override it.
@@ -36,10 +36,10 @@ pub struct Scenario {
     /// Parity inside the drive.
     #[serde(default)]
     pub rain: RainSpec,
-    /// How an erase gives way to reads.
+    /// How reads suspend an erase.
     #[serde(default)]
     pub erase: EraseSpec,
-    /// How a program gives way to reads.
+    /// How reads suspend a program.
     #[serde(default)]
     pub program: ProgramSpec,
     /// Bit errors and scrubbing.
@@ -78,9 +78,9 @@ impl Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {
-    /// Requests that arrive before this time are played but not counted.
+    /// Warm-up: requests that arrive before this time are issued but not counted.
     pub warmup: Duration,
-    /// So many first requests are played but not counted.
+    /// Warm-up: so many first requests are issued but not counted.
     pub warmup_requests: u64,
     /// Split every latency into what it was spent on; takes up to a quarter longer.
     pub attribution: bool,

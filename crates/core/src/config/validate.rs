@@ -202,8 +202,8 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         gc.mode != GcMode::Preemptive || gc.when == GcWhen::Background,
         "gc.when",
         "\"foreground\"",
-        "gc.mode = \"preemptive\" needs \"background\": a collection that goes before the host's requests cannot also \
-         give way to them",
+        "gc.mode = \"preemptive\" needs \"background\": a GC run that goes before the host's requests cannot also \
+         yield to them",
     )
 }
 

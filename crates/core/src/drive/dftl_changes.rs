@@ -42,7 +42,7 @@ impl Drive {
                 stored.check(self.ftl.mapping(), lpn);
             }
             let page = dftl.cmt.page_of(lpn);
-            assert!(!stored.owed[lpn.0 as usize] || dftl.pages.is_owed(page), "nobody owes what {lpn:?} has changed");
+            assert!(!stored.owed[lpn.0 as usize] || dftl.pages.is_owed(page), "no entry owes what {lpn:?} has changed");
         }
     }
 

@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 pub struct RecoverySpec {
     /// The spare area of each page is kept, and deallocations are journalled.
     pub keep: bool,
-    /// What crosses the channel of each map unit that is scanned.
+    /// What crosses the channel of each mapping unit that is scanned.
     pub read: Bytes,
     /// A checkpoint of the map is written each time that so much has been programmed; never without it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ impl Blueprint {
             }
             FtlKind::Page if self.ftl.frontiers == Frontiers::Shared => Some((
                 "ftl.frontiers",
-                "\"separate\": a collection that was cut begins again, and in blocks shared with the host's data it \
+                "\"separate\": a GC run that was cut begins again, and in blocks shared with the host's data it \
                  would not get its room back",
             )),
             FtlKind::LogBlock if !matches!(log.policy, LogPolicy::Fast | LogPolicy::Faster) => {

@@ -32,7 +32,7 @@ use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Stands for the scrubber among what completes later: no request or computed page has this number.
+/// Stands for the scrubber among what completes later: no request or reconstructed page has this number.
 pub(super) const TIMER: u32 = u32::MAX;
 
 /// A drive without a valid page is looked at again after this.
@@ -82,7 +82,7 @@ impl ScrubSpec {
 /// What reads found, and what the scrubber did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubCounters {
-    /// Map units that the scrubber read.
+    /// Mapping units that the scrubber read.
     pub pages: u64,
     /// Array reads that brought them.
     pub reads: u64,
@@ -94,11 +94,11 @@ pub struct ScrubCounters {
     pub late_reads: u64,
     /// The longest that one was late.
     pub late_max: Duration,
-    /// Map units in which the scrubber found errors.
+    /// Mapping units in which the scrubber found errors.
     pub pages_with_errors: u64,
-    /// Map units programmed anew.
+    /// Mapping units programmed anew.
     pub rewrites: u64,
-    /// Of those, units that were overtaken meanwhile and dead on arrival.
+    /// Of those, units that were overtaken meanwhile, already stale when programmed.
     pub overtaken_rewrites: u64,
     /// Rewrites that found no room and were left to the next pass.
     pub deferred_rewrites: u64,
@@ -112,17 +112,17 @@ pub struct ScrubCounters {
     pub repaired: u64,
     /// User reads that ended with an error.
     pub failed_reads: u64,
-    /// Map units beyond correction that the scrubber met.
+    /// Mapping units beyond correction that the scrubber met.
     pub uncorrectable_scrubbed: u64,
-    /// Map units beyond correction that the drive read for itself: for partial pages, parity, or copies.
+    /// Mapping units beyond correction that the drive read for itself: for partial pages, parity, or copies.
     pub uncorrectable_internal: u64,
-    /// Map units copied without error correction.
+    /// Mapping units copied without error correction.
     pub unchecked_copies: u64,
     /// Of those, units that held an error.
     pub undetected_copies: u64,
     /// The most errors that a codeword ever held.
     pub worst_errors: u32,
-    /// The most copies in a row that the data of one map unit went through without error correction.
+    /// The most copies in a row that the data of one mapping unit went through without error correction.
     pub chain_max: u32,
 }
 

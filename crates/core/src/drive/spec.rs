@@ -61,7 +61,7 @@ impl Default for DriveSpec {
 pub enum BusyRemaining {
     /// As firmware could: from what is under way and what is sure to follow.
     Forecast,
-    /// By playing a copy of the whole drive on, to which nothing else comes: what no drive can do, and slow.
+    /// By simulating a copy of the whole drive ahead, to which nothing else comes: what no drive can do, and slow.
     Exact,
 }
 
@@ -69,7 +69,7 @@ pub enum BusyRemaining {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FullBuffer {
-    /// Room, whoever makes it.
+    /// Any room, for whichever write it was made.
     Any,
     /// Also for the pages that left on its account, as in the ttFlash authors' code.
     Own,
@@ -87,7 +87,7 @@ pub enum Scheduler {
     Fifo,
 }
 
-/// How an erase gives way to reads.
+/// How reads suspend an erase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EraseSpec {
@@ -121,7 +121,7 @@ pub struct EraseSpec {
     pub need_spread: f64,
     /// `adaptive`: erases after which a block needs the worst case, growing linearly; 0 is never.
     pub need_all_at: u32,
-    /// `adaptive`: parts of a step that a pulse can be told apart in.
+    /// `adaptive`: parts of a step in which a pulse is measured.
     pub fractions: u32,
     /// `adaptive`: fractions of the first, shallow pulse, which is followed by `verify`; 0 is none.
     pub shallow: u32,
@@ -279,7 +279,7 @@ pub enum Reconstruct {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CostRule {
-    /// By the collections' times that are left, of the page and of what else would have to be read.
+    /// By the GC runs' times that are left, of the page and of what else would have to be read.
     Estimate,
     /// As if at most one member of a stripe were collected at a time, as rotating garbage collection sees to: always
     /// while the victim is copied, by time while it is erased.
@@ -296,7 +296,7 @@ pub enum UpdateReads {
     Reconstruct,
 }
 
-/// How a program gives way to reads.
+/// How reads suspend a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProgramSpec {

@@ -59,7 +59,7 @@ impl Past {
     /// The totals up to `at`.
     pub fn totals(&self, at: Instant) -> Kept {
         let later = self.pieces.partition_point(|piece| piece.begins() <= at);
-        debug_assert!(later > 0, "nobody said that {at:?} would be asked for");
+        debug_assert!(later > 0, "no operation said that {at:?} would be asked for");
         let piece = &self.pieces[later.saturating_sub(1)];
         let mut totals = piece.totals;
         let ends = piece.turns.iter().skip(1).map(|turn| turn.0).chain([Instant::NEVER]);

@@ -492,7 +492,7 @@ impl PageMap {
         let frontiers: Vec<_> = lanes().map(|(lane, class)| self.frontiers[self.frontier_at(lane, class)]).collect();
         format!(
             "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), \
-             open {:?}, {:?}, frontiers {frontiers:?}\n",
+             open {:?}, {:?}, open blocks {frontiers:?}\n",
             p.free.len(),
             p.free_units,
             self.soft_units,

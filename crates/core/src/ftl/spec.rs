@@ -66,7 +66,7 @@ impl Default for FtlSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FtlKind {
-    /// Every map unit anywhere; garbage collection copies what is valid in a victim.
+    /// Every mapping unit anywhere; garbage collection copies what is valid in a victim.
     Page,
     /// Data blocks hold each page in its place, log blocks take what is written again, merges bring both together.
     LogBlock,
@@ -146,7 +146,7 @@ pub enum Dimension {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stripe {
-    /// One map unit.
+    /// One mapping unit.
     MapUnit,
     /// One program unit (planes x word line).
     ProgramUnit,
@@ -168,7 +168,7 @@ pub enum FreeBlock {
 pub enum Frontiers {
     /// The host's data and the copies of garbage collection each have their own: what is cold stays together.
     Separate,
-    /// Both are written to the same one: each collection gives the host what its victim held of stale pages.
+    /// Both are written to the same one: each GC run gives the host what its victim held of stale pages.
     Shared,
 }
 
@@ -176,9 +176,9 @@ pub enum Frontiers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcSpec {
-    /// What a collection blocks.
+    /// What a GC run blocks.
     pub mode: GcMode,
-    /// When a collection may start.
+    /// When a GC run may start.
     pub when: GcWhen,
     /// How the victim is chosen.
     pub victim: Victim,
@@ -188,7 +188,7 @@ pub struct GcSpec {
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub soft: f64,
-    /// At or below this free share collection goes before the host's requests, whatever `when` says.
+    /// At or below this free share GC goes before the host's requests, whatever `when` says.
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub hard: f64,
@@ -196,11 +196,11 @@ pub struct GcSpec {
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub last_block_soft: f64,
-    /// Likewise: collection goes before the host's requests; above the soft share it is that one.
+    /// Likewise: GC goes before the host's requests; above the soft share it is that one.
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub last_block_hard: f64,
-    /// `preemptive` only: waiting reads go before a collection even at or below `hard` (Kim et al., ATC '19).
+    /// `preemptive` only: waiting reads go before a GC run even at or below `hard` (Kim et al., ATC '19).
     pub reads_first: bool,
     /// Copies stay inside the plane: read and program without crossing the channel.
     pub copyback: bool,
@@ -208,13 +208,13 @@ pub struct GcSpec {
     pub window: u32,
     /// Candidates of `d-choices`.
     pub choices: u32,
-    /// `plane-blocking`: collections of a channel that may copy at once; 0 is any number.
+    /// `plane-blocking`: GC runs of a channel that may copy at once; 0 is any number.
     pub per_channel: u32,
-    /// `plane-blocking`: the host's transfers give way to a collection's commands at the next sector.
+    /// `plane-blocking`: a GC run's commands cut the host's transfers at the next sector.
     pub cut_transfers: bool,
     /// `plane-blocking`: whether the planes of a group (a RAIN stripe's, or one of each channel) collect in turn.
     pub rotate: Rotate,
-    /// A plane that is erased for its collection keeps the others of its group waiting too.
+    /// A plane that is erased for its GC run keeps the others of its group waiting too.
     pub rotate_erases: bool,
     /// `static`: a plane at or below `hard` waits for its turn as well.
     pub rotate_urgent: bool,
@@ -250,7 +250,7 @@ impl Default for GcSpec {
     }
 }
 
-/// What a collection blocks (reference: ttFlash section 3; Lee et al. for the preemptive one).
+/// What a GC run blocks (reference: ttFlash section 3; Lee et al. for the preemptive one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcMode {
@@ -274,11 +274,11 @@ pub enum Rotate {
     Off,
     /// Always.
     Static,
-    /// While collections keep up with the writes.
+    /// While GC runs keep up with the writes.
     Dynamic,
 }
 
-/// When a collection may start.
+/// When a GC run may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcWhen {

@@ -80,7 +80,7 @@ impl PageMap {
         let (mut from, mut to) = first;
         let (chain, pool) = (&mut self.relocations[lane as usize], &mut self.pools[lane as usize]);
         let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
-        debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was told");
+        debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was reported");
         frontier.row += count;
         pool.free_units -= count;
         self.clock += u64::from(count);

@@ -159,9 +159,9 @@ pub enum Arrival {
 
 /// A trace to replay and how to treat it.
 ///
-/// The order of the treatment, for each request of the file. First what is played, in this order: `to` ends the
+/// The order of the treatment, for each request of the file. First what is replayed, in this order: `to` ends the
 /// reading, as does `head`; then `devices`, `ignore`, `from` and `skip` leave requests out, each counted under the
-/// first reason that applies (so `skip` and `head` count requests that all else would play). Times are rebased on the
+/// first reason that applies (so `skip` and `head` count requests that all else would replay). Times are rebased on the
 /// first request that is left. Then how: the devices are laid out (`layout`), requests widened to `align`, fitted to
 /// the device (`remap`), and times scaled (`rate_scale`). All of it is the same in each pass of `repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -184,7 +184,7 @@ pub struct TraceSpec {
     /// What becomes of requests within one second, where the format's clock has whole seconds.
     #[serde(default)]
     pub spread: Spread,
-    /// The devices of the trace that are played, by name; all when empty.
+    /// The devices of the trace that are replayed, by name; all when empty.
     #[serde(default)]
     pub devices: Vec<String>,
     /// How the address spaces of several devices become one.
@@ -202,10 +202,10 @@ pub struct TraceSpec {
     /// Requests of the window that are skipped.
     #[serde(default)]
     pub skip: u64,
-    /// Requests that are played at most; 0 is no bound.
+    /// Requests that are replayed at most; 0 is no bound.
     #[serde(default)]
     pub head: u64,
-    /// The first request that is played arrives at 0; false keeps its distance from the start of the trace, in each
+    /// The first request that is replayed arrives at 0; false keeps its distance from the start of the trace, in each
     /// pass of `repeat`.
     #[serde(default = "yes")]
     pub rebase: bool,
@@ -224,7 +224,7 @@ pub struct TraceSpec {
 }
 
 impl TraceSpec {
-    /// The trace in `file`, played as it is.
+    /// The trace in `file`, replayed as it is.
     pub fn new(file: impl Into<String>) -> Self {
         Self {
             file: file.into(),

@@ -37,7 +37,7 @@ pub struct ArrayReport {
     pub read_modify_writes: u64,
     /// Rows whose parity came from the pages that were not written (rows).
     pub reconstruct_writes: u64,
-    /// Steps of collections that drives had to take outside of their windows (steps).
+    /// Steps of GC runs that drives had to take outside of their windows (steps).
     pub contract_violations: u64,
     /// Rows restored on a new drive (rows).
     pub restored_rows: u64,

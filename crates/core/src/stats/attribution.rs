@@ -162,7 +162,7 @@ pub struct CauseTimes {
     pub erase: f64,
     /// Behind programs of host data on the die (microseconds).
     pub program: f64,
-    /// Behind garbage collection's copies: on the die, on the channel, or because collection holds the channel
+    /// Behind garbage collection's copies: on the die, on the channel, or because GC holds the channel
     /// (microseconds).
     pub gc_copy: f64,
     /// Behind other reads on the die (microseconds).
@@ -260,7 +260,7 @@ pub struct SlowRequest {
     pub op: String,
     /// Its first sector (sectors of 512 bytes).
     pub lba: u64,
-    /// Its first logical page (map units).
+    /// Its first logical page (mapping units).
     pub lpn: u64,
     /// Its length (sectors).
     pub sectors: u32,
@@ -302,7 +302,7 @@ pub struct SlowStep {
 pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
-    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (collection drains or holds the
+    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (GC drains or holds the
     /// channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.

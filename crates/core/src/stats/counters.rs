@@ -17,11 +17,11 @@ pub struct GcCounters {
     pub runs: u64,
     /// Pages copied.
     pub pages_copied: u64,
-    /// Victims reclaimed at or below the hard mark of free space, before the host's requests.
+    /// Victims reclaimed at or below the critical watermark of free space, before the host's requests.
     pub forced: u64,
-    /// Blocks reclaimed in no time by the `nogc` baseline; in none of the other counters.
+    /// Blocks reclaimed at no cost by the `nogc` baseline; in none of the other counters.
     pub free_reclaims: u64,
-    /// Nanoseconds of the longest collection up to its erase.
+    /// Nanoseconds of the longest GC run up to its erase.
     pub copying_max_ns: u64,
     /// What the fullest pool held at its fullest, in millionths of its raw pages.
     pub used_max_millionths: u64,
@@ -31,17 +31,17 @@ pub struct GcCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlashCounters {
-    /// Pages written by the host, in map units.
+    /// Pages written by the host, in mapping units.
     pub host_pages_written: u64,
-    /// Pages programmed for whatever reason, in map units.
+    /// Pages programmed for whatever reason, in mapping units.
     pub pages_programmed: u64,
     /// Of those, pages without data, programmed to fill a program unit.
     pub pages_padded: u64,
-    /// Of those, pages of checkpoints of the map, in map units.
+    /// Of those, pages of checkpoints of the map, in mapping units.
     pub checkpoint_pages: u64,
     /// Checkpoints of the map that came to be whole.
     pub checkpoints: u64,
-    /// Pages read for whatever reason, in map units.
+    /// Pages read for whatever reason, in mapping units.
     pub pages_read: u64,
     /// Blocks erased.
     pub erases: u64,
@@ -85,13 +85,13 @@ pub struct BufferCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RainCounters {
-    /// Pages of data programmed, copies not counted, in map units.
+    /// Pages of data programmed, copies not counted, in mapping units.
     pub data_programs: u64,
-    /// Pages of parity programmed, copies not counted, in map units.
+    /// Pages of parity programmed, copies not counted, in mapping units.
     pub parity_programs: u64,
-    /// Pages of parity programmed for copies, in map units; only parity over superblocks has such.
+    /// Pages of parity programmed for copies, in mapping units; only parity over superblocks has such.
     pub copy_parity_programs: Option<u64>,
-    /// Pages read to compute parity, and for nothing else, in map units.
+    /// Pages read to compute parity, and for nothing else, in mapping units.
     pub parity_reads: u64,
     /// Updates of all data pages of a stripe.
     pub full_stripes: u64,
@@ -103,11 +103,11 @@ pub struct RainCounters {
     pub stripe_pages: u64,
     /// Pages of reads that were computed from their stripe.
     pub reconstructed_pages: u64,
-    /// Pages read for them that nobody had asked for.
+    /// Pages read for them that no request had asked for.
     pub extra_reads: u64,
     /// Reads, or parity updates, look at garbage collection; without, the counters that follow are not reported.
     pub tolerant: bool,
-    /// Of the computed pages, those of stripes that a request asked for as a whole.
+    /// Of the reconstructed pages, those of stripes that a request asked for as a whole.
     pub whole_stripes: u64,
     /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
     pub refused_stripes: u64,
@@ -119,7 +119,7 @@ pub struct RainCounters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RotationCounters {
-    /// Collections that waited for the turn of their plane.
+    /// GC runs that waited for the turn of their plane.
     pub postponed: u64,
     /// Nanoseconds for which they did, at most.
     pub postponed_max_ns: u64,

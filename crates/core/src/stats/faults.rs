@@ -14,16 +14,16 @@ pub struct FaultReport {
     pub erase_failures: u64,
     /// Blocks that were retired (blocks).
     pub retired: u64,
-    /// Pages copied out of blocks, or groups of them, of which one had failed (pages, in map units).
+    /// Pages copied out of blocks, or groups of them, of which one had failed (pages, in mapping units).
     pub pages_moved: u64,
-    /// Pages of rows whose program failed (pages, in map units).
+    /// Pages of rows whose program failed (pages, in mapping units).
     pub pages_failed: u64,
     /// Blocks, or groups of them, that the worst pool can still lose before the drive turns read-only, at the end
     /// (blocks); negative: it has fewer than it needs.
     pub spare_least: i64,
     /// Writes and deallocations that the drive refused because it was read-only; they are in no latency (requests).
     pub refused: u64,
-    /// Pages in the buffer at the end for which no block was left (pages, in map units).
+    /// Pages in the buffer at the end for which no block was left (pages, in mapping units).
     pub stranded: u64,
     /// When the drive turned read-only, from the start of the run on, warm-up included (seconds); null: never.
     pub read_only_at_s: Option<f64>,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogReport {
-    /// Pages that the host's data was written to (pages, in map units).
+    /// Pages that the host's data was written to (pages, in mapping units).
     pub writes: u64,
-    /// Of those, pages that went to their place in a data block, which was erased there (pages, in map units).
+    /// Of those, pages that went to their place in a data block, which was erased there (pages, in mapping units).
     pub in_place: u64,
     /// Log blocks that became data blocks as they were (merges).
     pub switch_merges: u64,
@@ -20,17 +20,17 @@ pub struct LogReport {
     pub full_merges: u64,
     /// Merges of any kind for each page written (ratio); null without writes.
     pub merges_per_write: Option<f64>,
-    /// Pages that expired once and were written to the log again (pages, in map units).
+    /// Pages that expired once and were written to the log again (pages, in mapping units).
     pub second_chances: u64,
     /// Log blocks that were given a second chance as a whole (blocks).
     pub renewed_blocks: u64,
-    /// Pages that expired twice and were moved to the isolation area (pages, in map units).
+    /// Pages that expired twice and were moved to the isolation area (pages, in mapping units).
     pub isolated_pages: u64,
     /// Merges that a full isolation area forced in the midst of reclaiming (merges).
     pub forced_merges: u64,
     /// Spare areas that were read for what the cache of the page map did not hold (reads of the superblock FTL).
     pub map_reads: u64,
-    /// Hot pages that went among the cold ones for want of room (pages of LAST, in map units).
+    /// Hot pages that went among the cold ones for want of room (pages of LAST, in mapping units).
     pub hot_overflows: u64,
     /// Log blocks of hot pages that were erased without a merge (blocks of LAST).
     pub dead_hot_blocks: u64,

@@ -4,7 +4,7 @@ use super::ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the map cost; pages are map units.
+/// What the map cost; pages are mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapCounters {
     /// Pages looked up whose entry was cached.
@@ -17,17 +17,17 @@ pub struct MapCounters {
     pub dirty_evictions: u64,
     /// Translation pages read.
     pub page_reads: u64,
-    /// Of those, for collections only.
+    /// Of those, for GC runs only.
     pub collection_reads: u64,
     /// Translation pages programmed, copies not counted.
     pub page_programs: u64,
-    /// Of those, for collections only.
+    /// Of those, for GC runs only.
     pub collection_programs: u64,
-    /// Translation pages copied by collections.
+    /// Translation pages copied by GC runs.
     pub page_copies: u64,
     /// Entries of copied pages that changed in the cache only.
     pub lazy_updates: u64,
-    /// Translation pages that `nogc` changed in no time.
+    /// Translation pages that `nogc` changed at no cost.
     pub free_updates: u64,
     /// Entries that the cache holds.
     pub cached_entries: u64,
@@ -52,19 +52,19 @@ pub struct MapReport {
     pub evictions: u64,
     /// Of those, entries that flash did not know: their translation page was read and programmed (entries).
     pub dirty_evictions: u64,
-    /// Translation pages read (pages, in map units).
+    /// Translation pages read (pages, in mapping units).
     pub pages_read: u64,
-    /// Of those, only because collections had moved pages whose entries were not cached (pages, in map units).
+    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in mapping units).
     pub pages_read_for_gc: u64,
-    /// Translation pages programmed, copies not counted; the WAF counts them (pages, in map units).
+    /// Translation pages programmed, copies not counted; the WAF counts them (pages, in mapping units).
     pub pages_programmed: u64,
-    /// Of those, only because collections had moved pages whose entries were not cached (pages, in map units).
+    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in mapping units).
     pub pages_programmed_for_gc: u64,
-    /// Translation pages that collections copied; among `gc.pages_copied` (pages, in map units).
+    /// Translation pages that GC runs copied; among `gc.pages_copied` (pages, in mapping units).
     pub pages_copied: u64,
-    /// Entries that collections changed in the cache only, to be written later (entries).
+    /// Entries that GC runs changed in the cache only, to be written later (entries).
     pub lazy_updates: u64,
-    /// Translation pages that `nogc` changed in no time; in none of the other counters (pages).
+    /// Translation pages that `nogc` changed at no cost; in none of the other counters (pages).
     pub free_updates: u64,
     /// Entries that the cache holds (entries).
     pub cached_entries: u64,

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 /// What parity cost and what it was used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RainReport {
-    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them (pages, in map
-    /// units).
+    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them (pages, in
+    /// mapping units).
     pub parity_programs: u64,
-    /// Pages of parity programmed with copies of garbage collection; the WAF counts them (pages, in map units); absent
+    /// Pages of parity programmed with copies of GC; the WAF counts them (pages, in mapping units); absent
     /// with parity in place, which is copied like data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_parity_programs: Option<u64>,
     /// Pages of data and parity programmed per page of data, copies not counted (ratio); null where no data was.
     pub parity_factor: Option<f64>,
-    /// Pages read to compute parity, and for nothing else (pages, in map units).
+    /// Pages read to compute parity, and for nothing else (pages, in mapping units).
     pub parity_reads: u64,
     /// Updates of all data pages of a stripe, which read nothing; over superblocks, stripes closed (stripes).
     pub full_stripes: u64,
@@ -28,7 +28,7 @@ pub struct RainReport {
     pub pages_per_update: Option<f64>,
     /// Pages of reads that were computed from the other members of their stripe (pages).
     pub reconstructed_reads: u64,
-    /// Pages read for them that no request had asked for (pages, in map units).
+    /// Pages read for them that no request had asked for (pages, in mapping units).
     pub extra_reads: u64,
     /// What was done about garbage collection in the way; absent where neither reads nor updates look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub struct TolerantReport {
     pub of_whole_stripes: u64,
     /// Pages computed in stripes that a request asked for in part (pages).
     pub of_partial_stripes: u64,
-    /// Pages read for each computed page that no request had asked for (ratio); null where none was computed.
+    /// Pages read for each reconstructed page that no request had asked for (ratio); null where none was computed.
     pub extra_reads_per_page: Option<f64>,
     /// Stripes of reads that waited for garbage collection because computing would have taken longer (stripes).
     pub refused: u64,

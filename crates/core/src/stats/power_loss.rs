@@ -31,7 +31,7 @@ pub struct PowerLossReport {
     pub checkpoint_reads: u64,
     /// Translation pages read (reads).
     pub map_reads: u64,
-    /// Translation pages that were out of date, and are programmed anew when the drive is back (pages, in map units).
+    /// Stale translation pages, which are programmed anew when the drive is back (pages, in mapping units).
     pub map_stale: u64,
     /// Rows that were illegible: their program was cut, or had failed (rows).
     pub torn_rows: u64,
@@ -41,16 +41,16 @@ pub struct PowerLossReport {
     pub erases: u64,
     /// Logical blocks merged by the recovery of a log-block FTL (logical blocks).
     pub merges: u64,
-    /// Pages copied by the recovery (pages, in map units).
+    /// Pages copied by the recovery (pages, in mapping units).
     pub copies: u64,
-    /// Pages of the write buffer that were lost, none of which had been promised (pages, in map units).
+    /// Pages of the write buffer that were lost, none of which had been promised (pages, in mapping units).
     pub pages_lost: u64,
-    /// Deallocated pages whose deallocation was lost, which had not been promised (pages, in map units).
+    /// Deallocated pages whose deallocation was lost, which had not been promised (pages, in mapping units).
     pub trims_lost: u64,
-    /// Pages of the write buffer that the capacitor saved (pages, in map units).
+    /// Pages of the write buffer that the capacitor saved (pages, in mapping units).
     pub pages_saved: u64,
     /// Commands that were under way and lost; they count as failed (commands).
     pub commands_lost: u64,
-    /// Pages that no longer held what had been promised: a defect of the model (pages, in map units).
+    /// Pages that no longer held what had been promised: a defect of the model (pages, in mapping units).
     pub broken_promises: u64,
 }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Several runs of one comparison, the first being what the others are held against.
+/// Several runs of one comparison, the first being the baseline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSet {
     /// One result a policy, in the order in which they were asked for.
@@ -42,7 +42,7 @@ pub struct RunResult {
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
-    /// Drives that were played side by side, one for each device of the trace, and whose numbers are added up here
+    /// Drives that ran side by side, one for each device of the trace, and whose numbers are added up here
     /// (drives); absent where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drives: Option<u64>,
@@ -99,7 +99,7 @@ pub struct RunResult {
     pub trace: Option<TraceReport>,
     /// What the integrity oracle checked; null when it was off.
     pub verify: Option<VerifyReport>,
-    /// The Aerospike Certification Tool's slices and verdicts; null unless its load was played.
+    /// The Aerospike Certification Tool's slices and verdicts; null unless that was the load.
     pub act: Option<ActReport>,
     /// Latency over the time of the run; null when no read and no write was counted.
     #[serde(default)]
@@ -109,7 +109,7 @@ pub struct RunResult {
     pub attribution: Option<AttributionReport>,
     /// Virtual time that was measured (seconds, in whole nanoseconds).
     pub virtual_s: f64,
-    /// What was played and not counted.
+    /// The warm-up: requests that are in no number.
     pub warmup_excluded: WarmupExcluded,
     /// What a reader of these numbers must know, one sentence each.
     pub warnings: Vec<String>,
@@ -143,13 +143,13 @@ pub struct GcReport {
     pub blocked_at_split_percent: Option<f64>,
     /// Victims reclaimed (victims).
     pub runs: u64,
-    /// Pages copied; those that the `nogc` baseline moves in no time are not counted (pages, in map units).
+    /// Pages copied; those that the `nogc` baseline moves at no cost are not counted (pages, in mapping units).
     pub pages_copied: u64,
-    /// Victims reclaimed at or below the hard mark of free space, before the host's requests (victims).
+    /// Victims reclaimed at or below the critical watermark of free space, before the host's requests (victims).
     pub forced: u64,
-    /// Blocks reclaimed in no time by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
+    /// Blocks reclaimed at no cost by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
     pub free_reclaims: u64,
-    /// The longest that a collection took from its start until its last page was copied, before its erase, warm-up
+    /// The longest that a GC run took from its start until its last page was copied, before its erase, warm-up
     /// included (microseconds).
     #[serde(default)]
     pub copying_max_us: f64,
@@ -161,19 +161,19 @@ pub struct GcReport {
 /// What was done to the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlashReport {
-    /// Pages written by the host (pages, in map units).
+    /// Pages written by the host (pages, in mapping units).
     pub host_pages_written: u64,
-    /// Pages programmed for whatever reason (pages, in map units).
+    /// Pages programmed for whatever reason (pages, in mapping units).
     pub pages_programmed: u64,
-    /// Of those, pages without data that fill a program unit (pages, in map units).
+    /// Of those, pages without data that fill a program unit (pages, in mapping units).
     pub pages_padded: u64,
-    /// Of those, pages of checkpoints of the map (pages, in map units).
+    /// Of those, pages of checkpoints of the map (pages, in mapping units).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checkpoint_pages: u64,
     /// Checkpoints of the map that came to be whole (checkpoints).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checkpoints: u64,
-    /// Pages read for whatever reason (pages, in map units).
+    /// Pages read for whatever reason (pages, in mapping units).
     pub pages_read: u64,
     /// Blocks erased (blocks).
     pub erases: u64,
@@ -245,13 +245,13 @@ pub struct CapacityReport {
 /// What the integrity oracle checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReport {
-    /// Completed reads held against the newest acknowledged write (reads).
+    /// Completed reads compared with the newest acknowledged write (reads).
     pub reads_checked: u64,
     /// Reads that returned anything else (reads).
     pub mismatches: u64,
 }
 
-/// What was played and not counted.
+/// The warm-up: requests that are in no number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmupExcluded {
     /// The rule, as a sentence.
@@ -289,7 +289,7 @@ pub struct MachineReport {
     pub flash_ops_per_cpu_s: Option<f64>,
     /// Largest resident set of the process (bytes).
     pub peak_rss_bytes: Option<u64>,
-    /// Memory of the model per simulated page (bytes per page, in map units).
+    /// Memory of the model per simulated page (bytes per page, in mapping units).
     pub simulated_bytes_per_page: Option<f64>,
     /// True if the preconditioned state was read from the cache.
     pub precondition_from_cache: bool,
@@ -372,7 +372,7 @@ pub struct RunTotals {
     pub over_time: OverTime,
     /// The parts of latencies, if they were asked for.
     pub attribution: Option<Attribution>,
-    /// What was played and not counted.
+    /// The warm-up: requests that are in no number.
     pub warmup_excluded: WarmupExcluded,
     /// Warnings of the run; those about percentiles are added.
     pub warnings: Vec<String>,
@@ -528,7 +528,7 @@ impl CapacityReport {
 }
 
 impl MachineReport {
-    /// The CPU times of a run that played `requests` requests, warm-up included. A time that is no number is "not
+    /// The CPU times of a run of `requests` requests, warm-up included. A time that is no number is "not
     /// measured".
     pub fn timed(precondition_cpu_s: f64, cpu_s: f64, requests: u64) -> Self {
         let measured = |s: f64| (s.is_finite() && s >= 0.0).then_some(s);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What it cost that the planes of a group collect in turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RotationReport {
-    /// Collections that could have started had no other plane of the group collected (collections).
+    /// GC runs that could have started had no other plane of the group collected (GC runs).
     pub postponed: u64,
     /// For how long at most, warm-up included (microseconds).
     pub postponed_max_us: f64,

@@ -5,7 +5,7 @@ use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of bit errors; pages are map units.
+/// What became of bit errors; pages are mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScrubCounters {
     /// Pages that the scrubber read.
@@ -55,7 +55,7 @@ pub struct ScrubCounters {
 /// Bit errors, and the scrubbing that looks for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScrubReport {
-    /// Pages that the scrubber read (pages, in map units).
+    /// Pages that the scrubber read (pages, in mapping units).
     pub pages_scrubbed: u64,
     /// The same over time; the scenario asks for `scrub.rate` (pages per second).
     pub pages_scrubbed_per_s: f64,
@@ -71,32 +71,32 @@ pub struct ScrubReport {
     pub late_reads: u64,
     /// By how much one was late at most, in the whole run (microseconds).
     pub late_max_us: f64,
-    /// Scrubbed pages that held errors (pages, in map units).
+    /// Scrubbed pages that held errors (pages, in mapping units).
     pub pages_with_errors: u64,
-    /// Pages that the scrubber wrote anew; the WAF counts them (pages, in map units).
+    /// Pages that the scrubber wrote anew; the WAF counts them (pages, in mapping units).
     pub rewrites: u64,
-    /// Of those, pages that a write of the host or a collection overtook (pages, in map units).
+    /// Of those, pages that a write of the host or a GC run overtook (pages, in mapping units).
     pub overtaken_rewrites: u64,
     /// Rewrites without room, left to the next pass (rewrites).
     pub deferred_rewrites: u64,
-    /// Pages of user reads whose errors were corrected (pages, in map units).
+    /// Pages of user reads whose errors were corrected (pages, in mapping units).
     pub corrected_pages: u64,
     /// Bits corrected in them (bits).
     pub corrected_bits: u64,
-    /// Pages of user reads beyond correction (pages, in map units).
+    /// Pages of user reads beyond correction (pages, in mapping units).
     pub uncorrectable: u64,
-    /// Of those, pages that were computed from their stripe (pages, in map units).
+    /// Of those, pages that were computed from their stripe (pages, in mapping units).
     pub repaired: u64,
     /// User reads that ended with an error (requests).
     pub failed_reads: u64,
-    /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in map units).
+    /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in mapping units).
     pub uncorrectable_scrubbed: u64,
     /// Pages beyond correction that the drive read for itself: for partial pages, for parity, for copies over the
-    /// channel (pages, in map units).
+    /// channel (pages, in mapping units).
     pub uncorrectable_internal: u64,
-    /// Pages copied without error correction (pages, in map units).
+    /// Pages copied without error correction (pages, in mapping units).
     pub unchecked_copies: u64,
-    /// Of those, pages that held an error, which went with them (pages, in map units).
+    /// Of those, pages that held an error, which went with them (pages, in mapping units).
     pub undetected_copies: u64,
     /// The most errors that a codeword held at any time of the run; 255 is 255 or more (bits per codeword).
     pub worst_errors: u64,

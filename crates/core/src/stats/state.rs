@@ -26,7 +26,7 @@ const MOMENTS: usize = 64;
 pub struct Written {
     /// Bytes that the host wrote.
     pub host_bytes: u64,
-    /// Blocks reclaimed: erased, or by `nogc` in no time.
+    /// Blocks reclaimed: erased, or by `nogc` at no cost.
     pub reclaimed: u64,
 }
 
@@ -101,7 +101,7 @@ pub struct StateTotals {
     pub began: Began,
     /// Bytes free when counting began, before anything is reclaimed; none where the FTL has log blocks.
     pub free_bytes: Option<u64>,
-    /// Bytes of a map unit.
+    /// Bytes of a mapping unit.
     pub unit: u64,
     /// Bytes of a block.
     pub block: u64,
@@ -165,7 +165,7 @@ pub struct StateReport {
     /// What was programmed in the measured part, for whatever reason (bytes).
     pub programmed_bytes: u64,
     /// How many times space was reclaimed in the measured part: blocks erased, and those that the `nogc` baseline
-    /// reclaims in no time (blocks).
+    /// reclaims at no cost (blocks).
     pub reclaimed_blocks: u64,
     /// Bytes of blocks reclaimed for each byte that the host wrote, in the first and in the second half of what it
     /// wrote in the measured part (ratios): the WAF of a drive that reclaims as fast as it programs; null where it
@@ -185,7 +185,7 @@ impl StateTotals {
         }
     }
 
-    /// What a result says of it; `programmed` map units and `reclaimed` blocks are those of the measured part.
+    /// What a result says of it; `programmed` mapping units and `reclaimed` blocks are those of the measured part.
     pub fn report(&self, programmed: u64, reclaimed: u64) -> StateReport {
         let Began { state, overwrites, overwritten_by, waf, settled } = &self.began;
         let of = |half: usize| self.halves[half].reclaimed_per_written(self.block);

@@ -33,7 +33,7 @@ fn an_array_that_cannot_be_is_answered_with_key_value_and_what_is_allowed() {
         (&["array.members=2"], &["array.members", "2", "from 3 (raid5) to 24"]),
         (&["array.members=0"], &["array.members", "0", "1 (a drive alone) or more"]),
         (&["array.members=1", "array.strategy=ioda"], &["array.strategy", "ioda", "array.members of 2 or more"]),
-        (&["array.chunk=6KiB"], &["array.chunk", "6", "a multiple of the map unit"]),
+        (&["array.chunk=6KiB"], &["array.chunk", "6", "a multiple of the mapping unit"]),
         (&["array.guard=200ms"], &["array.window", "100ms", "array.guard"]),
         (&["array.window_norm=1ms"], &["array.window_norm", "1ms", "at least array.window"]),
         (&["array.slo=0s"], &["array.slo", "0", "longer than 0s"]),

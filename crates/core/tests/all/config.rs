@@ -268,7 +268,7 @@ fn a_mistake_about_the_device_is_answered_with_file_line_key_value_and_what_is_a
         (N, &with("geometry.page = \"4us\""), &[":4:", "geometry.page = \"4us\"", "a size"]),
         (N, &with("geometry.map_unit = \"3KiB\""), &[":4:", "map_unit = 3KiB", "power of two"]),
         (N, &with("geometry.map_unit = \"8KiB\""), &[":4:", "map_unit = 8KiB", "planes"]),
-        (N, &with("geometry.blocks = 4000000000"), &[":4:", "geometry.blocks = 4000000000", "map units"]),
+        (N, &with("geometry.blocks = 4000000000"), &[":4:", "geometry.blocks = 4000000000", "mapping units"]),
         (N, &with("geometry.channels = 1000"), &[":4:", "channels = 1000", "4096 lanes"]),
     ]);
 }

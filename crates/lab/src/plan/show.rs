@@ -90,7 +90,7 @@ fn symbols(plan: &Plan) -> Vec<Symbol> {
     let blocks = inputs.parallel.blocks;
     symbols.extend([
         Symbol::new("N_gc", count(blocks, "blocks"), "blocks that this drive reclaims at once", &from.unit),
-        Symbol::new("guard", time(inputs.guard), "added to the time of a collection", &from.guard),
+        Symbol::new("guard", time(inputs.guard), "added to the time of a GC run", &from.guard),
         Symbol::new("B_pcie", link, "host link", &from.link),
         Symbol::new(
             "B_nand",
@@ -171,7 +171,7 @@ fn bounds(plan: &Plan) -> String {
     };
     row("", &|_, is_formula| if is_formula { "formula" } else { "this drive" }.to_string());
     row("blocks reclaimed at once", &|side, _| side.parallel.blocks.to_string());
-    row("T_gc, which nothing interrupts", &|side, _| latency(side.unit.as_us_f64()));
+    row("T_gc, uninterrupted", &|side, _| latency(side.unit.as_us_f64()));
     row("B_gc", &|side, _| megabytes(side.gc_rate));
     row("sustained: B at most B_gc / N", &|side, _| megabytes(side.sustained));
     row("TW at least T_gc + guard", &|side, _| latency(side.lower.as_us_f64()));

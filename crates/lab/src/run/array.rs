@@ -78,7 +78,7 @@ fn failed(array: &Array, failure: &Failure) -> String {
         None => ("could not read what an update needed", String::new()),
     };
     let then = match is_read {
-        true => "nobody else has what it holds, so it is read on, and writes to it end with an error",
+        true => "no other drive has what it holds, so it is read on, and writes to it end with an error",
         false => "the array failed it, and is degraded from then on",
     };
     format!("member {member}{spare} {did} after {at} s{why}: {then}")

@@ -208,7 +208,7 @@ impl Run<'_> {
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
         (gc.mode == GcMode::Preemptive && !gc.reads_first && forced * 2 > runs).then(|| {
             format!(
-                "{forced} of {runs} collections ran at or below gc.hard, where they go before the host as under base: \
+                "{forced} of {runs} GC runs began at or below gc.hard, where they go before the host, as under base: \
                  gc.soft and gc.hard are {:.1} and {:.1} of a plane's {} blocks; raise gc.soft",
                 blocks(gc.soft),
                 blocks(gc.hard),

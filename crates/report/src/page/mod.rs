@@ -205,7 +205,7 @@ fn charts(runs: &[RunResult]) -> String {
                 </section>\n"
             .into();
     }
-    let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">How slow are the slowest</h2>\n\
+    let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">Tail latency by percentile</h2>\n\
                     <p>How long a request takes at each percentile. Each step to the right is a tenth of the requests \
                     before it. Drag to zoom, double click to go back.</p>\n"
         .to_string();

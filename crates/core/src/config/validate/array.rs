@@ -15,7 +15,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let Scenario { array, device, precondition, recovery, workload, .. } = scenario;
     if !array.is_on() {
         require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
-        let message = "needs array.members of 2 or more: a drive alone has nobody else to read";
+        let message = "needs array.members of 2 or more: a drive alone has no other to read";
         return require(array.strategy == ReadStrategy::Direct, "array.strategy", word(array.strategy), message);
     }
     let (level, least) = (word(array.level), array.level.least_members());
@@ -24,7 +24,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let unit = device.geometry.map_unit.get();
     let chunk = array.chunk.get();
     let drive = scenario.capacity().user.get();
-    let message = format!("a multiple of the map unit, {unit}B, up to the user capacity of a drive, {drive}B");
+    let message = format!("a multiple of the mapping unit, {unit}B, up to the user capacity of a drive, {drive}B");
     require(chunk > 0 && chunk.is_multiple_of(unit) && chunk <= drive, "array.chunk", array.chunk, message)?;
     let message = "longer than 0s, and than array.guard";
     require(!array.window.is_zero() && array.window > array.guard, "array.window", array.window, message)?;

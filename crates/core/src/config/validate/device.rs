@@ -104,9 +104,9 @@ pub(super) fn size(device: &Device) -> Check {
     let g = &device.geometry;
     let unit = u128::from(g.map_unit.get());
     let in_block = (program_unit(device) / unit).saturating_mul((g.pages / device.feature.program_pages).into());
-    let message = format!("at most {UNITS_PER_BLOCK_MAX} map units in a block of a lane; these are {in_block}");
+    let message = format!("at most {UNITS_PER_BLOCK_MAX} mapping units in a block of a lane; these are {in_block}");
     require(in_block <= UNITS_PER_BLOCK_MAX, "device.geometry.pages", g.pages, message)?;
     let units = raw_bytes(device) / unit;
-    let message = format!("fewer than {MAP_UNITS_MAX} map units in the device; these are {units}");
+    let message = format!("fewer than {MAP_UNITS_MAX} mapping units in the device; these are {units}");
     require(units < MAP_UNITS_MAX, "device.geometry.blocks", g.blocks, message)
 }

@@ -16,8 +16,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let unit = device.geometry.map_unit.get();
     let row = program_unit(device);
     let message = format!(
-        "{needs} {row} B, what one program writes: its log blocks hold whole programs; a program unit that no map unit \
-         can have (above 32 KiB, or no power of two) needs device.feature.program_planes = 1 or program_pages = 1"
+        "{needs} {row} B, what one program writes: its log blocks hold whole programs; a program unit that no mapping \
+         unit can have (above 32 KiB, or no power of two) needs device.feature.program_planes = 1 or program_pages = 1"
     );
     require(u128::from(unit) == row, "device.geometry.map_unit", device.geometry.map_unit, message)?;
     let message = format!("{needs} \"static\": the address of a page decides its data block");

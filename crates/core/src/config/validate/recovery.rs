@@ -30,7 +30,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     }
     let (read, unit) = (recovery.read.get(), device.geometry.map_unit.get());
     let holds = read >= 512 && read <= unit && read.is_multiple_of(512);
-    require(holds, "recovery.read", recovery.read, format!("a multiple of 512B up to the map unit, {unit}B"))?;
+    require(holds, "recovery.read", recovery.read, format!("a multiple of 512B up to the mapping unit, {unit}B"))?;
     let needs = "recovery.keep = true needs";
     let message = format!("{needs} 0: what a power loss does to a stripe under update is not modelled");
     require(rain.width == 0, "rain.width", rain.width, message)?;
@@ -55,7 +55,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return Ok(());
     }
     let needs = "recovery.cut_at needs";
-    let message = format!("{needs} 0: what the drive counted before is not told apart");
+    let message = format!("{needs} 0: what the drive counted before is not separated");
     require(measure.warmup.is_zero(), "measure.warmup", measure.warmup, message.as_str())?;
     require(measure.warmup_requests == 0, "measure.warmup_requests", measure.warmup_requests, message)?;
     require(workload.act.is_none(), "workload.act", "a load", format!("{needs} none: its slices know no outage"))

@@ -17,7 +17,7 @@ struct Blocks {
 impl Blocks {
     fn of(ftl: &FtlSpec, gc: &GcSpec) -> Self {
         if ftl.placement == DataPlacement::None {
-            return Self { held: 3, open: 2, who: "3 blocks for the host, the collector and a reserve".to_string() };
+            return Self { held: 3, open: 2, who: "3 blocks for the host, GC and a reserve".to_string() };
         }
         // Copies that take no time share no block with the host.
         let frontiers = if gc.mode == GcMode::Nogc { Frontiers::Separate } else { ftl.frontiers };
@@ -76,7 +76,7 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     let left = raw.saturating_sub(user);
     let needed = (gc.hard * raw as f64).ceil() as u64 + held * block;
     let message = format!(
-        "{holders} {user} map units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
+        "{holders} {user} mapping units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
          (gc.hard = {} of the raw pages, {who}); raise it or device.geometry.blocks",
         lane.blocks(left),
         lane.blocks(needed),
@@ -87,7 +87,7 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     // When every block holds more than it can without its last program unit, copying one frees nothing.
     let full = (raw - held * block) / block * (block - row);
     let message = format!(
-        "{holders} {user} map units in each lane, but reclaiming frees whole program units of {row} only: \
+        "{holders} {user} mapping units in each lane, but reclaiming frees whole program units of {row} only: \
          from {full} on \
          every block of {block} may be too full to free one; raise it, or the number of program units in a block"
     );
@@ -96,7 +96,7 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     let free = left - open * block;
     let attainable = free as f64 / raw as f64;
     let message = format!(
-        "below {attainable:.4}, the free share that collecting can reach: {raw} map units in each lane - {user} \
+        "below {attainable:.4}, the free share that collecting can reach: {raw} mapping units in each lane - {user} \
          {holders} - {open} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
          raise device.op"
     );
@@ -112,11 +112,11 @@ pub(super) fn aged(precondition: &PreconditionSpec, device: &Device, ftl: &FtlSp
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
     let user = lane.user - lane.map;
-    let message = format!("half of it is valid data, {valid} map units in each lane, of which the host sees {user}");
+    let message = format!("half of it is valid data, {valid} mapping units a lane, of which the host sees {user}");
     require(valid <= user, key, ratio, message)?;
     let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map);
     let Blocks { held, who, .. } = Blocks::of(ftl, gc);
-    let why = if ftl.placement == DataPlacement::None { "host, collector, reserve" } else { &who };
+    let why = if ftl.placement == DataPlacement::None { "host, GC, reserve" } else { &who };
     let message =
         format!("it leaves {:.2} free blocks in each lane, and {held} are needed to start ({why})", lane.blocks(free));
     require(free >= held * lane.block, key, ratio, message)

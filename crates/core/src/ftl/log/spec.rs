@@ -28,7 +28,7 @@ pub struct LogSpec {
     pub sequential: Sequential,
     /// Consecutive pages that make a run sequential (`sequential = "run"`).
     pub sequential_run: u32,
-    /// A full log block of sequential writes becomes a data block at once, not when it is in somebody's way.
+    /// A full log block of sequential writes becomes a data block at once, not when it is in the way.
     pub switch_at_once: bool,
     /// FASTer: share of the log that is the isolation area; 0: none, cold pages are merged when they expire.
     pub isolation: f64,

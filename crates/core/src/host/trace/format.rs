@@ -309,7 +309,7 @@ pub static FORMATS: [Format; 25] = [
         name: "oracle-general",
         title: "libCacheSim oracleGeneral",
         shape: "24-byte records of time, object, size, next access",
-        source: "libCacheSim's `traceConv`, and its collection of cache traces",
+        source: "libCacheSim's `traceConv`, and its set of cache traces",
         time: None,
         lba: Some(Open::Default(LbaUnit::Sectors)),
         has_events: false,

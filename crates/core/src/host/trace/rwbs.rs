@@ -8,10 +8,10 @@ use crate::drive::Op;
 pub const PASS_THROUGH: &str = "pass-through command without a range";
 
 /// A kind of request that is newer than this reader.
-pub const UNKNOWN_KIND: &str = "event of a kind that is not played (zone management or newer)";
+pub const UNKNOWN_KIND: &str = "event of a kind that is not replayed (zone management or newer)";
 
 /// Why a write with a flush before it is not played so.
-pub const PREFLUSH: &str = "flush before the write (F) not played";
+pub const PREFLUSH: &str = "flush before the write (F) not replayed";
 
 /// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B`
 /// barrier, `E` erase.

@@ -23,11 +23,11 @@ const EXPECTED: &str = "an event of a Windows trace: `DiskRead|DiskWrite,TimeSta
      of the header's columns, offset and size in hex with `0x`, below 64 PiB and 2 TiB, times in whole microseconds";
 
 /// The request was under way when the trace began.
-const EARLIER: &str = "issued before the trace's start: played at its start";
+const EARLIER: &str = "issued before the trace's start: replayed at its start";
 
 /// Both at once.
 const EARLIER_AND_WIDENED: &str =
-    "issued before the trace's start: played at its start; not on 512-byte sectors: widened to whole ones";
+    "issued before the trace's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
 
 /// Lines between the header and the events.
 const NO_EVENT: &str = "text that is no event";

@@ -26,10 +26,10 @@ const NO_OFFSET: &str = "line without an offset, so without an address: record t
 const AVERAGE: &str = "average of several requests: record the log without `log_avg_msec`";
 
 /// The request was under way when the job began, by what the log says.
-const EARLIER: &str = "submitted before the log's start: played at its start";
+const EARLIER: &str = "submitted before the log's start: replayed at its start";
 
 const EARLIER_AND_WIDENED: &str =
-    "submitted before the log's start: played at its start; not on 512-byte sectors: widened to whole ones";
+    "submitted before the log's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
 
 const MILLISECOND: u64 = 1_000_000;
 

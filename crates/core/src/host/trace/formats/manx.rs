@@ -22,7 +22,7 @@ const EXPECTED: &str = "a line of Manx's csv: first a header of `t_us`, either `
 const TIME: &str = "t_us";
 
 /// Why a write with a flush before it is not played so.
-const PREFLUSH: &str = "flush before the write (F) not played";
+const PREFLUSH: &str = "flush before the write (F) not replayed";
 
 /// Reads Manx's own csv.
 #[derive(Default)]
@@ -114,7 +114,7 @@ impl Columns {
             Some(_) => return None,
         };
         let Some(flags) = self.flags(row.get(self.op))? else {
-            return Some(Line::Drop("request of a kind that is not played (zone management or newer)"));
+            return Some(Line::Drop("request of a kind that is not replayed (zone management or newer)"));
         };
         let flush = Entry { latency, ..Entry::flush(ticks).on(device) };
         let (start, length) = (row.get(self.start), row.get(self.length));

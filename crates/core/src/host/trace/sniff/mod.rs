@@ -263,14 +263,14 @@ fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> 
     match (sniffed.reading.time, info.time) {
         (Some(unit), _) => why.push(format!("time unit {}, as given", unit_name(unit))),
         (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
-            why.push(format!("time unit {}, which the format has unless told otherwise", unit_name(unit)));
+            why.push(format!("time unit {}, which the format has by default", unit_name(unit)));
         }
         (None, None) => {}
     }
     match (sniffed.reading.lba, info.lba) {
         (Some(unit), _) => why.push(format!("addresses in {}, as given", unit.name())),
         (None, Some(Open::Default(unit) | Open::Judged(unit))) => {
-            why.push(format!("addresses in {}, which the format has unless told otherwise", unit.name()));
+            why.push(format!("addresses in {}, which the format has by default", unit.name()));
         }
         (None, None) => {}
     }
