@@ -4,6 +4,8 @@ mod comparisons;
 mod faster_traces;
 mod fio;
 mod foreign;
+mod members;
+mod observers;
 mod separate;
 mod shared_kernel_traces;
 mod shared_traces;
