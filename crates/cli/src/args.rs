@@ -1,17 +1,20 @@
 //! What can be said on the command line.
 
 mod lab;
+mod library;
 mod plan;
 mod plot;
 mod sweep;
 mod torture;
 
 pub use lab::{LabCommand, LabRunArgs};
+pub use library::{DeviceCommand, PolicyCommand, ScenarioCommand};
 pub use plan::PlanCommand;
 pub use plot::PlotArgs;
 pub use sweep::SweepArgs;
 pub use torture::TortureArgs;
 
+use crate::screen::Screen;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override, nearest, split_parameter};
@@ -33,9 +36,9 @@ pub const VERSION: &str = concat!(
 );
 
 const EXAMPLES: &str = "Examples:
-  manx compare                                           the built-in OLTP-like scenario under three policies
-  manx compare quick --set gc.soft=0.1 --seed 7          a small one, one key changed, another seed
-  manx run oltp --policy preemptive --device femu --json   one policy, another device, JSON on stdout";
+  manx compare                                     the built-in OLTP-like load, three policies
+  manx compare quick --set gc.soft=0.1 --seed 7    a small drive, a key changed, another seed
+  manx run quick --policy preemptive --json        one policy, JSON on stdout";
 
 /// Manx: an exact, deterministic simulator of flash storage and of what was published against its tail latency
 #[derive(Debug, Parser)]
@@ -44,6 +47,8 @@ pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+    #[command(flatten)]
+    pub screen: Screen,
 }
 
 /// The families of commands.
@@ -51,26 +56,29 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario under one policy
     Run(RunArgs),
-    /// Run a scenario under several policies and compare them with the first (the baseline)
+    /// Compare policies; the first is the baseline
     Compare(CompareArgs),
     /// Draw results for a paper: SVG, PDF or PNG
     Plot(PlotArgs),
-    /// Say in words where the time of the tail went, and tell the stories of the slowest requests
+    /// Where the tail's time went, in words, request by request
     Explain(ExplainArgs),
-    /// Run a scenario at many points of its keys into the folder of --out: a row each, and the Pareto front
+    /// Run at many values of keys: CSV, Parquet, the Pareto front
     Sweep(Box<SweepArgs>),
-    /// Let the power fail at random events of many small runs, and check what the drives promised
+    /// Cut the power in many small runs, and check every page
     Torture(TortureArgs),
-    /// Experiments: the papers' claims, and the runs that check them
+    /// Papers' claims, and the runs that check them
     #[command(subcommand)]
     Lab(LabCommand),
-    /// Block traces: what they hold, in which formats
+    /// Block traces: formats, contents, conversion
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// Workload profiles: the built-in ones, and one fitted to a trace
+    /// Workload profiles: built in, or fitted to a trace
     #[command(subcommand)]
     Workload(WorkloadCommand),
-    /// Calculators that show their formula and where each input is from
+    /// The built-in scenarios
+    #[command(subcommand)]
+    Scenario(ScenarioCommand),
+    /// Calculators that show their formula and inputs
     #[command(subcommand)]
     Plan(PlanCommand),
     /// The device tables
@@ -178,6 +186,9 @@ pub struct SharedArgs {
     /// One JSON document on stdout; tables and progress go to stderr
     #[arg(long)]
     pub json: bool,
+    /// Every column of the table: mean, maximum, confidence interval, erases, ..
+    #[arg(long)]
+    pub wide: bool,
     /// Write the log of the Aerospike Certification Tool's load (workload.act) into FILE as the run goes; of several
     /// policies, each into FILE with its name before the ending, or into this folder
     #[arg(long, value_name = "FILE")]
@@ -238,7 +249,7 @@ impl TimelineArgs {
     }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     text.parse().map_err(|error: QuantityError| error.to_string())
 }
 
@@ -558,30 +569,6 @@ pub struct FitArgs {
     /// Name the trace in it so [default: it stays unnamed]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-}
-
-/// `manx device`.
-#[derive(Debug, Subcommand)]
-pub enum DeviceCommand {
-    /// List the built-in devices
-    List,
-    /// Show a device: capacities, numbers, and where each number is from
-    Show {
-        /// A name of `manx device list` or the path of a table
-        name: String,
-    },
-}
-
-/// `manx policy`.
-#[derive(Debug, Subcommand)]
-pub enum PolicyCommand {
-    /// List the policies
-    List,
-    /// Show a policy: what it does, where it is from, what it changes
-    Show {
-        /// A name of `manx policy list`, or a path of names
-        name: String,
-    },
 }
 
 /// What a schema can be of.

@@ -1,7 +1,8 @@
 //! The command line of Manx. It reads arguments, asks the lab, prints; nothing is decided here.
 //!
-//! Reading order: [`args`] is what can be said, [`commands`] has one file for each family of commands. Two programs
-//! share it: `manx`, and `manx-plot` (`crates/plot`), to which `manx plot` hands over.
+//! Reading order: [`args`] is what can be said, [`help`] how it is told, [`screen`] what the terminal can show;
+//! [`commands`] has one file for each family of commands. Two programs share it: `manx`, and `manx-plot`
+//! (`crates/plot`), to which `manx plot` hands over.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -9,18 +10,19 @@
 #[allow(missing_docs)]
 pub mod args;
 pub mod commands;
+pub mod help;
 pub mod say;
+pub mod screen;
 mod signals;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use commands::Failure;
 use say::say_line;
 use std::process::ExitCode;
 
-/// Reads the arguments, does the work, and answers as every program of Manx does: one line for an error.
-pub fn answer<Args: Parser>(work: impl FnOnce(Args) -> Result<(), Failure>) -> ExitCode {
-    let args = match Args::try_parse() {
+/// Does the work with the arguments, and answers as every program of Manx does: one line for an error.
+pub fn answer<Args>(args: Result<Args, clap::Error>, work: impl FnOnce(Args) -> Result<(), Failure>) -> ExitCode {
+    let args = match args {
         Ok(args) => args,
         Err(error) => return refuse_arguments(&error),
     };

@@ -2,8 +2,7 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
-use manx_cli::args::Args;
-use manx_cli::{answer, commands};
+use manx_cli::{answer, commands, help};
 use manx_lab::huge_pages::HugePages;
 use std::process::ExitCode;
 
@@ -12,9 +11,9 @@ static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
     manx_lab::stamp::set_commit(env!("MANX_COMMIT_HASH"));
-    answer(|args: Args| {
+    answer(help::parse(), |args| {
         #[cfg(feature = "parquet")]
         manx_lab::open::set_parquet_opener(|path| Ok(Box::new(manx_parquet::open(path)?)));
-        commands::run(args.command)
+        commands::run(args)
     })
 }

@@ -2,7 +2,8 @@
 //! I/O) is done here.
 //!
 //! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
-//! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print.
+//! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print, under a head of
+//! [`about`].
 //! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
 //! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
 //! [`trace_info`] measures a trace without a drive.
@@ -11,6 +12,7 @@
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
+pub mod about;
 pub mod act_log;
 pub mod cache;
 pub mod campaign;

@@ -147,7 +147,8 @@ pub fn read_workload(name: &str) -> Result<Source, ConfigError> {
     }
 }
 
-fn read_scenario(name: &str) -> Result<Source, ConfigError> {
+/// Reads the scenario `name`: a built-in name or the path of a file.
+pub fn read_scenario(name: &str) -> Result<Source, ConfigError> {
     if is_path(name) {
         return read_text(Path::new(name), "a scenario");
     }

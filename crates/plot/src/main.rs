@@ -8,6 +8,7 @@ use manx_cli::args::PlotArgs;
 use manx_cli::commands::Failure;
 use manx_cli::commands::read_result::read_result;
 use manx_cli::say::say_line;
+use manx_cli::screen::Screen;
 use manx_core::config::ConfigError;
 use manx_core::stats::{RunResult, RunSet};
 use manx_lab::save;
@@ -21,10 +22,13 @@ use std::process::ExitCode;
 struct Program {
     #[command(flatten)]
     args: PlotArgs,
+    /// What every command understands; nothing of it concerns a picture.
+    #[command(flatten)]
+    _screen: Screen,
 }
 
 fn main() -> ExitCode {
-    answer(|program: Program| draw(&program.args))
+    answer(Program::try_parse(), |program| draw(&program.args))
 }
 
 /// Reads the results, draws them, writes the file.

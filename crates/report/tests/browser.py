@@ -127,6 +127,19 @@ def gaps(browser):
     page.context.close()
 
 
+# The tables that hide a part of themselves.
+CUT = """() => [...document.querySelectorAll(".scroll")].filter((box) => box.scrollWidth > box.clientWidth)
+  .map((box) => box.getAttribute("aria-label") + ": " + box.scrollWidth + " in " + box.clientWidth)"""
+
+
+def tables(browser):
+    for width in (1024, 1440, 1920):
+        page = open_page(browser, viewport={"width": width, "height": 900})
+        cut = page.evaluate(CUT)
+        assert not cut, f"at {width} pixels the last columns of tables are cut: {cut}"
+        page.context.close()
+
+
 def looks(browser):
     background = "getComputedStyle(document.body).backgroundColor"
     seen = {}
@@ -163,6 +176,7 @@ with sync_playwright() as playwright:
     checked = curves(browser)
     toggles(browser)
     gaps(browser)
+    tables(browser)
     looks(browser)
     print(f"Chromium {browser.version}: {checked} curves read back, toggles, gaps, light, dark, phone, print")
     browser.close()

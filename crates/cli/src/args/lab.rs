@@ -13,7 +13,7 @@ pub enum LabCommand {
         /// A name of `manx lab list`, or the path of an experiment
         name: String,
     },
-    /// Run experiments and hold their claims against what was published
+    /// Run experiments and compare what they measure with what was published
     Run(LabRunArgs),
 }
 

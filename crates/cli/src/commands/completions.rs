@@ -5,11 +5,12 @@ use crate::args::Args;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
-use manx_core::config::{ALIASES, POLICIES, device_names, scenario_names};
+use manx_core::config::{ALIASES, POLICIES, device_names, scenario_names, workload_names};
+use manx_lab::experiment::experiment_names;
 use std::fs;
 use std::path::Path;
 
-/// A completion script, which knows the policies, devices and scenarios.
+/// A completion script, which knows the policies, devices, scenarios, workloads and experiments.
 pub fn script(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut with_names(Args::command()), "manx", &mut script);
@@ -28,8 +29,14 @@ pub fn manual(folder: &Path) -> Result<(), Failure> {
 fn with_names(command: Command) -> Command {
     let subcommands: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_string()).collect();
     let command = match command.get_name() {
-        "device" => command.mut_subcommand("show", |show| show.mut_args(|arg| named(arg, "device"))),
-        "policy" => command.mut_subcommand("show", |show| show.mut_args(|arg| named(arg, "policy"))),
+        of @ ("device" | "policy" | "scenario" | "workload") => {
+            let of = of.to_string();
+            command.mut_subcommand("show", |show| show.mut_args(|arg| shown(arg, &of)))
+        }
+        "lab" => {
+            let command = command.mut_subcommand("show", |show| show.mut_args(|arg| shown(arg, "experiment")));
+            command.mut_subcommand("run", |run| run.mut_args(|arg| shown(arg, "experiment")))
+        }
         _ => command,
     };
     let command = command.mut_args(|arg| {
@@ -37,6 +44,11 @@ fn with_names(command: Command) -> Command {
         named(arg, &id)
     });
     subcommands.iter().fold(command, |command, name| command.mut_subcommand(name, with_names))
+}
+
+/// The name that is asked for, with the names of its kind; the options beside it stay as they are.
+fn shown(arg: Arg, kind: &str) -> Arg {
+    if ["name", "names"].contains(&arg.get_id().as_str()) { named(arg, kind) } else { arg }
 }
 
 /// An argument of this meaning with its names.
@@ -47,16 +59,18 @@ fn named(arg: Arg, meaning: &str) -> Arg {
         }
         "device" => device_names().collect(),
         "scenario" => scenario_names().collect(),
+        "workload" => workload_names().collect(),
+        "experiment" => experiment_names().collect(),
         _ => return arg,
     };
     arg.value_parser(PossibleValuesParser::new(names))
 }
 
-/// Bash completes names alone where there are names; a scenario and a device may be files too.
+/// Bash completes names alone where there are names; all but a policy may be a file too.
 fn with_files(script: &str) -> String {
     let of = |line: &str, names: &str| line.contains("compgen -W") && line.contains(names);
-    let (devices, scenarios) = (device_names().next().unwrap_or("\0"), scenario_names().next().unwrap_or("\0"));
-    let line = |line: &str| match of(line, devices) || of(line, scenarios) {
+    let firsts = [device_names().next(), scenario_names().next(), workload_names().next(), experiment_names().next()];
+    let line = |line: &str| match firsts.iter().flatten().any(|first| of(line, first)) {
         true => line.replace("compgen -W", "compgen -f -W"),
         false => line.to_string(),
     };

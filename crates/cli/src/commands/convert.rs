@@ -1,11 +1,12 @@
 //! `manx trace convert`: a trace in another format, and what that format could not hold.
 
+use super::progress::Bar;
 use super::trace::trace_spec;
 use super::{Failure, print};
 use crate::args::TraceConvertArgs;
 use crate::say::say;
+use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_core::host::trace::convert::{About, Encoder, Target, fio, text_encoder};
 use manx_lab::convert::{Conversion, ConvertError, Converted};
@@ -13,20 +14,15 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Does what was asked.
-pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
+pub fn convert(args: &TraceConvertArgs, screen: &Screen) -> Result<(), Failure> {
     let target = target(args)?;
     let spec = trace_spec(args.overrides())?;
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-    bar.set_style(style("reading the trace, {elapsed}"));
+    let bar = Bar::new(screen, "convert", "requests");
     let progress = |done, total| {
         signals::end_at_once(total == 0);
-        if total > 0 && bar.length().is_none() {
-            bar.set_style(style("[{bar:24}] {percent:>3} %, {human_pos} requests, {eta} left"));
-            bar.set_length(total);
-        }
-        bar.set_position(done);
+        let reading = if total > 0 { "" } else { "reading the trace" };
+        bar.show(done, (total > 0).then_some(total), reading);
     };
-    bar.enable_steady_tick(std::time::Duration::from_millis(500));
     // All that is left when it ends at once is a file with another name.
     signals::end_at_once(true);
     signals::listen();
@@ -34,7 +30,7 @@ pub fn convert(args: &TraceConvertArgs) -> Result<(), Failure> {
     let (out, force) = (args.out.as_path(), args.force);
     let conversion = Conversion { spec: &spec, out, force, encoder: &encoder, progress: &progress, stop: &STOP };
     let converted = manx_lab::convert::convert(&conversion);
-    bar.finish_and_clear();
+    bar.clear();
     match converted {
         Ok(converted) => {
             let text = report(&converted, target, out);
@@ -109,9 +105,4 @@ fn report(converted: &Converted, target: Target, out: &Path) -> String {
         }
     }
     text
-}
-
-fn style(template: &str) -> ProgressStyle {
-    // The templates above are constants; one that is wrong falls back to the plainest bar.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

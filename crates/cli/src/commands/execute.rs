@@ -8,10 +8,12 @@ use super::requests_file;
 use super::run::RunRequest;
 use super::{Failure, print};
 use crate::say::say;
+use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use console::Term;
 use manx_core::config::{ConfigError, Scenario};
 use manx_core::stats::{ActReport, ActRules, Outcome, RunResult, RunSet};
+use manx_lab::about;
 use manx_lab::cache::Cache;
 use manx_lab::compare::{Options, compare};
 use manx_lab::explain;
@@ -19,13 +21,16 @@ use manx_lab::json::to_json;
 use manx_lab::run::{Beside, Finished, MakeSink, Moment};
 use manx_lab::save::{MadeFolders, documents, make_folder};
 use manx_lab::state;
-use manx_lab::table::{render, tail_chart, warnings};
+use manx_lab::table::{Look, render, tail_chart, warnings, wrap};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+/// Columns of a name in the lines above a table.
+const HEAD: usize = 12;
+
 /// Runs what was asked for, writes the results and prints them.
-pub fn execute(request: RunRequest) -> Result<(), Failure> {
+pub fn execute(request: RunRequest, screen: &Screen) -> Result<(), Failure> {
     let made = match &request.out {
         // Before the work: a folder that cannot be should not cost a run.
         Some(folder) => make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?,
@@ -33,7 +38,7 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     };
     signals::listen();
     let ended = Ended::new(&request);
-    let mut failed = run_all(&request, &ended).err();
+    let mut failed = run_all(&request, &ended, screen).err();
     let (runs, finished) = ended.take();
     if let Some(failure) = failed.take_if(|_| finished.is_empty()) {
         made.remove();
@@ -49,12 +54,12 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
             made.remove();
             Ok(())
         }
-        Some(folder) => save(folder, &set, &request.runs, &runs).map_err(Failure::Work),
+        Some(folder) => save(folder, &set, &request, &runs).map_err(Failure::Work),
         None => Ok(()),
     };
     say(&said);
-    let width = if request.json { width_of(&Term::stderr()) } else { width_of(&Term::stdout()) };
-    let text = report(&set, &runs, &request, width);
+    let look = screen.look(&if request.json { Term::stderr() } else { Term::stdout() }, request.wide);
+    let text = report(&set, &runs, &request, &look);
     let printed = match request.json {
         true => {
             say(&text);
@@ -73,10 +78,10 @@ pub fn execute(request: RunRequest) -> Result<(), Failure> {
     }
 }
 
-/// `result.json`, the report and the scenarios, together. `ended` are those of `runs` that have a result.
-fn save(folder: &Path, set: &RunSet, runs: &[(String, Scenario)], ended: &[(String, Scenario)]) -> Result<(), String> {
-    let mut files = documents(set, runs)?;
-    files.push(super::report::page(set, ended)?);
+/// `result.json`, the report and the scenarios, together. `ended` are the runs that have a result.
+fn save(folder: &Path, set: &RunSet, request: &RunRequest, ended: &[(String, Scenario)]) -> Result<(), String> {
+    let mut files = documents(set, &request.runs)?;
+    files.push(super::report::page(set, request.workload.as_deref(), ended)?);
     super::report::save(folder, files)
 }
 
@@ -101,7 +106,7 @@ impl<'a> Ended<'a> {
         let (ended, finished) = with_results(&self.request.runs, &runs);
         let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
         // What is wrong with the folder is told at the end.
-        let _ = save(folder, &set, &self.request.runs, &ended);
+        let _ = save(folder, &set, self.request, &ended);
     }
 
     /// The runs that ended, in their order, and what they came to.
@@ -118,9 +123,9 @@ fn with_results(
     runs.iter().zip(finished).filter_map(|(run, finished)| Some((run.clone(), finished.clone()?))).unzip()
 }
 
-fn run_all(request: &RunRequest, ended: &Ended<'_>) -> Result<(), Failure> {
+fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(), Failure> {
     let cache = if request.cache { Cache::of_user() } else { None };
-    let bars = Bars::new(request.runs.iter().map(|(policy, _)| policy.as_str()));
+    let bars = Bars::new(screen, request.runs.iter().map(|(policy, _)| policy.as_str()));
     let observer = |moment: &Moment<'_>| bars.show(moment);
     let tell = |number: usize, finished: &Finished| ended.add(number, finished);
     let options = Options {
@@ -149,39 +154,40 @@ fn in_words(policy: &str, Finished { preparation, timeline, .. }: &Finished) -> 
     lines.map(|line| format!("{policy}: {line}").replace(char::is_control, " ") + "\n").collect()
 }
 
-fn width_of(term: &Term) -> Option<usize> {
-    term.is_term().then(|| usize::from(term.size().1))
-}
-
-/// Everything for a person: capacity, traces, warnings, table, picture.
-fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, width: Option<usize>) -> String {
-    let mut text = state::first_line(set).map_or(String::new(), |line| line + "\n");
-    let mut said: Vec<String> = Vec::new();
-    for (_, scenario) in runs {
-        let line = format!("{}: {}", scenario.device.name, scenario.capacity()).replace(char::is_control, " ");
-        if !said.contains(&line) {
-            let _ = writeln!(text, "{line}");
-            said.push(line);
-        }
+/// Everything for a person: drive and workload, traces, the state they began in, table, picture, causes, warnings.
+fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look: &Look) -> String {
+    let plain = |text: &str| text.replace(|c: char| c.is_control() && c != '\n', " ");
+    let lines = |text: &str, indent| -> String {
+        plain(text).lines().map(|line| wrap(line, look.width, indent) + "\n").collect()
+    };
+    let mut text = state::first_line(set).map_or(String::new(), |line| lines(&line, 2));
+    for drive in about::drives(runs) {
+        text += &lines(&format!("drive       {drive}"), HEAD);
     }
+    if let Some((_, scenario)) = runs.first() {
+        let workload = about::workload(request.workload.as_deref(), scenario);
+        text += &lines(&format!("workload    {workload}"), HEAD);
+    }
+    let mut said: Vec<&str> = Vec::new();
     for trace in set.runs.iter().filter_map(|run| run.trace.as_ref()) {
-        if !said.contains(&trace.text) {
-            text += &trace.text.replace(|c: char| c.is_control() && c != '\n', " ");
-            said.push(trace.text.clone());
+        if !said.contains(&trace.text.as_str()) {
+            text += &lines(&trace.text, HEAD);
+            said.push(&trace.text);
         }
     }
-    let lines = request.overlaid.iter().cloned().chain(state::lines(set, true));
-    lines.for_each(|line| text += &(line + "\n"));
-    let _ = write!(text, "\n{}\n{}", render(set, width), tail_chart(set));
+    let more = request.overlaid.iter().cloned().chain(state::lines(set, true));
+    more.for_each(|line| text += &lines(&line, 2));
+    let chart = tail_chart(set, look);
+    let _ = write!(text, "\n{}{}{chart}", render(set, look), if chart.is_empty() { "" } else { "\n" });
     let causes = explain::summary(set);
     if !causes.is_empty() {
-        let _ = write!(text, "\n{causes}");
+        let _ = write!(text, "\n{}", lines(&causes, 2));
     }
     let acts = set.runs.iter().filter_map(|run| Some((run, run.act.as_ref()?)));
-    acts.for_each(|(run, act)| text += &act_lines(&run.policy, act));
+    acts.for_each(|(run, act)| text += &lines(&act_lines(&run.policy, act), 4));
     for (number, warning) in warnings(&set.runs).iter().enumerate() {
         let space = if number == 0 { "\n" } else { "" };
-        let _ = writeln!(text, "{space}warning: {}", warning.replace(char::is_control, " "));
+        let _ = write!(text, "{space}{}", lines(&format!("warning: {warning}"), 2));
     }
     text
 }

@@ -3,11 +3,12 @@
 //! stdout carries the claims (or with `--json` one document), stderr what depends on the machine. A journal remembers
 //! what was run: in the folder of `--out`, else in the user's cache.
 
+use super::progress::Bar;
 use super::{Failure, outputs, print, report};
 use crate::args::{LabCommand, LabRunArgs};
 use crate::say::{say, say_line};
+use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
 use manx_lab::campaign::{Campaign, Done, lock};
@@ -26,11 +27,11 @@ use std::sync::{Mutex, PoisonError};
 const JOURNAL_BYTES_MAX: u64 = 64 << 20;
 
 /// Does what was asked.
-pub fn run(command: &LabCommand) -> Result<(), Failure> {
+pub fn run(command: &LabCommand, screen: &Screen) -> Result<(), Failure> {
     match command {
         LabCommand::List => list(),
         LabCommand::Show { name } => show(name),
-        LabCommand::Run(args) => run_all(args),
+        LabCommand::Run(args) => run_all(args, screen),
     }
 }
 
@@ -55,7 +56,7 @@ fn show(name: &str) -> Result<(), Failure> {
     print(&text)
 }
 
-fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
+fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
     let all = || experiment_names().map(str::to_string).collect();
     let names: Vec<String> = if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
     let asked = Asked { quick: args.quick, sets: args.sets.clone() };
@@ -78,7 +79,7 @@ fn run_all(args: &LabRunArgs) -> Result<(), Failure> {
     signals::listen();
     let (mut documents, mut failing, mut claims) = (Vec::new(), Vec::new(), 0);
     for (number, experiment) in experiments.iter().enumerate() {
-        let outcome = run_one(experiment, args)?;
+        let outcome = run_one(experiment, args, screen)?;
         if let Some(run) = outcome.stuck() {
             let name = &experiment.name;
             return Err(Failure::Work(format!("{name}: {run}: requests were left that the drive never completed")));
@@ -111,7 +112,7 @@ fn document(mut documents: Vec<Value>) -> Value {
     if documents.len() == 1 { documents.remove(0) } else { json!({ "experiments": documents }) }
 }
 
-fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<'a>, Failure> {
+fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs, screen: &Screen) -> Result<Outcome<'a>, Failure> {
     let folder = args.out.as_ref().map(|out| out.join(&experiment.name));
     if let Some(folder) = &folder {
         let _ = make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?;
@@ -130,8 +131,13 @@ fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs) -> Result<Outcome<
         say_line(&format!("{name}: {known} of {of} runs are in the journal {}", journal.shown()));
     }
     let cache = if args.no_cache { None } else { Cache::of_user() };
-    let bar = Bar::new(&experiment.name, points.len() - known);
-    let observer = |moment: &Moment<'_>| bar.show(moment);
+    let bar = Bar::new(screen, &experiment.name, "runs");
+    let left = points.len() - known;
+    let parts = Parts::new(left);
+    let observer = |moment: &Moment<'_>| {
+        let (done, part) = parts.tell(moment);
+        bar.show_part(done, Some(left as u64), Some(part), &format!("now {}", moment.policy));
+    };
     let options = Options {
         jobs: args.jobs.and_then(|jobs| std::num::NonZero::new(jobs as usize)),
         verify: false,
@@ -171,7 +177,7 @@ fn page(outcome: &Outcome<'_>) -> Result<(String, String), String> {
         })
         .collect();
     let title = format!("{}: {}", outcome.experiment.name, outcome.experiment.summary.trim());
-    report::page_of(&title, &outcome.run_set(), &outcome.experiment.points(), &claims)
+    report::page_of(&title, None, &outcome.run_set(), &outcome.experiment.points(), &claims)
 }
 
 /// Where it is remembered what was run.
@@ -224,36 +230,26 @@ impl Drop for Journal {
     }
 }
 
-/// One line for all runs of an experiment; indicatif keeps quiet where stderr is no terminal.
-struct Bar {
-    bar: ProgressBar,
-    /// How much of each run is done, in thousandths.
-    parts: Mutex<Vec<u64>>,
-}
+/// How far each run of an experiment is, as a share.
+struct Parts(Mutex<Vec<f64>>);
 
-impl Bar {
-    fn new(name: &str, runs: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1000 * runs as u64), ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{prefix} [{bar:24}] {percent:>3} %, {eta} left{msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_prefix(name.to_string());
-        Self { bar, parts: Mutex::new(vec![0; runs]) }
+impl Parts {
+    fn new(runs: usize) -> Self {
+        Self(Mutex::new(vec![0.0; runs]))
     }
 
-    fn show(&self, moment: &Moment<'_>) {
-        let mut parts = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(part) = parts.get_mut(moment.run) else { return };
-        *part = match (moment.phase, moment.total) {
-            (Phase::Preconditioning, _) => 0,
-            (Phase::Running, total) => total.filter(|total| *total > 0).map_or(0, |total| 999 * moment.done / total),
-            (Phase::Finished, _) => 1000,
-        };
-        let ended = parts.iter().filter(|part| **part == 1000).count();
-        self.bar.set_position(parts.iter().sum());
-        self.bar.set_message(format!(", {ended} of {} runs, now {}", parts.len(), moment.policy));
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
+    /// Runs that ended, and the share of all of them that is done.
+    fn tell(&self, moment: &Moment<'_>) -> (u64, f64) {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(part) = parts.get_mut(moment.run) {
+            *part = match moment.phase {
+                Phase::Preconditioning => 0.0,
+                // All of it is done when the run has ended.
+                Phase::Running => 0.999 * moment.part.unwrap_or(0.0),
+                Phase::Finished => 1.0,
+            };
+        }
+        let ended = parts.iter().filter(|part| **part == 1.0).count();
+        (ended as u64, parts.iter().sum::<f64>() / parts.len().max(1) as f64)
     }
 }

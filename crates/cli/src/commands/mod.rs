@@ -15,13 +15,14 @@ pub mod read_result;
 mod report;
 mod requests_file;
 mod run;
+mod scenario;
 mod schema;
 mod sweep;
 mod torture;
 mod trace;
 mod workload;
 
-use crate::args::Command;
+use crate::args::{Args, Command};
 use manx_core::config::ConfigError;
 use manx_lab::convert::ConvertError;
 use manx_lab::run::RunError;
@@ -88,17 +89,19 @@ impl From<ConfigError> for Failure {
 }
 
 /// Does what was asked.
-pub fn run(command: Command) -> Result<(), Failure> {
+pub fn run(Args { command, screen }: Args) -> Result<(), Failure> {
+    let screen = &screen;
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Compare(args) => run::compare(&args),
+        Command::Run(args) => run::run(&args, screen),
+        Command::Compare(args) => run::compare(&args, screen),
         Command::Explain(args) => explain::run(&args),
         Command::Plot(_) => plot::run(),
-        Command::Sweep(args) => sweep::run(&args),
-        Command::Torture(args) => torture::run(&args),
-        Command::Lab(command) => lab::run(&command),
-        Command::Trace(command) => trace::run(&command),
+        Command::Sweep(args) => sweep::run(&args, screen),
+        Command::Torture(args) => torture::run(&args, screen),
+        Command::Lab(command) => lab::run(&command, screen),
+        Command::Trace(command) => trace::run(&command, screen),
         Command::Workload(command) => workload::run(&command),
+        Command::Scenario(command) => scenario::run(&command),
         Command::Plan(command) => plan::run(&command),
         Command::Device(command) => device::run(&command),
         Command::Policy(command) => policy::run(&command),

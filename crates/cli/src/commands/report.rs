@@ -2,12 +2,12 @@
 
 use manx_core::config::Scenario;
 use manx_core::stats::RunSet;
-use manx_lab::save;
+use manx_lab::{about, save};
 use manx_report::page::{Claim, Page};
 use std::path::Path;
 
 /// Options that change no result: what is written must not depend on them, so they are left out of the command.
-const OPTIONS_WITH_VALUE: [&str; 8] = [
+const OPTIONS_WITH_VALUE: [&str; 10] = [
     "--out",
     "--jobs",
     "--act-log",
@@ -16,17 +16,21 @@ const OPTIONS_WITH_VALUE: [&str; 8] = [
     "--timeline-window",
     "--timeline-slow",
     "--timeline-limit",
+    "--color",
+    "--progress-every",
 ];
-const OPTIONS: [&str; 5] = ["--json", "--no-cache", "--check", "--fresh", "--force"];
+const OPTIONS: [&str; 8] = ["--json", "--no-cache", "--check", "--fresh", "--force", "--wide", "--quiet", "-q"];
 
-/// The page of a comparison: its name and its text.
-pub fn page(set: &RunSet, runs: &[(String, Scenario)]) -> Result<(String, String), String> {
-    page_of("", set, runs, &[])
+/// The page of a comparison: its name and its text. `workload` is what took the place of the scenario's.
+pub fn page(set: &RunSet, workload: Option<&str>, runs: &[(String, Scenario)]) -> Result<(String, String), String> {
+    let title = runs.first().map(|(_, scenario)| about::title(workload, scenario)).unwrap_or_default();
+    page_of(&title, workload, set, runs, &[])
 }
 
 /// The same of an experiment, with its name and its claims.
 pub fn page_of(
     title: &str,
+    workload: Option<&str>,
     set: &RunSet,
     runs: &[(String, Scenario)],
     claims: &[Claim],
@@ -34,7 +38,10 @@ pub fn page_of(
     let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
     let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
-    let page = Page { title, set, command: &command, scenarios: &scenarios, claims };
+    let drives = about::drives(runs);
+    let workload = runs.first().map(|(_, scenario)| about::workload(workload, scenario)).unwrap_or_default();
+    let workload = if claims.is_empty() { workload.as_str() } else { "" };
+    let page = Page { title, set, command: &command, drives: &drives, workload, scenarios: &scenarios, claims };
     Ok(("report.html".to_string(), page.html()))
 }
 

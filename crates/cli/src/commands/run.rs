@@ -4,6 +4,7 @@ use super::execute::execute;
 use super::{Failure, outputs, requests_file};
 use crate::args::{CompareArgs, RunArgs, SharedArgs};
 use crate::say::say_line;
+use crate::screen::Screen;
 use manx_core::config::{ConfigError, Overlaid, Override, Scenario};
 use manx_core::drive::TimelineSpec;
 use manx_lab::load::Request;
@@ -17,6 +18,10 @@ pub struct RunRequest {
     pub runs: Vec<(String, Scenario)>,
     /// Numbers of the device's table that the scenario lies over, in a line.
     pub overlaid: Option<String>,
+    /// The workload that takes the place of the scenario's, as it was named.
+    pub workload: Option<String>,
+    /// Every column of the table.
+    pub wide: bool,
     /// Write the results into this folder.
     pub out: Option<PathBuf>,
     /// Write the log of an ACT load here.
@@ -36,7 +41,7 @@ pub struct RunRequest {
 }
 
 /// `manx run`: one policy, or the scenario as it is written.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, screen: &Screen) -> Result<(), Failure> {
     let request = request(&args.shared)?.with(power_cut(args));
     let run = match &args.policy {
         Some(policy) => (policy.clone(), request.under(policy)?),
@@ -45,7 +50,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let overlaid = overlaid(&request, &run.1)?;
     let runs = vec![run];
     let notes = [cost(&runs[0].1).into_iter().collect(), request.notes(&runs)].concat();
-    run_all(runs, &notes, overlaid, &args.shared, args.force)
+    run_all(runs, &notes, overlaid, &args.shared, args.force, screen)
 }
 
 /// The option as keys of the scenario.
@@ -61,8 +66,8 @@ fn power_cut(args: &RunArgs) -> Vec<Override> {
     keys.into_iter().map(|(key, value)| Override::new(key, value, said.clone())).collect()
 }
 
-/// `manx compare`: several policies, the first being what the others are held against.
-pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
+/// `manx compare`: several policies, the first being the baseline.
+pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<(), Failure> {
     let request = request(&args.shared)?;
     let plain = request.plain()?;
     let policies = if args.policies.is_empty() { &plain.policies } else { &args.policies };
@@ -85,7 +90,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let runs = runs.collect::<Result<Vec<_>, ConfigError>>()?;
     let overlaid = overlaid(&request, &plain)?;
     let notes = [cost(&plain).into_iter().collect(), request.notes(&runs)].concat();
-    run_all(runs, &notes, overlaid, &args.shared, args.force)
+    run_all(runs, &notes, overlaid, &args.shared, args.force, screen)
 }
 
 /// Runs them; what is large, or was said in vain, is told before.
@@ -95,10 +100,11 @@ fn run_all(
     overlaid: Option<String>,
     args: &SharedArgs,
     force: bool,
+    screen: &Screen,
 ) -> Result<(), Failure> {
     let request = run_request(runs, args, force)?;
     notes.iter().for_each(|note| say_line(&format!("note: {note}")));
-    execute(RunRequest { overlaid, ..request })
+    execute(RunRequest { overlaid, ..request }, screen)
 }
 
 /// From so many pages on a drive is large for a first look, and to so many it is cut then.
@@ -142,7 +148,7 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
 }
 
 fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs, force: bool) -> Result<RunRequest, Failure> {
-    let SharedArgs { out, act_log, timeline, requests, json, verify, no_cache, jobs, .. } = args;
+    let SharedArgs { workload, wide, out, act_log, timeline, requests, json, verify, no_cache, jobs, .. } = args;
     if let Some(file) = act_log
         && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
     {
@@ -161,6 +167,8 @@ fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs, force: bool) ->
     Ok(RunRequest {
         runs,
         overlaid: None,
+        workload: workload.clone(),
+        wide: *wide,
         out: out.clone(),
         act_log: act_log.clone(),
         requests: requests.clone(),

@@ -1,10 +1,11 @@
 //! `manx sweep`: from arguments to the lab's sweep, its progress, and what is printed of it.
 
+use super::progress::Bar;
 use super::{Failure, outputs, print};
 use crate::args::SweepArgs;
 use crate::say::{say, say_line};
+use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::ConfigError;
 use manx_lab::cache::Cache;
 use manx_lab::sweep::SweepError;
@@ -17,7 +18,6 @@ use manx_lab::sweep::standing::Front;
 use std::fmt::Write;
 use std::num::NonZero;
 use std::path::Path;
-use std::time::Duration;
 
 /// The most rows that are printed as a table.
 const TABLE_ROWS: usize = 50;
@@ -26,7 +26,7 @@ const TABLE_ROWS: usize = 50;
 const SKIPPED_SHOWN: usize = 10;
 
 /// Does what was asked.
-pub fn run(args: &SweepArgs) -> Result<(), Failure> {
+pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     let out = args.shared.out.as_deref().ok_or_else(|| input("--out DIR is missing: the rows are written there"))?;
     let objectives = args.pareto.iter().map(|text| Objective::parse(text));
     let objectives = objectives.collect::<Result<Vec<_>, _>>().map_err(|why| input(format!("--pareto: {why}")))?;
@@ -45,8 +45,13 @@ pub fn run(args: &SweepArgs) -> Result<(), Failure> {
     outputs::check_sweep(&args.shared, out, &plan)?;
     signals::listen();
     let cache = if args.shared.no_cache { None } else { Cache::of_user() };
-    let bar = Bar::new(objectives.first());
-    let progress = |progress: &Progress| bar.show(progress);
+    let bar = Bar::new(screen, "sweep", "points");
+    let progress = |&Progress { done, total, best, .. }: &Progress| {
+        let best = objectives.first().zip(best).map_or(String::new(), |(objective, (point, value))| {
+            format!("best {} {value} at point {point}", objective.name)
+        });
+        bar.show(done as u64, Some(total as u64), &best);
+    };
     let options = Options {
         jobs: args.shared.jobs.and_then(|jobs| NonZero::new(jobs as usize)),
         cache: cache.as_ref(),
@@ -151,7 +156,9 @@ fn show(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
     }
     match (&swept.front, &swept.rows) {
         (Some(front), _) => print(&front_text(front)),
-        (None, Some(rows)) if !rows.is_empty() => print(&rows_table(&swept.columns, rows, !args.columns.is_empty())),
+        (None, Some(rows)) if !rows.is_empty() => {
+            print(&rows_table(&swept.columns, rows, !args.columns.is_empty() || args.shared.wide))
+        }
         _ => Ok(()),
     }
 }
@@ -181,44 +188,6 @@ impl From<SweepError> for Failure {
             stopped @ SweepError::Stopped => Failure::Stopped(stopped.to_string()),
         }
     }
-}
-
-/// One line: points, rate, time left, the best so far.
-struct Bar {
-    bar: ProgressBar,
-    best: Option<String>,
-}
-
-impl Bar {
-    fn new(best: Option<&Objective>) -> Self {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-        bar.set_style(style("checking the points, {elapsed}"));
-        bar.enable_steady_tick(Duration::from_millis(500));
-        Self { bar, best: best.map(|objective| objective.name.clone()) }
-    }
-
-    fn show(&self, progress: &Progress) {
-        if self.bar.length().is_none() {
-            self.bar.set_length(progress.total as u64);
-            self.bar.set_style(style("[{bar:24}] {pos}/{len} points, {per_sec}, {eta} left{msg}"));
-            // What the journal held took no time, and says nothing of how long the rest takes.
-            self.bar.set_position(progress.done as u64);
-            self.bar.reset_eta();
-        }
-        self.bar.set_position(progress.done as u64);
-        if let (Some(name), Some((point, value))) = (&self.best, progress.best) {
-            self.bar.set_message(format!(", best {name} {value} at point {point}"));
-        }
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-fn style(template: &str) -> ProgressStyle {
-    // The templates above are constants; one that is wrong falls back to the plainest bar.
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 #[cfg(not(feature = "parquet"))]

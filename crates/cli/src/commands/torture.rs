@@ -1,9 +1,10 @@
 //! `manx torture`: a campaign of power losses, one line a violation.
 
+use super::progress::Bar;
 use super::{Failure, print};
 use crate::args::TortureArgs;
+use crate::screen::Screen;
 use crate::signals::{self, STOP};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manx_core::config::{ConfigError, Override, Scenario};
 use manx_lab::load::Request;
 use manx_lab::torture::{Options, Tally, TortureError, check, drawn, torture};
@@ -12,21 +13,17 @@ use std::num::NonZero;
 use std::sync::atomic::Ordering;
 
 /// Does what was asked.
-pub fn run(args: &TortureArgs) -> Result<(), Failure> {
+pub fn run(args: &TortureArgs, screen: &Screen) -> Result<(), Failure> {
     let sets = args.sets.iter().map(|set| Override::from_set(set)).collect::<Result<Vec<_>, _>>()?;
     let request = args.scenario.as_ref().map(|name| Request::read(name, Vec::new())).transpose()?;
     let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
     // What cannot be played at all is told before anything else.
     check(&scenario(args.seed)?)?;
     signals::listen();
-    let bar = ProgressBar::with_draw_target(Some(args.seeds.into()), ProgressDrawTarget::stderr_with_hz(5));
-    let template = "torture [{bar:24}] {percent:>3} %, {per_sec}, {eta} left{msg}";
-    bar.set_style(ProgressStyle::with_template(template).expect("a constant"));
+    let bar = Bar::new(screen, "torture", "runs");
     let progress = |done: u32, violations: u32| {
-        bar.set_position(done.into());
-        if violations > 0 {
-            bar.set_message(format!(", {violations} violations"));
-        }
+        let violations = if violations > 0 { format!("{violations} violations") } else { String::new() };
+        bar.show(done.into(), Some(args.seeds.into()), &violations);
     };
     let options = Options {
         scenario: &scenario,
@@ -38,7 +35,7 @@ pub fn run(args: &TortureArgs) -> Result<(), Failure> {
         progress: &progress,
     };
     let tally = torture(&options);
-    bar.finish_and_clear();
+    bar.clear();
     let tally = tally.map_err(|error| match error {
         TortureError::Config(error) => Failure::from(error),
         TortureError::Run(error) => Failure::from(error),

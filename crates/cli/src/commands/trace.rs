@@ -1,8 +1,9 @@
 //! `manx trace`: block traces without a drive.
 
-use super::progress::Counter;
+use super::progress::Bar;
 use super::{Failure, print};
 use crate::args::{TraceCommand, TraceInfoArgs};
+use crate::screen::Screen;
 use manx_core::config::{ConfigError, Override};
 use manx_core::host::TraceSpec;
 use manx_core::host::trace::format::FORMATS;
@@ -12,11 +13,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Does what was asked.
-pub fn run(command: &TraceCommand) -> Result<(), Failure> {
+pub fn run(command: &TraceCommand, screen: &Screen) -> Result<(), Failure> {
     match command {
         TraceCommand::Formats => formats(),
-        TraceCommand::Info(args) => info(args),
-        TraceCommand::Convert(args) => super::convert::convert(args),
+        TraceCommand::Info(args) => info(args, screen),
+        TraceCommand::Convert(args) => super::convert::convert(args, screen),
     }
 }
 
@@ -38,13 +39,13 @@ fn formats() -> Result<(), Failure> {
 
 /// What each file holds. All options are checked before the first file is read; of several files those that can be read
 /// are shown, and what is wrong with the others is told.
-fn info(args: &TraceInfoArgs) -> Result<(), Failure> {
+fn info(args: &TraceInfoArgs, screen: &Screen) -> Result<(), Failure> {
     let specs =
         args.files.iter().map(|file| trace_spec(args.reading.overrides(file))).collect::<Result<Vec<_>, _>>()?;
     let (mut infos, mut wrong) = (Vec::new(), Vec::new());
     for spec in &specs {
-        let counter = Counter::new(&spec.file);
-        let info = trace_info(spec, &mut |requests| counter.show(requests));
+        let counter = Bar::new(screen, &spec.file, "requests");
+        let info = trace_info(spec, &mut |requests| counter.show(requests, None, ""));
         counter.clear();
         match info {
             Ok(info) => infos.push(info),

@@ -17,6 +17,7 @@ mod plot;
 mod report_browser;
 mod robust;
 mod schema;
+mod screens;
 mod state;
 mod support;
 mod sweep;

@@ -158,14 +158,34 @@ impl Keys {
 
 /// The candidate that `word` is nearest to, when it is near enough to be a slip of the finger.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_within((word.chars().count() / 3).max(2), word, candidates)
+    nearest_within(allowed(word), word, candidates)
 }
 
-fn nearest_within<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// Up to three candidates that `word` is near to, the nearest first, in words: "; did you mean base or bast?".
+pub fn nearest_few<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    let mut near = near(allowed(word), word, candidates);
+    near.sort_by_key(|(distance, _)| *distance);
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, candidate)| candidate).collect();
+    match near.as_slice() {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        [few @ .., last] => format!("; did you mean {} or {last}?", few.join(", ")),
+    }
+}
+
+/// Edits that a slip of the finger makes in a word.
+fn allowed(word: &str) -> usize {
+    (word.chars().count() / 3).max(2)
+}
+
+fn near<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
     candidates
         .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
         // A two-letter word is two edits from every other two-letter word: something must remain of it.
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .collect()
+}
+
+fn nearest_within<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    near(allowed, word, candidates).into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
 }

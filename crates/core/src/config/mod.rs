@@ -23,7 +23,7 @@ mod validate;
 mod workload;
 
 pub use error::ConfigError;
-pub use keys::{nearest, scenario_schema};
+pub use keys::{nearest, nearest_few, scenario_schema};
 pub use library::{
     builtin_device, builtin_scenario, builtin_workload, device_names, devices, scenario_names, workload_names,
 };

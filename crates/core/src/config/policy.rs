@@ -9,7 +9,7 @@
 //! Likewise `rgc` presumes `pb` ([`TURNS_GC`]).
 
 use super::error::ConfigError;
-use super::nearest;
+use super::nearest_few;
 use crate::units::{Bytes, Duration};
 use std::fmt;
 
@@ -511,11 +511,9 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
         None => (name, None),
     };
     let Some(policy) = POLICIES.iter().find(|policy| policy.name == plain) else {
-        let names: Vec<&str> = POLICIES.iter().map(|policy| policy.name).collect();
-        let aliases = ALIASES.iter().map(|alias| alias.name);
-        let near = nearest(plain, names.iter().copied().chain(aliases));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        return Err(ConfigError::new(format!("there is no policy `{name}`: there are {}{hint}", names.join(", "))));
+        let names = POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
+        let all = "(`manx policy list` has them all: nogc, base, preemptive, ..)";
+        return Err(ConfigError::new(format!("there is no policy `{name}`{} {all}", nearest_few(plain, names))));
     };
     let overlay = match (parameter, policy.parameter) {
         (None, Some(Parameter::OneOf(key, values))) => format!("{}{key} = \"{}\"\n", policy.overlay, values[0]),

@@ -8,22 +8,25 @@ use std::fmt::Write;
 
 const HEADS: [&str; 5] = ["claim", "published", "measured", "band", "holds"];
 
-/// A table of the claims, and under it each that does not hold, with what it says and why its band is what it is.
+/// A table of the claims, and under it each that does not hold, with why its band is what it is.
 pub fn table(outcome: &Outcome<'_>) -> String {
     let mut rows = vec![HEADS.map(str::to_string)];
     rows.extend(outcome.claims().map(|(claim, measured)| {
         let verdict = measured.verdict().to_string();
-        [claim.id.clone(), published(claim.published), value(measured), band(&claim.band), verdict]
+        [format!("  {}", claim.id), published(claim.published), value(measured), band(&claim.band), verdict]
     }));
     let width = |column: usize| rows.iter().map(|row: &[String; 5]| row[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(width);
     let mut text = heading(outcome.experiment);
-    for [id, published, measured, band, holds] in &rows {
+    // The sentence first: it says what the numbers are of, and in which unit.
+    let sentences = std::iter::once(None).chain(outcome.claims().map(|(claim, _)| Some(claim.text.trim())));
+    for ([id, published, measured, band, holds], sentence) in rows.iter().zip(sentences) {
         let [a, b, c, d] = widths;
+        text += &sentence.map_or(String::new(), |sentence| format!("{sentence}\n"));
         let _ = writeln!(text, "{id:<a$}  {published:>b$}  {measured:>c$}  {band:<d$}  {holds}");
     }
     for (claim, measured) in outcome.claims().filter(|(_, measured)| measured.holds != Some(true)) {
-        let _ = writeln!(text, "\n{}: {}\n  {}", claim.id, claim.text.trim(), measured.verdict());
+        let _ = writeln!(text, "\n{}: {}", claim.id, measured.verdict());
         if let Some(why) = &measured.missing {
             let _ = writeln!(text, "  because: {why}");
         }

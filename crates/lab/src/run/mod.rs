@@ -32,8 +32,7 @@ use manx_core::host::trace::TraceError;
 use manx_core::host::{Driver, Hinted, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
-use manx_core::units::Instant;
-use manx_core::units::{Bytes, SECTOR};
+use manx_core::units::{Bytes, Duration, Instant, SECTOR};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -161,8 +160,8 @@ pub struct Moment<'a> {
     pub phase: Phase,
     /// How much of it is done.
     pub done: u64,
-    /// Of how much, where that is known.
-    pub total: Option<u64>,
+    /// The share of the run that is done, where its end is known: by its requests or by its time.
+    pub part: Option<f64>,
     /// The read p99.9 so far, in microseconds, where the sample bears it.
     pub p99_9_us: Option<f64>,
 }
@@ -230,8 +229,26 @@ struct Workload {
     drives: Vec<Vec<(Box<dyn RequestSource>, Pacing)>>,
     /// The trace's device that each drive stands for, where they stand for one.
     names: Vec<String>,
-    /// Requests in all, where that is known.
+    end: End,
+}
+
+/// Where a run ends, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct End {
+    /// Requests in all.
     requests: Option<u64>,
+    /// The time at which the last job stops to issue requests.
+    time: Option<Duration>,
+}
+
+impl End {
+    /// The share that is done: of whichever bound is nearer.
+    fn part(self, requests: u64, now: Instant) -> Option<f64> {
+        let share = |done: u64, of: u64| (of > 0).then(|| (done as f64 / of as f64).min(1.0));
+        let by_requests = self.requests.and_then(|of| share(requests, of));
+        let by_time = self.time.and_then(|of| share(now.as_ns(), of.as_ns()));
+        [by_requests, by_time].into_iter().flatten().reduce(f64::max)
+    }
 }
 
 impl Run<'_> {
@@ -251,7 +268,7 @@ impl Run<'_> {
             let prepared = self.context.states.take(&self.keys[0], scenario, &mut progress)?;
             self.play_drives(workload, prepared, &replays, &mut files)?
         };
-        self.tell(Phase::Finished, result.requests, Some(result.requests), result.read.p99_9_us);
+        self.tell(Phase::Finished, result.requests, Some(1.0), result.read.p99_9_us);
         Ok(Finished { result, preparation, timeline: files.finish()? })
     }
 
@@ -265,7 +282,7 @@ impl Run<'_> {
     ) -> Result<(RunResult, Preparation), RunError> {
         let Prepared { map, about, cpu_s, from_cache, trouble, .. } = prepared;
         let preparation = Preparation { cpu_s, from_cache, trouble };
-        let Workload { drives, names, requests } = workload;
+        let Workload { drives, names, end } = workload;
         let (count, mut map) = (drives.len(), Some(map));
         let mut all: Option<RunTotals> = None;
         let (mut play_cpu_s, mut completed, mut flash_ops) = (0.0, 0, 0);
@@ -275,8 +292,8 @@ impl Run<'_> {
             let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
             let mut driver = self.driver(sources, map, files)?;
             let watch = Stopwatch::start();
-            let outcome = match self.play_until_power_loss(&mut driver, requests, completed) {
-                true => self.play(&mut driver, requests, completed, files)?,
+            let outcome = match self.play_until_power_loss(&mut driver, end, completed) {
+                true => self.play(&mut driver, end, completed, files)?,
                 false => Outcome::Partial,
             };
             play_cpu_s += watch.cpu_s();
@@ -365,7 +382,7 @@ impl Run<'_> {
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let mut driver = if files.wants_requests() { driver.with_records() } else { driver };
         let watch = Stopwatch::start();
-        let outcome = self.play(&mut driver, workload.requests, 0, files)?;
+        let outcome = self.play(&mut driver, workload.end, 0, files)?;
         let play_cpu_s = watch.cpu_s();
         let mut totals = self.totals(&driver, outcome);
         files.end_drive(&mut driver, outcome, None)?;
@@ -394,7 +411,7 @@ impl Run<'_> {
             let stream = specs[0].stream;
             let drive = |source| vec![(Hinted::wrap(source, stream), Pacing::of(&specs[0]))];
             let drives = sources.into_iter().map(drive).collect();
-            return Ok(Workload { drives, names, requests: Some(requests) });
+            return Ok(Workload { drives, names, end: End { requests: Some(requests), time: None } });
         }
         if specs.iter().any(is_separate) {
             return Err(RunError::NotAlone(specs.len()));
@@ -414,7 +431,9 @@ impl Run<'_> {
             total = total.filter(|_| requests > 0).map(|total| total.saturating_add(requests));
             sources.push((source, Pacing::of(spec)));
         }
-        Ok(Workload { drives: vec![sources], names: Vec::new(), requests: total })
+        let is_timed = specs.iter().all(|spec| !spec.time.is_zero());
+        let time = specs.iter().map(|spec| spec.time).max().filter(|_| is_timed);
+        Ok(Workload { drives: vec![sources], names: Vec::new(), end: End { requests: total, time } })
     }
 
     fn driver(
@@ -445,11 +464,11 @@ impl Run<'_> {
         Ok(driver.with_act(if files.wants_act_log() { recorder.with_log(user) } else { recorder }))
     }
 
-    /// Plays a drive to its end, of `requests` in all, of which `before` are done already on others.
+    /// Plays a drive to its end; `before` requests are done already on others.
     fn play<S: Storage>(
         &self,
         driver: &mut Driver<S>,
-        requests: Option<u64>,
+        end: End,
         before: u64,
         files: &mut Files,
     ) -> Result<Outcome, RunError> {
@@ -474,7 +493,8 @@ impl Run<'_> {
             }
             files.write(driver)?;
             let p99_9_us = Percentiles::of(&driver.measured().read.histogram).p99_9.us;
-            self.tell(Phase::Running, before + driver.progress().completed, requests, p99_9_us);
+            let done = before + driver.progress().completed;
+            self.tell(Phase::Running, done, end.part(done, driver.now()), p99_9_us);
         }
         let lost = driver.progress().issued != driver.progress().completed || driver.storage().outstanding() > 0;
         Ok(match (driver.starved(), lost) {
@@ -485,14 +505,15 @@ impl Run<'_> {
     }
 
     /// Plays until the power fails, if it does, and through the recovery; false when the run was stopped before.
-    fn play_until_power_loss(&self, driver: &mut Driver, requests: Option<u64>, before: u64) -> bool {
+    fn play_until_power_loss(&self, driver: &mut Driver, end: End, before: u64) -> bool {
         let Some(at) = self.scenario.recovery.cut_at.map(|at| at.as_ns()) else { return true };
         for part in 1..=CUT_PARTS {
             let until = Instant::from_ns((u128::from(at) * part / CUT_PARTS) as u64);
             if self.stopped() || !driver.play_before_while(until, &mut |_| !self.stopped()) {
                 return false;
             }
-            self.tell(Phase::Running, before + driver.progress().completed, requests, None);
+            let done = before + driver.progress().completed;
+            self.tell(Phase::Running, done, end.part(done, driver.now()), None);
         }
         driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
         true
@@ -502,7 +523,23 @@ impl Run<'_> {
         self.context.stop.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, phase: Phase, done: u64, total: Option<u64>, p99_9_us: Option<f64>) {
-        (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, total, p99_9_us });
+    fn tell(&self, phase: Phase, done: u64, part: Option<f64>, p99_9_us: Option<f64>) {
+        (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, part, p99_9_us });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_by_its_time_has_a_share_too() {
+        let (at, hour) = (|s| Instant::START + Duration::from_s(s), Duration::from_s(3600));
+        let by_time = End { requests: None, time: Some(hour) };
+        assert_eq!(by_time.part(123_456, at(900)), Some(0.25));
+        assert_eq!(by_time.part(123_456, at(3601)), Some(1.0), "the last requests complete later");
+        let by_both = End { requests: Some(1000), time: Some(hour) };
+        assert_eq!((by_both.part(500, at(900)), by_both.part(100, at(900))), (Some(0.5), Some(0.25)));
+        assert_eq!(End::default().part(5, at(5)), None);
     }
 }

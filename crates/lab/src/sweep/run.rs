@@ -205,8 +205,8 @@ fn play(
         let observer = |moment: &Moment<'_>| {
             if moment.phase == Phase::Finished && !options.stop.load(Ordering::Relaxed) {
                 ended.fetch_add(1, Ordering::Relaxed);
-                tell();
             }
+            tell();
         };
         let runs = compare::Options {
             jobs: options.jobs,

@@ -6,7 +6,7 @@ use super::value::{Cell, Kind};
 use crate::json::indented;
 use crate::quantity::{SHORT, path_of};
 use crate::table::cell;
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use crate::table::grid::Grid;
 use serde_json::{Map, Value, json};
 
 /// What a table of rows shows where no columns were named.
@@ -97,22 +97,17 @@ fn is_second<'a>(mut names: impl Iterator<Item = &'a str> + Clone, at: usize) ->
 /// `quantities` is the first column that is a quantity and not a key.
 fn draw<'a>(names: &[&str], quantities: Option<usize>, rows: impl Iterator<Item = Vec<&'a Cell>>) -> String {
     let is_quantity = |at: usize| quantities.is_some_and(|from| at >= from);
-    let mut table = Table::new();
-    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-')));
-    table.set_header(names);
+    let mut table = Grid::new(names, 2);
     let mut is_text = vec![false; names.len()];
     for row in rows {
         let cells = row.iter().enumerate().map(|(at, value)| {
             is_text[at] |= matches!(value, Cell::Text(_));
             if is_quantity(at) { short(names[at], value) } else { value.to_string() }
         });
-        table.add_row(cells.collect::<Vec<_>>());
+        table.add_row(cells);
     }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if is_text[at] { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding(if at == 0 { (0, 0) } else { (1, 0) });
-    }
-    table.trim_fmt() + "\n"
+    table.left = is_text;
+    table.draw(false)
 }
 
 /// A number with the digits that a person reads.

@@ -37,6 +37,19 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
+/// A whole number in groups of three: "1,234,567".
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 2);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +74,10 @@ mod tests {
             [12.0, 999.6, 812_345.0, 999_600.0, 4_123_456.0].map(rate),
             ["12.0", "1.00k", "812k", "1.00M", "4.12M"]
         );
+    }
+
+    #[test]
+    fn a_count_is_in_groups_of_three() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
     }
 }

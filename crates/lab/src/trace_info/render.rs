@@ -2,7 +2,7 @@
 
 use super::TraceInfo;
 use crate::table::cell;
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use crate::table::grid::Grid;
 use manx_core::host::trace::statistics::report::{
     DeviceReport, FootprintReport, IntervalPercentiles, LatencyReport, SizeReport, WriteIntervalReport,
 };
@@ -85,7 +85,7 @@ fn sizes(statistics: &StatisticsReport) -> String {
         let Some(sizes) = sizes else { continue };
         table.add_row(std::iter::once(name.to_string()).chain(size_cells(sizes)));
     }
-    drawn(table)
+    table.draw(false)
 }
 
 fn size_cells(sizes: &SizeReport) -> [String; 5] {
@@ -108,7 +108,7 @@ fn write_intervals(intervals: &WriteIntervalReport) -> String {
         0 => String::new(),
         count => format!("; {count} writes of more than 1 GiB are left out"),
     };
-    format!("{}from {} intervals of {from}{left_out}\n", drawn(table), intervals.intervals_seen)
+    format!("{}from {} intervals of {from}{left_out}\n", table.draw(false), intervals.intervals_seen)
 }
 
 fn latencies(statistics: &StatisticsReport) -> String {
@@ -118,7 +118,7 @@ fn latencies(statistics: &StatisticsReport) -> String {
         let values = [mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns].map(|ns| cell::latency(ns as f64 / 1e3));
         table.add_row(std::iter::once(name.to_string()).chain(values));
     }
-    drawn(table)
+    table.draw(false)
 }
 
 fn devices(all: &[DeviceReport]) -> String {
@@ -139,7 +139,7 @@ fn devices(all: &[DeviceReport]) -> String {
         0 => String::new(),
         more => format!("and {more} devices with fewer requests; --json has all\n"),
     };
-    drawn(table) + &more
+    table.draw(false) + &more
 }
 
 /// A row for each trace.
@@ -173,7 +173,7 @@ pub fn rows(infos: &[TraceInfo]) -> String {
     for info in infos {
         table.add_row(row(info));
     }
-    drawn(table)
+    table.draw(false)
 }
 
 fn row(info: &TraceInfo) -> Vec<String> {
@@ -210,19 +210,8 @@ fn row(info: &TraceInfo) -> Vec<String> {
     ]
 }
 
-fn table(head: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-')));
-    table.set_header(head.iter().copied());
-    for (number, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if number == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding(if number == 0 { (0, 0) } else { (2, 0) });
-    }
-    table
-}
-
-fn drawn(table: Table) -> String {
-    table.trim_fmt() + "\n"
+fn table(heads: &[&str]) -> Grid {
+    Grid::new(heads, 3)
 }
 
 /// A number of bytes as the kibibytes that traces are full of: `0.5KiB`, `4KiB`, `1111KiB`.

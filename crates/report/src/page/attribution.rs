@@ -2,7 +2,7 @@
 
 use super::escape;
 use super::tables::table;
-use crate::number::{latency, three_digits, whole};
+use crate::number::{count, latency, three_digits};
 use crate::style::{band_words, cause_words, stage_words};
 use manx_core::stats::{AttributionBand, CauseTimes, RunResult, SlowRequest, StageTimes};
 use manx_core::units::Cause;
@@ -19,32 +19,27 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
                  <code>--attribution</code> (or <code>measure.attribution=true</code>) does so.</p>\n";
         return html + "</section>\n";
     }
-    html += "<p>The mean latency of the requests beyond each percentile, split into its causes. Each bar is the whole \
-             latency; its length in time stands beside it.</p>\n";
+    html += "<p>The mean latency of the requests beyond each percentile, split into its causes. The longer a bar, the \
+             longer they took: ten times as long is one step of a logarithmic scale.</p>\n";
     html += &key(runs);
     for (name, write) in [("Reads", false), ("Writes", true)] {
         let mut rows = String::new();
-        let mut bands: Vec<&str> = Vec::new();
-        for band in runs.iter().flat_map(|run| told(bands_of(run, write))) {
-            if !bands.contains(&band.band.as_str()) {
-                bands.push(&band.band);
-            }
-        }
-        for band in bands {
-            for run in runs {
-                if let Some(own) = told(bands_of(run, write)).find(|own| own.band == band) {
-                    let _ = write!(
-                        rows,
-                        "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
-                         <td>{}</td><td class=\"wide\">{}{}</td></tr>",
-                        escape(&run.policy),
-                        escape(&band_words(band)),
-                        latency(total(&own.mean_us)),
-                        whole(own.count),
-                        bar(&own.mean_us),
-                        own.stages_us.as_ref().map_or_else(String::new, stages),
-                    );
-                }
+        let means = || runs.iter().flat_map(|run| told(bands_of(run, write))).map(|band| total(&band.mean_us));
+        let scale = Scale::over(means());
+        for run in runs {
+            for (place, own) in told(bands_of(run, write)).enumerate() {
+                let (class, policy) =
+                    if place == 0 { (" class=\"next\"", escape(&run.policy)) } else { ("", String::new()) };
+                let _ = write!(
+                    rows,
+                    "\n<tr{class}><th scope=\"row\">{policy}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
+                     <td>{}</td><td class=\"wide\">{}{}</td></tr>",
+                    escape(&band_words(&own.band)),
+                    latency(total(&own.mean_us)),
+                    count(own.count),
+                    bar(&own.mean_us, scale.percent(total(&own.mean_us))),
+                    own.stages_us.as_ref().map_or_else(String::new, stages),
+                );
             }
         }
         if !rows.is_empty() {
@@ -92,15 +87,38 @@ fn key(runs: &[RunResult]) -> String {
     html + "</ul>\n"
 }
 
-/// One latency as a bar; the words for whoever does not see it.
-fn bar(parts: &CauseTimes) -> String {
+/// How long bars are: a logarithmic scale, on which the longest latency takes all the room.
+struct Scale {
+    longest: f64,
+}
+
+/// Decades of a scale of bars.
+const DECADES: f64 = 5.0;
+
+/// No bar is shorter, in percent: its causes must be seen.
+const SHORTEST: f64 = 12.0;
+
+impl Scale {
+    fn over(latencies: impl Iterator<Item = f64>) -> Self {
+        Self { longest: latencies.fold(0.0, f64::max) }
+    }
+
+    /// Its share of the room.
+    fn percent(&self, us: f64) -> f64 {
+        let decades_less = if us > 0.0 { (self.longest / us).log10() } else { DECADES };
+        (100.0 * (1.0 - decades_less / DECADES)).clamp(SHORTEST, 100.0)
+    }
+}
+
+/// One latency as a bar of this much of the room; the words for whoever does not see it.
+fn bar(parts: &CauseTimes, room: f64) -> String {
     let total = total(parts);
     let mut segments = String::new();
     let mut words: Vec<String> = Vec::new();
     for (cause, us) in parts.all().into_iter().filter(|(_, us)| *us > 0.0 && total > 0.0) {
         let percent = 100.0 * us / total;
         let said = format!("{} {} ({}\u{a0}%)", cause_words(cause), latency(us), three_digits(percent));
-        let name = if percent >= NAMED_PERCENT { cause_words(cause) } else { "" };
+        let name = if percent * room / 100.0 >= NAMED_PERCENT { cause_words(cause) } else { "" };
         let _ = write!(
             segments,
             "<i class=\"c-{}\" style=\"width:{percent:.2}%\" title=\"{said}\" data-us=\"{us}\">{name}</i>",
@@ -108,7 +126,8 @@ fn bar(parts: &CauseTimes) -> String {
         );
         words.push(said);
     }
-    format!("<div class=\"bar\" role=\"img\" aria-label=\"{}\">{segments}</div>", words.join(", "))
+    let said = words.join(", ");
+    format!("<div class=\"bar\" style=\"width:{room:.2}%\" role=\"img\" aria-label=\"{said}\">{segments}</div>")
 }
 
 /// The stages of an array's requests, the longest first.
@@ -180,6 +199,20 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
         slow.lpn,
         slow.at_s,
         latency(slow.latency_us),
-        bar(&slow.parts_us),
+        bar(&slow.parts_us, 100.0),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scale;
+
+    #[test]
+    fn a_bar_of_half_a_second_is_longer_than_one_of_seven_milliseconds_and_none_vanishes() {
+        let scale = Scale::over([7_670.0, 413_000.0].into_iter());
+        assert_eq!(scale.percent(413_000.0), 100.0);
+        // 1.73 decades less, of five.
+        assert!((scale.percent(7_670.0) - 65.4).abs() < 0.1, "{}", scale.percent(7_670.0));
+        assert_eq!((scale.percent(0.001), scale.percent(0.0)), (12.0, 12.0));
+    }
 }

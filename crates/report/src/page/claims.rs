@@ -18,8 +18,9 @@ pub(super) fn section(claims: &[Claim]) -> String {
         };
         let _ = write!(
             rows,
-            "\n<tr><th scope=\"row\"><details><summary>{}</summary>{}</details></th><td>{}</td><td>{}</td><td>{}</td>\
+            "\n<tr><th scope=\"row\"><details><summary>{} <code>{}</code></summary>{}</details></th><td>{}</td><td>{}</td><td>{}</td>\
              <td{class}>{verdict}</td></tr>",
+            escape(claim.text.trim()),
             escape(&claim.id),
             reasons(claim),
             escape(&claim.published),
@@ -33,8 +34,8 @@ pub(super) fn section(claims: &[Claim]) -> String {
 }
 
 fn reasons(claim: &Claim) -> String {
-    let Claim { text, source, why, conditions, .. } = claim;
-    let rows = [("", text), ("Source: ", source), ("Why this band: ", why), ("Conditions: ", conditions)];
+    let Claim { source, why, conditions, .. } = claim;
+    let rows = [("Source: ", source), ("Why this band: ", why), ("Conditions: ", conditions)];
     let said = rows.into_iter().filter(|(_, text)| !text.trim().is_empty());
     said.map(|(head, text)| format!("<p class=\"note\">{head}{}</p>", escape(text.trim()))).collect()
 }

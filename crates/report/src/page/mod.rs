@@ -10,6 +10,7 @@
 mod attribution;
 mod claims;
 mod data;
+mod headline;
 mod tables;
 
 pub use attribution::told;
@@ -26,6 +27,10 @@ pub struct Page<'a> {
     pub set: &'a RunSet,
     /// The command that made them.
     pub command: &'a str,
+    /// The drives, one line each.
+    pub drives: &'a [String],
+    /// The workload in a line; nothing where the runs have several.
+    pub workload: &'a str,
     /// The scenario of each run as TOML, by the name of its policy.
     pub scenarios: &'a [(String, String)],
     /// Of an experiment, its claims.
@@ -125,25 +130,25 @@ impl Page<'_> {
         let (runs, title) = (&self.set.runs, self.title());
         let _ =
             writeln!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>");
+        html.push_str(&headline::sentence(runs));
         if let Some(first) = runs.first() {
             let policies = if runs.len() == 1 { "1 policy".to_string() } else { format!("{} policies", runs.len()) };
             let requests = match runs.iter().map(|run| run.requests).max().unwrap_or(0) {
                 1 => "1 request".to_string(),
-                many => format!("{} requests", crate::number::whole(many)),
+                many => format!("{} requests", crate::number::count(many)),
             };
-            let (raw, user) = (first.capacity.raw_bytes, first.capacity.user_bytes);
-            // Of the raw capacity, as `device.op` and the tables on the terminal have it.
-            let op = (raw > 0).then(|| 100.0 * (raw - user.min(raw)) as f64 / raw as f64);
-            let op = op.map(|op| format!(", {}&nbsp;% over-provisioned", crate::number::three_digits(op)));
-            let user = crate::number::bytes(user);
             let _ = writeln!(
                 html,
-                "<p class=\"facts\">{policies} · {requests} each · {user} drive{} · seed {} · {}&nbsp;s of \
-                 virtual time</p>",
-                op.unwrap_or_default(),
+                "<p class=\"facts\">{policies} · {requests} each · seed {} · {}&nbsp;s of virtual time</p>",
                 first.seed,
                 crate::number::three_digits(first.virtual_s),
             );
+            html.push_str("<dl class=\"about\">\n");
+            let lines = self.drives.iter().map(|drive| ("Drive", drive.as_str()));
+            for (name, said) in lines.chain([("Workload", self.workload)]).filter(|(_, said)| !said.is_empty()) {
+                let _ = writeln!(html, "<dt>{name}</dt><dd>{}</dd>", escape(said));
+            }
+            html.push_str("</dl>\n");
         }
         let _ = writeln!(
             html,
@@ -197,13 +202,18 @@ fn swatch(number: usize) -> String {
 }
 
 fn charts(runs: &[RunResult]) -> String {
-    let kinds =
-        [("read", runs.iter().any(|run| run.read.count > 0)), ("write", runs.iter().any(|run| run.write.count > 0))];
-    let kinds = || kinds.iter().filter(|(_, any)| *any).map(|(kind, _)| *kind);
-    if kinds().next().is_none() {
+    let ops: [(&str, tables::Of); 2] = [("read", |run| &run.read), ("write", |run| &run.write)];
+    let counted = |of: tables::Of| runs.iter().any(|run| of(run).count > 0);
+    if !ops.iter().any(|(_, of)| counted(*of)) {
         return "<section><p class=\"note\">No read and no write was counted: there is nothing to draw.</p>\
                 </section>\n"
             .into();
+    }
+    // A line that is the same everywhere says nothing that its table does not.
+    let kinds =
+        || ops.iter().filter(|(_, of)| counted(*of) && tables::flat(runs, *of).is_none()).map(|(kind, _)| *kind);
+    if kinds().next().is_none() {
+        return String::new();
     }
     let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">Tail latency by percentile</h2>\n\
                     <p>How long a request takes at each percentile. Each step to the right is a tenth of the requests \

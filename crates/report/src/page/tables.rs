@@ -1,7 +1,7 @@
 //! The tables of the page.
 
 use super::escape;
-use crate::number::{bytes, latency, rate, three_digits, whole};
+use crate::number::{bytes, count, latency, rate, three_digits};
 use manx_core::stats::{LatencySummary, Outcome, RunResult, RunSet};
 use manx_lab::state;
 use manx_lab::table::RECORDED;
@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// What stands in for a number that does not exist.
 const NONE: &str = "<td class=\"none\"><span title=\"no such number\">–</span></td>";
 const TOO_FEW: &str = "<td class=\"none\"><span title=\"fewer than 10 samples lie beyond it\">–</span></td>";
+
+/// One kind of request of a run.
+pub(super) type Of = fn(&RunResult) -> &LatencySummary;
 
 /// A table that scrolls by itself where it is too wide for a phone; `rows` are whole `<tr>`s.
 pub(super) fn table(caption: &str, heads: &[&str], rows: &str) -> String {
@@ -37,42 +40,60 @@ pub(super) fn headline(set: &RunSet) -> String {
     html + "</section>\n"
 }
 
-fn headline_of(
-    name: &str,
-    runs: &[RunResult],
-    of: fn(&RunResult) -> &LatencySummary,
-    recorded: Option<&LatencySummary>,
-) -> String {
+fn headline_of(name: &str, runs: &[RunResult], of: Of, recorded: Option<&LatencySummary>) -> String {
     if runs.iter().all(|run| of(run).count == 0) {
         return format!("<p class=\"note\">{name}: none.</p>\n");
     }
     let deep = runs.iter().any(|run| of(run).p99_999_us.is_some());
-    let mut heads = vec!["policy", "p50", "p90", "p95", "p99", "p99.9", "p99.99"];
+    let recorded = recorded.filter(|recorded| recorded.count > 0);
+    let is_compared = runs.len() > 1 || recorded.is_some();
+    let mut heads = vec!["policy", "p50", "p90", "p99", "p99.9", "p99.99"];
     heads.extend(deep.then_some("p99.999"));
-    heads.extend(["max", "mean", "p99.9 to first", "IOPS", "requests"]);
+    let vs = format!("p99.9 vs {}", escape(&runs[0].policy));
+    heads.extend(["max", "mean"]);
+    heads.extend(is_compared.then_some(vs.as_str()));
+    heads.extend(["IOPS", "requests"]);
     let first = runs.first().and_then(|run| of(run).p99_9_us);
     let mut rows = String::new();
     let named = runs.iter().enumerate().map(|(number, run)| (policy_cell(number, run), of(run)));
-    let recorded = recorded
-        .filter(|recorded| recorded.count > 0)
-        .map(|recorded| (format!("<th scope=\"row\">{}{RECORDED}</th>", super::swatch(runs.len())), recorded));
-    for (head, of) in named.chain(recorded) {
+    let beside =
+        recorded.map(|recorded| (format!("<th scope=\"row\">{}{RECORDED}</th>", super::swatch(runs.len())), recorded));
+    for (head, of) in named.chain(beside) {
         let _ = write!(rows, "\n<tr>{head}");
-        let mut levels = vec![of.p50_us, of.p90_us, of.p95_us, of.p99_us, of.p99_9_us, of.p99_99_us];
+        let mut levels = vec![of.p50_us, of.p90_us, of.p99_us, of.p99_9_us, of.p99_99_us];
         levels.extend(deep.then_some(of.p99_999_us));
         for (place, level) in levels.into_iter().enumerate() {
-            let class = if place == 4 { "key" } else { "" };
+            let class = if place == 3 { "key" } else { "" };
             rows += &cell(level.map(latency), class, TOO_FEW);
         }
         rows += &cell(of.max_us.map(latency), "", NONE);
         rows += &cell(of.mean_us.map(latency), "", NONE);
         let ratio = of.p99_9_us.zip(first).filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first);
-        rows += &cell(ratio.map(|ratio| format!("× {}", three_digits(ratio))), "", NONE);
+        if is_compared {
+            rows += &cell(ratio.map(|ratio| three_digits(ratio) + "x"), "", NONE);
+        }
         rows += &cell(Some(rate(of.iops)), "", NONE);
-        rows += &cell(Some(whole(of.count)), "", NONE);
+        rows += &cell(Some(count(of.count)), "", NONE);
         rows += "</tr>";
     }
-    table(name, &heads, &rows)
+    let table = table(name, &heads, &rows);
+    match flat(runs, of).filter(|_| recorded.is_none()) {
+        Some(us) => {
+            let said = format!("{name}: {} at every percentile, under every policy", latency(us));
+            format!("<details><summary>{said}</summary>{table}</details>\n")
+        }
+        None => table,
+    }
+}
+
+/// The latency that all requests of all runs have, to the digits that are shown: nothing to look at.
+pub(super) fn flat(runs: &[RunResult], of: Of) -> Option<f64> {
+    let first = of(runs.first()?).mean_us?;
+    let is_first = |us: Option<f64>| us.is_none_or(|us| latency(us) == latency(first));
+    let all = |of: &LatencySummary| {
+        is_first(of.mean_us) && is_first(of.max_us) && of.percentiles.all().iter().all(|level| is_first(level.us))
+    };
+    runs.iter().all(|run| all(of(run))).then_some(first)
 }
 
 fn policy_cell(number: usize, run: &RunResult) -> String {
@@ -116,15 +137,15 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
         let (gc, flash) = (&run.gc, &run.flash);
         let _ = write!(rows, "\n<tr>{}", policy_cell(number, run));
         rows += &cell(flash.waf.map(three_digits), "key", NONE);
-        for count in [flash.erases, gc.runs, gc.forced, gc.pages_copied] {
-            rows += &cell(Some(whole(count)), "", NONE);
+        for number_of in [flash.erases, gc.runs, gc.forced, gc.pages_copied] {
+            rows += &cell(Some(count(number_of)), "", NONE);
         }
         rows += &cell(gc.blocked_reads_percent.map(|share| format!("{}&nbsp;%", three_digits(share))), "key", NONE);
-        for count in [flash.pages_programmed, flash.pages_padded, flash.suspensions] {
-            rows += &cell(Some(whole(count)), "", NONE);
+        for number_of in [flash.pages_programmed, flash.pages_padded, flash.suspensions] {
+            rows += &cell(Some(count(number_of)), "", NONE);
         }
         let wear = &flash.wear;
-        rows += &cell(Some(format!("{}–{}", whole(wear.erases_min), whole(wear.erases_max))), "", NONE);
+        rows += &cell(Some(format!("{}–{}", count(wear.erases_min), count(wear.erases_max))), "", NONE);
         rows += "</tr>";
     }
     let mut html =
@@ -168,8 +189,8 @@ pub(super) fn traces(runs: &[RunResult]) -> String {
         let rows: String = trace
             .counts
             .iter()
-            .map(|(name, count)| {
-                format!("\n<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape(name), whole(*count))
+            .map(|(name, records)| {
+                format!("\n<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape(name), count(*records))
             })
             .collect();
         html += &table("Records of the trace", &["what", "records"], &rows);

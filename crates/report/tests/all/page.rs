@@ -38,7 +38,9 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
 
 fn page(set: &RunSet) -> String {
     let scenarios: Vec<_> = set.runs.iter().map(|run| (run.policy.clone(), format!("name = '{EVIL}'"))).collect();
-    Page { title: "", set, command: &format!("manx compare '{EVIL}'"), scenarios: &scenarios, claims: &[] }.html()
+    let (command, drives) = (format!("manx compare '{EVIL}'"), [EVIL.to_string()]);
+    Page { title: "", set, command: &command, drives: &drives, workload: EVIL, scenarios: &scenarios, claims: &[] }
+        .html()
 }
 
 fn four() -> RunSet {
@@ -75,10 +77,10 @@ fn curves_and_tables_hold_the_percentiles() {
     let at = cdf["beyond"].as_array().unwrap().iter().position(|beyond| beyond == 0.001).unwrap();
     // One in a hundred takes 5.1 ms, so p99.9 is that.
     assert!((cdf["us"][at].as_f64().unwrap() / 5100.0 - 1.0).abs() < 0.01);
-    assert!(html.contains("<td class=\"key\">5.10\u{a0}ms</td>"), "p99.9 of base");
-    assert!(html.contains(">× 51.0</td>"), "5100 us to 100 us");
+    assert!(html.contains("<td class=\"key\">5.100ms</td>"), "p99.9 of base");
+    assert!(html.contains(">51.0x</td>"), "5100 us to 100 us");
     // Beyond p99.9: 20 requests, 5000 of 5100 us behind an erase.
-    assert!(html.contains("title=\"erase 5.00\u{a0}ms (98.0\u{a0}%)\""));
+    assert!(html.contains("title=\"erase 5.000ms (98.0\u{a0}%)\""));
     assert!(html.contains("77001"), "the slowest request");
 }
 
@@ -100,4 +102,31 @@ fn a_set_of_nothing_is_a_page_too() {
     let empty = RunSet { runs: vec![RunTotals::default().into_result()] };
     assert!(page(&empty).contains("there is nothing to draw"));
     assert!(page(&RunSet::default()).ends_with("</html>\n"));
+}
+
+#[test]
+fn the_first_sentence_says_what_came_out_and_of_what_drive_and_load() {
+    let set = RunSet { runs: vec![run("nogc", "s", 0), run("base", "s", 5000), run("preemptive", "s", 900)] };
+    let html = page(&set);
+    let headline = html.split_once("class=\"headline\">").unwrap().1.split_once("</p>").unwrap().0;
+    // 100 us and the wait, 5.1 times as long; `nogc` is a bound.
+    let pieces = [
+        "<b>1.000ms</b> with <code>preemptive</code>",
+        "<b>5.100ms</b>, 5.10 times as long, with <code>base</code>",
+        "<code>nogc</code>, a bound that no drive can have, it is 100.0us",
+        "Of the slowest reads under <code>base</code>, 98.0&nbsp;% of the time is erase.",
+    ];
+    pieces.iter().for_each(|piece| assert!(headline.contains(piece), "`{piece}` is not in {headline}"));
+    assert!(html.contains("<dt>Drive</dt>") && html.contains("<dt>Workload</dt>"));
+    assert!(html.contains("<th scope=\"col\">p99.9 vs nogc</th>"));
+}
+
+#[test]
+fn what_is_the_same_everywhere_is_folded_away() {
+    let mut set = RunSet { runs: vec![run("nogc", "s", 0), run("base", "s", 5000)] };
+    let constant = run("constant", "s", 0).read;
+    set.runs.iter_mut().for_each(|run| run.write = constant.clone());
+    let html = page(&set);
+    assert!(html.contains("<details><summary>Writes: 100.0us at every percentile, under every policy</summary>"));
+    assert!(html.contains("data-op=\"read\"") && !html.contains("data-op=\"write\""), "no chart of a constant");
 }
