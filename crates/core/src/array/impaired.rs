@@ -37,10 +37,10 @@ impl Array {
         let current = readable & (row.landed | !written);
         let is_stale = readable & written & !row.landed != 0;
         match layout.level {
-            RaidLevel::Raid0 => dirty & !current,
+            RaidLevel::Raid0 => (dirty & !current) | row.baseless,
             // Who reads on and was not written is the last of a mirror.
             _ if is_stale => dirty,
-            _ if current.count_ones() < layout.data => dirty & !current,
+            _ if current.count_ones() < layout.data => (dirty & !current) | row.baseless,
             _ => row.baseless,
         }
     }
