@@ -51,7 +51,11 @@ fn a_record_allocates_nothing() {
         (TraceFormat::Msr, |n| format!("{},host{},{},Read,{},100,1\n", n * 10, n % 5, n % 3, n * 4096 + 1)),
         (TraceFormat::Mqsim, |n| format!("{} {} {} 8 1\n", n * 1000, n % 16, n * 8)),
         (TraceFormat::Alibaba, |n| format!("{},R,{},4096,{}\n", n % 1000, n * 4096, n * 7)),
-        (TraceFormat::Blkparse, |n| format!("8,{} 0 {n} {}.000000001 9 D WFS {} + 8 [x]\n", n % 4, n, n * 8)),
+        (TraceFormat::Blkparse, |n| {
+            let (device, sector) = (n % 4, n * 8);
+            let issued = format!("8,{device} 0 {n} {n}.000000001 9 D WFS {sector} + 8 [x]\n");
+            format!("{issued}8,{device} 0 {n} {n}.000000002 9 C WFS {sector} + 8 [0]\n")
+        }),
     ];
     for (format, line) in lines {
         // The window, the buffers and the names of the devices: the same for both.

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_trace_is_named_and_not_the_scenario_that_it_replaces() {
-        let keys = [("workload.jobs", "[]"), ("workload.trace.file", "\"/home/me/day\\u001b1/web.tar:a/pg.csv\"")];
+        let keys = [("workload.jobs", "[]"), ("workload.trace.file", "\"/data/day\\u001b1/web.tar:a/pg.csv\"")];
         let replayed = scenario("oltp", &[keys.as_slice(), &[("workload.arrival", "\"trace\"")]].concat());
         assert_eq!(workload(None, &replayed), "trace pg.csv");
         assert_eq!(title(None, &replayed), "trace pg.csv on ttflash-256g");

@@ -217,7 +217,11 @@ mod tests {
 
     #[test]
     fn the_oldest_states_make_room() {
-        let cache = scratch("bound").with_limit(3_500);
+        let one = scratch("bound-one");
+        one.store(&Key([0; 32]), &about(), &[0; 1_000]).unwrap();
+        let size = fs::metadata(one.path(&Key([0; 32]))).unwrap().len();
+        fs::remove_dir_all(one.folder()).unwrap();
+        let cache = scratch("bound").with_limit(3 * size + size / 2);
         let keys: Vec<Key> = (0..5).map(|n| Key([n; 32])).collect();
         for (age, key) in keys.iter().enumerate() {
             cache.store(key, &about(), &[0; 1_000]).unwrap();
@@ -225,7 +229,7 @@ mod tests {
             fs::File::options().append(true).open(cache.path(key)).unwrap().set_modified(made).unwrap();
         }
         let kept: Vec<bool> = keys.iter().map(|key| cache.load(key).is_some()).collect();
-        assert_eq!(kept, [false, false, true, true, true], "three of 1.1 KB are within 3.5 KB");
+        assert_eq!(kept, [false, false, true, true, true], "three are within three and a half");
         cache.store(&Key([9; 32]), &about(), &[0; 10_000]).unwrap();
         assert!(cache.load(&keys[4]).is_some(), "what is larger than the bound is not kept and drives nothing out");
         fs::remove_dir_all(cache.folder()).unwrap();

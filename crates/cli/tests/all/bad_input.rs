@@ -128,7 +128,7 @@ fn a_trace_is_refused_by_line_and_reason() {
         ("t-nan.csv", after("128166372003071629,hm,0,Write,NaN,4096,1\n"), &[":2: ", "NaN", "not an MSR line"]),
         ("t-op.csv", after("128166372003071629,hm,0,Erase,4096,4096,1\r\n"), &[":2: ", "Read|Write"]),
         ("t-beyond.csv", after("128166372003071629,hm,0,Write,900000000000000,4096,1\n"), &[":2: ", "--remap"]),
-        ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no request", "zero length"]),
+        ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no known trace format", "--format"]),
         (
             "t-type.trace",
             b"100 0 8 8 1\n120 0 8 8 0\n130 0 8 8 1\n150 0 8 8 zz\n".to_vec(),
@@ -156,6 +156,9 @@ fn a_trace_is_refused_by_line_and_reason() {
         assert_refused(&args, &[pieces, [*name].as_slice()].concat());
         assert!(!Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(), "{name} left a folder");
     }
+    let nothing = file("t-nothing-msr.csv", b"128166372003061629,hm,0,Read,8192,0,1\n");
+    let args = ["compare", "quick", "--trace", &nothing, "--format", "msr", "--remap", "none"];
+    assert_refused(&args, &["no request", "zero length"]);
 }
 
 /// The header of a file of 9000 bytes, and no more than 100 of them.
@@ -229,5 +232,7 @@ fn torture_refuses_an_array_and_a_power_loss_at_a_time_of_its_own() {
     assert_refused(&["torture", "--seeds", "1", "--set", "array.members=4"], &pieces);
     assert_refused(&["torture", "ioda", "--seeds", "1"], &pieces[1..]);
     let pieces = ["recovery.cut_at = 1s", "events that each seed draws"];
-    assert_refused(&["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"], &pieces);
+    let warmup = ["--set", "measure.warmup_requests=0", "--set", "measure.warmup=0s"];
+    let cut = ["torture", "quick", "--seeds", "1", "--set", "recovery.cut_at=1s"];
+    assert_refused(&[cut.as_slice(), &warmup].concat(), &pieces);
 }

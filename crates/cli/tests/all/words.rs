@@ -156,8 +156,10 @@ fn screens() -> Vec<(String, String)> {
         else {
             continue;
         };
-        if let Some((_, commands)) = help.split_once("\nCommands:\n") {
-            let lines = commands.lines().take_while(|line| !line.is_empty());
+        // The commands stand under headings of their own, before the options.
+        let commands = help.split("\nOptions:\n").next().unwrap_or_default();
+        if help.contains("<COMMAND>") {
+            let lines = commands.lines();
             let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
             let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
             left.extend(names.map(|name| format!("{command} {name}").trim().to_string()));

@@ -15,11 +15,6 @@ use crate::flash::Device;
 use crate::sim::Rng;
 use crate::units::Lpn;
 
-/// `MANX_LONG=1`, as `make test-long` has it: what plays the same drives for longer.
-fn long() -> bool {
-    std::env::var_os("MANX_LONG").is_some_and(|value| value == "1")
-}
-
 /// A device of one channel and one die whose times do not matter.
 fn device(blocks: u32, pages: u32) -> Device {
     let mut device = crate::flash::tests::device();

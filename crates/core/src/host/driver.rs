@@ -98,7 +98,7 @@ pub struct Measured {
     pub counters_before: Vec<Counters>,
     /// Pages in the write buffer of each drive then: written, but not yet programmed.
     pub buffered_before: Vec<u32>,
-    /// Map units free on each drive then; none where the FTL has log blocks.
+    /// Map units free on each drive when the run began; none where the FTL has log blocks.
     pub free_before: Vec<Option<u64>>,
     /// What was written up to moments on the way.
     pub moments: Moments,
@@ -307,6 +307,11 @@ impl<S: Storage> Driver<S> {
         if self.warmup.over {
             return true;
         }
+        if self.measured.free_before.is_empty() {
+            // Before the first request: later it depends on how finely the drive is simulated what is free.
+            self.measured.free_before =
+                (0..self.storage.drives()).map(|drive| free_units(self.storage.drive(drive))).collect();
+        }
         if at < self.warmup.until || self.progress.issued < self.warmup.requests {
             self.measured.warmup_requests += 1;
             return false;
@@ -316,7 +321,6 @@ impl<S: Storage> Driver<S> {
         let drives = || (0..self.storage.drives()).map(|number| self.storage.drive(number));
         self.measured.counters_before = drives().map(Drive::counters).collect();
         self.measured.buffered_before = drives().map(Drive::buffered).collect();
-        self.measured.free_before = drives().map(free_units).collect();
         true
     }
 

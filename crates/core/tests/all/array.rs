@@ -29,8 +29,8 @@ fn arrays_of_every_level_load_with_books_and_timelines() {
 #[test]
 fn an_array_that_cannot_be_is_answered_with_key_value_and_what_is_allowed() {
     let mistakes: &[(&[&str], &[&str])] = &[
-        (&["array.members=25"], &["array.members", "25", "from 3 (raid5) to 24"]),
-        (&["array.members=2"], &["array.members", "2", "from 3 (raid5) to 24"]),
+        (&["array.members=25"], &["array.members", "25", "from 3 (\"raid5\") to 24"]),
+        (&["array.members=2"], &["array.members", "2", "from 3 (\"raid5\") to 24"]),
         (&["array.members=0"], &["array.members", "0", "1 (a drive alone) or more"]),
         (&["array.members=1", "array.strategy=ioda"], &["array.strategy", "ioda", "array.members of 2 or more"]),
         (&["array.chunk=6KiB"], &["array.chunk", "6", "a multiple of the mapping unit"]),

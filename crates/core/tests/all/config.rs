@@ -582,7 +582,7 @@ fn planes_collect_alone_and_in_turn_where_that_fits_together() {
     let suspended = under("ttflash/t-es(16ms)").unwrap();
     assert_eq!((suspended.erase.mode, suspended.gc.mode), (EraseMode::TEs, pb));
     let said = |policy| under(policy).unwrap_err().to_string();
-    assert_says(&said("ttflash/base"), &["pb and base both decide gc"]);
+    assert_says(&said("ttflash/base"), &["pb (part of ttflash) and base both decide gc"]);
     assert_says(&said("base+rgc"), &["gc.rotate = \"dynamic\"", "plane-blocking"]);
     assert_says(&said("pb+base"), &["pb and base both decide gc"]);
     assert_says(&said("rgc(fast)"), &["`fast`", "dynamic, static"]);

@@ -3,7 +3,8 @@
 //! Reading order: [`axis`] is what `--grid` and `--random` say of one key (`number` reads the ranges), [`plan`] the
 //! points in their order, [`run`] plays them by way of a [`crate::campaign`] and writes the files of a folder
 //! (`columns`, `csv`, [`value`]: what a row holds; `effects`: keys that change nothing), [`question`] tells whether a
-//! folder is of the same sweep, [`pareto`] and [`standing`] are the front, [`show`] prints, [`finished`] looks at a folder again.
+//! folder is of the same sweep, [`pareto`] and [`standing`] are the front, [`show`] prints, [`finished`] looks at a
+//! folder again.
 //!
 //! The files: `sweep.toml` (the question), `journal.jsonl` (whole results, of which any column can be made later),
 //! `sweep.csv`, `sweep.parquet`, `skipped.txt` where points were left out. The rows are a function of the question and

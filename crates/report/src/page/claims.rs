@@ -18,7 +18,8 @@ pub(super) fn section(claims: &[Claim]) -> String {
         };
         let _ = write!(
             rows,
-            "\n<tr><th scope=\"row\"><details><summary>{} <code>{}</code></summary>{}</details></th><td>{}</td><td>{}</td><td>{}</td>\
+            "\n<tr><th scope=\"row\"><details><summary>{} <code>{}</code></summary>{}</details></th>\
+             <td>{}</td><td>{}</td><td>{}</td>\
              <td{class}>{verdict}</td></tr>",
             escape(claim.text.trim()),
             escape(&claim.id),

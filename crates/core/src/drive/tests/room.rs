@@ -25,8 +25,12 @@ fn attributed(spec: DriveSpec) -> Bench {
 
 /// Plays the drive to its end: where the time of each command went, and what is told of it.
 fn told(bench: &mut Bench) -> BTreeMap<u32, (Split, Option<Story>)> {
+    told_before(bench, Instant::NEVER)
+}
+
+fn told_before(bench: &mut Bench, limit: Instant) -> BTreeMap<u32, (Split, Option<Story>)> {
     let mut told = BTreeMap::new();
-    while let Some(completion) = bench.drive.advance_before(Instant::NEVER) {
+    while let Some(completion) = bench.drive.advance_before(limit) {
         let attributed = bench.drive.attributed().expect("the drive attributes");
         told.insert(completion.id, (attributed.split, attributed.story));
     }
@@ -167,10 +171,15 @@ fn a_backlog_waits_for_one_program_after_the_other() {
     let mut bench = Bench::on(ttflash(4), tiny(1));
     bench.drive.attribute();
     let (program, apart) = (bench.times().page_program(), Duration::from_us(200));
-    let ids: Vec<u32> = (0..400).map(|n| bench.write(start() + apart * n, n)).collect();
-    let told = told(&mut bench);
+    let (mut answered, mut ids) = (BTreeMap::new(), Vec::new());
+    for n in 0..400 {
+        let at = start() + apart * n;
+        answered.extend(told_before(&mut bench, at));
+        ids.push(bench.write(at, n));
+    }
+    answered.extend(told(&mut bench));
     for (n, id) in (0..).zip(ids) {
         let expected = [(Cause::Program, (program - apart) * n), (Cause::Service, HIT)];
-        assert_eq!(told[&id].0, split(&expected), "write {n}");
+        assert_eq!(answered[&id].0, split(&expected), "write {n}");
     }
 }

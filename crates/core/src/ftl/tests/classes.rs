@@ -183,7 +183,7 @@ fn play(ftl: &FtlSpec, victim: Victim) {
             let gc = GcSpec { victim, unit, soft: 0.1, hard: 0.0, window: 4, choices: 3, ..GcSpec::default() };
             let logical = Layout::new(&device).total_units() * 60 / 100;
             let mut pair = Pair::new(&device, &ftl, gc, logical, number as u64);
-            pair.run(if super::long() { 7_000 } else { 2_500 });
+            pair.run(7_000);
             assert!(pair.overtaken > 0, "some copies were overtaken");
             let classes = &pair.classes;
             seen.extend(classes.writes.keys().chain(classes.copies.keys()).copied());

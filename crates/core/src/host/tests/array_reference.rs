@@ -158,6 +158,8 @@ struct Both {
     spec: ArraySpec,
     now: Instant,
     version: u32,
+    /// A new drive has taken the failed member's place.
+    is_replaced: bool,
 }
 
 /// Longer than any request takes alone, and than a whole rebuild.
@@ -173,7 +175,7 @@ impl Both {
         assert_eq!(naive.size() as u64 * PAGE, array.sectors());
         // Every page is written before the run, as version 1.
         (0..naive.size()).for_each(|page| naive.put(page, 1));
-        Self { array, naive, spec: spec.clone(), now: Instant::START, version: 1 }
+        Self { array, naive, spec: spec.clone(), now: Instant::START, version: 1, is_replaced: false }
     }
 
     /// Does one request alone; its completion, and the members' reads and writes.
@@ -241,7 +243,10 @@ impl Both {
             self.naive.pages.iter().enumerate().filter(|(member, _)| self.naive.dead != Some(*member))
         {
             let used = self.naive.size() / self.naive.data();
-            let held = content(self.array.drive(member), used as u32);
+            // The spare's drive has the number behind the last member's once it serves.
+            let is_spare = self.is_replaced && member == self.spec.fail_member as usize;
+            let drive = if is_spare { self.naive.pages.len() } else { member };
+            let held = content(self.array.drive(drive), used as u32);
             assert_eq!(held, pages[..used], "member {member}, {:?}", self.spec);
         }
     }
@@ -291,7 +296,7 @@ fn arrays_do_what_a_naive_one_does() {
         let restored = after.restored_rows - before.restored_rows;
         let (reads, writes) = (after.member_reads - before.member_reads, after.member_writes - before.member_writes);
         assert_eq!((restored, reads, writes), (rows, rows * both.naive.data() as u64, rows), "{spec:?}");
-        both.naive.dead = None;
+        (both.naive.dead, both.is_replaced) = (None, true);
         both.check_members();
         (1..requests).for_each(|_| both.random(&mut rng));
         both.check_members();
