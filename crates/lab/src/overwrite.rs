@@ -252,7 +252,8 @@ mod tests {
     #[test]
     fn the_second_pass_needs_no_file_and_writes_what_the_first_wrote() {
         let file = trace("alone");
-        let scenario = scenario(&[format!("workload.trace.file=\"{}\"", file.display())]);
+        let arrival = "workload.arrival=\"trace\"".to_string();
+        let scenario = scenario(&[format!("workload.trace.file=\"{}\"", file.display()), arrival]);
         let pages = logical_pages(&scenario);
         let mut expected = Vec::new();
         for n in (0..60).filter(|n| n % 3 != 0) {
@@ -275,7 +276,7 @@ mod tests {
     fn beside_another_job_a_read_of_the_trace_still_takes_a_turn() {
         let file = trace("beside");
         let jobs = format!(
-            "workload.jobs=[{{ trace = {{ file = \"{}\" }} }}, {{ pattern = \"random\", requests = 1 }}]",
+            "workload.jobs=[{{ arrival = \"trace\", trace = {{ file = \"{}\" }} }}, {{ read_percent = 0.0, requests = 1 }}]",
             file.display()
         );
         let scenario = scenario(&[jobs]);
