@@ -276,7 +276,8 @@ mod tests {
     fn beside_another_job_a_read_of_the_trace_still_takes_a_turn() {
         let file = trace("beside");
         let jobs = format!(
-            "workload.jobs=[{{ arrival = \"trace\", trace = {{ file = \"{}\" }} }}, {{ read_percent = 0.0, requests = 1 }}]",
+            "workload.jobs=[{{ arrival = \"trace\", trace = {{ file = \"{}\" }} }}, \
+             {{ read_percent = 0.0, requests = 1 }}]",
             file.display()
         );
         let scenario = scenario(&[jobs]);
