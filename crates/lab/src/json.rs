@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(
             keys(&run["machine"]),
             "precondition_cpu_s cpu_s requests_per_cpu_s flash_ops_per_cpu_s peak_rss_bytes \
-             simulated_bytes_per_page precondition_from_cache"
+             simulated_bytes_per_page precondition_from_cache program"
         );
     }
 

@@ -316,7 +316,11 @@ fn what_is_said_in_vain_is_told_in_one_line() {
         (&["--set", "gc.choices=5"], &["gc.choices=5", "gc.victim = \"greedy\""]),
         (&["--trace", &trace, "--set", "workload.requests=5"], &["workload.requests=5", "a trace brings its own"]),
         (&["--set", "name=a", "--set", "name=b"], &["--set name=a", "--set name=b", "name is set twice"]),
-        (&["--device", "femu", "--set", "device.name=femu"], &["--device femu", "device.name is set twice"]),
+        (
+            // The device's own planes, and a buffer that fits them.
+            &["--device", "femu", "--set", "device.name=femu", "--set", "drive.buffer=1MiB"],
+            &["--device femu", "device.name is set twice"],
+        ),
         (&["--power-cut-at", "1ms", "--set", "recovery.cut_at=nan"], &["recovery.cut_at=nan", "--power-cut-at 1ms"]),
     ];
     for (args, pieces) in table {
