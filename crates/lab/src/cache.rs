@@ -8,6 +8,7 @@
 //! magic (16) | key (32) | length of About (4) | About (JSON) | PageMap::snapshot | SHA-256 of all before (32)
 //! ```
 
+use crate::json::from_bytes;
 use crate::prepare::{About, Key};
 use crate::stamp;
 use sha2::{Digest, Sha256};
@@ -85,7 +86,7 @@ impl Cache {
         let rest = content.strip_prefix(MAGIC)?.strip_prefix(&key.0)?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (about, snapshot) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
-        let about = serde_json::from_slice(about).ok()?;
+        let about = from_bytes(about)?;
         let (start, end) = (bytes.len() - HASH - snapshot.len(), bytes.len() - HASH);
         bytes.truncate(end);
         bytes.drain(..start);

@@ -8,6 +8,7 @@
 //! Of the journal only the places of the results are held in memory: a campaign may have more than fit there.
 
 use crate::compare::{Options, compare};
+use crate::json::from_bytes;
 use crate::prepare::{Key, Keys};
 use crate::run::{Finished, RunError};
 use manx_core::config::Scenario;
@@ -95,7 +96,7 @@ impl Campaign {
             match unseal(&line) {
                 // What else cannot be read is of a program with other results: its run is done again.
                 Seal::Whole(text) => {
-                    if let Ok(Line { key, .. }) = serde_json::from_slice(text) {
+                    if let Some(Line { key, .. }) = from_bytes(text) {
                         done.insert(key, Place { from, length: line.len() });
                     }
                 }
@@ -195,7 +196,7 @@ impl Campaign {
         let mut text = vec![0; length];
         self.file.seek(SeekFrom::Start(from)).and_then(|_| self.file.read_exact(&mut text)).ok()?;
         let Seal::Whole(text) = unseal(&text) else { return None };
-        serde_json::from_slice(text).ok().filter(|line: &Line| line.key == key).map(|line| line.result)
+        from_bytes(text).filter(|line: &Line| line.key == key).map(|line| line.result)
     }
 
     fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {

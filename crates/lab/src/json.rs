@@ -1,6 +1,7 @@
 //! Results as JSON: one stable document, its schema, and the part of it that must not depend on the machine.
 
 use manx_core::stats::RunSet;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The document `{"runs": [..]}`, indented, ending in a newline. Fields keep the order of [`RunResult`], so that the
@@ -52,6 +53,12 @@ fn write_indented(value: &Value, depth: usize, text: &mut String) {
 /// Reads such a document back.
 pub fn from_json(text: &str) -> Result<RunSet, serde_json::Error> {
     serde_json::from_str(text)
+}
+
+/// JSON from a file that may hold anything. Every reader of a result goes through text: one from bytes would compile
+/// the reading of each field a second time.
+pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    serde_json::from_str(str::from_utf8(bytes).ok()?).ok()
 }
 
 /// The document without what depends on the machine: every `machine` of every result in it is taken out. Two runs of
