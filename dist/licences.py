@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = ("manx-cli", "manx-ssd", "manx-plot")
+PROGRAMS = ("manx-ssd", "manx-plot")
 # Licences that need no text of their own crate: Manx ships the text, or none is asked for.
 COMMON = {"MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "Zlib", "BSD-3-Clause", "BSD-2-Clause", "0BSD", "Unlicense",
           "CC0-1.0", "MPL-2.0", "Unicode-3.0", "BSL-1.0", "MIT-0", "bzip2-1.0.6"}

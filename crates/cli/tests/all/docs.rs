@@ -43,7 +43,7 @@ fn the_page_of_workloads_has_a_row_for_each_workload() {
     assert_eq!(sorted(first_cells(&text("docs/workloads.md"), "The library")), sorted(there));
 }
 
-/// `MANX_WRITE=1 cargo test -p manx-cli page_of_fields` writes the page anew.
+/// `MANX_WRITE=1 cargo test -p manx-ssd page_of_fields` writes the page anew.
 #[test]
 fn the_page_of_fields_has_every_field_of_a_result() {
     let schema: Value = serde_json::from_str(&stdout(&manx(&["schema", "result"]))).unwrap();
@@ -53,7 +53,7 @@ fn the_page_of_fields_has_every_field_of_a_result() {
         std::fs::write(&file, &page).unwrap();
     }
     let there = std::fs::read_to_string(&file).unwrap_or_default();
-    let how = "MANX_WRITE=1 cargo test -p manx-cli page_of_fields";
+    let how = "MANX_WRITE=1 cargo test -p manx-ssd page_of_fields";
     assert_eq!(there, page, "docs/result-fields.md is not what `manx schema result` says: {how}");
 }
 
