@@ -1,17 +1,11 @@
 //! The drive: commands in, completions out.
 //!
-//! A command crosses the link and the controller (`ports`), is split into map units (`read`, `write`), meets the write
-//! buffer (`buffer`, `evict`), becomes flash operations that wait for their dies (`queues`, `schedule`), and completes
-//! over the link. Garbage collection (`collect`, `chain`; `straight`, the short way of its copies) runs the translation
-//! layer's chains on the same dies and blocks what its mode says; that may be a die only (`plane`), and planes may take
-//! turns (`rotate`). Erases and programs may give way to reads (`suspension`), and erases be held back while reads come
-//! (`hold`). Parity goes with the pages (`rain`), and may stand in for one that is read (`reconstruct`); or it is
-//! written behind them, a row of a superblock (`superblock`, `superblock_read`). With log blocks merges take the place
-//! of collections (`merge`). Pages may hold bit errors, which reads meet and the scrubber looks for (`scrub`), blocks
-//! may be bad, and go bad (`faults`). The map may lie on flash, with a part of it in DRAM (`dftl`, `dftl_changes`,
-//! `dftl_pages`). The power may fail (`power`, `recovery`, `repair`, `journal`). Reads may fail rather than wait for a
-//! collection (`predictable`; for how long: `release`, `replay`, `rehearse`), and collections keep to busy windows
-//! (`windows`, `window_gate`).
+//! A command crosses the link and the controller (`face`), is split into mapping units and meets the write buffer
+//! (`io`), becomes flash operations that wait for their dies (`dies`), and completes over the link. Garbage collection
+//! (`gc`) runs the translation layer's chains on the same dies and blocks what its mode says. Parity goes with the
+//! pages or is written behind them (`parity`); the map may lie on flash with a part of it in DRAM (`map_cache`); pages
+//! may hold bit errors and blocks go bad (`media`); the power may fail (`crash`). Who watches changes nothing
+//! (`observe`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
 //! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
@@ -19,83 +13,49 @@
 //!
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
-mod attribution;
-mod buffer;
-mod chain;
-mod checkpoint;
-mod collect;
-mod command;
-mod critical;
-mod describe;
-mod dftl;
-mod dftl_changes;
-mod dftl_pages;
-mod dftl_recovery;
-mod evict;
-mod faults;
-mod forecast;
-mod hold;
-mod journal;
-mod merge;
-mod plane;
-mod ports;
-mod power;
+mod crash;
+mod dies;
+mod face;
+mod gc;
+mod io;
+mod map_cache;
+mod media;
+mod observe;
+mod parity;
 pub mod precondition;
-mod predictable;
-mod queues;
-mod rain;
-mod read;
-mod reconstruct;
-mod recovery;
-mod rehearse;
-mod release;
-mod repair;
-mod replay;
-mod request;
-mod rotate;
-mod schedule;
-mod scrub;
 mod spec;
 mod storage;
-mod straight;
-mod superblock;
-mod superblock_read;
-mod suspension;
-mod timeline;
-mod window_gate;
-mod windows;
-mod write;
 
-pub use attribution::{Attributed, Story};
-pub use command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
-pub use dftl::MapCounters;
-pub use faults::FaultCounters;
-pub use journal::JOURNAL_ENTRY;
-pub use power::AtRisk;
-pub use predictable::PredictableCounters;
-pub use rain::RainCounters;
-pub use recovery::{Blueprint, Recovered, RecoverySpec, Remains};
-pub use rotate::RotationCounters;
-pub use scrub::{ScrubCounters, ScrubSpec};
+pub use crash::journal::JOURNAL_ENTRY;
+pub use crash::power_cut::AtRisk;
+pub use crash::recovery::{Blueprint, Recovered, RecoverySpec, Remains};
+pub use face::command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use gc::fast_fail::PredictableCounters;
+pub use gc::rotate::RotationCounters;
+pub use gc::windows::{WindowSchedule, Windows};
+pub use map_cache::misses::MapCounters;
+pub use media::bad_blocks::FaultCounters;
+pub use media::scrub::{ScrubCounters, ScrubSpec};
+pub use observe::attribution::{Attributed, Story};
+pub use observe::timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
+pub use parity::in_place::RainCounters;
 pub use spec::{
     BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite,
     PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update,
     UpdateReads,
 };
 pub use storage::{Step, Storage, Walked};
-pub use timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
-pub use windows::{WindowSchedule, Windows};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::log::LogCounters;
 use crate::ftl::{GcMode, GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::units::{Duration, Instant, Lba, Lpn};
-use buffer::WriteBuffer;
-use collect::Collector;
-use ports::Ports;
-use queues::{DieQueues, FlashOp};
-use request::{Asked, Content, Request};
+use dies::queues::{DieQueues, FlashOp};
+use face::ports::Ports;
+use face::request::{Asked, Content, Request};
+use gc::collect::Collector;
+use io::buffer::WriteBuffer;
 use std::collections::VecDeque;
 
 /// One simulated SSD.
@@ -112,42 +72,42 @@ pub struct Drive {
     in_order: VecDeque<u32>,
     next_sequence: u64,
     buffer: WriteBuffer,
-    writes: write::WritePath,
+    writes: io::write::WritePath,
     collector: Collector,
     /// Who may suspend an erase or a program, if anybody may.
-    suspension: Option<Box<suspension::Suspension>>,
+    suspension: Option<Box<dies::suspension::Suspension>>,
     /// Erases that wait for the end of a burst of reads, if they do.
-    holds: Option<Box<hold::Holds>>,
+    holds: Option<Box<dies::hold::Holds>>,
     /// When the next of them is looked at, or steps of collections that wait for their window.
     wakes_at: Instant,
     /// Reads that may be failed fast, if there were any.
-    predictable: Option<Box<predictable::Predictable>>,
+    predictable: Option<Box<gc::fast_fail::Predictable>>,
     /// When collections may go on, if that depends on windows.
-    gate: Option<Box<window_gate::Gate>>,
+    gate: Option<Box<gc::window_gate::Gate>>,
     /// There is one of these: every event is looked at.
     watches: bool,
     /// Parity, if there is any.
-    rain: Option<Box<rain::Rain>>,
+    rain: Option<Box<parity::in_place::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
-    scrub: Option<Box<scrub::Scrub>>,
+    scrub: Option<Box<media::scrub::Scrub>>,
     /// Blocks that are bad and operations that fail, if there are any.
-    faults: Option<Box<faults::Faults>>,
+    faults: Option<Box<media::bad_blocks::Faults>>,
     /// Parity over superblocks, if there is that.
-    superblock: Option<Box<superblock::Superblock>>,
+    superblock: Option<Box<parity::log_structured::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
-    merges: Option<Box<merge::Merges>>,
+    merges: Option<Box<gc::merge::Merges>>,
     /// What a recovery from a power loss needs, if that is asked for.
-    kept: Option<Box<recovery::Kept>>,
+    kept: Option<Box<crash::recovery::Kept>>,
     /// The map where it lies on flash, if it does.
-    dftl: Option<Box<dftl::Dftl>>,
+    dftl: Option<Box<map_cache::misses::Dftl>>,
     /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
     /// the order of their times.
     hits: VecDeque<(Instant, u32)>,
     counters: Counters,
     /// Where each command's time went, if that is wanted.
-    attribution: Option<Box<attribution::Attribution>>,
+    attribution: Option<Box<observe::attribution::Attribution>>,
     /// What a timeline shows, if one is wanted.
-    timeline: Option<Box<timeline::Timeline>>,
+    timeline: Option<Box<observe::timeline::Timeline>>,
     /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
     #[cfg(test)]
     long_way: bool,
@@ -258,7 +218,7 @@ impl Drive {
         let slots = (spec.buffer.get() / u64::from(layout.unit_bytes)) as u32;
         Self {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
-            writes: write::WritePath::new(spec, layout, ftl.host_classes(), slots),
+            writes: io::write::WritePath::new(spec, layout, ftl.host_classes(), slots),
             collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,
@@ -270,7 +230,7 @@ impl Drive {
             scrub: None,
             faults: None,
             superblock: None,
-            merges: merge::Merges::new(gc, &flash, &ftl),
+            merges: gc::merge::Merges::new(gc, &flash, &ftl),
             kept: None,
             dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
@@ -449,14 +409,14 @@ impl Drive {
             }
             self.begin(now, command);
         } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
-            if request & reconstruct::REBUILT == 0 {
+            if request & parity::reconstruct::REBUILT == 0 {
                 self.finish_with(now, request, Status::Success);
-            } else if request == scrub::TIMER {
+            } else if request == media::scrub::TIMER {
                 self.scrub_turn(now);
-            } else if request == faults::TIMER {
+            } else if request == media::bad_blocks::TIMER {
                 self.settle(now);
             } else {
-                self.rebuilt(now, request & !reconstruct::REBUILT);
+                self.rebuilt(now, request & !parity::reconstruct::REBUILT);
             }
         } else if self.wakes_at == now {
             self.wake(now);

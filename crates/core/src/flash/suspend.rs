@@ -1,5 +1,5 @@
 //! An erase or a program that gives way: the die's states between its first part and its last, as mechanism. Who asks
-//! for a stop, and which stop, is the drive's choice (`drive/suspension.rs`).
+//! for a stop, and which stop, is the drive's choice (`drive/dies/suspension.rs`).
 //!
 //! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; Wu & He,
 //! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (erases that stop at any point;

@@ -1,7 +1,7 @@
 //! Parity by arithmetic, on the eight channels of eight chips of `ttflash-256g`: seven data pages and a parity.
 
 use super::{Bench, PAGE, start, ttflash, write_through};
-use crate::drive::rain::{mixed, unmixed};
+use crate::drive::parity::in_place::{mixed, unmixed};
 use crate::drive::{Drive, DriveSpec, Evict, Op, RainSpec, Reconstruct};
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;

@@ -12,7 +12,8 @@
 //! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's first author
 //! (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong has a test by name each.
 //!
-//! Who runs the steps: the drive (`drive/merge.rs`), and in no time preconditioning and `nogc` ([`super::timeless`]).
+//! The drive runs the steps (`drive/gc/merge.rs`); preconditioning and `nogc` run them in no time
+//! ([`super::timeless`]).
 //!
 //! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
 //! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a

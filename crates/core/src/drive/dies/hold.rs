@@ -1,0 +1,190 @@
+//! Erases held back while their die serves a burst of reads, and done one after the other when it is over.
+//!
+//! Kim et al. (USENIX ATC '19, section 2.3) name the remedy for reads that meet erase after erase: batching backlogged
+//! erases after serving the bursty reads first. The paper gives no rule; this one is ours. An erase starts when no host
+//! read waits for or works on its die, none did for `erase.hold`, and no other erase is about to run there; or when it
+//! was held for `erase.hold_max`, or its pool is urgent, whatever the reads do. Meanwhile the pool may copy further
+//! victims, up to `erase.hold_victims` ([`crate::ftl::PageMap::may_collect`]).
+//!
+//! Traps: nobody else wakes a resting die, so each die with a held erase has a timer; every held erase therefore ends
+//! its wait. The rule is asked for each erase anew: a read that comes during the first of a backlog keeps the others.
+
+use crate::drive::Drive;
+use crate::drive::spec::EraseSpec;
+use crate::flash::Block;
+use crate::sim::Timers;
+use crate::units::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// What is held back, and the reads that are the reason.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Holds {
+    quiet: Duration,
+    longest: Duration,
+    dies: Vec<Die>,
+    /// Erases held back, by pool.
+    by_pool: Vec<u32>,
+    timers: Timers,
+}
+
+#[derive(Clone, Debug)]
+struct Die {
+    /// Host reads that wait for it or run.
+    reads: u32,
+    /// Without a read from now on, the burst is over then.
+    quiet_from: Instant,
+    /// Erases that were let go and are not done.
+    erasing: u32,
+    /// Erases held back, and since when.
+    held: VecDeque<(Block, Instant)>,
+}
+
+impl Die {
+    fn is_quiet(&self, now: Instant) -> bool {
+        self.reads == 0 && self.erasing == 0 && self.quiet_from <= now
+    }
+
+    /// When its first held erase starts if nothing else happens.
+    fn wakes_at(&self, longest: Duration) -> Option<Instant> {
+        let (_, since) = self.held.front()?;
+        let quiet = if self.reads == 0 && self.erasing == 0 { self.quiet_from } else { Instant::NEVER };
+        Some(quiet.min(*since + longest))
+    }
+}
+
+impl Drive {
+    /// Erases wait for the end of a burst of reads as `spec` says. Call it before the first command.
+    pub fn hold_erases(&mut self, spec: &EraseSpec) {
+        if spec.hold.is_zero() {
+            return;
+        }
+        let dies = self.flash.layout.dies as usize;
+        let die = Die { reads: 0, quiet_from: Instant::START, erasing: 0, held: VecDeque::new() };
+        self.ftl.let_victims_wait(spec.hold_victims);
+        self.holds = Some(Box::new(Holds {
+            quiet: spec.hold,
+            longest: spec.hold_max,
+            dies: vec![die; dies],
+            by_pool: vec![0; self.ftl.pools() as usize],
+            timers: Timers::new(dies),
+        }));
+    }
+
+    /// A host read waits for the die from now on.
+    pub(in crate::drive) fn read_arrived(&mut self, die: u32) {
+        let Some(holds) = &mut self.holds else { return };
+        holds.dies[die as usize].reads += 1;
+        self.set_hold_timer(die);
+    }
+
+    /// A host read of the die is done.
+    pub(in crate::drive) fn read_left(&mut self, now: Instant, die: u32) {
+        let Some(holds) = &mut self.holds else { return };
+        let d = &mut holds.dies[die as usize];
+        d.reads -= 1;
+        d.quiet_from = now + holds.quiet;
+        self.set_hold_timer(die);
+    }
+
+    /// Asserts that nobody reads as far as the holds know: for tests, of a drive that has completed everything.
+    #[cfg(test)]
+    pub(crate) fn check_nobody_reads(&self) {
+        let reads = self.holds.iter().flat_map(|holds| &holds.dies).map(|die| u64::from(die.reads)).sum::<u64>();
+        assert_eq!(reads, 0, "reads that came and never went");
+    }
+
+    /// True when the erase of `block`, which could start now, is held back.
+    pub(in crate::drive) fn holds_back(&mut self, now: Instant, block: Block) -> bool {
+        let (lane, urgent) = (self.flash.layout.lane_of(block), self.is_urgent_block(block));
+        let die = self.flash.layout.die_of(lane);
+        let Some(holds) = &mut self.holds else { return false };
+        let d = &mut holds.dies[die as usize];
+        if urgent || d.is_quiet(now) {
+            d.erasing += 1;
+            return false;
+        }
+        d.held.push_back((block, now));
+        holds.by_pool[self.ftl.pool_of(lane) as usize] += 1;
+        self.set_hold_timer(die);
+        true
+    }
+
+    fn is_urgent_block(&self, block: Block) -> bool {
+        self.ftl.is_urgent(self.ftl.pool_of(self.flash.layout.lane_of(block)))
+    }
+
+    /// An erase of the die is done: the next one of its backlog may start.
+    pub(in crate::drive) fn held_erase_done(&mut self, now: Instant, die: u32) {
+        if let Some(holds) = &mut self.holds {
+            holds.dies[die as usize].erasing -= 1;
+            self.let_go(now, die);
+        }
+    }
+
+    /// The timer of a die with held erases.
+    pub(in crate::drive) fn hold_turn(&mut self, now: Instant) {
+        let first = self.holds.as_ref().and_then(|holds| holds.timers.first());
+        let (_, die) = first.expect("a hold's timer is due");
+        self.let_go(now, die as u32);
+    }
+
+    /// Starts the erases of a die that need not wait any more.
+    fn let_go(&mut self, now: Instant, die: u32) {
+        while let Some(holds) = &mut self.holds {
+            let (longest, d) = (holds.longest, &mut holds.dies[die as usize]);
+            let Some((block, since)) = d.held.front().copied() else { break };
+            if !d.is_quiet(now) && now < since + longest {
+                break;
+            }
+            d.held.pop_front();
+            d.erasing += 1;
+            self.erase_held(now, block, since);
+        }
+        self.set_hold_timer(die);
+    }
+
+    /// An urgent pool's erases do not wait.
+    pub(in crate::drive) fn hurry_erases(&mut self, now: Instant, pool: u32) {
+        let Some(holds) = &self.holds else { return };
+        if holds.by_pool[pool as usize] == 0 || !self.ftl.is_urgent(pool) {
+            return;
+        }
+        for lane in self.ftl.lanes_of(pool) {
+            let die = self.flash.layout.die_of(lane);
+            while let Self { holds: Some(holds), flash, .. } = self {
+                let d = &mut holds.dies[die as usize];
+                let is_of_lane = |held: &(Block, Instant)| flash.layout.lane_of(held.0) == lane;
+                let Some(at) = d.held.iter().position(is_of_lane) else { break };
+                let (block, since) = d.held.remove(at).expect("it was found there");
+                d.erasing += 1;
+                self.erase_held(now, block, since);
+            }
+            self.set_hold_timer(die);
+        }
+    }
+
+    fn erase_held(&mut self, now: Instant, block: Block, since: Instant) {
+        if let Some(holds) = &mut self.holds {
+            holds.by_pool[self.ftl.pool_of(self.flash.layout.lane_of(block)) as usize] -= 1;
+        }
+        let held = now.since(since);
+        self.counters.erases_held += 1;
+        self.counters.erases_held_time += held;
+        self.counters.erases_held_max = self.counters.erases_held_max.max(held);
+        self.enqueue_erase(now, block);
+    }
+
+    /// When the next held erase is looked at.
+    pub(in crate::drive) fn next_hold_at(&self) -> Instant {
+        self.holds.as_ref().map_or(Instant::NEVER, |holds| holds.timers.next_at())
+    }
+
+    fn set_hold_timer(&mut self, die: u32) {
+        let Some(holds) = &mut self.holds else { return };
+        match holds.dies[die as usize].wakes_at(holds.longest) {
+            Some(at) => holds.timers.set(die as usize, at),
+            None => holds.timers.clear(die as usize),
+        }
+        self.set_alarm();
+    }
+}

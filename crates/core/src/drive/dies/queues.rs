@@ -1,0 +1,227 @@
+//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations
+//! themselves.
+
+use crate::drive::Stamp;
+use crate::sim::{NIL, Slab};
+use crate::units::{Duration, Ppn};
+
+/// No stamp: no version beneath is so high.
+const NO_STAMP: Stamp = Stamp { version: NIL, beneath: NIL };
+
+const _: () = assert!(size_of::<FlashOp>() == 64, "an operation is a line of the cache");
+
+/// Whom an operation serves; the scheduler chooses between these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Class {
+    /// A host read.
+    Read,
+    /// A host write: its program, or the read of a partial page's other sectors.
+    Write,
+    /// Garbage collection.
+    Gc,
+    /// Scrubbing: it never waits in a list.
+    Scrub,
+}
+
+impl Class {
+    /// True for what serves the host.
+    #[inline]
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Class::Read | Class::Write)
+    }
+}
+
+/// What happens when an operation is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Owner {
+    /// A host read: pages `first..` of the request.
+    Request { request: u32, first: u32 },
+    /// A part of the page map is read from a spare area: page `number` of a host read can be translated then.
+    LookUp { request: u32, number: u32 },
+    /// A partial page of the buffer gets its other sectors.
+    Fill { slot: u32 },
+    /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member, or the parity).
+    Update { update: u32, slot: u32 },
+    /// A host read that is computed has another member of its stripe.
+    Rebuild { request: u32, rebuild: u32 },
+    /// A row of buffered pages is on flash.
+    Row { first_slot: u32 },
+    /// A row of parity in a superblock is on flash: behind host data, or behind copies.
+    Parity,
+    /// The collection chain of a lane goes on.
+    ChainRead { lane: u32 },
+    /// The collection chain of a lane goes on.
+    ChainProgram { lane: u32 },
+    /// The collection chain of a lane goes on: a page is read and programmed elsewhere.
+    ChainCopy { lane: u32 },
+    /// The victim block of a lane is erased.
+    ChainErase { lane: u32 },
+    /// The chain of a log-block FTL goes on: a page is read to be copied,
+    MergeRead { lane: u32 },
+    /// it is programmed elsewhere,
+    MergeProgram { lane: u32 },
+    /// several were copied,
+    MergeRun { lane: u32 },
+    /// a block is erased,
+    MergeErase { lane: u32 },
+    /// a part of the page map is read from a spare area,
+    SpareRead { lane: u32 },
+    /// or the host's page is on flash.
+    LogProgram { lane: u32 },
+    /// A page of the journal of deallocations is on flash.
+    Journal,
+    /// A page of a checkpoint is on flash.
+    Checkpoint { page: u32 },
+    /// A translation page is read.
+    MapRead { page: u32 },
+    /// Pages are read to be checked.
+    Scrub,
+    /// Pages that held too many errors are written anew.
+    Rewrite,
+}
+
+/// A flash operation, waiting or under way: a line of the cache, for a backlog holds millions of them.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(in crate::drive) struct FlashOp {
+    pub owner: Owner,
+    pub class: Class,
+    /// The lane it works on.
+    pub lane: u32,
+    /// First page of a read, or of the row of a program (set when it starts).
+    pub ppn: Ppn,
+    /// Map units read or programmed.
+    pub units: u32,
+    /// Sectors that cross the channel.
+    pub sectors: u32,
+    /// Arrival order over the whole drive.
+    pub sequence: u64,
+    /// Garbage collection's time on the die when the operation arrived.
+    pub gc_before: Duration,
+    /// Garbage collection lay in its wait.
+    pub gc_blocked: bool,
+    /// A row of the host's: the class of its data.
+    pub data_class: u8,
+    /// A read under a partial page of the buffer: that page's version and the one it expects beneath, or `NO_STAMP`.
+    over: Stamp,
+    /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
+    pub feeds: u32,
+    next: u32,
+}
+
+impl FlashOp {
+    pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
+        let (sequence, gc_before) = (0, Duration::ZERO);
+        let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
+        let data_class = 0;
+        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, data_class, over, feeds, next }
+    }
+}
+
+impl FlashOp {
+    /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
+    pub fn over(&self) -> Option<Stamp> {
+        (self.over != NO_STAMP).then_some(self.over)
+    }
+
+    /// Notes the page of the buffer that the read lies under, if it lies under one.
+    pub fn set_over(&mut self, over: Option<Stamp>) {
+        self.over = over.unwrap_or(NO_STAMP);
+    }
+
+    /// The one behind it in its list, or `None`.
+    pub fn next(&self) -> Option<u32> {
+        (self.next != NIL).then_some(self.next)
+    }
+}
+
+/// A first-in-first-out list of operations.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Fifo {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Fifo {
+    fn default() -> Self {
+        Self { head: NIL, tail: NIL }
+    }
+}
+
+impl Fifo {
+    #[inline]
+    pub fn front(&self) -> Option<u32> {
+        (self.head != NIL).then_some(self.head)
+    }
+
+    #[inline]
+    pub fn push(&mut self, ops: &mut Slab<FlashOp>, op: u32) {
+        ops[op].next = NIL;
+        if self.tail == NIL {
+            self.head = op;
+        } else {
+            ops[self.tail].next = op;
+        }
+        self.tail = op;
+    }
+
+    #[inline]
+    pub fn pop(&mut self, ops: &Slab<FlashOp>) -> Option<u32> {
+        let op = self.front()?;
+        self.head = ops[op].next;
+        if self.head == NIL {
+            self.tail = NIL;
+        } else {
+            // It is the next to start, and in a long list came long ago.
+            ops.prefetch(self.head);
+        }
+        Some(op)
+    }
+
+    /// The operations in their order.
+    pub fn iter<'a>(&self, ops: &'a Slab<FlashOp>) -> impl Iterator<Item = u32> + use<'a> {
+        let some = |op: u32| (op != NIL).then_some(op);
+        std::iter::successors(some(self.head), move |op| some(ops[*op].next))
+    }
+
+    /// Takes an operation out, wherever it stands; false when it is not there.
+    pub fn remove(&mut self, ops: &mut Slab<FlashOp>, op: u32) -> bool {
+        let (mut before, mut at) = (NIL, self.head);
+        while at != op {
+            if at == NIL {
+                return false;
+            }
+            (before, at) = (at, ops[at].next);
+        }
+        let next = ops[op].next;
+        match before {
+            NIL => self.head = next,
+            before => ops[before].next = next,
+        }
+        if next == NIL {
+            self.tail = before;
+        }
+        true
+    }
+}
+
+/// What waits for one die.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct DieQueues {
+    pub read: Fifo,
+    /// Reads of partial pages, the journal, checkpoints. Not behind the programs: one without room waits for an
+    /// erase, which waits for reads, or for the journal.
+    pub fill: Fifo,
+    pub write: Fifo,
+    pub gc: Fifo,
+}
+
+impl DieQueues {
+    /// True when nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        let Self { read, fill, write, gc } = self;
+        // One test of four.
+        read.head & fill.head & write.head & gc.head == NIL
+    }
+}

@@ -1,0 +1,458 @@
+//! The scheduler: which waiting operation a free die serves next.
+//!
+//! Reads, programs and garbage collection wait in lists of their own; this room chooses between the heads. Garbage
+//! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and
+//! last otherwise.
+
+use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
+use crate::drive::{Drive, Scheduler};
+use crate::flash::{Operation, What};
+use crate::ftl::Stream;
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    /// Puts an operation on its die's list and starts it if the die is free.
+    pub(in crate::drive) fn enqueue(&mut self, now: Instant, op: u32) {
+        let FlashOp { class, owner, lane, .. } = self.ops[op];
+        self.enqueue_known(now, op, class, owner, lane);
+    }
+
+    /// The same for a caller that knows what it is. Inlined, so that nothing is asked that it knows.
+    #[inline(always)]
+    pub(in crate::drive) fn enqueue_known(&mut self, now: Instant, op: u32, class: Class, owner: Owner, lane: u32) {
+        self.next_sequence += 1;
+        self.ops[op].sequence = self.next_sequence;
+        let die = self.flash.layout.die_of(lane);
+        if class == Class::Gc {
+            if self.predictable.is_some() {
+                self.gc_came(die);
+            }
+            if self.may_skip_the_queue(now, die, op) {
+                return self.issue(now, die, op);
+            }
+            self.queues[die as usize].gc.push(&mut self.ops, op);
+            return self.look_at(now, die);
+        }
+        debug_assert!(class.is_of_host(), "scrubbing starts at once or not at all");
+        self.book_arrival(now, op, die);
+        self.collector.user_arrived(die);
+        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } | Owner::LookUp { request, .. } = owner {
+            self.ops[op].gc_before = self.flash.gc_time(die, now);
+            self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
+            if self.holds.is_some() {
+                self.read_arrived(die);
+            }
+            if self.predictable.is_some() {
+                self.gc_came(die);
+            }
+        }
+        if self.dftl.is_some() {
+            self.ops[op].gc_before = self.flash.gc_time(die, now);
+        }
+        if self.spec.scheduler == Scheduler::Fifo {
+            self.in_order.push_back(op);
+            return self.dispatch(now, die);
+        }
+        if self.is_free_for_host(die) && self.make_startable(op) {
+            return self.issue(now, die, op);
+        }
+        let queues = &mut self.queues[die as usize];
+        match owner {
+            _ if class == Class::Read => queues.read.push(&mut self.ops, op),
+            // The journal, too: what has no room may wait for an erase that waits for it.
+            Owner::Fill { .. }
+            | Owner::Update { .. }
+            | Owner::MapRead { .. }
+            | Owner::Journal
+            | Owner::Checkpoint { .. } => queues.fill.push(&mut self.ops, op),
+            _ => queues.write.push(&mut self.ops, op),
+        }
+        self.look_at(now, die);
+    }
+
+    /// True when the die is free and a collection's operation would be the next one anyway.
+    #[inline]
+    fn may_skip_the_queue(&mut self, now: Instant, die: u32, op: u32) -> bool {
+        let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
+        let users = || [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
+        self.flash.is_idle(die)
+            && gc.front().is_none()
+            && (self.gc_goes_first(op) || !users())
+            && (self.gate.is_none() || self.admits_step(now, op))
+    }
+
+    /// True when what comes to the die would be the next one anyway.
+    #[inline]
+    fn is_free_for_host(&self, die: u32) -> bool {
+        self.takes_shortcuts()
+            && self.flash.is_idle(die)
+            && self.queues[die as usize].is_empty()
+            && !self.collector.is_closed(die)
+    }
+
+    /// Something joined the die's lists.
+    #[inline]
+    pub(in crate::drive) fn look_at(&mut self, now: Instant, die: u32) {
+        if self.flash.accepts_preload(die) {
+            self.preload(now, die);
+        }
+        if self.may_dispatch(die) {
+            self.dispatch(now, die);
+        }
+    }
+
+    /// False when [`Drive::dispatch`] would find nothing to do: a collection's chain went on, say.
+    #[inline]
+    pub(in crate::drive) fn may_dispatch(&self, die: u32) -> bool {
+        let queues = &self.queues[die as usize];
+        let may = match self.flash.is_idle(die) {
+            true if self.collector.is_closed(die) => queues.gc.front().is_some(),
+            true => !queues.is_empty(),
+            false => self.suspension.is_some(),
+        };
+        may || self.spec.scheduler == Scheduler::Fifo || !self.takes_shortcuts()
+    }
+
+    /// True but in tests that compare the short ways with the long ones: through lists, into functions that find
+    /// nothing to do.
+    #[inline]
+    pub(in crate::drive) fn takes_shortcuts(&self) -> bool {
+        #[cfg(test)]
+        return !self.long_way;
+        #[cfg(not(test))]
+        return true;
+    }
+
+    /// Starts what a die should do next, if it is free.
+    pub(in crate::drive) fn dispatch(&mut self, now: Instant, die: u32) {
+        if self.spec.scheduler == Scheduler::Fifo {
+            return self.dispatch_fifo(now, die);
+        }
+        if self.flash.is_idle(die) {
+            if let Some(op) = self.pick(now, die) {
+                self.issue(now, die, op);
+            }
+        } else if self.suspension.is_some() {
+            self.give_way(now, die);
+        }
+    }
+
+    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage
+    /// collection.
+    fn dispatch_fifo(&mut self, now: Instant, die: u32) {
+        let gc = self.next_gc(now, die);
+        if let Some(op) = gc.filter(|gc| self.flash.is_idle(die) && self.gc_goes_first(*gc)) {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.issue(now, die, op);
+        }
+        if self.flash.is_idle(die)
+            && !self.collector.is_closed(die)
+            && let Some(op) = self.pick_user(die)
+        {
+            self.issue(now, die, op);
+        }
+        self.dispatch_in_order(now);
+        if self.flash.is_idle(die)
+            && let Some(op) = self.next_gc(now, die)
+        {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.issue(now, die, op);
+        }
+    }
+
+    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one. A program whose
+    /// lane has no room steps aside: it waits for an erase, which may wait for reads behind it.
+    fn dispatch_in_order(&mut self, now: Instant) {
+        while let Some(op) = self.in_order.front().copied() {
+            let die = self.flash.layout.die_of(self.ops[op].lane);
+            let gc_waits = self.next_gc(now, die).is_some_and(|gc| self.gc_goes_first(gc));
+            if gc_waits || !self.flash.is_idle(die) || self.collector.is_closed(die) {
+                return;
+            }
+            self.in_order.pop_front();
+            if self.make_startable(op) {
+                self.issue(now, die, op);
+            } else {
+                self.queues[die as usize].write.push(&mut self.ops, op);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pick(&mut self, now: Instant, die: u32) -> Option<u32> {
+        let gc = self.next_gc(now, die);
+        if let Some(op) = gc.filter(|gc| self.gc_goes_first(*gc)) {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            return gc;
+        }
+        if !self.collector.is_closed(die)
+            && let Some(op) = self.pick_user(die)
+        {
+            return Some(op);
+        }
+        if let Some(op) = gc {
+            self.queues[die as usize].gc.remove(&mut self.ops, op);
+        }
+        gc
+    }
+
+    /// The operation of garbage collection that goes next on the die, of those that wait.
+    #[inline]
+    fn next_gc(&mut self, now: Instant, die: u32) -> Option<u32> {
+        let front = self.queues[die as usize].gc.front();
+        if self.gate.is_none() { front } else { front.and_then(|_| self.next_admitted(now, die)) }
+    }
+
+    #[inline]
+    fn gc_goes_first(&self, gc: u32) -> bool {
+        let lane = self.ops[gc].lane;
+        self.collector.takes_the_die()
+            || (self.ftl.is_urgent(self.ftl.pool_of(lane)) && !self.collector.yields_to_reads(self.reads_wait(lane)))
+    }
+
+    #[inline]
+    fn reads_wait(&self, lane: u32) -> bool {
+        self.queues[self.flash.layout.die_of(lane) as usize].read.front().is_some()
+    }
+
+    /// The waiting host operation that goes next: reads before the others, or the oldest that can start.
+    #[inline(always)]
+    fn pick_user(&mut self, die: u32) -> Option<u32> {
+        let queues = &mut self.queues[die as usize];
+        let (read, fill, write) = (queues.read.front(), queues.fill.front(), queues.write.front());
+        let reads_first = self.spec.scheduler == Scheduler::ReadFirst;
+        if read.is_some() && (reads_first || (fill.is_none() && write.is_none())) {
+            return queues.read.pop(&self.ops);
+        }
+        if read.is_none() && write.is_none() {
+            return queues.fill.pop(&self.ops);
+        }
+        if read.is_none() && fill.is_none() {
+            return if self.make_startable(write?) { self.queues[die as usize].write.pop(&self.ops) } else { None };
+        }
+        let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
+        let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
+        if write_at < read_at.min(fill_at) && self.make_startable(write?) {
+            return self.queues[die as usize].write.pop(&self.ops);
+        }
+        if read_at < fill_at {
+            return self.queues[die as usize].read.pop(&self.ops);
+        }
+        if fill.is_some() {
+            return self.queues[die as usize].fill.pop(&self.ops);
+        }
+        None
+    }
+
+    /// Gives a program the row it goes to, unless it has one; false when its lane has no room until something is
+    /// reclaimed.
+    #[inline]
+    fn make_startable(&mut self, op: u32) -> bool {
+        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } = self.ops[op] else {
+            return true;
+        };
+        match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
+            Some(row) => {
+                self.ops[op].ppn = row;
+                self.plane_fills(self.ftl.pool_of(lane));
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(in crate::drive) fn issue(&mut self, now: Instant, die: u32, op: u32) {
+        if self.faults.is_some() && self.finds_no_row(now, die, op) {
+            return;
+        }
+        let gc = self.ops[op].class == Class::Gc;
+        if gc && self.watches {
+            self.gc_begins(now, die, op);
+        }
+        let what = self.prepare(now, die, op);
+        self.flash.start(now, die, Operation { what, token: op, gc });
+    }
+
+    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the die in registers
+    /// and not by way of the stack.
+    #[inline(always)]
+    fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
+        if self.attribution.is_some() && self.ops[op].class.is_of_host() {
+            self.book_issue(now, op, die);
+        }
+        let operation = &mut self.ops[op];
+        match operation.owner {
+            Owner::Request { request, .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                // In a backlog it came long ago.
+                self.requests.prefetch(request);
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            // Nobody asks what they waited for.
+            Owner::Fill { .. } | Owner::Update { .. } => {
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::SpareRead { .. } | Owner::Scrub => {
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::Row { first_slot } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                if self.dftl.is_some() {
+                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                }
+                self.row_takes_off(first_slot);
+                what
+            }
+            Owner::LogProgram { lane } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                self.page_takes_off(lane);
+                what
+            }
+            Owner::Parity | Owner::Rewrite | Owner::MergeProgram { .. } => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainProgram { .. } if operation.ppn.is_some() => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainProgram { lane: chain } => {
+                let (lane, sectors) = (operation.lane, operation.sectors);
+                let row = self.ftl.open_copy_row(chain, lane).expect("the reserve holds a victim's copies");
+                operation.ppn = row;
+                What::Program { row, sectors }
+            }
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
+                let block = self.flash.layout.block_of(operation.ppn);
+                self.part_copies_beside(now, die);
+                What::Erase { block }
+            }
+            Owner::Journal | Owner::Checkpoint { .. } => What::System { sectors: operation.sectors },
+            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
+        }
+    }
+
+    /// Cache program: the next program goes ahead into the cache register, unless something else goes first.
+    #[inline]
+    pub(in crate::drive) fn preload(&mut self, now: Instant, die: u32) {
+        if !self.flash.accepts_preload(die) {
+            return;
+        }
+        let queues = &self.queues[die as usize];
+        let others = queues.read.front().is_some() || queues.fill.front().is_some() || queues.gc.front().is_some();
+        let Some(op) = queues.write.front() else { return };
+        if others || self.collector.is_closed(die) || self.collection_owns(die) || !self.make_startable(op) {
+            return;
+        }
+        self.queues[die as usize].write.pop(&self.ops);
+        let what = self.prepare(now, die, op);
+        self.flash.preload(now, die, Operation { what, token: op, gc: false });
+    }
+
+    /// True while a collection on one of the die's lanes goes before the host, even between its operations.
+    fn collection_owns(&self, die: u32) -> bool {
+        let lanes = self.flash.layout.lanes_per_die;
+        (die * lanes..(die + 1) * lanes)
+            .map(|lane| self.ftl.pool_of(lane))
+            .any(|pool| self.ftl.is_collecting(pool) && (self.collector.takes_the_die() || self.ftl.is_urgent(pool)))
+    }
+
+    /// A flash operation is done.
+    #[inline]
+    pub(in crate::drive) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
+        let operation = &mut self.ops[op];
+        let FlashOp { owner, lane, class, .. } = *operation;
+        operation.gc_blocked |= behind_gc && class.is_of_host();
+        let die = self.flash.layout.die_of(lane);
+        if self.faults.is_some() && self.op_fails(op) {
+            return self.op_failed(now, op);
+        }
+        self.book_end(now, op, die);
+        self.planes_hear_of(class, die);
+        match owner {
+            Owner::Request { request, first } => {
+                self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
+                self.read_done(now, op, request, first);
+            }
+            Owner::LookUp { request, number } => {
+                self.collector.user_read_ended(die);
+                self.looked_up(now, op, request, number);
+            }
+            Owner::Fill { slot } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                self.fill_done(now, op, slot);
+            }
+            Owner::Rebuild { request, rebuild } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
+                self.extra_read_done(now, op, request, rebuild);
+            }
+            Owner::Update { update, slot } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                self.update_read_done(now, op, update, slot);
+            }
+            Owner::MapRead { page } => {
+                self.collector.user_read_ended(die);
+                self.map_read_done(now, op, page);
+            }
+            Owner::Row { first_slot } => self.row_done(now, op, first_slot),
+            Owner::Parity => self.parity_done(now, op),
+            Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
+            Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
+            Owner::ChainErase { .. } => {
+                let block = self.flash.layout.block_of(self.ops[op].ppn);
+                self.chain_erase_done(now, block);
+            }
+            Owner::Journal => self.journal_written(now),
+            Owner::Checkpoint { page } => self.checkpoint_written(now, die, page),
+            Owner::Scrub => self.scrub_read_done(now, op),
+            Owner::Rewrite => self.rewrite_done(now, op),
+            // What is left are the operations of merges.
+            _ => self.merge_goes_on(now, op, owner),
+        }
+        self.book_told();
+        debug_assert_ne!(op, NIL);
+        match owner {
+            // Its chain keeps the place.
+            Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
+            Owner::MergeRead { .. }
+            | Owner::MergeProgram { .. }
+            | Owner::MergeRun { .. }
+            | Owner::MergeErase { .. }
+            | Owner::SpareRead { .. } => {}
+            _ => {
+                self.ops.release(op);
+                if class.is_of_host() {
+                    self.collector.user_ended(die);
+                }
+            }
+        }
+        self.others_look(now, die);
+    }
+
+    /// After an operation on `die`: what may begin now.
+    #[inline]
+    fn others_look(&mut self, now: Instant, die: u32) {
+        self.collector_looks(now, die);
+        if self.scrub.is_some() {
+            self.scrub_looks(now);
+        }
+        if self.kept.is_some() {
+            self.checkpoint_looks(now);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! How an erase or a program gives way to reads: the policy that chooses, and the die that is asked.
+//!
+//! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es`, and all of
+//! programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection never do (its reads may, by
+//! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who
+//! may ask and nobody else, and what is suspended goes on when none waits: a die has one suspended operation at most.
+//! While a collection keeps the host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
+//!
+//! A stop that the policy deferred to a safe point serves the reads that waited there and no later ones: each stop is
+//! followed by progress (`d-es`; `ips`, by our choice). The same once the time of `t-es` is over while reads keep an
+//! erase suspended.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::Owner;
+use crate::drive::spec::{EraseLength, EraseMode, EraseSpec, ProgramMode, ProgramSpec};
+use crate::flash::{EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use crate::sim::Rng;
+use crate::units::{Duration, Instant};
+
+/// What a read may do to an erase or a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    /// Stop the part under way.
+    Stop(Stop),
+    /// Wait for its next safe point.
+    Defer,
+}
+
+/// The policy, and what the dies serve.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Suspension {
+    erases: EraseMode,
+    /// Of `t-es`.
+    timeout: Duration,
+    programs: ProgramMode,
+    /// Reads of garbage collection suspend erases, and programs.
+    gc_reads: [bool; 2],
+    /// By die: the last operation, in order of arrival, that what it has suspended lets pass.
+    last_served: Vec<u64>,
+}
+
+impl Suspension {
+    fn new(dies: u32) -> Self {
+        let (erases, programs) = (EraseMode::None, ProgramMode::None);
+        let last_served = vec![0; dies as usize];
+        Self { erases, timeout: Duration::ZERO, programs, gc_reads: [false; 2], last_served }
+    }
+
+    /// True where the policy lets reads interrupt operations of this kind. Erases of different lengths go by steps too.
+    pub fn gives_way(&self, kind: Suspendable) -> bool {
+        match kind {
+            Suspendable::Erase => self.erases != EraseMode::None,
+            Suspendable::Program => self.programs != ProgramMode::None,
+        }
+    }
+
+    /// What a read may do at `now` to what was issued at `issued`.
+    fn choose(&self, now: Instant, kind: Suspendable, issued: Instant) -> Choice {
+        if kind == Suspendable::Program {
+            return match self.programs {
+                ProgramMode::Ideal => Choice::Stop(Stop::Free),
+                ProgramMode::Ipc => Choice::Stop(Stop::Discard),
+                ProgramMode::Ips | ProgramMode::None => Choice::Defer,
+            };
+        }
+        match self.erases {
+            EraseMode::Ideal => Choice::Stop(Stop::Free),
+            EraseMode::Es => Choice::Stop(Stop::Keep),
+            EraseMode::IEs => Choice::Stop(Stop::Discard),
+            EraseMode::TEs if now.since(issued) < self.timeout => Choice::Stop(Stop::Discard),
+            EraseMode::TEs | EraseMode::DEs | EraseMode::None => Choice::Defer,
+        }
+    }
+}
+
+impl Drive {
+    /// Erases give way as `spec` says. Call it before the first command.
+    pub fn suspend_erases(&mut self, spec: &EraseSpec) {
+        if spec.mode == EraseMode::None {
+            return;
+        }
+        let EraseSpec { mode, timeout, suspend, resume, verify, gc_reads, safe_points, .. } = *spec;
+        self.flash.allow_suspension(SuspensionTimes { suspend, resume, verify, safe_points });
+        let suspension = self.suspension_mut();
+        (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
+    }
+
+    /// Programs give way as `spec` says. Call it before the first command.
+    pub fn suspend_programs(&mut self, spec: &ProgramSpec) {
+        let ProgramSpec { mode, loops, verify_percent, suspend, resume, gc_reads } = *spec;
+        let (suspend, resume) = match mode {
+            ProgramMode::None => return,
+            ProgramMode::Ideal => (Duration::ZERO, Duration::ZERO),
+            ProgramMode::Ips | ProgramMode::Ipc => (suspend, resume),
+        };
+        self.flash.allow_program_suspension(ProgramSuspensionTimes { loops, verify_percent, suspend, resume });
+        let suspension = self.suspension_mut();
+        (suspension.programs, suspension.gc_reads[1]) = (mode, gc_reads);
+    }
+
+    fn suspension_mut(&mut self) -> &mut Suspension {
+        let dies = self.flash.layout.dies;
+        self.suspension.get_or_insert_with(|| Box::new(Suspension::new(dies)))
+    }
+
+    /// Erases take what their blocks need, if `spec` says so: the same under every policy of a seed. Call it after
+    /// [`Drive::suspend_erases`] and before the first command.
+    pub fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
+        if spec.length == EraseLength::Fixed {
+            return;
+        }
+        let EraseSpec { need_least: least, need_spread: spread, need_all_at: full_at, fractions, shallow, .. } = *spec;
+        let lengths = EraseLengths { least, spread, full_at, fractions, shallow, count: spec.verify };
+        let mut rng = Rng::stream(seed, "erase lengths");
+        self.flash.vary_erases(&lengths, self.ftl.block_erases(), || rng.unit());
+    }
+
+    /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go on.
+    #[inline(never)]
+    pub(in crate::drive) fn give_way(&mut self, now: Instant, die: u32) {
+        let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
+        let Some(suspension) = self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind)) else { return };
+        let (choice, here) = (suspension.choose(now, kind, issued), self.next_sequence);
+        let last_served = if choice == Choice::Defer { here } else { u64::MAX };
+        let served = match progress {
+            // Reads may keep it for as long as the policy still would have stopped it.
+            Progress::Suspended => suspension.last_served[die as usize].min(last_served),
+            _ if self.next_reader(die, kind, u64::MAX).is_none() => return,
+            Progress::SafePoint => {
+                self.flash.stop_at_safe_point(now, die);
+                last_served
+            }
+            Progress::UnderWay => {
+                let Choice::Stop(stop) = choice else { return };
+                self.flash.stop_part(now, die, stop);
+                u64::MAX
+            }
+        };
+        if let Some(suspension) = &mut self.suspension {
+            suspension.last_served[die as usize] = served;
+        }
+        if self.flash.is_suspended(die) {
+            self.serve_suspended(now, die, kind, served);
+        }
+    }
+
+    fn serve_suspended(&mut self, now: Instant, die: u32, kind: Suspendable, last_served: u64) {
+        match self.next_reader(die, kind, last_served) {
+            Some(op) => {
+                let queues = &mut self.queues[die as usize];
+                if queues.read.front() == Some(op) {
+                    queues.read.pop(&self.ops);
+                } else {
+                    queues.gc.pop(&self.ops);
+                }
+                self.issue(now, die, op);
+            }
+            None => self.flash.resume(now, die),
+        }
+    }
+
+    /// The next read that may take the place of what the die does, if it came no later than `last`.
+    fn next_reader(&self, die: u32, kind: Suspendable, last: u64) -> Option<u32> {
+        let queues = &self.queues[die as usize];
+        let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
+        let user = queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);
+        user.or_else(|| {
+            let gc = self.suspension.as_ref().is_some_and(|suspension| suspension.gc_reads[kind as usize]);
+            let is_read = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainRead { .. });
+            queues.gc.front().filter(|_| gc).filter(is_read).filter(came_in_time)
+        })
+    }
+}

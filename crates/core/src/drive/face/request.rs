@@ -1,0 +1,81 @@
+//! A command while the drive works on it.
+
+use crate::drive::{Command, Op, Payload, PredictableLatency};
+use crate::units::{Lba, SECTOR};
+
+/// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a box of its own, in
+/// runs that carry content.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Request {
+    pub command: Asked,
+    /// Flash operations (reads) or pages (durable writes) that it still waits for.
+    pub remaining: u32,
+    /// A write's next page to go into the buffer.
+    pub next_unit: u32,
+    pub stalled: bool,
+    pub gc_blocked: bool,
+    pub gc_blocked_at_split: bool,
+    /// A page of it could not be read.
+    pub unrecovered: bool,
+    /// It was failed fast and has completed; operations of it may be under way.
+    pub failed: bool,
+    /// The drive turned read-only before it was done.
+    pub refused: bool,
+    pub content: Option<Box<Content>>,
+}
+
+const _: () = assert!(size_of::<Request>() <= 48, "a backlog of requests is small");
+
+/// A command without what its pages hold.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Asked {
+    pub lba: Lba,
+    pub id: u32,
+    pub sectors: u32,
+    pub op: Op,
+    pub fua: bool,
+    pub predictable: PredictableLatency,
+    pub stream: u8,
+}
+
+impl Asked {
+    /// Bytes in the range.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.sectors) * SECTOR
+    }
+}
+
+/// What the pages of a command under way hold.
+#[derive(Clone, Debug)]
+pub(in crate::drive) enum Content {
+    /// They are written so.
+    Written(Payload),
+    /// Those that are read, as far as they are known.
+    Read(Box<[u32]>),
+}
+
+impl Request {
+    pub fn new(command: Command) -> Self {
+        let Command { id, op, lba, sectors, fua, predictable, stream, payload } = command;
+        Self {
+            command: Asked { lba, id, sectors, op, fua, predictable, stream },
+            remaining: 0,
+            next_unit: 0,
+            stalled: false,
+            gc_blocked: false,
+            gc_blocked_at_split: false,
+            unrecovered: false,
+            failed: false,
+            refused: false,
+            content: payload.map(|payload| Box::new(Content::Written(payload))),
+        }
+    }
+
+    /// What its pages, that were read, hold; it keeps nothing.
+    pub fn take_read(&mut self) -> Option<Box<[u32]>> {
+        match *self.content.take()? {
+            Content::Read(versions) => Some(versions),
+            Content::Written(_) => None,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! For how long garbage collection keeps a die from reads: the controller's forecast.
+//!
+//! ttFlash (Yan et al., FAST '17), section 4.2, estimates the rest of a collection from the valid pages that are left:
+//! V x (two commands, tR, tPROG, and the transfers where copies cross the channel) and the erase. The operation under
+//! way counts with what is left of it. Where all pages of a table read (and program) alike, the channel is the
+//! collection's own and nothing overtakes it, the forecast is exact (`drive/tests/forecast.rs`).
+//!
+//! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold until the copy is
+//! done, and the victim's until its erase is; `plane-blocking` keeps the victim's die, from its draining on. Where
+//! reads pass between a collection's operations (`preemptive`, above the hard mark), only the operation under way
+//! keeps them. What gives way to reads keeps nobody: erases and programs that may be suspended, erases held back.
+//!
+//! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to drain.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, Owner};
+use crate::flash::Suspendable;
+use crate::units::{Duration, Instant};
+
+/// What garbage collection does to a die.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::drive) struct Forecast {
+    /// For so long it keeps the die.
+    pub left: Duration,
+    /// It still copies; otherwise only the erase is left.
+    pub copying: bool,
+}
+
+impl Drive {
+    /// For how long garbage collection will keep a read that comes to `die` now: the controller's forecast.
+    pub fn gc_remaining(&self, now: Instant, die: u32) -> Duration {
+        self.gc_forecast(now, die).left
+    }
+
+    /// The same, and whether it copies.
+    pub(in crate::drive) fn gc_forecast(&self, now: Instant, die: u32) -> Forecast {
+        let lanes = self.flash.layout.lanes_per_die;
+        let mut all = Forecast::default();
+        for lane in die * lanes..(die + 1) * lanes {
+            let pool = self.ftl.pool_of(lane);
+            if self.ftl.is_collecting(pool) && (lane == die * lanes || self.ftl.pool_of(lane - 1) != pool) {
+                let of_pool = self.collection_left(now, die, pool);
+                all.left += of_pool.left;
+                all.copying |= of_pool.copying;
+            }
+        }
+        if let Some((pool, holds)) = self.collector.keeper_of(die) {
+            let copy = if holds { self.copy_left(now, pool) } else { self.copy_ahead(pool) };
+            all = Forecast { left: all.left.max(copy), copying: true };
+        }
+        if let Some(pool) = self.collector.planes.as_ref().and_then(|planes| planes.drains(die)) {
+            let erase = if self.erases_keep() { self.flash.timing().erase() } else { Duration::ZERO };
+            all = Forecast { left: all.left + self.copy_ahead(pool) + erase, copying: true };
+        }
+        all
+    }
+
+    /// For how long a collection on one of the die's lanes keeps it.
+    fn collection_left(&self, now: Instant, die: u32, pool: u32) -> Forecast {
+        let under_way = self.flash.gc_operation_left(now, die);
+        let own = under_way.filter(|(op, _)| self.chain_pool(*op) == Some(pool));
+        let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
+        let erasing = own.filter(|(op, _)| matches!(self.ops[*op].owner, Owner::ChainErase { .. }));
+        let reads_pass =
+            !self.collector.takes_the_die() && (!self.ftl.is_urgent(pool) || self.collector.yields_to_reads(true));
+        if reads_pass {
+            let kept = own.filter(|(op, _)| !self.gives_way_now(*op));
+            let left = kept.map_or(Duration::ZERO, |(_, left)| left);
+            return Forecast { left, copying: copying && erasing.is_none() };
+        }
+        let copy = if copying { self.copy_left(now, pool) } else { Duration::ZERO };
+        Forecast { left: copy + self.erases_left(pool, erasing.map(|(_, left)| left)), copying }
+    }
+
+    /// True when a read has to wait for the end of an erase.
+    pub(in crate::drive) fn erases_keep(&self) -> bool {
+        !self.suspension.as_ref().is_some_and(|suspension| suspension.gives_way(Suspendable::Erase))
+    }
+
+    /// The rest of the pool's erases, `under_way` being what is left of one.
+    fn erases_left(&self, pool: u32, under_way: Option<Duration>) -> Duration {
+        if !self.erases_keep() {
+            return Duration::ZERO;
+        }
+        let begun = u32::from(under_way.is_some());
+        let waiting = if self.holds.is_some() { 0 } else { self.ftl.erases_left(pool) - begun };
+        self.flash.timing().erase() * u64::from(waiting) + under_way.unwrap_or_default()
+    }
+
+    /// The rest of the copy of the pool's victim.
+    fn copy_left(&self, now: Instant, pool: u32) -> Duration {
+        // The chains of a pool of several dies go side by side.
+        self.ftl.lanes_of(pool).map(|lane| self.lane_copy_left(now, lane)).max().unwrap_or_default()
+    }
+
+    /// The rest of one lane's chain.
+    pub(in crate::drive) fn lane_copy_left(&self, now: Instant, lane: u32) -> Duration {
+        let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
+        let die = self.flash.layout.die_of(lane);
+        let under_way = self.flash.gc_operation_left(now, die);
+        let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
+            Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } | Owner::ChainCopy { lane: of } => {
+                of == lane
+            }
+            _ => false,
+        });
+        let is_whole = own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
+        let is_read = is_whole && self.flash.whole_copy_is_read(now, die);
+        // What the translation layer was not yet told of.
+        let over = if is_whole { self.flash.copies_over(now, die) } else { 0 };
+        let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
+        let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
+        first + self.copies(chain.reads - over, chain.units - over, chain.rows - over - u32::from(is_read))
+    }
+
+    /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
+    pub(in crate::drive) fn copy_ahead(&self, pool: u32) -> Duration {
+        let (valid, layout) = (self.ftl.fewest_valid(pool), &self.flash.layout);
+        self.copies(valid.div_ceil(layout.units_per_read), valid, valid.div_ceil(layout.units_per_row))
+    }
+
+    /// The time of so many array reads that bring `units`, and of so many programs of rows, one after the other.
+    fn copies(&self, reads: u32, units: u32, rows: u32) -> Duration {
+        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
+        let (read, program) = timing.means();
+        let array = (timing.command + read) * u64::from(reads) + (timing.command + program) * u64::from(rows);
+        if self.collector.copies_inside() {
+            return array;
+        }
+        let out = timing.transfer(layout.unit_sectors) * u64::from(units);
+        array + out + timing.transfer(layout.units_per_row * layout.unit_sectors) * u64::from(rows)
+    }
+
+    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<u32> {
+        match self.ops[op].owner {
+            Owner::ChainRead { lane }
+            | Owner::ChainProgram { lane }
+            | Owner::ChainCopy { lane }
+            | Owner::ChainErase { lane } => Some(self.ftl.pool_of(lane)),
+            Owner::Parity if self.ops[op].class == Class::Gc => Some(self.ftl.pool_of(self.ops[op].lane)),
+            _ => None,
+        }
+    }
+
+    /// True when a read would suspend a collection's operation.
+    pub(in crate::drive) fn gives_way_now(&self, op: u32) -> bool {
+        let Some(suspension) = &self.suspension else { return false };
+        match self.ops[op].owner {
+            Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
+            Owner::ChainProgram { .. } | Owner::Parity => suspension.gives_way(Suspendable::Program),
+            _ => false,
+        }
+    }
+}

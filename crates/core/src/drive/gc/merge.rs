@@ -1,0 +1,482 @@
+//! Log-block FTLs at work: a page that leaves the buffer, and the merges that it causes.
+//!
+//! A lane takes one page at a time; others wait for it in order. The page's chain ([`crate::ftl::log`]) asks for one
+//! flash operation after the other: copies and erases in the class of garbage collection, the page's own program in
+//! that of writes. A block is not erased while it is being read: the chain waits for that.
+//!
+//! What a merge blocks is `gc.mode`. With `preemptive` the host's operations go between its own, and each copy changes
+//! the maps when it is done. With `base` and `controller` merges go before everything else on their die, copies that
+//! follow one another are a *run*, and the maps change at its start: nobody can read the die before its end (where
+//! reads suspend erases or programs somebody can, and there are no runs). A run is one operation of the die where
+//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a
+//! controller, whose reads may be failed fast, and whose windows admit one step after the other. With `nogc` copies and
+//! erases take no time.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::observe::critical::NO_LINK;
+use crate::drive::observe::timeline::Collection;
+use crate::flash::{Block, Flash, Layout, Run};
+use crate::ftl::log::Step;
+use crate::ftl::{GcMode, GcSpec, PageMap};
+use crate::sim::NIL;
+use crate::units::{Cause, Duration, Instant, Ppn, Split};
+use std::collections::VecDeque;
+
+/// The chains of all lanes.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Merges {
+    lanes: Vec<Chain>,
+    /// Writes wait for the end of the chain that they cause.
+    write_waits: bool,
+    /// Runs of copies change the maps at once.
+    runs: bool,
+    no_time: bool,
+    copyback: bool,
+}
+
+/// What happens on one lane.
+#[derive(Clone, Debug)]
+struct Chain {
+    /// Slots of pages that wait for their turn.
+    waiting: VecDeque<u32>,
+    /// The slot of the page being written, or `NIL`.
+    slot: u32,
+    /// Its page is on flash.
+    landed: bool,
+    /// The operation of the merge: it has one at a time, and keeps its place.
+    op: u32,
+    /// Copies under way or to be done, and the first that is not done.
+    run: Vec<(Ppn, Ppn)>,
+    at: usize,
+    /// The version on its way.
+    version: u32,
+    /// An erase that waits for the reads of its block.
+    erase: Option<Block>,
+    /// When the page's turn began, and where its time went up to `booked`.
+    began: Instant,
+    booked: Instant,
+    split: Split,
+    /// What led to it.
+    led_by: u64,
+    /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased last.
+    reclaiming: Option<Reclaiming>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reclaiming {
+    copying: Instant,
+    erasing: Instant,
+    copied: u32,
+    block: Block,
+}
+
+/// What a page that left by a log-block FTL waited for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Chained {
+    /// When its turn began.
+    pub began: Instant,
+    /// From there on.
+    pub split: Split,
+    /// The link of the operations before.
+    pub led_by: u64,
+}
+
+impl Merges {
+    pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Option<Box<Self>> {
+        let log = ftl.log_blocks()?;
+        let chain = Chain {
+            waiting: VecDeque::new(),
+            slot: NIL,
+            landed: false,
+            op: NIL,
+            run: Vec::with_capacity(flash.layout.rows as usize),
+            at: 0,
+            version: 0,
+            erase: None,
+            began: Instant::START,
+            booked: Instant::START,
+            split: Split::NONE,
+            led_by: NO_LINK,
+            reclaiming: None,
+        };
+        Some(Box::new(Self {
+            lanes: vec![chain; flash.layout.lanes as usize],
+            write_waits: log.write_waits(),
+            runs: matches!(gc.mode, GcMode::Base | GcMode::Controller),
+            no_time: gc.mode == GcMode::Nogc,
+            copyback: gc.copyback,
+        }))
+    }
+}
+
+impl Merges {
+    /// The copies of a lane's run, from its start.
+    pub fn run_of(&self, lane: u32, layout: &Layout) -> Run {
+        let sectors = if self.copyback { 0 } else { layout.unit_sectors };
+        Run { copies: self.lanes[lane as usize].run.clone(), sectors }
+    }
+}
+
+impl Chain {
+    fn reclaims(&mut self, now: Instant, block: Block) -> &mut Reclaiming {
+        self.reclaiming.get_or_insert(Reclaiming { copying: now, erasing: Instant::NEVER, copied: 0, block })
+    }
+}
+
+/// Longest run that is one operation: its time is kept in 32 bits.
+const RUN_MAX: Duration = Duration::from_ns(u32::MAX as u64);
+
+impl Drive {
+    #[inline]
+    fn chain(&mut self, lane: u32) -> &mut Chain {
+        &mut self.merges.as_mut().expect("the drive has a log-block FTL").lanes[lane as usize]
+    }
+
+    /// The slot of the page that a lane writes.
+    pub(in crate::drive) fn page_of(&mut self, lane: u32) -> u32 {
+        self.chain(lane).slot
+    }
+
+    /// A page leaves the buffer for its lane.
+    pub(in crate::drive) fn leave_for_log(&mut self, now: Instant, slot: u32) {
+        let lane = self.ftl.striped_lane(self.buffer.slot(slot).lpn);
+        self.writes.leaving += 1;
+        self.chain(lane).waiting.push_back(slot);
+        self.begin_chain(now, lane);
+    }
+
+    /// The next page of a lane has its turn, if the lane is free.
+    fn begin_chain(&mut self, now: Instant, lane: u32) {
+        while self.chain(lane).slot == NIL {
+            let Some(slot) = self.chain(lane).waiting.pop_front() else { return };
+            if self.buffer.slot(slot).dropped {
+                self.writes.leaving -= 1;
+                self.book_told();
+                self.slot_done(now, slot);
+                continue;
+            }
+            let chain = self.chain(lane);
+            (chain.slot, chain.landed) = (slot, false);
+            self.book_turn(now, lane);
+            let (lpn, pages) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).pages);
+            self.ftl.log_write(lane, lpn, pages);
+            self.advance_merge(now, lane);
+        }
+    }
+
+    /// Does the next step of a lane's chain, and all that take no time.
+    fn advance_merge(&mut self, now: Instant, lane: u32) {
+        let no_time = self.merges.as_ref().is_some_and(|merges| merges.no_time);
+        loop {
+            match self.ftl.log_step(lane) {
+                Step::Copy { from, to } if no_time => {
+                    let version = self.flash.load(from);
+                    self.flash.copied(from, to, version);
+                    let (block, row) = (self.flash.layout.block_of(to), self.flash.layout.row_of(to));
+                    let rows = self.flash.rows_written(block).max(row + 1);
+                    self.flash.adopt(block, rows);
+                    self.counters.free_copies += 1;
+                    self.ftl.log_done(lane);
+                }
+                Step::Copy { from, to } => return self.begin_run(now, lane, from, to),
+                Step::Read { .. } if no_time => self.ftl.log_done(lane),
+                Step::Read { page } => return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page),
+                Step::Program { to, .. } => return self.program_page(now, lane, to),
+                Step::Erase { block } if self.ftl.is_being_read(block) || self.journal_holds(now, block) => {
+                    self.chain(lane).erase = Some(block);
+                    return;
+                }
+                Step::Erase { block } if no_time => {
+                    self.flash.adopt(block, 0);
+                    self.counters.free_erases += 1;
+                    self.ftl.log_erased(block);
+                }
+                Step::Erase { block } => return self.erase_merged(now, lane, block),
+                Step::Done => return self.end_chain(now, lane),
+            }
+        }
+    }
+
+    /// True when nothing can come between the copies of a run, not even a read that suspends an erase or a program.
+    #[inline]
+    fn copies_in_runs(&self) -> bool {
+        self.suspension.is_none() && self.merges.as_ref().is_some_and(|merges| merges.runs)
+    }
+
+    /// A copy is next; with runs those behind it, too.
+    fn begin_run(&mut self, now: Instant, lane: u32, mut from: Ppn, mut to: Ppn) {
+        let runs = self.copies_in_runs();
+        let merges = self.merges.as_mut().expect("the drive has a log-block FTL");
+        let sectors = if merges.copyback { 0 } else { self.flash.layout.unit_sectors };
+        let chain = &mut merges.lanes[lane as usize];
+        chain.run.clear();
+        chain.at = 0;
+        let mut time = Duration::ZERO;
+        loop {
+            chain.run.push((from, to));
+            if !runs {
+                break;
+            }
+            time += self.flash.copy_time(from, to, sectors);
+            self.ftl.log_done(lane);
+            match self.ftl.log_step(lane) {
+                Step::Copy { from: next, to: place }
+                    if time + self.flash.copy_time(next, place, sectors) <= RUN_MAX =>
+                {
+                    (from, to) = (next, place);
+                }
+                _ => break,
+            }
+        }
+        let die = self.flash.layout.die_of(lane);
+        let block = self.flash.layout.block_of(chain.run[0].1);
+        chain.reclaims(now, block);
+        if runs && !self.is_beside_others() && self.flash.may_run_copies() && self.flash.is_idle(die) {
+            let op = self.merge_op(lane);
+            self.ops[op].owner = Owner::MergeRun { lane };
+            self.ops[op].lane = lane;
+            let chain = &self.merges.as_ref().expect("the drive has a log-block FTL").lanes[lane as usize];
+            return self.flash.start_run(now, die, op, &chain.run, time, sectors);
+        }
+        self.read_copy(now, lane);
+    }
+
+    /// The place of a lane's operations.
+    #[inline]
+    fn merge_op(&mut self, lane: u32) -> u32 {
+        if self.chain(lane).op == NIL {
+            let op = self.ops.insert(FlashOp::new(Owner::MergeRun { lane }, Class::Gc, lane, Ppn::NONE, 1, 0));
+            self.chain(lane).op = op;
+        }
+        self.chain(lane).op
+    }
+
+    fn enqueue_merge(&mut self, now: Instant, lane: u32, owner: Owner, ppn: Ppn) {
+        let copyback = self.merges.as_ref().is_some_and(|merges| merges.copyback);
+        let sectors = if copyback { 0 } else { self.flash.layout.unit_sectors };
+        let op = self.merge_op(lane);
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (owner, lane, ppn);
+        // Of a spare area the least that the model knows crosses: a sector.
+        let sectors = if matches!(owner, Owner::SpareRead { .. }) { 1 } else { sectors };
+        (operation.units, operation.sectors) = (1, sectors);
+        self.enqueue(now, op);
+    }
+
+    /// A part of the page map is read from a spare area.
+    fn spare_read_done(&mut self, now: Instant, lane: u32) {
+        self.counters.units_read += 1;
+        self.book_merge(now, lane, Cause::GcCopy);
+        self.ftl.log_done(lane);
+        self.advance_merge(now, lane);
+    }
+
+    /// An operation of a chain is done.
+    pub(in crate::drive) fn merge_goes_on(&mut self, now: Instant, op: u32, owner: Owner) {
+        match owner {
+            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
+            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
+            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
+            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
+            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
+            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
+            _ => unreachable!("{owner:?} is no part of a merge"),
+        }
+    }
+
+    fn read_copy(&mut self, now: Instant, lane: u32) {
+        let chain = self.chain(lane);
+        let from = chain.run[chain.at].0;
+        self.enqueue_merge(now, lane, Owner::MergeRead { lane }, from);
+    }
+
+    fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+        let version = self.flash.load(self.ops[op].ppn);
+        self.counters.units_read += 1;
+        let chain = self.chain(lane);
+        chain.version = version;
+        let to = chain.run[chain.at].1;
+        self.enqueue_merge(now, lane, Owner::MergeProgram { lane }, to);
+    }
+
+    fn merge_program_done(&mut self, now: Instant, lane: u32) {
+        self.counters.copied_units += 1;
+        let chain = self.chain(lane);
+        let ((from, to), version) = (chain.run[chain.at], chain.version);
+        chain.at += 1;
+        let goes_on = chain.at < chain.run.len();
+        self.chain(lane).reclaims(now, Block(0)).copied += 1;
+        self.flash.copied(from, to, version);
+        if goes_on {
+            return self.read_copy(now, lane);
+        }
+        self.book_merge(now, lane, Cause::GcCopy);
+        if !self.copies_in_runs() {
+            self.ftl.log_done(lane);
+        }
+        self.advance_merge(now, lane);
+    }
+
+    /// A run that was one operation is done.
+    fn merge_run_done(&mut self, now: Instant, lane: u32) {
+        let copies = self.chain(lane).run.len() as u64;
+        self.counters.units_read += copies;
+        self.counters.copied_units += copies;
+        self.advance_merge(now, lane);
+    }
+
+    fn erase_merged(&mut self, now: Instant, lane: u32, block: Block) {
+        let reclaiming = self.chain(lane).reclaims(now, block);
+        (reclaiming.erasing, reclaiming.block) = (reclaiming.erasing.min(now), block);
+        let page = self.flash.layout.first_page(block);
+        self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
+    }
+
+    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
+        let block = self.flash.layout.block_of(self.ops[op].ppn);
+        self.counters.erases += 1;
+        self.book_merge(now, lane, Cause::Erase);
+        self.ftl.log_erased(block);
+        self.advance_merge(now, lane);
+    }
+
+    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the lane has none to spare.
+    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
+        self.counters.erases += 1;
+        self.count_erase_failure();
+        let block = self.flash.layout.block_of(self.ops[op].ppn);
+        self.book_merge(now, lane, Cause::Erase);
+        if self.ftl.log_erase_failed(block) {
+            return self.advance_merge(now, lane);
+        }
+        self.turn_read_only(now);
+        let page = self.ops[op].ppn;
+        self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
+    }
+
+    /// A block is no longer read: an erase may have waited for that.
+    #[inline]
+    pub(in crate::drive) fn merge_read_ended(&mut self, now: Instant, page: Ppn) {
+        let block = self.flash.layout.block_of(page);
+        let lane = self.flash.layout.lane_of(block);
+        if self.chain(lane).erase == Some(block) && !self.ftl.is_being_read(block) {
+            self.chain(lane).erase = None;
+            self.book_merge(now, lane, Cause::Reads);
+            self.advance_merge(now, lane);
+        }
+    }
+
+    /// The host's page is next.
+    fn program_page(&mut self, now: Instant, lane: u32, to: Ppn) {
+        let sectors = self.flash.layout.unit_sectors;
+        let op = self.ops.insert(FlashOp::new(Owner::LogProgram { lane }, Class::Write, lane, to, 1, sectors));
+        self.book_merge(now, lane, Cause::GcCopy);
+        self.enqueue(now, op);
+    }
+
+    /// The host's page is on flash.
+    fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
+        let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
+        let (lpn, version, dropped, born) = {
+            let s = self.buffer.slot(slot);
+            (s.lpn, s.stamp.version, s.dropped, s.born)
+        };
+        self.flash.store(to, version);
+        self.flash.note(to, lpn, born);
+        self.counters.host_units += 1;
+        self.writes.leaving -= 1;
+        self.ftl.log_done(lane);
+        if dropped {
+            self.ftl.trim(lpn);
+        }
+        self.book_log_program(now, op, lane);
+        let waits = self.merges.as_ref().is_some_and(|merges| merges.write_waits);
+        self.chain(lane).landed = true;
+        if !waits {
+            self.tell_page(now, lane, slot);
+        }
+        self.advance_merge(now, lane);
+        self.take_writes(now);
+    }
+
+    /// Whoever waited for the page goes on.
+    fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
+        self.chain(lane).slot = BUSY;
+        let Chain { began, split, led_by, .. } = *self.chain(lane);
+        self.book_chained(Some(Chained { began, split, led_by }));
+        self.slot_done(now, slot);
+        self.book_chained(None);
+    }
+
+    /// The page's chain is done: the next one has its turn.
+    fn end_chain(&mut self, now: Instant, lane: u32) {
+        let slot = self.chain(lane).slot;
+        if slot != BUSY {
+            self.book_merge(now, lane, Cause::GcCopy);
+            self.tell_page(now, lane, slot);
+        }
+        if let Some(reclaiming) = self.chain(lane).reclaiming.take() {
+            self.counters.collections += 1;
+            let copying = reclaiming.erasing.min(now).since(reclaiming.copying);
+            self.counters.copying_max = self.counters.copying_max.max(copying);
+            self.timeline_merged(now, lane, reclaiming);
+        }
+        self.chain(lane).slot = NIL;
+        self.begin_chain(now, lane);
+        self.take_writes(now);
+    }
+
+    /// A page has its turn on a lane.
+    #[inline]
+    fn book_turn(&mut self, now: Instant, lane: u32) {
+        if self.attribution.is_some() {
+            let led_by = self.book_led(now);
+            let chain = self.chain(lane);
+            (chain.began, chain.booked, chain.split, chain.led_by) = (now, now, Split::NONE, led_by);
+        }
+    }
+
+    /// The lane's chain spent its time up to now on `cause`.
+    #[inline]
+    fn book_merge(&mut self, now: Instant, lane: u32, cause: Cause) {
+        if self.attribution.is_some() {
+            let chain = self.chain(lane);
+            let spent = now.since(chain.booked);
+            chain.split.add(cause, spent);
+            chain.booked = now;
+        }
+    }
+
+    /// The page's own program is done: its waits are in the books of the operation.
+    fn book_log_program(&mut self, now: Instant, op: u32, lane: u32) {
+        if let Some(split) = self.split_of_program(now, op) {
+            let chain = self.chain(lane);
+            debug_assert_eq!(split.total(), now.since(chain.booked), "the program follows the last step");
+            chain.split += split;
+            chain.booked = now;
+        }
+    }
+
+    fn timeline_merged(&mut self, now: Instant, lane: u32, reclaiming: Reclaiming) {
+        let Reclaiming { copying, erasing, copied, block } = reclaiming;
+        let pool = self.ftl.pool_of(lane);
+        let (erasing, forced, held, unfinished) = (erasing.min(now), false, (0, 0), false);
+        self.timeline_adds(Collection {
+            pool,
+            block,
+            draining: copying,
+            copying,
+            erasing,
+            end: now,
+            valid: copied,
+            copied,
+            forced,
+            held,
+            unfinished,
+        });
+    }
+}
+
+/// In place of a slot: its page is told, and the chain goes on.
+const BUSY: u32 = NIL - 1;

@@ -1,0 +1,15 @@
+//! Garbage collection: when it may begin, what its mode blocks, its copies, and how long it keeps a die.
+
+pub(in crate::drive) mod chain;
+pub(in crate::drive) mod collect;
+pub(in crate::drive) mod fast_fail;
+pub(in crate::drive) mod forecast;
+pub(in crate::drive) mod merge;
+pub(in crate::drive) mod plane;
+pub(in crate::drive) mod rehearse;
+pub(in crate::drive) mod release;
+pub(in crate::drive) mod replay;
+pub(in crate::drive) mod rotate;
+pub(in crate::drive) mod straight;
+pub(in crate::drive) mod window_gate;
+pub(in crate::drive) mod windows;

@@ -1,0 +1,253 @@
+//! The straight path of a collection's copies: most of what a drive under writes does.
+//!
+//! A chain that goes on does the same as in `schedule` (`op_done`, `enqueue`, `issue`) and `collect`, without asking
+//! what cannot be so: its operation ended on the die where the next one starts, at the same instant, and where
+//! collections take the die nothing goes before it. Who looks at every operation (faults, scrubbing, attribution, ...)
+//! has the long way.
+//!
+//! Where nothing comes between the read and the program of a copy either, and a page has one lane for ever, a copy is
+//! one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its channel for itself (`base`, `controller`), or
+//! its die, and copies inside it (`plane-blocking`). So it is until somebody comes who could look inside: then those
+//! under way are parted, and no others are whole ([`Drive::part_copies`]). Copies on a channel of their own that follow
+//! one another are even one event (`flash/train.rs`): the translation layer is told of them when somebody looks up a
+//! page of that die ([`Drive::settled`]), or at the end.
+
+use crate::drive::dies::queues::Owner;
+use crate::drive::{Drive, Reconstruct, Scheduler, UpdateReads};
+use crate::flash::{Operation, What};
+use crate::ftl::Step;
+use crate::units::{Instant, Ppn};
+
+/// Which way copies go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct Way {
+    /// Nobody but the collector looks at the operations of chains.
+    pub is_straight: bool,
+    /// They copy page by page.
+    is_single: bool,
+    /// A copy is one operation.
+    is_whole: bool,
+    /// Copies that follow one another are one event.
+    is_train: bool,
+    /// A copy never is one operation any more.
+    is_parted: bool,
+    /// Others act between the drive's events.
+    is_beside_others: bool,
+}
+
+impl Drive {
+    /// Before the copies of a victim begin.
+    pub(in crate::drive) fn choose_way(&mut self) {
+        let watched = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
+        let parted = self.superblock.is_some() || self.suspension.is_some() || self.dftl.is_some();
+        let checked = self.faults.is_some() || self.scrub.is_some() || self.holds.is_some();
+        let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
+        let Way { is_parted, is_beside_others, .. } = self.collector.way;
+        // Nobody can come between the read and the program of a copy, nor see that they are one.
+        let alone = self.collector.holds_channels() || self.collector.is_undisturbed();
+        let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
+        if is_whole && self.collector.planes.is_some() {
+            self.flash.copies_meet_the_host();
+        }
+        // Who computes pages looks at what collections do to many dies at once.
+        let computes = self.rain.as_ref().is_some_and(|rain| {
+            rain.spec.reconstruct != Reconstruct::Never || rain.spec.update_reads == UpdateReads::Reconstruct
+        });
+        let is_train = is_whole && !computes && !is_beside_others && self.flash.copies_alike();
+        let is_single = self.ftl.copies_singly();
+        self.collector.way = Way { is_straight, is_single, is_whole, is_train, is_parted, is_beside_others };
+    }
+
+    /// The drive is one of several, and at one instant the others do what they do between its own events: what is due
+    /// is an event, so that it has its place among theirs. Call it before the first command.
+    pub fn beside_others(&mut self) {
+        self.collector.way.is_beside_others = true;
+    }
+
+    /// True when others act between the drive's events.
+    pub(crate) fn is_beside_others(&self) -> bool {
+        self.collector.way.is_beside_others
+    }
+
+    /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it
+    /// is.
+    #[inline]
+    pub(in crate::drive) fn settled(&mut self, now: Instant, page: Ppn) -> Ppn {
+        if !self.flash.has_trains() {
+            return page;
+        }
+        let layout = &self.flash.layout;
+        let die = layout.die_of(layout.lane_of(layout.block_of(page)));
+        if !self.flash.has_train(die) {
+            return page;
+        }
+        self.settle_copies(now, die);
+        self.ftl.mapping().physical(self.ftl.mapping().logical_of(page))
+    }
+
+    /// The translation layer is told of the copies of a die that are over at `now`.
+    pub(in crate::drive) fn settle_copies(&mut self, now: Instant, die: u32) {
+        let over = self.flash.copies_over(now, die);
+        let Owner::ChainCopy { lane } = self.ops[self.flash.token_of(die)].owner else { return };
+        if let Some(next) = self.tell_copies(die, lane, over, true) {
+            self.flash.copies_are_told(die, over, next);
+        }
+    }
+
+    /// Tells the translation layer of `count` copies of a die from the one on that it was told last; the next one, if
+    /// there were any and one `follows`.
+    #[inline(always)]
+    fn tell_copies(&mut self, die: u32, lane: u32, count: u32, follows: bool) -> Option<(Ppn, Ppn)> {
+        let first = self.flash.whole_copy(die)?;
+        self.counters.units_read += u64::from(count);
+        self.counters.copied_units += u64::from(count);
+        if count == 0 {
+            return None;
+        }
+        let Self { flash, ftl, .. } = self;
+        Some(ftl.copied_whole(lane, first, count, follows, |from, to| flash.copied(from, to, flash.load(from))))
+    }
+
+    /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations
+    /// one by one.
+    #[inline]
+    pub(in crate::drive) fn part_copies(&mut self, now: Instant) {
+        if !self.collector.way.is_parted {
+            self.part_copies_under_way(now);
+        }
+    }
+
+    #[inline(never)]
+    fn part_copies_under_way(&mut self, now: Instant) {
+        let way = &mut self.collector.way;
+        (way.is_parted, way.is_whole, way.is_train) = (true, false, false);
+        (0..self.flash.layout.dies).for_each(|die| self.part_copy(now, die));
+    }
+
+    /// An erase, of a victim that was copied before, is about to send its command on the channel of `die`: that is no
+    /// longer the copy's alone.
+    #[inline]
+    pub(in crate::drive) fn part_copies_beside(&mut self, now: Instant, die: u32) {
+        if self.collector.way.is_whole && self.collector.planes.is_none() {
+            let dies = self.flash.layout.dies_per_channel();
+            let first = self.flash.layout.channel_of(die) * dies;
+            (first..first + dies).for_each(|die| self.part_copy(now, die));
+        }
+    }
+
+    /// What a die does becomes a read or a program, if it is a whole copy.
+    pub(in crate::drive) fn part_copy(&mut self, now: Instant, die: u32) {
+        let op = self.flash.token_of(die);
+        if !self.flash.is_copying_whole(die) {
+            return;
+        }
+        let Owner::ChainCopy { lane } = self.ops[op].owner else { return };
+        self.settle_copies(now, die);
+        if !self.flash.part_copy(now, die) {
+            self.ops[op].owner = Owner::ChainRead { lane };
+            return;
+        }
+        self.counters.units_read += 1;
+        let flash = &self.flash;
+        self.ftl.read_done(lane, |page| flash.load(page));
+        let Step::Program { lane: to, units } = self.ftl.step(lane) else { unreachable!("the page is valid") };
+        let row = self.ftl.open_copy_row(lane, to).expect("the block is open");
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.ppn, operation.units) = (Owner::ChainProgram { lane }, row, units);
+    }
+
+    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be done then.
+    #[inline]
+    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
+        let operation = &self.ops[op];
+        let lane = match operation.owner {
+            Owner::ChainCopy { lane } => {
+                self.whole_copy_done(die, lane);
+                lane
+            }
+            Owner::ChainRead { lane } => {
+                self.counters.units_read += u64::from(operation.units);
+                let flash = &self.flash;
+                let step = if self.collector.way.is_single && self.ftl.single_read(lane, |page| flash.load(page)) {
+                    Step::Program { lane, units: 1 }
+                } else {
+                    self.ftl.read_done(lane, |page| flash.load(page));
+                    self.ftl.step(lane)
+                };
+                self.start_next_copy(now, op, die, lane, step);
+                self.collector_looks(now, die);
+                return true;
+            }
+            Owner::ChainProgram { lane } => {
+                let (row, units) = (operation.ppn, operation.units);
+                self.counters.copied_units += u64::from(units);
+                self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+                let flash = &mut self.flash;
+                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+                lane
+            }
+            _ => return false,
+        };
+        if self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane) {
+            return true;
+        }
+        let step = self.ftl.step(lane);
+        self.start_next_copy(now, op, die, lane, step);
+        self.collector_looks(now, die);
+        true
+    }
+
+    #[inline]
+    fn whole_copy_done(&mut self, die: u32, lane: u32) {
+        if self.flash.has_train(die) {
+            let count = self.flash.take_train(die);
+            self.tell_copies(die, lane, count, false);
+        } else {
+            self.tell_copies(die, lane, 1, false);
+        }
+    }
+
+    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or
+    /// is the only one that copies there, so that the end of an operation gives the collector nothing to look at.
+    #[inline]
+    fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
+        if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {
+            return false;
+        }
+        let Some(pages) = self.ftl.next_copy(lane) else { return false };
+        let sectors = if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (Owner::ChainCopy { lane }, lane, pages.0);
+        (operation.units, operation.sectors) = (1, sectors);
+        self.flash.start_whole_copy(now, die, op, pages, sectors);
+        if self.collector.way.is_train {
+            self.flash.add_copies(die, self.ftl.copies_at_once(lane));
+        }
+        true
+    }
+
+    /// The next operation of a chain starts on `die`, where its last one just ended.
+    #[inline]
+    fn start_next_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32, step: Step) {
+        let layout = &self.flash.layout;
+        let first = self.collector.takes_the_die() && self.queues[die as usize].gc.front().is_none();
+        let crossing = |units: u32| if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors };
+        let (on, units, owner, what) = match step {
+            Step::Read { page, units } if first && layout.die_of(lane) == die => {
+                let what = What::Read { page, sectors: crossing(units) };
+                (lane, units, Owner::ChainRead { lane }, what)
+            }
+            Step::Program { lane: to, units } if first && layout.die_of(to) == die => {
+                let sectors = crossing(layout.units_per_row);
+                let row = self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                (to, units, Owner::ChainProgram { lane }, What::Program { row, sectors })
+            }
+            step => return self.take_step(now, lane, step),
+        };
+        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else { return };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
+        (operation.units, operation.sectors) = (units, sectors);
+        self.flash.start(now, die, Operation { what, token: op, gc: true });
+    }
+}

@@ -1,0 +1,481 @@
+//! The write path: into the buffer, out of it in rows, onto flash.
+//!
+//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The
+//! buffer drains while more than a share of it is dirty, the least recently written page first; or, without a flush in
+//! the background (`drive.background_flush`; ttFlash, FAST '17, section 4.4: what GC-tolerant flush avoids), only when
+//! writes wait for room: then as many pages leave as they want, and they wait for these. A page written in part
+//! reads its other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no
+//! power-loss protection, when it is on flash.
+
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::io::buffer::State;
+use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
+use crate::flash::Layout;
+use crate::ftl::Stream;
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+use std::collections::VecDeque;
+
+/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
+/// choose late.
+pub(in crate::drive) const ROWS_WAITING_MAX: u32 = 2;
+
+/// The state of the write path.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct WritePath {
+    /// Writes and deallocations that are not yet wholly in the buffer, in arrival order.
+    pub(in crate::drive) waiting: VecDeque<u32>,
+    /// Flushes that wait for pages to be on flash.
+    pub(in crate::drive) flushes: VecDeque<Flush>,
+    /// Pages gathering into the next row of each lane and class of data; every lane of class 0 first.
+    pub(in crate::drive) rows: Vec<Row>,
+    /// Of these, those that hold something.
+    open_rows: Vec<u32>,
+    /// Dirty pages that stay in the buffer.
+    pub(in crate::drive) dirty_max: u32,
+    /// Pages that waiting writes still want room for, where they evict for themselves.
+    pub(in crate::drive) wanted: u32,
+    pub(in crate::drive) background: bool,
+    /// A write that finds the buffer full also waits for the pages that leave on its account; on whose they leave now.
+    pub(in crate::drive) own_room: bool,
+    pub(in crate::drive) leaves_for: Option<u32>,
+    /// Fills and programs that wait or are under way.
+    pub(in crate::drive) leaving: u32,
+    /// A gathering row holds a page that someone waits for: it is not kept until it fills.
+    pub(in crate::drive) seal_wanted: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Flush {
+    request: u32,
+    /// It is done when no page that became dirty up to this birth is left in the buffer.
+    up_to: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Row {
+    first: u32,
+    last: u32,
+    units: u32,
+    listed: bool,
+    lane: u32,
+    class: u8,
+    /// Rows of this lane that wait for their die, of any class; kept in the lane's first row.
+    pub(in crate::drive) waiting: u32,
+}
+
+impl Row {
+    /// True when nothing gathers.
+    pub fn is_empty(&self) -> bool {
+        self.units == 0
+    }
+}
+
+impl WritePath {
+    pub fn new(spec: &DriveSpec, layout: &Layout, classes: u32, slots: u32) -> Self {
+        let row = |at| Row {
+            first: NIL,
+            last: NIL,
+            units: 0,
+            listed: false,
+            lane: at % layout.lanes,
+            class: (at / layout.lanes) as u8,
+            waiting: 0,
+        };
+        let gathering: Vec<Row> = (0..layout.lanes * classes).map(row).collect();
+        // Room for one row each is always left, or half the buffer where it is small.
+        let rows = (gathering.len() as u32 * layout.units_per_row).min(slots / 2);
+        let share = (f64::from(slots) * spec.flush_above) as u32;
+        Self {
+            waiting: VecDeque::new(),
+            flushes: VecDeque::new(),
+            rows: gathering,
+            open_rows: Vec::new(),
+            dirty_max: if spec.background_flush { share.min(slots - rows) } else { slots },
+            wanted: 0,
+            background: spec.background_flush,
+            own_room: spec.full_buffer == FullBuffer::Own && !spec.background_flush,
+            leaves_for: None,
+            leaving: 0,
+            seal_wanted: false,
+        }
+    }
+}
+
+impl Drive {
+    /// True when a write completes only on flash.
+    pub(in crate::drive) fn is_durable(&self, request: u32) -> bool {
+        let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
+        fua || self.spec.write_through
+    }
+
+    pub(in crate::drive) fn begin_write(&mut self, now: Instant, request: u32) {
+        if self.is_read_only() {
+            self.count_refused(1);
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
+        let command = &self.requests[request].command;
+        if command.op == Op::Write {
+            self.counters.host_bytes_written += command.bytes();
+            self.writes.wanted += self.units(request);
+            if self.is_durable(request) {
+                self.requests[request].remaining = self.units(request);
+                self.book_waiting(request);
+            }
+        } else {
+            self.part_copies(now);
+        }
+        self.writes.waiting.push_back(request);
+        self.take_writes(now);
+    }
+
+    pub(in crate::drive) fn begin_flush(&mut self, now: Instant, request: u32) {
+        let up_to = self.buffer.latest_birth();
+        if self.spec.power_loss_protection || (self.buffer.occupied == 0 && !self.journal_lags(up_to)) {
+            self.complete_later(now + self.spec.buffer_hit, request);
+            return;
+        }
+        if self.strands_pages() {
+            return self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
+        self.writes.flushes.push_back(Flush { request, up_to });
+        self.book_waiting(request);
+        self.write_journal(now);
+        self.drain(now);
+    }
+
+    /// Takes waiting writes into the buffer, as far as there is room, and drains it. Asked after nearly every
+    /// operation, mostly in vain.
+    #[inline(always)]
+    pub(in crate::drive) fn take_writes(&mut self, now: Instant) {
+        if self.next_write().is_some() {
+            self.take_waiting(now);
+        }
+        self.drain(now);
+    }
+
+    /// The next write to take, unless it found no room and nothing has made any.
+    #[inline]
+    fn next_write(&self) -> Option<u32> {
+        let request = self.writes.waiting.front().copied()?;
+        (!self.buffer.is_full() || !self.requests[request].stalled).then_some(request)
+    }
+
+    fn take_waiting(&mut self, now: Instant) {
+        while let Some(request) = self.next_write() {
+            if !self.take_write(now, request) {
+                if !self.requests[request].stalled {
+                    self.requests[request].stalled = true;
+                    self.counters.buffer_stalls += 1;
+                    self.book_past();
+                }
+                break;
+            }
+            self.writes.waiting.pop_front();
+            // What left on its account may still be on its way, where it waits for that.
+            if self.requests[request].remaining == 0 {
+                if self.attribution.is_some() {
+                    self.book_taken(now, request);
+                }
+                self.complete_later(now + self.spec.buffer_hit, request);
+            }
+        }
+    }
+
+    /// The drive is read-only: writes and deallocations that wait for room take no more pages. Those of which no page
+    /// is on its way to flash end now; says how many were refused.
+    pub(in crate::drive) fn refuse_waiting(&mut self, now: Instant) -> u64 {
+        let mut refused = 0;
+        while let Some(request) = self.writes.waiting.pop_front() {
+            let (units, durable) = (self.units(request), self.is_durable(request));
+            let r = &mut self.requests[request];
+            let left = units - std::mem::replace(&mut r.next_unit, units);
+            if r.command.op == Op::Write {
+                self.writes.wanted -= left;
+                r.remaining -= if durable { left } else { 0 };
+            }
+            r.refused = true;
+            refused += 1;
+            if r.remaining == 0 {
+                self.finish_with(now, request, Status::NamespaceWriteProtected);
+            }
+        }
+        refused
+    }
+
+    /// Flushes end: what they wait for will not be on flash.
+    pub(in crate::drive) fn refuse_flushes(&mut self, now: Instant) {
+        while let Some(Flush { request, .. }) = self.writes.flushes.pop_front() {
+            self.finish_with(now, request, Status::NamespaceWriteProtected);
+        }
+    }
+
+    /// Takes the pages of one write; false when the buffer is full before its end.
+    fn take_write(&mut self, now: Instant, request: u32) -> bool {
+        let units = self.units(request);
+        let durable = self.is_durable(request);
+        while self.requests[request].next_unit < units {
+            let number = self.requests[request].next_unit;
+            if self.requests[request].command.op == Op::Trim {
+                self.trim_unit(now, request, number);
+            } else if self.take_unit(now, request, number, durable) {
+                self.writes.wanted -= 1;
+            } else {
+                return false;
+            }
+            self.requests[request].next_unit += 1;
+        }
+        true
+    }
+
+    fn take_unit(&mut self, now: Instant, request: u32, number: u32, durable: bool) -> bool {
+        let unit = self.unit(request, number);
+        let stamp = match self.requests[request].content.as_deref() {
+            Some(Content::Written(payload)) => payload[number as usize],
+            _ => Stamp::default(),
+        };
+        let slot = match self.buffer.find(unit.lpn) {
+            Some(slot) if self.buffer.slot(slot).state != State::Flying => {
+                self.buffer.overwrite(slot, unit.mask(), stamp);
+                self.counters.buffer_write_hits += 1;
+                slot
+            }
+            _ if self.buffer.is_full() => return false,
+            Some(flying) => {
+                self.counters.buffer_write_hits += 1;
+                self.buffer.insert_behind(flying, unit.mask(), stamp)
+            }
+            None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
+        };
+        if self.merges.is_some() {
+            self.buffer.slot_mut(slot).pages = self.units(request);
+        }
+        self.buffer.slot_mut(slot).stream = self.requests[request].command.stream;
+        if durable {
+            self.buffer.add_waiter(slot, request);
+            match self.buffer.slot(slot).state {
+                // Pages of one stripe leave together: when the request is taken.
+                State::Dirty if self.rain.is_some() => self.buffer.make_urgent(slot),
+                State::Dirty => self.evict_awaited(now, slot),
+                State::Behind | State::Parked if self.rain.is_some() => self.await_update(unit.lpn),
+                State::Staged => self.writes.seal_wanted = true,
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe allows.
+    fn trim_unit(&mut self, now: Instant, request: u32, number: u32) {
+        let unit = self.unit(request, number);
+        if unit.sectors < self.flash.layout.unit_sectors {
+            return;
+        }
+        if self.kept.is_some() {
+            self.note_trim(now, unit.lpn);
+        }
+        if let Some(predictable) = &mut self.predictable {
+            predictable.replay.get_mut().forget();
+        }
+        if let Some(slot) = self.buffer.find(unit.lpn) {
+            match self.buffer.slot(slot).state {
+                State::Dirty => {
+                    self.buffer.leave_dirty(slot, State::Staged);
+                    self.buffer.forget(slot);
+                    // Whoever waited for it owes its end to this, and not to a row that ended just now.
+                    self.book_told();
+                    self.slot_done(now, slot);
+                }
+                State::Behind => {
+                    let flying = self.buffer.behind(slot);
+                    self.buffer.slot_mut(flying).dropped = true;
+                    self.buffer.forget(slot);
+                }
+                _ => self.buffer.forget(slot),
+            }
+        }
+        if self.rain.is_some() {
+            self.trim_member(unit.lpn);
+        } else if self.dftl.is_some() {
+            self.trim_mapped(now, unit.lpn);
+        } else {
+            self.ftl.trim(unit.lpn);
+        }
+        self.revive_pools(now);
+    }
+
+    /// Rows of `lane` that wait for their die.
+    pub(in crate::drive) fn rows_waiting(&self, lane: u32) -> u32 {
+        self.writes.rows[lane as usize].waiting
+    }
+
+    /// True when the row that gathers for `lane` and the first class of data holds `slot`.
+    pub(in crate::drive) fn row_holds(&self, lane: u32, slot: u32) -> bool {
+        let row = &self.writes.rows[lane as usize];
+        let slots = std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
+        slots.take(row.units as usize).any(|held| held == slot)
+    }
+
+    /// Adds a page to the row that gathers for `lane` and its class of data.
+    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: u32, class: u32) {
+        self.ftl.note_write(self.buffer.slot(slot).lpn);
+        let at = class * self.flash.layout.lanes + lane;
+        let row = &mut self.writes.rows[at as usize];
+        self.buffer.link_row(row.last, slot);
+        if row.units == 0 {
+            row.first = slot;
+        }
+        row.last = slot;
+        row.units += 1;
+        self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
+        if row.units == self.flash.layout.units_per_row {
+            self.seal_row(now, at);
+        } else if !row.listed {
+            row.listed = true;
+            self.writes.open_rows.push(at);
+        }
+    }
+
+    /// Queues the program of every row that holds something, with padding.
+    pub(in crate::drive) fn seal_rows(&mut self, now: Instant) {
+        while let Some(at) = self.writes.open_rows.pop() {
+            self.writes.rows[at as usize].listed = false;
+            if self.writes.rows[at as usize].units > 0 {
+                self.seal_row(now, at);
+            }
+        }
+    }
+
+    pub(in crate::drive) fn seal_row(&mut self, now: Instant, at: u32) {
+        let layout = &self.flash.layout;
+        let row = &mut self.writes.rows[at as usize];
+        let Row { first: first_slot, units, lane, class, .. } = *row;
+        (row.first, row.last, row.units) = (NIL, NIL, 0);
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting += 1;
+        if *waiting == ROWS_WAITING_MAX {
+            self.ftl.set_taking(lane, false);
+        }
+        self.writes.leaving += 1;
+        if units < layout.units_per_row {
+            self.ftl.row_closed_early(lane, class.into());
+        }
+        let sectors = layout.units_per_row * layout.unit_sectors;
+        let owner = Owner::Row { first_slot };
+        let mut op = FlashOp::new(owner, Class::Write, lane, Ppn::NONE, units, sectors);
+        op.data_class = class;
+        let op = self.ops.insert(op);
+        if self.superblock.is_some() {
+            return self.enqueue_in_stripe(now, op, first_slot);
+        }
+        self.enqueue_known(now, op, Class::Write, owner, lane);
+    }
+
+    /// The pages of a row are frozen: their data crosses the channel.
+    pub(in crate::drive) fn row_takes_off(&mut self, first_slot: u32) {
+        let mut slot = first_slot;
+        while slot != NIL {
+            if self.dftl.is_some() {
+                self.map_page_takes_off(slot);
+            }
+            self.buffer.slot_mut(slot).state = State::Flying;
+            self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
+            slot = self.buffer.row_next(slot);
+        }
+    }
+
+    /// The page that a lane of a log-block FTL writes is frozen.
+    pub(in crate::drive) fn page_takes_off(&mut self, lane: u32) {
+        let slot = self.page_of(lane);
+        self.buffer.slot_mut(slot).state = State::Flying;
+    }
+
+    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
+        let (mut parity, mut of_map) = (0, 0);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting -= 1;
+        if *waiting + 1 == ROWS_WAITING_MAX {
+            self.ftl.set_taking(lane, true);
+        }
+        if self.superblock.is_some() {
+            self.stripe_row_done(lane, Stream::Host);
+        }
+        self.writes.leaving -= 1;
+        let (mut slot, mut ppn) = (first_slot, row);
+        while slot != NIL {
+            let next = self.buffer.row_next(slot);
+            let s = self.buffer.slot(slot);
+            self.flash.store(ppn, s.stamp.version);
+            self.flash.note(ppn, s.lpn, s.born);
+            self.flash.programmed(ppn);
+            if self.rain.is_some() {
+                parity += u32::from(self.stripe_landed(now, slot, ppn));
+            } else if self.dftl.is_some() {
+                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
+            } else {
+                if !s.dropped {
+                    self.ftl.commit(s.lpn, ppn);
+                }
+                self.slot_done(now, slot);
+            }
+            (slot, ppn) = (next, Ppn(ppn.0 + 1));
+        }
+        self.counters.host_units += u64::from(units - parity - of_map);
+        self.counters.rain.parity_units += u64::from(parity);
+        self.ftl.row_programmed(row);
+        self.row_was_written(now, self.ftl.pool_of(lane));
+        self.space_used(now, self.ftl.pool_of(lane));
+        if self.faults.is_some() {
+            self.wake_pool(now, lane);
+        }
+        self.revive_pools(now);
+        if self.dftl.is_some() {
+            self.awaited_row(now, lane);
+        }
+        self.take_writes(now);
+    }
+
+    /// A slot's data is on flash, or deallocated: whoever waited goes on.
+    pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: u32) {
+        if self.dftl.is_some() {
+            self.set_translated(slot, false);
+        }
+        while let Some(request) = self.buffer.pop_waiter(slot) {
+            self.requests[request].remaining -= 1;
+            if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
+                self.finish_with(now, request, self.write_status(request));
+            }
+        }
+        let successor = self.buffer.slot(slot).successor;
+        self.buffer.release(slot);
+        self.finish_flushes(now);
+        if successor == NIL {
+            return;
+        }
+        if self.buffer.slot(successor).dropped {
+            return self.slot_done(now, successor);
+        }
+        self.buffer.make_dirty(successor);
+        if self.buffer.slot(successor).waiters != NIL {
+            self.evict_awaited(now, successor);
+        }
+    }
+
+    /// True when no flush waits.
+    pub(in crate::drive) fn writes_flushed(&self) -> bool {
+        self.writes.flushes.is_empty()
+    }
+
+    /// Flushes end in their order: each waits for the oldest pages.
+    pub(in crate::drive) fn finish_flushes(&mut self, now: Instant) {
+        while let Some(Flush { request, up_to }) = self.writes.flushes.front().copied() {
+            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to) || self.journal_lags(up_to) {
+                return;
+            }
+            self.writes.flushes.pop_front();
+            self.finish_with(now, request, Status::Success);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! DFTL at work: what a page costs whose entry of the map is not in DRAM.
+//!
+//! Gupta et al., DFTL, ASPLOS 2009, section 3. The map lies on flash in translation pages; `ftl/cmt.rs` says which
+//! entries DRAM holds. [`PageMap`](crate::ftl::PageMap) stays the simulator's authority on where pages lie, so nothing
+//! here decides what is read; it decides when. Translation pages and their programs are in `dftl_pages`, what changes
+//! the map in `dftl_changes`.
+//!
+//! **A miss.** A read looks each page up when it is split, a write when its page leaves the buffer. A page that is not
+//! cached waits: first for room (the least recently used entry leaves; if flash does not know it, its translation page
+//! is read and programmed with every such entry of that page), then for its own translation page to be read. What
+//! misses the same entry waits with it, what misses another one of the same translation page shares the read. A
+//! translation page that was never written, or that DRAM holds on its way to flash, is not read.
+//!
+//! **A change.** A host page on flash, a deallocation, a copy of garbage collection: the entry becomes dirty where it
+//! is cached. Where it is not (a tiny cache let it go between the lookup and the program, say), its translation page
+//! is owed: it is read and programmed. What a collection owes is gathered until its victim is copied out and is one
+//! read and one program a translation page then; the erase does not wait for these.
+//!
+//! **Nothing waits in a circle.** Reads of translation pages never stand behind programs. Programs wait for their
+//! lane's collection, which waits for reads under way only. With every entry of the cache on its way in, a miss waits
+//! for one of them, reads before writes.
+
+use crate::drive::io::buffer::State;
+use crate::drive::map_cache::changes::Stored;
+use crate::drive::{Drive, Request};
+use crate::ftl::{Cmt, MapSpec, Room};
+use crate::sim::{NIL, Slab};
+use crate::units::{Instant, Lpn, Ppn};
+use std::collections::VecDeque;
+
+/// What the map cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapCounters {
+    /// Pages looked up whose entry DRAM held.
+    pub hits: u64,
+    /// Pages looked up whose entry it did not hold.
+    pub misses: u64,
+    /// Entries that left for others.
+    pub evictions: u64,
+    /// Of those, entries that flash did not know.
+    pub dirty_evictions: u64,
+    /// Translation pages read.
+    pub page_reads: u64,
+    /// Of those, for collections only.
+    pub collection_reads: u64,
+    /// Translation pages programmed, copies not counted.
+    pub page_programs: u64,
+    /// Of those, for collections only.
+    pub collection_programs: u64,
+    /// Translation pages copied by collections.
+    pub page_copies: u64,
+    /// Entries of copied pages that only changed in the cache.
+    pub lazy_updates: u64,
+    /// Translation pages that `nogc` changed in no time (not read, not programmed).
+    pub free_updates: u64,
+}
+
+/// Who waits for an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Who {
+    /// Page `number` of a read.
+    Read { request: u32, number: u32 },
+    /// A page that leaves the buffer.
+    Write { slot: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    who: Who,
+    next: u32,
+}
+
+/// An entry on its way into the cache.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Miss {
+    pub lpn: Lpn,
+    entry: u32,
+    /// A read waits: its operations go with the host's reads.
+    pub urgent: bool,
+    waiters: u32,
+    last_waiter: u32,
+    /// The next one that waits for the same thing.
+    next: u32,
+}
+
+/// Misses that wait for the same thing, in their order.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Misses {
+    pub first: u32,
+    last: u32,
+}
+
+impl Default for Misses {
+    fn default() -> Self {
+        Self { first: NIL, last: NIL }
+    }
+}
+
+impl Misses {
+    pub fn is_empty(self) -> bool {
+        self.first == NIL
+    }
+
+    pub fn push(&mut self, misses: &mut Slab<Miss>, miss: u32) {
+        misses[miss].next = NIL;
+        match self.last {
+            NIL => self.first = miss,
+            last => misses[last].next = miss,
+        }
+        self.last = miss;
+    }
+
+    pub fn pop(&mut self, misses: &Slab<Miss>) -> Option<u32> {
+        let first = (self.first != NIL).then_some(self.first)?;
+        self.first = misses[first].next;
+        if self.first == NIL {
+            self.last = NIL;
+        }
+        Some(first)
+    }
+
+    /// Those in the list, in their order.
+    pub fn iter(self, misses: &Slab<Miss>) -> impl Iterator<Item = u32> + use<'_> {
+        let some = |miss: u32| (miss != NIL).then_some(miss);
+        std::iter::successors(some(self.first), move |miss| some(misses[*miss].next))
+    }
+}
+
+/// The state of a map that lies on flash.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Dftl {
+    pub batch: bool,
+    pub lazy: bool,
+    pub cmt: Cmt,
+    /// The first translation page's logical number: how many pages the host sees.
+    pub first: u32,
+    pub misses: Slab<Miss>,
+    waiters: Slab<Waiter>,
+    /// Misses of reads, and of writes only, for which the cache has no room.
+    no_room: [VecDeque<u32>; 2],
+    /// By slot of the buffer: its page has been looked up.
+    translated: Vec<bool>,
+    /// What an entry that came has just told to whom it concerns: not looked up again.
+    telling: bool,
+    /// The operation that the next page of a read told so may join.
+    open: Option<u32>,
+    pub pages: crate::drive::map_cache::pages::Pages,
+    /// Pages that `nogc` just moved.
+    pub moved: Vec<Ppn>,
+    /// After a power loss, until the drive is back: translation pages that are out of date.
+    pub stale: Vec<u32>,
+    /// In a run with content: what flash holds of the map.
+    pub stored: Option<Box<Stored>>,
+}
+
+impl Dftl {
+    /// Adds a waiter to a miss and says which.
+    fn wait(&mut self, miss: u32, who: Who) -> u32 {
+        let waiter = self.waiters.insert(Waiter { who, next: NIL });
+        self.append(miss, waiter);
+        waiter
+    }
+
+    fn append(&mut self, miss: u32, waiter: u32) {
+        let last = std::mem::replace(&mut self.misses[miss].last_waiter, waiter);
+        match last {
+            NIL => self.misses[miss].waiters = waiter,
+            last => self.waiters[last].next = waiter,
+        }
+        self.misses[miss].urgent |= matches!(self.waiters[waiter].who, Who::Read { .. });
+    }
+
+    /// Those who wait for a miss, in their order.
+    fn waiters_of(&self, miss: u32) -> impl Iterator<Item = u32> + '_ {
+        let some = |waiter: u32| (waiter != NIL).then_some(waiter);
+        std::iter::successors(some(self.misses[miss].waiters), move |waiter| some(self.waiters[*waiter].next))
+    }
+}
+
+impl Drive {
+    /// The map lies on flash and DRAM holds a part of it, as `spec` says; the layer was made with translation pages.
+    /// Call it before the first command.
+    pub fn keep_map_on_flash(&mut self, spec: &MapSpec) {
+        let pages = self.ftl.translation_pages();
+        if !spec.is_cached() || pages == 0 {
+            return;
+        }
+        let entries = spec.entries().min(u64::from(self.ftl.logical())) as u32;
+        let shift = (u64::from(self.flash.layout.unit_bytes) / spec.stored.get()).trailing_zeros();
+        let mapping = self.ftl.mapping();
+        let places = || (0..self.ftl.logical()).map(|lpn| mapping.physical(Lpn(lpn))).collect::<Vec<_>>();
+        let stored = self.flash.has_content().then(|| {
+            let places = places();
+            Box::new(Stored { owed: vec![false; places.len()], places })
+        });
+        let first_slot = self.buffer.add_parity_slots(pages);
+        for page in 0..pages {
+            self.buffer.slot_mut(first_slot + page).lpn = self.ftl.translation_page(page);
+        }
+        self.dftl = Some(Box::new(Dftl {
+            batch: spec.batch,
+            lazy: spec.lazy,
+            cmt: Cmt::new(entries, spec.protected, pages, shift),
+            first: self.ftl.logical(),
+            misses: Slab::default(),
+            waiters: Slab::default(),
+            no_room: [VecDeque::new(), VecDeque::new()],
+            translated: vec![false; first_slot as usize],
+            telling: false,
+            open: None,
+            pages: crate::drive::map_cache::pages::Pages::new(
+                pages,
+                first_slot,
+                self.flash.layout.lanes,
+                self.ftl.pools(),
+            ),
+            moved: Vec::new(),
+            stale: Vec::new(),
+            stored,
+        }));
+    }
+
+    /// True when the entry of a page that a read needs is known; else the read waits for it.
+    #[inline]
+    pub(in crate::drive) fn is_known(&mut self, now: Instant, request: u32, number: u32, lpn: Lpn) -> bool {
+        let told = self.dftl.as_ref().is_none_or(|dftl| dftl.telling);
+        if told || self.look_up(now, lpn, Who::Read { request, number }) {
+            return true;
+        }
+        self.requests[request].remaining += 1;
+        false
+    }
+
+    /// True when a page that should leave the buffer waits for its entry: then it is on its way, or was.
+    pub(in crate::drive) fn awaits_entry(&mut self, now: Instant, slot: u32) -> bool {
+        let is_known = self.dftl.as_ref().is_none_or(|dftl| dftl.translated[slot as usize]);
+        if is_known {
+            return false;
+        }
+        let lpn = self.buffer.slot(slot).lpn;
+        let is_known = self.look_up(now, lpn, Who::Write { slot });
+        if is_known {
+            self.set_translated(slot, true);
+        } else {
+            self.leaves(slot, State::Filling);
+            self.writes.leaving += 1;
+        }
+        !is_known
+    }
+
+    /// A slot of the buffer holds a page that has been looked up, or another one.
+    #[inline]
+    pub(in crate::drive) fn set_translated(&mut self, slot: u32, translated: bool) {
+        if let Some(dftl) = &mut self.dftl
+            && let Some(entry) = dftl.translated.get_mut(slot as usize)
+        {
+            *entry = translated;
+        }
+    }
+
+    /// True when the entry of `lpn` is in DRAM; else `who` waits for it.
+    fn look_up(&mut self, now: Instant, lpn: Lpn, who: Who) -> bool {
+        let Some(dftl) = &mut self.dftl else { return true };
+        let counters = &mut self.counters.map;
+        let urgent = matches!(who, Who::Read { .. });
+        if let Some(entry) = dftl.cmt.find(lpn) {
+            let Some(miss) = dftl.cmt.loading(entry) else {
+                counters.hits += 1;
+                dftl.cmt.touch(entry);
+                return true;
+            };
+            counters.misses += 1;
+            let waiter = dftl.wait(miss, who);
+            self.book_entry(now, waiter);
+            if urgent {
+                self.hasten(now, lpn);
+            }
+            return false;
+        }
+        counters.misses += 1;
+        let miss = Miss { lpn, entry: NIL, urgent, waiters: NIL, last_waiter: NIL, next: NIL };
+        let miss = dftl.misses.insert(miss);
+        if !dftl.no_room[usize::from(!urgent)].is_empty() || !dftl.cmt.has_room() {
+            let waiter = dftl.wait(miss, who);
+            dftl.no_room[usize::from(!urgent)].push_back(miss);
+            self.book_entry(now, waiter);
+            return false;
+        }
+        if self.begin_miss(now, miss) {
+            self.take_in(miss);
+            return true;
+        }
+        if let Some(waiter) = self.dftl.as_mut().map(|dftl| dftl.wait(miss, who)) {
+            self.book_entry(now, waiter);
+        }
+        false
+    }
+
+    /// Makes room in the cache, which has some to make, and asks for the entry; true when it is known at once.
+    fn begin_miss(&mut self, now: Instant, miss: u32) -> bool {
+        let Some(dftl) = &mut self.dftl else { return true };
+        let Miss { lpn, urgent, .. } = dftl.misses[miss];
+        let room = dftl.cmt.make_room();
+        debug_assert_ne!(room, Room::None);
+        dftl.misses[miss].entry = dftl.cmt.insert(lpn, miss);
+        self.counters.map.evictions += u64::from(room != Room::Free);
+        match room {
+            Room::Free | Room::None => {}
+            Room::Clean(old) => {
+                if let Some(stored) = &dftl.stored {
+                    stored.check(self.ftl.mapping(), old);
+                }
+            }
+            Room::Dirty(old) => {
+                self.counters.map.dirty_evictions += 1;
+                if let Some(stored) = &mut dftl.stored {
+                    stored.owed[old.0 as usize] = true;
+                }
+                let page = dftl.cmt.page_of(old);
+                self.owe_to(now, page, miss, urgent);
+                return false;
+            }
+        }
+        self.load(now, miss)
+    }
+
+    /// The entry is known: it is on probation from now on. Its waiters are left.
+    fn take_in(&mut self, miss: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let Miss { lpn, entry, .. } = dftl.misses[miss];
+        dftl.cmt.loaded(entry);
+        if !dftl.cmt.is_dirty(entry)
+            && let Some(stored) = &dftl.stored
+        {
+            stored.check(self.ftl.mapping(), lpn);
+        }
+        dftl.misses.release(miss);
+    }
+
+    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then others have room.
+    pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
+        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
+            self.take_in(miss);
+            self.tell(now, miss);
+        }
+        while let Some(miss) = self.next_with_room() {
+            let Some(dftl) = &mut self.dftl else { return };
+            let lpn = dftl.misses[miss].lpn;
+            match dftl.cmt.find(lpn) {
+                None => {
+                    if self.begin_miss(now, miss) {
+                        self.take_in(miss);
+                        self.tell(now, miss);
+                    }
+                }
+                // Another one brought it, or brings it now.
+                Some(entry) => match dftl.cmt.loading(entry) {
+                    None => {
+                        dftl.cmt.touch(entry);
+                        dftl.misses.release(miss);
+                        self.tell(now, miss);
+                    }
+                    Some(other) => self.join(now, miss, other),
+                },
+            }
+        }
+        if let Some(op) = self.dftl.as_mut().and_then(|dftl| dftl.open.take()) {
+            self.enqueue(now, op);
+        }
+    }
+
+    /// The waiters of a miss wait with another one for the same entry.
+    fn join(&mut self, now: Instant, miss: u32, other: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let Miss { lpn, waiters, .. } = dftl.misses[miss];
+        dftl.misses.release(miss);
+        let mut at = waiters;
+        while at != NIL {
+            let next = std::mem::replace(&mut dftl.waiters[at].next, NIL);
+            dftl.append(other, at);
+            at = next;
+        }
+        if dftl.misses[other].urgent {
+            self.hasten(now, lpn);
+        }
+    }
+
+    /// A miss that waited for room in the cache, and the cache has some.
+    fn next_with_room(&mut self) -> Option<u32> {
+        let dftl = self.dftl.as_mut()?;
+        let [reads, writes] = &mut dftl.no_room;
+        if (reads.is_empty() && writes.is_empty()) || !dftl.cmt.has_room() {
+            return None;
+        }
+        reads.pop_front().or_else(|| writes.pop_front())
+    }
+
+    /// Whoever waited for a miss, which is over, goes on.
+    fn tell(&mut self, now: Instant, miss: u32) {
+        let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
+        while at != NIL {
+            let Some(dftl) = &mut self.dftl else { return };
+            let Waiter { who, next } = dftl.waiters[at];
+            dftl.waiters.release(at);
+            match who {
+                Who::Read { request, number } => self.read_known(now, at, request, number),
+                Who::Write { slot } => {
+                    self.book_write_known(now, at);
+                    self.write_known(now, slot);
+                }
+            }
+            at = next;
+        }
+    }
+
+    /// The entry of a page that a read needs is there.
+    fn read_known(&mut self, now: Instant, waiter: u32, request: u32, number: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        dftl.telling = true;
+        let open = dftl.open;
+        let unit = self.unit(request, number);
+        let failed = self.requests[request].failed;
+        let op = if failed { None } else { self.read_unit(now, request, number, unit, open) };
+        if let Some(dftl) = &mut self.dftl {
+            dftl.telling = false;
+            dftl.open = op.or(open);
+        }
+        self.book_entry_over(now, waiter, op);
+        let r: &mut Request = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.complete_later(now + self.spec.buffer_hit, request);
+        }
+    }
+
+    /// The entry of a page that leaves the buffer is there.
+    fn write_known(&mut self, now: Instant, slot: u32) {
+        self.writes.leaving -= 1;
+        if self.buffer.slot(slot).dropped {
+            return self.slot_done(now, slot);
+        }
+        self.set_translated(slot, true);
+        self.buffer.make_dirty_first(slot);
+        self.evict_awaited(now, slot);
+    }
+
+    /// An operation is over that these waited for, perhaps behind garbage collection.
+    pub(in crate::drive) fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
+        let gc_blocked = self.ops[op].gc_blocked;
+        if self.attribution.is_none() && !gc_blocked {
+            return;
+        }
+        let Some(dftl) = self.dftl.take() else { return };
+        for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
+            self.book_map_op(now, op, waiter);
+            if let Who::Read { request, .. } = dftl.waiters[waiter].who {
+                self.requests[request].gc_blocked |= gc_blocked;
+            }
+        }
+        self.dftl = Some(dftl);
+    }
+}

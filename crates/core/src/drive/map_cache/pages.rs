@@ -1,0 +1,390 @@
+//! Translation pages: read when an entry is missed, read and programmed when flash should know what has changed.
+//!
+//! DFTL (Gupta et al., ASPLOS 2009), section 3; the cache that misses and changes come from is in `dftl`. Translation
+//! pages are logical pages behind the host's: the same placement, rows and collections serve them, and the directory
+//! that finds them (the paper's GTD, in DRAM) is their part of the map. Other than in the paper they have no blocks of
+//! their own; they share rows with the host's pages.
+//!
+//! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it (on its way to
+//! flash), then staged in its lane's row. When that takes off, what has changed by then is in it: all dirty entries of
+//! that page and everything owed (without `ftl.map.batch` each entry that leaves has a round of its own). What changes
+//! later is the next round's. A row that somebody waits for is programmed at once, with padding, unless a row of that
+//! lane is on its way; then when that is done. What only collections owe waits for its row to fill.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::map_cache::misses::{Miss, Misses};
+use crate::sim::Slab;
+use crate::units::{Instant, Lpn, Ppn};
+use std::collections::VecDeque;
+
+/// Where a translation page is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    /// On flash, or nowhere.
+    #[default]
+    Idle,
+    /// It is being read.
+    Reading,
+    /// In DRAM; no lane could take it yet.
+    Homeless,
+    /// In DRAM; the row of its lane gathers, or waits for its die.
+    Staged,
+    /// It is being programmed: what changes now is not in it.
+    Flying,
+}
+
+/// What is done with a translation page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    phase: Phase,
+    /// Rounds that should begin, or take off.
+    owed: u32,
+    /// One of these is for collections only.
+    of_collections: bool,
+    /// Its read, while it is read.
+    op: u32,
+    lane: u32,
+    /// Misses that want to read it.
+    readers: Misses,
+    /// Misses that wait for a round that has not taken off, and for the one that has.
+    writers: Misses,
+    flying: Misses,
+}
+
+impl Page {
+    /// True when nobody else wants the next round.
+    fn is_for_collections(&self) -> bool {
+        self.writers.is_empty() && self.of_collections
+    }
+}
+
+/// All translation pages.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Pages {
+    all: Vec<Page>,
+    /// The buffer slot of the first one on its way to flash.
+    first_slot: u32,
+    /// Those that no lane could take yet.
+    homeless: VecDeque<u32>,
+    /// By lane: somebody waits for a translation page in the row that gathers.
+    awaited: Vec<bool>,
+    /// By pool: what its collection owes; and by page, the pool (plus one) that has it in its list.
+    gathered: Vec<Vec<u32>>,
+    gathered_by: Vec<u32>,
+}
+
+impl Pages {
+    pub fn new(pages: u32, first_slot: u32, lanes: u32, pools: u32) -> Self {
+        Self {
+            all: vec![Page::default(); pages as usize],
+            first_slot,
+            homeless: VecDeque::new(),
+            awaited: vec![false; lanes as usize],
+            gathered: vec![Vec::new(); pools as usize],
+            gathered_by: vec![0; pages as usize],
+        }
+    }
+
+    /// Notes that a collection of the pool changed what a translation page says.
+    pub fn gather(&mut self, pool: u32, page: u32) {
+        let by = std::mem::replace(&mut self.gathered_by[page as usize], pool + 1);
+        if by != pool + 1 {
+            self.gathered[pool as usize].push(page);
+        }
+    }
+
+    /// True when a change of the page will come to flash.
+    pub fn is_owed(&self, page: u32) -> bool {
+        self.all[page as usize].owed > 0 || self.gathered.iter().any(|pages| pages.contains(&page))
+    }
+
+    /// Translation pages that are being programmed.
+    pub fn flying(&self) -> Vec<u32> {
+        let flying = (0..).zip(&self.all).filter(|(_, page)| page.phase == Phase::Flying);
+        flying.map(|(page, _)| page).collect()
+    }
+
+    /// The translation page of a slot of the buffer, if it is one's.
+    fn of_slot(&self, slot: u32) -> Option<u32> {
+        slot.checked_sub(self.first_slot).filter(|page| (*page as usize) < self.all.len())
+    }
+}
+
+impl Drive {
+    fn translation_page_mut(&mut self, page: u32) -> Option<(&mut Page, &mut Slab<Miss>)> {
+        let dftl = self.dftl.as_mut()?;
+        Some((&mut dftl.pages.all[page as usize], &mut dftl.misses))
+    }
+
+    /// A miss wants an entry; true when DRAM holds its translation page, or no such page was ever written.
+    pub(in crate::drive) fn load(&mut self, now: Instant, miss: u32) -> bool {
+        let Some(dftl) = &mut self.dftl else { return true };
+        let Miss { lpn, urgent, .. } = dftl.misses[miss];
+        let number = dftl.cmt.page_of(lpn);
+        let page = &mut dftl.pages.all[number as usize];
+        match page.phase {
+            Phase::Homeless | Phase::Staged | Phase::Flying => true,
+            Phase::Reading => {
+                page.readers.push(&mut dftl.misses, miss);
+                if urgent {
+                    self.hasten(now, lpn);
+                }
+                false
+            }
+            Phase::Idle => {
+                let is_written = self.ftl.member_at(self.ftl.translation_page(number)).is_some();
+                if is_written {
+                    page.readers.push(&mut dftl.misses, miss);
+                    self.read_page_of_map(now, number, urgent);
+                }
+                !is_written
+            }
+        }
+    }
+
+    /// The entry that a miss made leave must come to flash first.
+    pub(in crate::drive) fn owe_to(&mut self, now: Instant, page: u32, miss: u32, urgent: bool) {
+        if let Some((page, misses)) = self.translation_page_mut(page) {
+            page.writers.push(misses, miss);
+        }
+        self.owe(now, page, false);
+        let Some((p, _)) = self.translation_page_mut(page) else { return };
+        match p.phase {
+            Phase::Reading if urgent => self.hasten_page(now, page),
+            Phase::Staged => self.hurry_row(now, page),
+            _ => {}
+        }
+    }
+
+    /// What a translation page says has changed, and not only in the cache: it begins a round, unless one is about to.
+    pub(in crate::drive) fn owe(&mut self, now: Instant, page: u32, of_collection: bool) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let p = &mut dftl.pages.all[page as usize];
+        match (dftl.batch, of_collection) {
+            (true, _) => {
+                p.of_collections = of_collection && (p.owed == 0 || p.of_collections);
+                p.owed = 1;
+            }
+            // What collections owe is one round in any case: the paper's batch updates.
+            (false, true) if p.of_collections => {}
+            (false, _) => {
+                p.of_collections |= of_collection;
+                p.owed += 1;
+            }
+        }
+        if p.phase == Phase::Idle {
+            self.begin_round(now, page);
+        }
+    }
+
+    /// A collection's victim is copied out: what it owes begins.
+    pub(in crate::drive) fn owe_gathered(&mut self, now: Instant, pool: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let mut gathered = std::mem::take(&mut dftl.pages.gathered[pool as usize]);
+        for page in &gathered {
+            if let Some(dftl) = &mut self.dftl {
+                dftl.pages.gathered_by[*page as usize] = 0;
+            }
+            self.owe(now, *page, true);
+        }
+        gathered.clear();
+        if let Some(dftl) = &mut self.dftl {
+            dftl.pages.gathered[pool as usize] = gathered;
+        }
+    }
+
+    /// A translation page that DRAM does not hold is to be written: it is read before, if there is one.
+    fn begin_round(&mut self, now: Instant, page: u32) {
+        if self.ftl.member_at(self.ftl.translation_page(page)).is_none() {
+            return self.stage_page_of_map(now, page);
+        }
+        let Some(dftl) = &mut self.dftl else { return };
+        let p = &dftl.pages.all[page as usize];
+        let urgent = p.writers.iter(&dftl.misses).any(|miss| dftl.misses[miss].urgent);
+        self.counters.map.collection_reads += u64::from(p.is_for_collections());
+        self.read_page_of_map(now, page, urgent);
+    }
+
+    fn read_page_of_map(&mut self, now: Instant, page: u32, urgent: bool) {
+        let Some(ppn) = self.ftl.member_at(self.ftl.translation_page(page)) else { return };
+        self.ftl.read_started(ppn);
+        let layout = &self.flash.layout;
+        let (lane, sectors) = (layout.lane_of(layout.block_of(ppn)), layout.unit_sectors);
+        let class = if urgent { Class::Read } else { Class::Write };
+        let op = self.ops.insert(FlashOp::new(Owner::MapRead { page }, class, lane, ppn, 1, sectors));
+        if let Some((p, _)) = self.translation_page_mut(page) {
+            (p.phase, p.op) = (Phase::Reading, op);
+        }
+        self.enqueue(now, op);
+    }
+
+    /// A read waits for a translation page that is being read for writes: from now on with the host's reads.
+    pub(in crate::drive) fn hasten(&mut self, now: Instant, lpn: Lpn) {
+        if let Some(dftl) = &self.dftl {
+            self.hasten_page(now, dftl.cmt.page_of(lpn));
+        }
+    }
+
+    fn hasten_page(&mut self, now: Instant, page: u32) {
+        let Some(dftl) = &self.dftl else { return };
+        let Page { phase: Phase::Reading, op, .. } = dftl.pages.all[page as usize] else { return };
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        if self.ops[op].class == Class::Write && self.queues[die as usize].fill.remove(&mut self.ops, op) {
+            self.ops[op].class = Class::Read;
+            self.queues[die as usize].read.push(&mut self.ops, op);
+            self.look_at(now, die);
+        }
+    }
+
+    /// A translation page is read.
+    pub(in crate::drive) fn map_read_done(&mut self, now: Instant, op: u32, page: u32) {
+        let ppn = self.ops[op].ppn;
+        self.counters.units_read += 1;
+        self.counters.map.page_reads += 1;
+        self.end_of_read(now, ppn);
+        let Some((p, _)) = self.translation_page_mut(page) else { return };
+        p.phase = Phase::Idle;
+        let (known, writers, owed) = (std::mem::take(&mut p.readers), p.writers, p.owed);
+        self.map_op_over(now, op, known);
+        self.map_op_over(now, op, writers);
+        if owed > 0 {
+            self.stage_page_of_map(now, page);
+        }
+        self.come(now, known);
+        self.take_writes(now);
+    }
+
+    /// A translation page in DRAM goes to a row, if a lane can take it.
+    fn stage_page_of_map(&mut self, now: Instant, page: u32) {
+        let lpn = self.ftl.translation_page(page);
+        let rows = &self.writes.rows;
+        let lane = self.ftl.place(lpn, 0, |lane: u32| rows[lane as usize].waiting);
+        let Some(dftl) = &mut self.dftl else { return };
+        let p = &mut dftl.pages.all[page as usize];
+        let Some(lane) = lane else {
+            p.phase = Phase::Homeless;
+            return dftl.pages.homeless.push_back(page);
+        };
+        (p.phase, p.lane) = (Phase::Staged, lane);
+        let slot = dftl.pages.first_slot + page;
+        self.stage(now, slot, lane, 0);
+        self.hurry_row(now, page);
+    }
+
+    /// Translation pages that no lane could take: perhaps one can now.
+    pub(in crate::drive) fn place_homeless(&mut self, now: Instant) {
+        let homeless = self.dftl.as_ref().map_or(0, |dftl| dftl.pages.homeless.len());
+        for _ in 0..homeless {
+            let Some(page) = self.dftl.as_mut().and_then(|dftl| dftl.pages.homeless.pop_front()) else { return };
+            self.stage_page_of_map(now, page);
+        }
+    }
+
+    /// If somebody waits for a translation page in a row that gathers, that is not kept until it fills.
+    fn hurry_row(&mut self, now: Instant, page: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let Page { phase, lane, writers, .. } = dftl.pages.all[page as usize];
+        let slot = dftl.pages.first_slot + page;
+        if phase != Phase::Staged || writers.is_empty() || !self.row_holds(lane, slot) {
+            return;
+        }
+        if self.rows_waiting(lane) == 0 {
+            self.seal_row(now, lane);
+        } else if let Some(dftl) = &mut self.dftl {
+            dftl.pages.awaited[lane as usize] = true;
+        }
+    }
+
+    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is on its way.
+    pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        if self.writes.rows[lane as usize].waiting == 0
+            && std::mem::take(&mut dftl.pages.awaited[lane as usize])
+            && !self.writes.rows[lane as usize].is_empty()
+        {
+            self.seal_row(now, lane);
+        }
+    }
+
+    /// The program of a slot's page begins; if that is a translation page it holds what has changed by now.
+    pub(in crate::drive) fn map_page_takes_off(&mut self, slot: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let Some(page) = dftl.pages.of_slot(slot) else { return };
+        if self.kept.is_some() {
+            self.buffer.slot_mut(slot).born = self.buffer.number();
+        }
+        let p = &mut dftl.pages.all[page as usize];
+        debug_assert!(p.phase == Phase::Staged && p.flying.is_empty());
+        p.phase = Phase::Flying;
+        let for_collections = p.is_for_collections();
+        self.counters.map.collection_programs += u64::from(for_collections);
+        p.of_collections &= !dftl.batch && !for_collections;
+        let (mapping, mut stored) = (self.ftl.mapping(), dftl.stored.as_deref_mut());
+        if dftl.batch {
+            p.owed = 0;
+            p.flying = std::mem::take(&mut p.writers);
+            dftl.cmt.clean_page(page, |lpn| {
+                if let Some(stored) = &mut stored {
+                    stored.tell(mapping, lpn);
+                }
+            });
+        } else {
+            p.owed -= 1;
+            if let Some(miss) = p.writers.pop(&dftl.misses) {
+                p.flying.push(&mut dftl.misses, miss);
+            }
+        }
+        // Without batches one change is paid for, and the content takes what is owed as a whole.
+        if let Some(stored) = stored {
+            for lpn in dftl.cmt.span_of(page, dftl.first).map(Lpn) {
+                if stored.owed[lpn.0 as usize] {
+                    stored.tell(mapping, lpn);
+                }
+            }
+        }
+    }
+
+    /// A slot's page is on flash; true when it is a translation page.
+    pub(in crate::drive) fn map_page_landed(&mut self, now: Instant, slot: u32, ppn: Ppn, op: u32) -> bool {
+        let Some(dftl) = &mut self.dftl else { return false };
+        let Some(page) = dftl.pages.of_slot(slot) else { return false };
+        self.counters.map.page_programs += 1;
+        self.ftl.commit(self.ftl.translation_page(page), ppn);
+        let p = &mut dftl.pages.all[page as usize];
+        p.phase = Phase::Idle;
+        let mut landed = std::mem::take(&mut p.flying);
+        let (owed, batch) = (p.owed, dftl.batch);
+        self.map_op_over(now, op, landed);
+        // DRAM holds it still: the next round needs no read, unless each change pays for itself.
+        match owed {
+            0 => {}
+            _ if batch => self.stage_page_of_map(now, page),
+            _ => self.begin_round(now, page),
+        }
+        let mut known = Misses::default();
+        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| landed.pop(&dftl.misses)) {
+            let is_here = self.dftl.as_ref().is_some_and(|dftl| dftl.cmt.page_of(dftl.misses[miss].lpn) == page);
+            if (is_here || self.load(now, miss))
+                && let Some(dftl) = &mut self.dftl
+            {
+                known.push(&mut dftl.misses, miss);
+            }
+        }
+        self.come(now, known);
+        true
+    }
+
+    /// What translation pages wait for, in words.
+    pub(in crate::drive) fn describe_map(&self) -> String {
+        let Some(dftl) = &self.dftl else { return String::new() };
+        let busy = (0..).zip(&dftl.pages.all).filter(|(_, page)| page.phase != Phase::Idle).take(8);
+        format!(
+            "{} misses; translation pages {:?}, homeless {:?}, awaited {:?}\n",
+            dftl.misses.len(),
+            busy.collect::<Vec<(u32, &Page)>>(),
+            dftl.pages.homeless,
+            dftl.pages.awaited
+        )
+    }
+}

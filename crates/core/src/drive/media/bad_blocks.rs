@@ -1,0 +1,343 @@
+//! Bad blocks at work: what an operation that failed costs, and the drive that turns read-only.
+//!
+//! Which operations fail is in `flash/faults.rs`, what becomes of the blocks in `ftl/retire.rs`. A program or an erase
+//! that fails took its time; the status says so at its end.
+//!
+//! **A program**: the same pages are queued again for another row of their lane; the buffer still has them (host rows,
+//! parity in place), or the collection does (copies). The block closes, its other pages are moved, and it is retired
+//! without being erased. A page that the scrubber writes anew stays where it is. **An erase**: the block is retired.
+//! With log blocks only erases fail: the block leaves its lane.
+//!
+//! **Read-only.** A failure that leaves a pool fewer blocks than it needs ([`crate::ftl::Needs`]) turns the drive
+//! read-only: writes and deallocations complete with [`Status::NamespaceWriteProtected`], those that wait for room in
+//! the buffer, too. What was acknowledged, and not yet on flash, is written as by a flush; the pool still has the
+//! blocks for that, and collects. Further failures may use these up. Then pages stay in the buffer (*stranded*): they
+//! are read from there, and whoever waits for them on flash, a durable write or a flush, is told an error. With log
+//! blocks nothing is stranded: a lane without spare erases a block again and again until that succeeds.
+//!
+//! **Order.** What read-only changes for requests happens in an event of its own ([`TIMER`]), at the same instant: a
+//! failure may be met in the middle of another change.
+//!
+//! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare to come back with.
+
+use crate::drive::dies::queues::{FlashOp, Owner};
+use crate::drive::{Drive, Status};
+use crate::flash::{Block, FaultDraws, FaultSpec};
+use crate::ftl::Stream;
+use crate::units::{Instant, Ppn};
+
+/// Stands for what failures leave to do among what completes later: no request, computed page or scrubber has this
+/// number.
+pub(in crate::drive) const TIMER: u32 = u32::MAX - 1;
+
+/// What failed, and what that cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounters {
+    /// Blocks that were bad from the start.
+    pub factory_bad: u64,
+    /// Programs that failed.
+    pub program_failures: u64,
+    /// Erases that failed.
+    pub erase_failures: u64,
+    /// Blocks that left service since the start of the run.
+    pub retired: u64,
+    /// Map units copied out of groups with a block that had failed.
+    pub moved_units: u64,
+    /// Map units of rows whose program failed.
+    pub failed_units: u64,
+    /// Writes and deallocations that ended with an error because the drive was read-only.
+    pub refused: u64,
+    /// Group blocks that the worst pool can still lose; negative: it has fewer than it needs.
+    pub spare: i64,
+    /// Pages in the buffer that no block is left for.
+    pub stranded: u64,
+    /// When the drive turned read-only.
+    pub read_only_at: Option<Instant>,
+}
+
+/// The state of a drive whose blocks may be bad.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Faults {
+    draws: FaultDraws,
+    read_only_at: Option<Instant>,
+    /// Pages may stay in the buffer for ever: nobody waits for them any more.
+    strands: bool,
+    /// Copied-out blocks that failed and that nobody reads any more.
+    leaving: Vec<Block>,
+    /// [`TIMER`] is among what completes later.
+    is_timed: bool,
+    counters: FaultCounters,
+}
+
+impl Faults {
+    pub fn is_read_only(&self) -> bool {
+        self.read_only_at.is_some()
+    }
+
+    /// What is left of it: the table of bad blocks says what failed, and nothing is under way.
+    pub fn after_power_loss(self) -> Self {
+        Self { strands: false, leaving: Vec::new(), is_timed: false, ..self }
+    }
+}
+
+impl Drive {
+    /// Blocks are bad and operations fail as `spec` says; the map was made with it. Call it before the first command.
+    pub fn fail_blocks(&mut self, spec: &FaultSpec, seed: u64) {
+        if !spec.is_on() {
+            return;
+        }
+        self.faults = Some(Box::new(Faults {
+            draws: FaultDraws::new(spec, seed),
+            read_only_at: None,
+            strands: false,
+            leaving: Vec::new(),
+            is_timed: false,
+            counters: FaultCounters::default(),
+        }));
+        self.count_spare(Instant::START);
+    }
+
+    /// True when writes are refused.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.read_only_at.is_some())
+    }
+
+    /// True when pages may stay in the buffer for ever.
+    pub(in crate::drive) fn strands_pages(&self) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.strands)
+    }
+
+    /// What failed so far.
+    pub(in crate::drive) fn fault_counters(&self) -> FaultCounters {
+        let Some(faults) = &self.faults else { return FaultCounters::default() };
+        let (factory_bad, retired) = self.ftl.bad_blocks();
+        FaultCounters {
+            factory_bad: factory_bad.into(),
+            retired,
+            spare: self.ftl.spare_groups(),
+            stranded: if faults.strands { self.buffer.occupied.into() } else { 0 },
+            read_only_at: faults.read_only_at,
+            ..faults.counters
+        }
+    }
+
+    /// True when the operation that ends now has failed.
+    pub(in crate::drive) fn op_fails(&mut self, op: u32) -> bool {
+        let FlashOp { owner, ppn, .. } = self.ops[op];
+        let Some(faults) = &mut self.faults else { return false };
+        let erases = || self.ftl.block_erases()[self.flash.layout.block_of(ppn).0 as usize];
+        match owner {
+            Owner::Row { .. } | Owner::ChainProgram { .. } | Owner::Rewrite => faults.draws.program_fails(erases()),
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => faults.draws.erase_fails(erases()),
+            _ => false,
+        }
+    }
+
+    /// The end of an operation that has failed.
+    #[inline(never)]
+    pub(in crate::drive) fn op_failed(&mut self, now: Instant, op: u32) {
+        let FlashOp { owner, lane, ppn, .. } = self.ops[op];
+        let die = self.flash.layout.die_of(lane);
+        self.book_failure(now, op, die);
+        match owner {
+            Owner::ChainErase { .. } => {
+                self.erase_failed(now, self.flash.layout.block_of(ppn));
+                self.ops.release(op);
+            }
+            Owner::MergeErase { lane } => self.merge_erase_failed(now, op, lane),
+            _ => self.program_failed(now, op),
+        }
+        self.collector_looks(now, die);
+        if self.scrub.is_some() {
+            self.scrub_looks(now);
+        }
+    }
+
+    fn program_failed(&mut self, now: Instant, op: u32) {
+        let FlashOp { owner, lane, ppn: row, .. } = self.ops[op];
+        if let Some(faults) = &mut self.faults {
+            faults.counters.program_failures += 1;
+            faults.counters.failed_units += u64::from(self.flash.layout.units_per_row);
+        }
+        self.flash.spoil(row);
+        self.ftl.program_failed(row);
+        self.count_spare(now);
+        match owner {
+            Owner::Rewrite => {
+                self.rewrite_failed(now, op);
+                self.ops.release(op);
+            }
+            Owner::ChainProgram { .. } => {
+                self.ops[op].ppn = Ppn::NONE;
+                self.enqueue(now, op);
+            }
+            _ => {
+                self.ops[op].ppn = Ppn::NONE;
+                self.collector.user_ended(self.flash.layout.die_of(lane));
+                self.enqueue(now, op);
+            }
+        }
+        self.space_used(now, self.ftl.pool_of(lane));
+        self.wake_pool(now, lane);
+    }
+
+    /// A group of several lanes may have closed early: rows may wait for a new one, which any lane may make possible.
+    pub(in crate::drive) fn wake_pool(&mut self, now: Instant, lane: u32) {
+        let lanes = self.ftl.lanes_of(self.ftl.pool_of(lane));
+        if lanes.len() == 1 {
+            return;
+        }
+        for lane in lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>() {
+            self.dispatch(now, self.flash.layout.die_of(lane));
+        }
+    }
+
+    fn erase_failed(&mut self, now: Instant, block: Block) {
+        self.counters.erases += 1;
+        self.count_erase_failure();
+        let is_whole = self.ftl.erase_failed(block);
+        self.count_spare(now);
+        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
+        if is_whole {
+            self.victim_reclaimed(now, block);
+        }
+    }
+
+    pub(in crate::drive) fn count_erase_failure(&mut self) {
+        if let Some(faults) = &mut self.faults {
+            faults.counters.erase_failures += 1;
+        }
+    }
+
+    /// The copied-out `block`, which nobody reads any more, failed: it is not erased, and leaves service.
+    pub(in crate::drive) fn leaves_service(&mut self, now: Instant, block: Block) {
+        if let Some(faults) = &mut self.faults {
+            faults.leaving.push(block);
+        }
+        self.settle_later(now);
+    }
+
+    fn settle_later(&mut self, now: Instant) {
+        if let Some(faults) = &mut self.faults
+            && !std::mem::replace(&mut faults.is_timed, true)
+        {
+            self.complete_later(now, TIMER);
+        }
+    }
+
+    /// Does what failures left to do.
+    pub(in crate::drive) fn settle(&mut self, now: Instant) {
+        let Some(faults) = &mut self.faults else { return };
+        faults.is_timed = false;
+        while let Some(block) = self.faults.as_mut().and_then(|faults| faults.leaving.pop()) {
+            if self.ftl.is_replaced(block) {
+                self.flash.replace(block);
+            }
+            if self.ftl.erased(block) {
+                self.victim_reclaimed(now, block);
+            }
+        }
+        if self.is_read_only() {
+            let mut refused = self.refuse_waiting(now);
+            if self.strands_pages() {
+                refused += self.tell_of_stranded(now);
+            }
+            self.count_refused(refused);
+            self.drain(now);
+        }
+    }
+
+    /// Requests ended with an error because the drive is read-only.
+    pub(in crate::drive) fn count_refused(&mut self, requests: u64) {
+        if let Some(faults) = &mut self.faults {
+            faults.counters.refused += requests;
+        }
+    }
+
+    /// Blocks were lost: the drive may have too few.
+    pub(in crate::drive) fn count_spare(&mut self, now: Instant) {
+        if self.ftl.spare_groups() < 0 {
+            self.turn_read_only(now);
+        }
+    }
+
+    pub(in crate::drive) fn turn_read_only(&mut self, now: Instant) {
+        let hopeless = (0..self.ftl.pools()).any(|pool| self.ftl.is_hopeless(pool) || self.ftl.is_dead(pool));
+        let Some(faults) = &mut self.faults else { return };
+        faults.read_only_at.get_or_insert(now);
+        faults.strands |= hopeless;
+        self.settle_later(now);
+    }
+
+    /// A collection of the pool would gain nothing.
+    #[inline(never)]
+    pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
+        // What takes no time passes over blocks that are being read: it may gain something when they are not.
+        let lost = match self.collector.takes_no_time() {
+            true => self.ftl.has_lost_reserve(pool),
+            false => self.ftl.has_failed_groups(pool),
+        };
+        if lost && !self.ftl.is_dead(pool) {
+            self.ftl.give_up(pool);
+            self.turn_read_only(now);
+        } else if self.is_read_only() && !self.strands_pages() {
+            self.turn_read_only(now);
+        }
+    }
+
+    /// An operation is about to start; true when it is a copy that finds no row: its collection is given up.
+    pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, die: u32, op: u32) -> bool {
+        let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } = self.ops[op] else {
+            return false;
+        };
+        if let Some(row) = self.ftl.open_row(to, Stream::Copy) {
+            self.ops[op].ppn = row;
+            return false;
+        }
+        self.ftl.give_up(self.ftl.pool_of(lane));
+        self.turn_read_only(now);
+        self.stop_chain(now, lane);
+        self.dispatch(now, die);
+        true
+    }
+
+    /// The chain of `lane` ends: its pool reclaims nothing any more.
+    pub(in crate::drive) fn stop_chain(&mut self, now: Instant, lane: u32) {
+        if self.ftl.stop_chain(lane) {
+            self.copying_is_over(now, self.ftl.pool_of(lane));
+        }
+    }
+
+    /// A row of copies is on flash.
+    pub(in crate::drive) fn count_moved(&mut self, lane: u32, units: u32) {
+        if self.ftl.moves_failed(lane)
+            && let Some(faults) = &mut self.faults
+        {
+            faults.counters.moved_units += u64::from(units);
+        }
+    }
+
+    /// Those who wait for pages to be on flash are told that this will not be.
+    fn tell_of_stranded(&mut self, now: Instant) -> u64 {
+        let mut told = 0;
+        for slot in 0..self.buffer.slots() {
+            while let Some(request) = self.buffer.pop_waiter(slot) {
+                let r = &mut self.requests[request];
+                told += u64::from(!std::mem::replace(&mut r.refused, true));
+                r.remaining -= 1;
+                if r.remaining == 0 {
+                    self.finish_with(now, request, Status::NamespaceWriteProtected);
+                }
+            }
+        }
+        self.refuse_flushes(now);
+        told
+    }
+
+    /// How a write or a deallocation ends.
+    #[inline]
+    pub(in crate::drive) fn write_status(&self, request: u32) -> Status {
+        if self.requests[request].refused { Status::NamespaceWriteProtected } else { Status::Success }
+    }
+}

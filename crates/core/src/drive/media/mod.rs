@@ -1,0 +1,4 @@
+//! Media that fail: bad blocks, bit errors, scrubbing.
+
+pub(in crate::drive) mod bad_blocks;
+pub(in crate::drive) mod scrub;

@@ -1,0 +1,346 @@
+//! Reads that are computed: instead of a page itself, the other members of its stripe and the parity are read.
+//!
+//! ttFlash (Yan et al., FAST '17), section 4.2. It is decided when a request is split, stripe by stripe
+//! ([`Drive::target_in`]), and never revisited. At most one page of a stripe is computed; its fellows that the request
+//! asks for are read anyway, and once. The others and the parity are extra reads: host reads on their dies like any
+//! other. The page is there `rain.xor` after the last of them, and it is what they held: no result is assumed.
+//!
+//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole: of the pages whose
+//! dies garbage collection keeps, the one kept longest is computed from the others and the parity, N - 1 reads as
+//! before; not so where the parity is kept as long or longer. `cost` also looks at parts of stripes, and computes where
+//! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
+//! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
+//! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
+//! of it; while turns are switched off the rule is that of estimates. T_read is a read of the page alone. How long a
+//! die is kept is forecast (`forecast`).
+//!
+//! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
+//! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the
+//! attribution.
+
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::gc::forecast::Forecast;
+use crate::drive::io::buffer;
+use crate::drive::io::read::Unit;
+use crate::drive::parity::in_place::unmixed;
+use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
+use crate::ftl::{Stripes, Translation};
+use crate::sim::NIL;
+use crate::units::{Duration, Instant, Lpn, Ppn};
+use std::ops::Range;
+
+/// Marks a computed page among the requests that complete a fixed time later.
+pub(in crate::drive) const REBUILT: u32 = 1 << 31;
+
+/// A page that is computed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Rebuild {
+    request: u32,
+    /// Which page of the request.
+    number: u32,
+    lpn: Lpn,
+    /// Members still to come.
+    left: u32,
+    /// XOR of those that came.
+    value: u32,
+    over: Option<Stamp>,
+}
+
+/// What becomes of a stripe of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// Nothing of it is computed: no garbage collection is in the way, or the rule does not look at it.
+    Read,
+    /// A page of it waits for garbage collection: to compute it would take longer.
+    Refuse,
+    /// This member is computed.
+    Compute(u32),
+}
+
+/// What would be read only to compute a page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needed {
+    reads: u32,
+    /// For so long garbage collection keeps the last of them.
+    kept: Duration,
+}
+
+impl Drive {
+    /// Splits a read in which pages may be computed; false when none is, and nothing was done.
+    pub(in crate::drive) fn begin_reconstruct(&mut self, now: Instant, request: u32) -> bool {
+        let units = self.units(request);
+        let Some(rain) = &mut self.rain else { return false };
+        if rain.spec.reconstruct == Reconstruct::Never {
+            return false;
+        }
+        let mut targets = std::mem::take(&mut rain.targets);
+        targets.clear();
+        for number in 0..units {
+            if let Some((stripe, asked)) = self.stripe_begins(request, number, units) {
+                let is_whole = asked.len() as u32 == self.ftl.stripes().map_or(0, Stripes::data);
+                match self.target_in(now, request, stripe, asked) {
+                    Verdict::Read => {}
+                    Verdict::Refuse => self.counters.rain.refused_stripes += 1,
+                    Verdict::Compute(target) => {
+                        self.counters.rain.whole_stripes += u64::from(is_whole);
+                        targets.push((stripe, target));
+                    }
+                }
+            }
+        }
+        let any = !targets.is_empty();
+        if any {
+            let mut next = targets.iter().peekable();
+            for number in 0..units {
+                if let Some((stripe, asked)) = self.stripe_begins(request, number, units) {
+                    let target = next.next_if(|(with, _)| *with == stripe).map(|(_, target)| *target);
+                    self.read_stripe(now, request, stripe, asked, target);
+                }
+            }
+        }
+        if let Some(rain) = &mut self.rain {
+            rain.targets = targets;
+        }
+        any
+    }
+
+    /// If page `number` of the request is the first of its stripe there: the stripe, and the members asked for.
+    fn stripe_begins(&self, request: u32, number: u32, units: u32) -> Option<(u32, Range<u32>)> {
+        let stripes = self.ftl.stripes()?;
+        let first = self.unit(request, 0).lpn.0;
+        let (stripe, member) = stripes.member_of(Lpn(first + number));
+        if member > 0 && stripes.member(stripe, member - 1).0 >= first {
+            return None;
+        }
+        let asked = |member: &u32| stripes.member(stripe, *member).0 < first + units;
+        Some((stripe, member..(member..stripes.data()).take_while(asked).last()? + 1))
+    }
+
+    /// The rule: which of the members `asked` of a stripe is computed and not read, if any. It is asked once for each
+    /// stripe of a request, before anything of the request is read.
+    fn target_in(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Verdict {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return Verdict::Read };
+        let is_whole = asked.len() as u32 == stripes.data();
+        let judges = match rain.spec.reconstruct {
+            Reconstruct::Never => false,
+            Reconstruct::Full => is_whole,
+            Reconstruct::Cost | Reconstruct::Always => true,
+        };
+        if !judges {
+            return Verdict::Read;
+        }
+        let mut candidates = asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
+        if rain.spec.reconstruct == Reconstruct::Always && !rain.is_updating(stripe) {
+            return candidates.next().map_or(Verdict::Read, Verdict::Compute);
+        }
+        let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
+        // Of pages kept equally long, the first.
+        let first_longest = |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
+        let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else { return Verdict::Read };
+        // A look-up in a big table: only where there is something to compute.
+        if kept.left.is_zero() || rain.is_updating(stripe) {
+            return Verdict::Read;
+        }
+        let needed = self.needed_for(now, request, stripe, asked);
+        let turns_are_off = self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
+        let rule = if turns_are_off { CostRule::Estimate } else { rain.spec.cost_rule };
+        let worth = match (is_whole, rule) {
+            (true, CostRule::Rotation) => true,
+            (true, CostRule::Estimate) => needed.kept < kept.left,
+            (false, CostRule::Rotation) if kept.copying => true,
+            (false, _) => {
+                let page = self.unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
+                let cost = self.read_alone(page.sectors) * u64::from(needed.reads) + rain.spec.xor;
+                cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO } < kept.left
+            }
+        };
+        if worth { Verdict::Compute(target) } else { Verdict::Refuse }
+    }
+
+    /// True when every page of a read that garbage collection keeps would be computed from pages that it does not keep.
+    pub(in crate::drive) fn is_computed_in_time(&self, now: Instant, request: u32) -> bool {
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
+        if rain.spec.reconstruct == Reconstruct::Never {
+            return false;
+        }
+        let is_kept = |lpn| self.gc_keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
+        let units = self.units(request);
+        let mut begins = (0..units).filter_map(|number| self.stripe_begins(request, number, units));
+        begins.all(|(stripe, asked)| {
+            let is_read = |member: u32| asked.contains(&member) && self.reads_flash(request, stripe, member);
+            let target = match self.target_in(now, request, stripe, asked.clone()) {
+                Verdict::Compute(target) => Some(target),
+                Verdict::Read | Verdict::Refuse => None,
+            };
+            let members = (0..stripes.data()).filter(|member| Some(*member) != target);
+            let needed = members.filter(|member| is_read(*member) || target.is_some());
+            let pages = needed.map(|member| stripes.member(stripe, member));
+            let parity = target.map(|_| stripes.parity(stripe));
+            pages.chain(parity).all(|lpn| self.ftl.member_at(lpn).is_none() || !is_kept(lpn))
+        })
+    }
+
+    /// What garbage collection does to the die where a page of a stripe lives.
+    pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
+        self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
+    }
+
+    /// The members, and the parity, that would be read only to compute one of those that the request reads.
+    fn needed_for(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Needed {
+        let Some(stripes) = self.ftl.stripes() else { return Needed::default() };
+        let is_read = |member| asked.contains(&member) && self.reads_flash(request, stripe, member);
+        let members = (0..stripes.data()).filter(|member| !is_read(*member));
+        let pages = members.map(|member| stripes.member(stripe, member)).chain([stripes.parity(stripe)]);
+        pages.filter(|lpn| self.ftl.member_at(*lpn).is_some()).fold(Needed::default(), |needed, lpn| Needed {
+            reads: needed.reads + 1,
+            kept: needed.kept.max(self.forecast_of(now, lpn).left),
+        })
+    }
+
+    /// A page read alone: command, array, `sectors` over the channel.
+    pub(in crate::drive) fn read_alone(&self, sectors: u32) -> Duration {
+        let timing = self.flash.timing();
+        timing.command + timing.means().0 + timing.transfer(sectors)
+    }
+
+    /// True when the request needs the member's page on flash.
+    fn reads_flash(&self, request: u32, stripe: u32, member: u32) -> bool {
+        let Some(stripes) = self.ftl.stripes() else { return false };
+        let lpn = stripes.member(stripe, member);
+        let unit = self.unit(request, lpn.0 - self.unit(request, 0).lpn.0);
+        let covered = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
+        self.ftl.translate(lpn) != Translation::Unwritten && !self.buffer.find(lpn).is_some_and(covered)
+    }
+
+    /// Reads the members `asked` of a stripe; `target`, if any, by way of the others.
+    fn read_stripe(&mut self, now: Instant, request: u32, stripe: u32, asked: Range<u32>, target: Option<u32>) {
+        let page = |drive: &Self, member| drive.ftl.stripes().map(|stripes| stripes.member(stripe, member));
+        let first = self.unit(request, 0).lpn.0;
+        let rebuild = target.and_then(|target| page(self, target)).map(|lpn| self.open_rebuild(request, lpn));
+        // Members that the computed page has or will get: itself, and those that the request reads.
+        let mut have = target.map_or(u64::MAX, |target| 1 << target);
+        for member in asked.filter(|member| Some(*member) != target) {
+            let Some(lpn) = page(self, member) else { return };
+            let number = lpn.0 - first;
+            let unit = self.unit(request, number);
+            let Some(op) = self.read_unit(now, request, number, unit, None) else { continue };
+            if let Some((rebuild, target)) = rebuild {
+                have |= 1 << member;
+                let operation = &mut self.ops[op];
+                operation.feeds = rebuild;
+                operation.sectors = (unit.mask() | target.mask()).count_ones();
+                self.count_member(rebuild);
+            }
+            self.enqueue(now, op);
+        }
+        let Some((rebuild, target)) = rebuild else { return };
+        let Some(stripes) = self.ftl.stripes() else { return };
+        let (data, parity) = (stripes.data(), stripes.parity(stripe));
+        for member in (0..data).filter(|member| have >> member & 1 == 0) {
+            let Some(lpn) = page(self, member) else { return };
+            self.read_extra(now, request, rebuild, lpn, target.sectors);
+        }
+        self.read_extra(now, request, rebuild, parity, target.sectors);
+    }
+
+    /// A page that the request has read in vain is computed from its stripe; false where that cannot be.
+    pub(in crate::drive) fn repair(&mut self, now: Instant, request: u32, number: u32) -> bool {
+        let unit = self.unit(request, number);
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
+        let (stripe, member) = stripes.member_of(unit.lpn);
+        if rain.is_updating(stripe) || self.ftl.member_at(unit.lpn).is_none() {
+            return false;
+        }
+        if let Some(slot) = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot))
+            && slot.mask & unit.mask() == unit.mask()
+        {
+            // The host has written it meanwhile: the newer version is at hand.
+            let version = slot.stamp.version;
+            self.note_version(request, number, version);
+            return true;
+        }
+        let (data, parity) = (stripes.data(), stripes.parity(stripe));
+        let (rebuild, target) = self.open_rebuild(request, unit.lpn);
+        for other in (0..data).filter(|other| *other != member) {
+            if let Some(lpn) = self.ftl.stripes().map(|stripes| stripes.member(stripe, other)) {
+                self.read_extra(now, request, rebuild, lpn, target.sectors);
+            }
+        }
+        self.read_extra(now, request, rebuild, parity, target.sectors);
+        true
+    }
+
+    fn open_rebuild(&mut self, request: u32, lpn: Lpn) -> (u32, Unit) {
+        let number = lpn.0 - self.unit(request, 0).lpn.0;
+        let over = self.buffer.find(lpn).map(|slot| self.buffer.slot(slot).stamp);
+        let unit = self.unit(request, number);
+        self.requests[request].remaining += 1;
+        self.counters.rain.reconstructed_pages += 1;
+        let rebuild = Rebuild { request, number, lpn, left: 0, value: 0, over };
+        (self.rain.as_mut().map_or(NIL, |rain| rain.rebuilds.insert(rebuild)), unit)
+    }
+
+    fn count_member(&mut self, rebuild: u32) {
+        if let Some(rain) = &mut self.rain {
+            rain.rebuilds[rebuild].left += 1;
+        }
+    }
+
+    /// Reads a member that the request did not ask for, or the parity; one never written holds nothing.
+    fn read_extra(&mut self, now: Instant, request: u32, rebuild: u32, lpn: Lpn, sectors: u32) {
+        let Some(ppn) = self.ftl.member_at(lpn) else { return };
+        self.counters.rain.extra_reads += 1;
+        self.count_member(rebuild);
+        self.ftl.read_started(ppn);
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
+        let op = FlashOp::new(Owner::Rebuild { request, rebuild }, Class::Read, lane, ppn, 1, sectors);
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    /// An extra read is done.
+    pub(in crate::drive) fn extra_read_done(&mut self, now: Instant, op: u32, request: u32, rebuild: u32) {
+        let FlashOp { ppn, gc_blocked, .. } = self.ops[op];
+        self.counters.units_read += 1;
+        self.requests[request].gc_blocked |= gc_blocked;
+        self.rebuild_gains(now, op, rebuild, ppn);
+        self.end_of_read(now, ppn);
+    }
+
+    /// A page that is computed has the member at `page`; with the last one the XOR begins.
+    pub(in crate::drive) fn rebuild_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
+        if self.superblock.is_some() {
+            return self.stripe_gains(now, op, rebuild, page);
+        }
+        let part = self.part_of_parity(page);
+        let Some(rain) = &mut self.rain else { return };
+        let r = &mut rain.rebuilds[rebuild];
+        r.value ^= part;
+        r.left -= 1;
+        if r.left == 0 {
+            let there = now + rain.spec.xor;
+            self.book_rebuild(now, op, rebuild);
+            self.complete_later(there, rebuild | REBUILT);
+        }
+    }
+
+    /// A page is computed.
+    pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
+        if self.superblock.is_some() {
+            return self.page_is_computed(now, rebuild);
+        }
+        let Some(rain) = &mut self.rain else { return };
+        let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
+        rain.rebuilds.release(rebuild);
+        let version = unmixed(lpn, value);
+        self.note_version(request, number, over.map_or(version, |stamp| buffer::over(stamp, version)));
+        let r = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.book_rebuilt(Some(rebuild));
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
+            self.book_rebuilt(None);
+        }
+    }
+}
