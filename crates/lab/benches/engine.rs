@@ -7,8 +7,8 @@
 //! `-- quick` a tenth of the requests.
 
 use manx_core::drive::precondition::precondition;
-use manx_core::drive::{CostRule, Drive, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};
-use manx_core::flash::{Capacity, Device};
+use manx_core::drive::{CostRule, DriveConfig, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};
+use manx_core::flash::Device;
 use manx_core::ftl::{Allocation, FtlSpec, GcMode, GcSpec, PageMap, Rotate};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Arrival, Driver, Job, JobSpec, Oracle, Pacing};
@@ -151,28 +151,30 @@ fn gc(gib: u32, mode: GcMode) -> GcSpec {
     }
 }
 
+/// The drive of a case.
+fn config(gib: u32, device: &Device, case: &Case) -> DriveConfig {
+    let drive = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
+    let gc = gc(gib, case.mode);
+    DriveConfig { ftl: ftl(case), gc, drive, rain: parity(case), ..DriveConfig::new(device.clone()) }
+}
+
 /// The steady state that every case of a size starts from, with the rate at which it was made.
 fn steady(device: &Device, gib: u32, case: &Case) -> PageMap {
-    let pages = (Capacity::of(device).user.get() / device.geometry.map_unit.get()) as u32;
-    let (gc, ftl, width) = (gc(gib, GcMode::Base), ftl(case), parity(case).width);
+    let config = DriveConfig { gc: gc(gib, GcMode::Base), ..config(gib, device, case) };
     // Whole stripes.
-    let pages = pages - pages.checked_rem(width).unwrap_or(0);
-    let mut map = PageMap::new(device, &ftl, &gc, pages, 1).with_parity(&ftl, device, width);
+    let pages = config.mapped_units();
+    let mut map = config.empty_map_of(pages - pages.checked_rem(config.rain.width).unwrap_or(0));
     let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
     let done = precondition(&mut map, &state, 1, None, &mut |_| true).expect("the bench's drive has room");
     let rate = done.work.programmed() as f64 / clock.cpu_s() / 1e6;
     println!("{gib:>3} GiB precondition: {rate:.1} M programmed pages/CPU-s, WAF {:.2}", done.waf);
-    map.begin_run(&ftl, &gc, device, 1);
     map
 }
 
 fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
-    let gc = gc(gib, case.mode);
-    let drive_spec = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
     let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
-    let mut drive = Drive::new(device, &drive_spec, &gc, map, case.verify);
-    drive.keep_parity(&parity(case));
+    let drive = config(gib, device, case).build(map, case.verify);
     let arrival = if case.rate > 0.0 { Arrival::Poisson } else { Arrival::Closed };
     let Case { read_percent, queue_depth, rate, .. } = *case;
     let job = JobSpec { read_percent, queue_depth, requests, arrival, rate, ..JobSpec::default() };

@@ -12,8 +12,7 @@ use crate::run::RunError;
 use manx_core::array::member_seed;
 use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
-use manx_core::drive::{Overwrite, PreconditionState, Update};
-use manx_core::flash::Capacity;
+use manx_core::drive::{Overwrite, PreconditionState};
 use manx_core::ftl::{FtlKind, PageMap};
 use manx_core::host::trace::TraceError;
 use manx_core::units::{Bytes, Lpn, SECTOR};
@@ -131,7 +130,7 @@ impl States {
         let mut state = make(scenario, progress)?;
         if let Some(cache) = cache
             && state.whole
-            && cache.is_worth(state.cpu_s, 4 * u64::from(mapped_pages(scenario)))
+            && cache.is_worth(state.cpu_s, 4 * u64::from(scenario.drive_config().mapped_units()))
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
             let folder = cache.folder().display();
@@ -157,37 +156,17 @@ pub(crate) fn logical_pages(scenario: &Scenario) -> u32 {
     (scenario.capacity().user.get() / scenario.device.geometry.map_unit.get()) as u32
 }
 
-/// Those and the pages of parity.
-fn mapped_pages(scenario: &Scenario) -> u32 {
-    (Capacity::of(&scenario.device).user.get() / scenario.device.geometry.map_unit.get()) as u32
-}
-
-/// A state in which nothing was ever written.
-pub(crate) fn fresh(scenario: &Scenario) -> PageMap {
-    let Scenario { device, ftl, gc, rain, seed, .. } = scenario;
-    let map = PageMap::new(device, ftl, gc, mapped_pages(scenario), *seed).with_translation_pages(&ftl.map);
-    if ftl.kind == FtlKind::LogBlock {
-        let map = map.with_log_blocks(&ftl.log).expect("a scenario is validated");
-        return map.with_bad_blocks(&scenario.faults, *seed);
-    }
-    let map = match rain.update {
-        Update::InPlace => map.with_parity(ftl, device, rain.width),
-        Update::Superblock => map.with_superblock_parity(ftl, device, rain.width),
-    };
-    map.with_bad_blocks(&scenario.faults, *seed)
-}
-
 fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
     let watch = Stopwatch::start();
     let (about, snapshot) = cache.load(key)?;
-    let mut map = fresh(scenario);
+    let mut map = scenario.drive_config().empty_map();
     map.restore(&snapshot).ok()?;
     Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
 }
 
 pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
     let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
-    let mut map = fresh(scenario);
+    let mut map = scenario.drive_config().empty_map();
     let mut pages = None;
     if overwrites_as_workload(scenario) {
         pages = WorkloadPages::new(scenario, logical_pages(scenario))?;

@@ -9,10 +9,10 @@
 //! counts become illegible; and in some of them blocks are bad from the start, and programs and erases fail.
 
 use crate::prepare::{logical_pages, make};
-use crate::run::{RunError, fit_out, new_drive};
+use crate::run::RunError;
 use crate::threads::on_threads;
 use manx_core::config::{ConfigError, Input, Override, Scenario, Source, load};
-use manx_core::drive::{Recovered, Remains};
+use manx_core::drive::{CrashImage, Recovered};
 use manx_core::host::generate::Generator;
 use manx_core::host::{Driver, Job, Oracle, Pacing};
 use manx_core::sim::Rng;
@@ -195,7 +195,7 @@ fn one(options: &Options<'_>, seed: u64) -> Result<Tally, TortureError> {
     check(&scenario)?;
     let driver = driver(&scenario)?;
     let mut tally = Tally { runs: 1, ..Tally::default() };
-    let played = catch_unwind(AssertUnwindSafe(|| play(driver, &scenario, seed, options.cuts, &mut tally)));
+    let played = catch_unwind(AssertUnwindSafe(|| play(driver, seed, options.cuts, &mut tally)));
     let what = match played {
         Ok(Ok(())) => return Ok(tally),
         Ok(Err(what)) => what,
@@ -211,7 +211,7 @@ fn one(options: &Options<'_>, seed: u64) -> Result<Tally, TortureError> {
 
 fn driver(scenario: &Scenario) -> Result<Driver, TortureError> {
     let prepared = make(scenario, &mut |_| true)?;
-    let drive = new_drive(scenario, prepared.map, true);
+    let drive = scenario.drive_config().build(prepared.map, true);
     let sectors = u64::from(logical_pages(scenario)) * (scenario.device.geometry.map_unit.get() / 512);
     let mut jobs = Vec::new();
     for (number, spec) in scenario.workload.jobs.iter().enumerate() {
@@ -228,7 +228,7 @@ fn driver(scenario: &Scenario) -> Result<Driver, TortureError> {
 }
 
 /// Plays a run with its cuts; the error is what was violated.
-fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(), String> {
+fn play(mut driver: Driver, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(), String> {
     let mut rng = Rng::stream(seed, "power");
     let step = Duration::from_ns(1);
     for cut in 1..=cuts {
@@ -245,7 +245,7 @@ fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &m
         }
         let mut counts = (0, 0);
         let struck = |remains| strike(remains, &mut rng, &mut counts);
-        let outage = driver.power_cut_with(at, struck, |drive| fit_out(drive, scenario));
+        let outage = driver.power_cut_with(at, struck);
         tally.cuts += 1 + counts.0;
         tally.cuts_again += counts.0;
         tally.spoilt_rows += counts.1;
@@ -281,7 +281,7 @@ fn play(mut driver: Driver, scenario: &Scenario, seed: u64, cuts: u32, tally: &m
 /// What else befalls a drive without power: rows without anything that counts become illegible, and the power comes
 /// back only to fail again, up to three times, at any time of the recovery or, as often, of its repairs. Counts these
 /// cuts, and the rows.
-fn strike(mut remains: Remains, rng: &mut Rng, (cuts, rows): &mut (u64, u64)) -> Remains {
+fn strike(mut remains: CrashImage, rng: &mut Rng, (cuts, rows): &mut (u64, u64)) -> CrashImage {
     if rng.below(3) == 0 {
         let most = 1 + rng.below(40) as u32;
         *rows += u64::from(remains.spoil(rng, most));

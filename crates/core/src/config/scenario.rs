@@ -1,7 +1,9 @@
 //! A scenario: everything that determines a run.
 
 use crate::array::ArraySpec;
-use crate::drive::{DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec};
+use crate::drive::{
+    DriveConfig, DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec,
+};
 use crate::flash::{Capacity, Device, FaultSpec};
 use crate::ftl::{FtlSpec, GcSpec};
 use crate::host::WorkloadSpec;
@@ -68,6 +70,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Every setting of one drive.
+    pub fn drive_config(&self) -> DriveConfig {
+        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed, .. } = self.clone();
+        DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
+    }
+
     /// The capacities of the drive: those of its device, less what parity takes.
     pub fn capacity(&self) -> Capacity {
         Capacity::of(&self.device).behind_parity(self.rain.width)

@@ -13,6 +13,7 @@
 //!
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
+mod config;
 mod crash;
 mod dies;
 mod face;
@@ -26,9 +27,10 @@ pub mod precondition;
 mod spec;
 mod storage;
 
+pub use config::DriveConfig;
 pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::power_cut::AtRisk;
-pub use crash::recovery::{Blueprint, Recovered, RecoverySpec, Remains};
+pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
 pub use face::command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
 pub use gc::fast_fail::PredictableCounters;
 pub use gc::rotate::RotationCounters;

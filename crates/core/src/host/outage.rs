@@ -4,7 +4,7 @@
 //! request whose time came meanwhile is issued then, and its latency counts from its own time.
 
 use super::{Broken, Driver};
-use crate::drive::{Drive, Recovered, Remains, Storage};
+use crate::drive::{CrashImage, Recovered, Storage};
 use crate::stats::PowerLossReport;
 use crate::units::Instant;
 
@@ -50,22 +50,16 @@ impl Driver {
         self.next_due().1.min(self.storage.next_event_at())
     }
 
-    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, `dress`
-    /// gives it what a new one is given beside [`Drive::new`], and promises are checked.
-    pub fn power_cut(&mut self, at: Instant, dress: impl FnOnce(&mut Drive)) -> Outage {
-        self.power_cut_with(at, |remains| remains, dress)
+    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, and promises
+    /// are checked.
+    pub fn power_cut(&mut self, at: Instant) -> Outage {
+        self.power_cut_with(at, |image| image)
     }
 
-    /// The same; `strike` does something to what is left before the drive recovers.
-    pub fn power_cut_with(
-        &mut self,
-        at: Instant,
-        strike: impl FnOnce(Remains) -> Remains,
-        dress: impl FnOnce(&mut Drive),
-    ) -> Outage {
+    /// As [`Driver::power_cut`], with `strike` on the crash image before the drive recovers from it.
+    pub fn power_cut_with(&mut self, at: Instant, strike: impl FnOnce(CrashImage) -> CrashImage) -> Outage {
         self.play_before(at);
         let Recovered { mut drive, ready, mut report } = strike(self.storage.clone().power_cut(at)).recover();
-        dress(&mut drive);
         let mut broken = Vec::new();
         if let Some(oracle) = &mut self.oracle {
             broken = oracle.broken_promises(|lpn| drive.version_of(lpn));

@@ -31,13 +31,11 @@ use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
-    Drive, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec,
-    RainSpec, RecoverySpec, Scheduler, ScrubSpec, Update,
+    Drive, DriveConfig, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode,
+    ProgramSpec, RainSpec, RecoverySpec, Scheduler, ScrubSpec,
 };
 use crate::flash::{BlockStress, Device, FaultSpec, Features};
-use crate::ftl::{
-    Allocation, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Rotate, Stripe, Victim, VictimUnit,
-};
+use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 /// Everything that determines a small run.
@@ -87,36 +85,29 @@ impl Setup {
         drive
     }
 
+    fn config(&self, recovery: RecoverySpec) -> DriveConfig {
+        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, seed, .. } = self.clone();
+        DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
+    }
+
     /// The same without books of where the time goes.
     pub fn bare_drive(&self) -> Drive {
+        self.bare_drive_that(RecoverySpec::default())
+    }
+
+    /// The same that keeps `recovery`.
+    pub fn bare_drive_that(&self, recovery: RecoverySpec) -> Drive {
+        let config = self.config(recovery);
         let raw = crate::flash::Layout::new(&self.device).total_units();
         let logical = (f64::from(raw) * (1.0 - self.device.op)) as u32;
         let layout = crate::flash::Layout::new(&self.device);
         let round = if self.rain.width == 0 { 1 } else { layout.lanes * layout.units_per_row };
         let logical = logical / round * round;
-        let mut map = PageMap::new(&self.device, &self.ftl, &self.gc, logical, self.seed);
-        if self.ftl.kind == FtlKind::LogBlock {
-            map = map.with_log_blocks(&self.ftl.log).expect("enough blocks");
-        }
-        map = match self.rain.update {
-            Update::InPlace => map.with_parity(&self.ftl, &self.device, self.rain.width),
-            Update::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.rain.width),
-        };
-        map = map.with_translation_pages(&self.ftl.map);
-        map = map.with_bad_blocks(&self.faults, self.seed);
+        let mut map = config.empty_map_of(logical);
         precondition(&mut map, &self.precondition, self.seed, None, &mut |_| true).expect("room");
-        map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
-        map.check_laws();
-        let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, true);
-        drive.keep_parity(&self.rain);
-        drive.keep_map_on_flash(&self.ftl.map);
+        let drive = config.build(map, true);
+        drive.ftl().check_laws();
         drive.check_parity();
-        drive.suspend_erases(&self.erase);
-        drive.suspend_programs(&self.program);
-        drive.vary_erases(&self.erase, self.seed);
-        drive.hold_erases(&self.erase);
-        drive.scrub(&self.scrub, self.seed);
-        drive.fail_blocks(&self.faults, self.seed);
         drive
     }
 

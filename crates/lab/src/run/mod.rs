@@ -16,14 +16,14 @@ pub use beside::{Beside, MakeSink, Sink};
 use crate::machine::Stopwatch;
 use crate::memory::{BACKLOG_STEP, backlog_refusal};
 use crate::prepare::About;
-use crate::prepare::{Key, Prepared, States, fresh, host_sectors, member};
+use crate::prepare::{Key, Prepared, States, host_sectors, member};
 use crate::replay::Replays;
 use crate::stamp;
 use crate::timeline::TimelineReport;
 use beside::Files;
 use manx_core::array::Array;
 use manx_core::config::Scenario;
-use manx_core::drive::{Blueprint, Drive, Storage};
+use manx_core::drive::{Drive, Storage};
 use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
@@ -42,40 +42,10 @@ const CUT_PARTS: u128 = 256;
 /// Completions after which the run is told and written; the stop flag is looked at more often.
 const CHUNK: u64 = 1 << 16;
 
-/// The scenario's drive with this state.
-pub(crate) fn new_drive(scenario: &Scenario, mut map: PageMap, with_content: bool) -> Drive {
-    let Scenario { device, ftl, gc, rain, drive, recovery, seed, .. } = scenario;
-    map.begin_run(ftl, gc, device, *seed);
-    let mut drive = Drive::new(device, drive, gc, map, with_content);
-    drive.keep_parity(rain);
-    drive.keep_map_on_flash(&ftl.map);
-    fit_out(&mut drive, scenario);
-    drive.fail_blocks(&scenario.faults, *seed);
-    drive.keep_for_recovery(&Blueprint {
-        device: device.clone(),
-        ftl: ftl.clone(),
-        gc: gc.clone(),
-        faults: scenario.faults.clone(),
-        recovery: recovery.clone(),
-        seed: *seed,
-    });
-    drive
-}
-
 /// A member of an array, or its spare, behind NVMe.
 fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
     let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
     Controller::new(drive, attributes, Options::default())
-}
-
-/// What a new drive is given, and one that recovered from a power loss.
-pub(crate) fn fit_out(drive: &mut Drive, scenario: &Scenario) {
-    let Scenario { erase, program, scrub, seed, .. } = scenario;
-    drive.suspend_erases(erase);
-    drive.suspend_programs(program);
-    drive.vary_erases(erase, *seed);
-    drive.hold_erases(erase);
-    drive.scrub(scrub, *seed);
 }
 
 /// Why a run cannot begin, or go on. All but `Write` are the input's fault.
@@ -362,11 +332,12 @@ impl Run<'_> {
             about.settled &= prepared.about.settled;
             (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
             about.passes = about.passes.max(prepared.about.passes);
-            drives.push(behind_nvme(&scenario, new_drive(&scenario, prepared.map, verify)));
+            drives.push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
         }
         let spare = || {
             let scenario = member(scenario, scenario.array.members);
-            behind_nvme(&scenario, new_drive(&scenario, fresh(&scenario), verify))
+            let config = scenario.drive_config();
+            behind_nvme(&scenario, config.build(config.empty_map(), verify))
         };
         let spare = (!scenario.array.replace_after.is_zero()).then(spare);
         let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
@@ -445,7 +416,7 @@ impl Run<'_> {
         let Scenario { device, measure, .. } = self.scenario;
         let cut = self.scenario.recovery.cut_at.is_some();
         let verify = self.context.verify || cut;
-        let mut drive = new_drive(self.scenario, map, verify);
+        let mut drive = self.scenario.drive_config().build(map, verify);
         if let Some(spec) = files.timeline() {
             drive.keep_timeline(spec);
         }
@@ -515,7 +486,7 @@ impl Run<'_> {
             let done = before + driver.progress().completed;
             self.tell(Phase::Running, done, end.part(done, driver.now()), None);
         }
-        driver.power_cut(Instant::from_ns(at), |drive| fit_out(drive, self.scenario));
+        driver.power_cut(Instant::from_ns(at));
         true
     }
 

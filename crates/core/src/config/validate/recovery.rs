@@ -2,13 +2,12 @@
 
 use super::{Check, require, require_time};
 use crate::config::Scenario;
-use crate::drive::Blueprint;
 use crate::flash::raw_bytes;
 use crate::units::Duration;
 
 /// Checks a scenario whose drive keeps what a recovery needs.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let Scenario { device, ftl, gc, faults, recovery, rain, scrub, erase, measure, workload, seed, .. } = scenario;
+    let Scenario { device, recovery, rain, scrub, erase, measure, workload, .. } = scenario;
     let (cut, keep) = (recovery.cut_at, recovery.keep);
     require_time(cut.unwrap_or(Duration::ZERO), "recovery.cut_at")?;
     require(
@@ -40,15 +39,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
     let message = format!("{needs} 0: a recovery counts on one victim at a time");
     require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
-    let blueprint = Blueprint {
-        device: device.clone(),
-        ftl: ftl.clone(),
-        gc: gc.clone(),
-        faults: faults.clone(),
-        recovery: recovery.clone(),
-        seed: *seed,
-    };
-    if let Some((key, allowed)) = blueprint.refusal() {
+    if let Some((key, allowed)) = scenario.drive_config().recovery_refusal() {
         return require(false, key, written(scenario, key), format!("{needs} {allowed}"));
     }
     if cut.is_none() {

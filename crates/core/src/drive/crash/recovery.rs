@@ -1,8 +1,8 @@
 //! The power fails, and comes back.
 //!
-//! [`Drive::power_cut`] leaves the [`Remains`]: cells as they are at that instant ([`crate::flash::Spare`]), erase
+//! [`Drive::power_cut`] leaves the [`CrashImage`]: cells as they are at that instant ([`crate::flash::Spare`]), erase
 //! counters, the journal of deallocations; with power-loss protection also the write buffer, which the capacitor writes
-//! to a dump area. [`Remains::recover`] does what firmware does: reads journal and dump, scans the spare area of every
+//! to a dump area. [`CrashImage::recover`] does what firmware does: reads journal and dump, scans the spare area of every
 //! page, makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real operations on a flash
 //! of its own, one phase after the other (`repair`). That is the recovery time.
 //!
@@ -30,11 +30,11 @@ use crate::drive::face::command::Stamp;
 use crate::drive::io::buffer::State;
 use crate::drive::map_cache::recovery::MapLeft;
 use crate::drive::media::bad_blocks::Faults;
-use crate::drive::{Counters, Drive, DriveSpec};
-use crate::flash::{Device, FaultSpec, Flash, Run};
+use crate::drive::{Counters, Drive, DriveConfig};
+use crate::flash::{Flash, Run};
 use crate::ftl::log::LogPolicy;
 use crate::ftl::recovery::{Evidence, Headers, Rebuilt};
-use crate::ftl::{BadBlocks, DataPlacement, Frontiers, FtlKind, FtlSpec, GcSpec, PageMap};
+use crate::ftl::{BadBlocks, DataPlacement, Frontiers, FtlKind};
 use crate::stats::PowerLossReport;
 use crate::units::{Bytes, Duration, Instant, Lpn};
 use schemars::JsonSchema;
@@ -63,26 +63,9 @@ impl Default for RecoverySpec {
     }
 }
 
-/// What a drive is made of again.
-#[derive(Clone, Debug)]
-pub struct Blueprint {
-    /// The device.
-    pub device: Device,
-    /// Placement.
-    pub ftl: FtlSpec,
-    /// Reclaiming.
-    pub gc: GcSpec,
-    /// Which blocks are bad, and go bad.
-    pub faults: FaultSpec,
-    /// What is kept.
-    pub recovery: RecoverySpec,
-    /// The root seed.
-    pub seed: u64,
-}
-
-impl Blueprint {
+impl DriveConfig {
     /// Why such a drive cannot recover from a power loss: the key and the reason.
-    pub fn refusal(&self) -> Option<(&'static str, &'static str)> {
+    pub fn recovery_refusal(&self) -> Option<(&'static str, &'static str)> {
         let log = &self.ftl.log;
         let needs_none = |what| Some(("recovery.checkpoint_every", what));
         match self.ftl.kind {
@@ -115,7 +98,7 @@ impl Blueprint {
 /// The state of what is kept while the drive runs.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Kept {
-    blueprint: Blueprint,
+    config: DriveConfig,
     pub journal: Journal,
     /// Blocks whose erase waits for the journal, up to which number.
     pub held: BTreeMap<u32, u64>,
@@ -124,8 +107,8 @@ pub(in crate::drive) struct Kept {
 }
 
 impl Kept {
-    fn new(blueprint: Blueprint, journal: Journal, checkpoints: Option<Checkpoints>) -> Box<Self> {
-        Box::new(Self { blueprint, journal, held: BTreeMap::new(), checkpoints })
+    fn new(config: DriveConfig, journal: Journal, checkpoints: Option<Checkpoints>) -> Box<Self> {
+        Box::new(Self { config, journal, held: BTreeMap::new(), checkpoints })
     }
 }
 
@@ -140,10 +123,9 @@ pub(in crate::drive) struct Dumped {
 
 /// What a power loss leaves of a drive.
 #[derive(Clone, Debug)]
-pub struct Remains {
+pub struct CrashImage {
     pub(in crate::drive) at: Instant,
-    pub(in crate::drive) blueprint: Blueprint,
-    spec: DriveSpec,
+    pub(in crate::drive) config: DriveConfig,
     logical: u32,
     pub(in crate::drive) flash: Flash,
     pub(in crate::drive) headers: Headers,
@@ -164,8 +146,7 @@ pub struct Remains {
 /// A drive that came back.
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// The drive. What [`Drive::new`] leaves to others (suspension, books) is left to them here, too; then
-    /// [`Drive::power_up`].
+    /// The drive, without observers; [`Drive::power_up`] lets it go on.
     pub drive: Drive,
     /// When it takes commands again, if the power came back at once.
     pub ready: Instant,
@@ -174,17 +155,17 @@ pub struct Recovered {
 }
 
 impl Drive {
-    /// Keeps what a recovery needs from now on. Call it before the first command; the blueprint has no
-    /// [`Blueprint::refusal`], and there is neither parity nor scrubbing.
-    pub fn keep_for_recovery(&mut self, blueprint: &Blueprint) {
-        if !blueprint.recovery.keep {
+    /// Keeps from now on what a recovery needs. The settings have no [`DriveConfig::recovery_refusal`], and there is
+    /// neither parity nor scrubbing.
+    pub(in crate::drive) fn keep_for_recovery(&mut self, config: &DriveConfig) {
+        if !config.recovery.keep {
             return;
         }
-        assert!(blueprint.refusal().is_none() && self.rain.is_none() && self.superblock.is_none());
+        assert!(config.recovery_refusal().is_none() && self.rain.is_none() && self.superblock.is_none());
         self.flash.keep_spares(self.ftl.spares());
         self.ftl.keep_headers();
-        let checkpoints = blueprint.recovery.checkpoint_every.map(Checkpoints::new);
-        self.kept = Some(Kept::new(blueprint.clone(), Journal::default(), checkpoints));
+        let checkpoints = config.recovery.checkpoint_every.map(Checkpoints::new);
+        self.kept = Some(Kept::new(config.clone(), Journal::default(), checkpoints));
         self.begin_with_checkpoint();
     }
 
@@ -194,7 +175,7 @@ impl Drive {
     }
 
     /// The power fails at `now`; everything before `now` has been done ([`Drive::advance_before`]).
-    pub fn power_cut(mut self, now: Instant) -> Remains {
+    pub fn power_cut(mut self, now: Instant) -> CrashImage {
         let counters = Counters { suspended: self.counters.suspended, ..self.counters() };
         let mut kept = self.kept.take().expect("the drive keeps what a recovery needs");
         let merges = &self.merges;
@@ -226,7 +207,7 @@ impl Drive {
         } else {
             dump.clear();
         }
-        Remains {
+        CrashImage {
             at: now,
             logical: self.ftl.logical(),
             headers: self.ftl.headers().expect("they are kept").clone(),
@@ -235,8 +216,7 @@ impl Drive {
             faults: self.faults.map(|faults| Box::new(faults.after_power_loss())),
             map: self.dftl.as_ref().map(|dftl| dftl.left()),
             flash: self.flash,
-            spec: self.spec,
-            blueprint: kept.blueprint,
+            config: kept.config,
             journal_pages: pages,
             trims,
             next_die,
@@ -274,7 +254,7 @@ impl Drive {
     }
 }
 
-impl Remains {
+impl CrashImage {
     /// When the power failed.
     pub fn at(&self) -> Instant {
         self.at
@@ -292,12 +272,8 @@ impl Remains {
 
     /// The maps from what is on flash.
     pub(in crate::drive) fn rebuild(&self) -> Rebuilt {
-        let Blueprint { device, ftl, gc, faults, seed, .. } = &self.blueprint;
-        let mut fresh = PageMap::new(device, ftl, gc, self.logical, *seed).with_translation_pages(&ftl.map);
-        if ftl.kind == FtlKind::LogBlock {
-            fresh = fresh.with_log_blocks(&ftl.log).expect("the drive was made of it before");
-        }
-        let fresh = fresh.with_bad_block_table(&self.bad, faults.fails());
+        let fails = self.config.faults.fails();
+        let fresh = self.config.map_without_bad_blocks(self.logical).with_bad_block_table(&self.bad, fails);
         let out = fresh.out_of_service();
         let (flash, headers, erases, trims) = (&self.flash, &self.headers, &self.erases[..], &self.trims);
         let checkpoint = self.checkpoints.as_ref().and_then(|all| all.newest()).map(|(newest, ..)| newest);
@@ -319,12 +295,13 @@ impl Remains {
         };
         let time = self.read(&map, reads.as_ref(), &mut report) + self.repair(&repairs, Instant::NEVER, &mut report);
         report.recovery_us = time.as_ns().div_ceil(1000);
-        let Blueprint { device, ftl, gc, seed, .. } = &self.blueprint;
-        map.begin_run(ftl, gc, device, *seed);
-        let mut drive = Drive::assemble(&self.spec, gc, self.flash, map);
+        let config = &self.config;
+        map.begin_run(&config.ftl, &config.gc, &config.device, config.seed);
+        let mut drive = Drive::assemble(&config.drive, &config.gc, self.flash, map);
         // Those of the flash begin anew.
         (drive.counters, drive.faults) = (self.counters, self.faults);
-        drive.keep_map_on_flash(&ftl.map);
+        drive.keep_map_on_flash(&config.ftl.map);
+        config.fit_out(&mut drive);
         report.map_stale = self.map.map_or(0, |left| drive.compare_map(left));
         let numbers = self.dump.iter().map(|page| page.born).chain([newest]).max().unwrap_or(0);
         drive.buffer.go_on_from(numbers);
@@ -333,7 +310,7 @@ impl Remains {
         }
         let journal = Journal::again(self.trims, self.journal_pages, self.next_die);
         let ready = self.at + time;
-        drive.kept = Some(Kept::new(self.blueprint, journal, self.checkpoints));
+        drive.kept = Some(Kept::new(self.config, journal, self.checkpoints));
         Recovered { drive, ready, report }
     }
 }

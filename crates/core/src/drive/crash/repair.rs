@@ -2,10 +2,10 @@
 //!
 //! Everything is done by real operations on all dies at once, each die's in order; a phase ends with the last of them.
 //! Reads are tried on flash of the same kind. Repairs are done on the cells themselves, so a second power loss tears
-//! what it finds under way like the first ([`Remains::cut_again`]). Nothing that a recovery has in DRAM outlives it: it
+//! what it finds under way like the first ([`CrashImage::cut_again`]). Nothing that a recovery has in DRAM outlives it: it
 //! begins again, with what the first one left on flash.
 
-use crate::drive::crash::recovery::Remains;
+use crate::drive::crash::recovery::CrashImage;
 use crate::flash::{Block, Flash, Operation, Run, Spare, What};
 use crate::ftl::recovery::{Rebuilt, Repair, Role};
 use crate::ftl::{FtlKind, PageMap, Reads, Translation};
@@ -50,7 +50,7 @@ fn us(time: Duration) -> u64 {
     time.as_ns().div_ceil(1000)
 }
 
-impl Remains {
+impl CrashImage {
     /// Reads a checkpoint if there is one, the journal and the dump, spare areas, and with a map on flash translation
     /// pages; how long that takes. `reads` are those of the spare areas, where there is a checkpoint.
     pub(in crate::drive) fn read(
@@ -95,7 +95,7 @@ impl Remains {
     /// finds is compared with what the checkpoint lists.
     fn scan_since(&self, reads: &Reads, report: &mut PowerLossReport) -> Duration {
         let layout = &self.flash.layout;
-        let sectors = (self.blueprint.recovery.read.get() / 512) as u32 * layout.units_per_read;
+        let sectors = (self.config.recovery.read.get() / 512) as u32 * layout.units_per_read;
         report.blocks_scanned = reads.blocks.into();
         let phases = [&reads.heads, &reads.scan, &reads.listed].map(|pages| {
             let mut work = self.no_work();
@@ -121,8 +121,8 @@ impl Remains {
 
     fn scan_reads(&self, map: &PageMap, report: &mut PowerLossReport) -> Work {
         let (layout, mut work, out) = (&self.flash.layout, self.no_work(), map.out_of_service());
-        let spare = (self.blueprint.recovery.read.get() / 512) as u32 * layout.units_per_read;
-        let in_order = self.blueprint.ftl.kind == FtlKind::Page;
+        let spare = (self.config.recovery.read.get() / 512) as u32 * layout.units_per_read;
+        let in_order = self.config.ftl.kind == FtlKind::Page;
         for block in (0..layout.total_blocks()).map(Block).filter(|block| !out[block.0 as usize]) {
             let rows = self.flash.rows_written(block);
             report.blocks_scanned += u64::from(rows > 0);
@@ -152,7 +152,7 @@ impl Remains {
 
     /// How long the work takes on flash of the same kind.
     fn phase(&self, work: Work) -> Duration {
-        let mut flash = self.flash.stopwatch(&self.blueprint.device);
+        let mut flash = self.flash.stopwatch(&self.config.device);
         play(&mut flash, work, Instant::NEVER, |_, _, _| {})
     }
 
@@ -163,8 +163,8 @@ impl Remains {
         limit: Instant,
         report: &mut PowerLossReport,
     ) -> Duration {
-        let Self { blueprint, flash: cells, headers, erases, .. } = self;
-        let mut flash = cells.clone().power_on(&blueprint.device);
+        let Self { config, flash: cells, headers, erases, .. } = self;
+        let mut flash = cells.clone().power_on(&config.device);
         let layout = flash.layout.clone();
         let mut work: Work = vec![VecDeque::new(); layout.dies as usize];
         let sectors = layout.unit_sectors * layout.units_per_row;
@@ -199,7 +199,7 @@ impl Remains {
         if flash.next_at() != Instant::NEVER {
             flash.power_off(limit, |_| Run::default());
         }
-        *cells = flash.power_on(&blueprint.device);
+        *cells = flash.power_on(&config.device);
         report.repair_us = us(time);
         time
     }

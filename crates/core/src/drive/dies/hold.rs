@@ -53,8 +53,8 @@ impl Die {
 }
 
 impl Drive {
-    /// Erases wait for the end of a burst of reads as `spec` says. Call it before the first command.
-    pub fn hold_erases(&mut self, spec: &EraseSpec) {
+    /// Erases wait for the end of a burst of reads as `spec` says.
+    pub(in crate::drive) fn hold_erases(&mut self, spec: &EraseSpec) {
         if spec.hold.is_zero() {
             return;
         }

@@ -74,8 +74,8 @@ impl Suspension {
 }
 
 impl Drive {
-    /// Erases give way as `spec` says. Call it before the first command.
-    pub fn suspend_erases(&mut self, spec: &EraseSpec) {
+    /// Erases give way as `spec` says.
+    pub(in crate::drive) fn suspend_erases(&mut self, spec: &EraseSpec) {
         if spec.mode == EraseMode::None {
             return;
         }
@@ -85,8 +85,8 @@ impl Drive {
         (suspension.erases, suspension.timeout, suspension.gc_reads[0]) = (mode, timeout, gc_reads);
     }
 
-    /// Programs give way as `spec` says. Call it before the first command.
-    pub fn suspend_programs(&mut self, spec: &ProgramSpec) {
+    /// Programs give way as `spec` says.
+    pub(in crate::drive) fn suspend_programs(&mut self, spec: &ProgramSpec) {
         let ProgramSpec { mode, loops, verify_percent, suspend, resume, gc_reads } = *spec;
         let (suspend, resume) = match mode {
             ProgramMode::None => return,
@@ -105,7 +105,7 @@ impl Drive {
 
     /// Erases take what their blocks need, if `spec` says so: the same under every policy of a seed. Call it after
     /// [`Drive::suspend_erases`] and before the first command.
-    pub fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
+    pub(in crate::drive) fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
         if spec.length == EraseLength::Fixed {
             return;
         }

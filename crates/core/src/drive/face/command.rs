@@ -52,6 +52,11 @@ pub struct Command {
 pub type Payload = Box<[Stamp]>;
 
 impl Command {
+    /// An ordinary command: no FUA, no predictable-latency flag, stream 0, no content.
+    pub fn new(id: u32, op: Op, lba: Lba, sectors: u32) -> Self {
+        Self { id, op, lba, sectors, fua: false, predictable: PredictableLatency::Off, stream: 0, payload: None }
+    }
+
     /// Bytes in the range.
     pub fn bytes(&self) -> u64 {
         u64::from(self.sectors) * SECTOR

@@ -179,8 +179,8 @@ impl Dftl {
 
 impl Drive {
     /// The map lies on flash and DRAM holds a part of it, as `spec` says; the layer was made with translation pages.
-    /// Call it before the first command.
-    pub fn keep_map_on_flash(&mut self, spec: &MapSpec) {
+    ///
+    pub(in crate::drive) fn keep_map_on_flash(&mut self, spec: &MapSpec) {
         let pages = self.ftl.translation_pages();
         if !spec.is_cached() || pages == 0 {
             return;

@@ -81,8 +81,8 @@ impl Faults {
 }
 
 impl Drive {
-    /// Blocks are bad and operations fail as `spec` says; the map was made with it. Call it before the first command.
-    pub fn fail_blocks(&mut self, spec: &FaultSpec, seed: u64) {
+    /// Blocks are bad and operations fail as `spec` says; the map was made with it.
+    pub(in crate::drive) fn fail_blocks(&mut self, spec: &FaultSpec, seed: u64) {
         if !spec.is_on() {
             return;
         }

@@ -207,9 +207,9 @@ impl Scrub {
 }
 
 impl Drive {
-    /// Bit errors are modelled and the flash is scrubbed as `spec` says. Call it before the first command. A drive that
+    /// Bit errors are modelled and the flash is scrubbed as `spec` says. A drive that
     /// scrubs always has something to do: [`Drive::advance_before`] then needs a limit.
-    pub fn scrub(&mut self, spec: &ScrubSpec, seed: u64) {
+    pub(in crate::drive) fn scrub(&mut self, spec: &ScrubSpec, seed: u64) {
         if !spec.is_on() {
             return;
         }

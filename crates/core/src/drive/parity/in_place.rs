@@ -140,8 +140,8 @@ fn bits(mut members: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Drive {
-    /// Parity is kept as `spec` says; the map was made with parity. Call it before the first command.
-    pub fn keep_parity(&mut self, spec: &RainSpec) {
+    /// Parity is kept as `spec` says; the map was made with parity.
+    pub(in crate::drive) fn keep_parity(&mut self, spec: &RainSpec) {
         self.keep_superblock_parity(spec);
         let Some(stripes) = self.ftl.stripes().cloned() else { return };
         debug_assert_eq!(spec.width, stripes.data() + 1);

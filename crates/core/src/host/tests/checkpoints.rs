@@ -1,10 +1,10 @@
 //! Checkpoints of the map: a recovery from one finds what a scan of everything finds, reads what it must and no more,
 //! and takes the one before when the newest is torn.
 
-use super::recovery::{NS, any, campaign_of, cut_everywhere, dress, driver, look, mixed, play_some};
+use super::recovery::{NS, any, campaign_of, cut_everywhere, driver, look, mixed, play_some};
 use super::restarts::{cut_recoveries, faulty};
 use super::{Setup, one_of, small};
-use crate::drive::{PreconditionState, Recovered, Remains};
+use crate::drive::{CrashImage, PreconditionState, Recovered};
 use crate::ftl::{FtlKind, GcMode};
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
@@ -36,8 +36,8 @@ impl Compared {
     /// Recovers with the checkpoint and without it. A collection that was cut and begun again may leave two copies of a
     /// version that are the same in all; which of them counts is the one difference that there may be: the checkpoint
     /// knows it, the scan takes the first.
-    fn compare(&mut self, remains: &Remains, setup: &Setup) {
-        let [with, without] = [remains.clone(), remains.clone().without_checkpoints()].map(Remains::recover);
+    fn compare(&mut self, remains: &CrashImage, setup: &Setup) {
+        let [with, without] = [remains.clone(), remains.clone().without_checkpoints()].map(CrashImage::recover);
         let [a, b] = [&with, &without].map(|recovered| recovered.drive.ftl());
         let at = || format!("at {:?}, seed {} in {setup:?}", remains.at(), setup.seed);
         for lpn in (0..a.logical()).map(Lpn) {
@@ -70,7 +70,6 @@ impl Compared {
 /// behind a second cut and rows that were spoilt.
 fn compare_often(setup: &Setup, seed: u64, cuts: u32, compared: &mut Compared) {
     let mut driver = driver(setup);
-    dress(setup, &mut driver.storage);
     let mut rng = Rng::stream(seed, "compared");
     for _ in 0..cuts {
         let at = play_some(&mut driver, &mut rng, 250);
@@ -86,7 +85,7 @@ fn compare_often(setup: &Setup, seed: u64, cuts: u32, compared: &mut Compared) {
         compared.compare(&remains, setup);
         // Every other time the drive itself loses its power.
         if rng.below(2) == 0 {
-            let outage = driver.power_cut(at, |drive| dress(setup, drive));
+            let outage = driver.power_cut(at);
             assert!(outage.broken.is_empty());
         }
     }

@@ -1,7 +1,7 @@
 //! The power fails at any event: promises hold, the maps are those that the drive had, and it goes on serving.
 
 use super::{Setup, small};
-use crate::drive::{Blueprint, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler};
+use crate::drive::{CrashImage, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler};
 use crate::flash::{Features, GARBAGE, Spare};
 use crate::ftl::log::{LogPolicy, LogSpec, Sequential, Tail};
 use crate::ftl::{Allocation, FreeBlock, FtlKind, GcMode, Victim, VictimUnit};
@@ -11,27 +11,8 @@ use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 
 pub(super) const NS: Duration = Duration::from_ns(1);
 
-fn blueprint(setup: &Setup) -> Blueprint {
-    Blueprint {
-        device: setup.device.clone(),
-        ftl: setup.ftl.clone(),
-        gc: setup.gc.clone(),
-        faults: setup.faults.clone(),
-        recovery: setup.recovery.clone(),
-        seed: setup.seed,
-    }
-}
-
-pub(super) fn dress(setup: &Setup, drive: &mut Drive) {
-    drive.suspend_erases(&setup.erase);
-    drive.suspend_programs(&setup.program);
-    drive.vary_erases(&setup.erase, setup.seed);
-}
-
 pub(super) fn driver(setup: &Setup) -> Driver {
-    let mut drive = setup.bare_drive();
-    drive.keep_for_recovery(&blueprint(setup));
-    let mut driver = setup.driver_of(drive);
+    let mut driver = setup.driver_of(setup.bare_drive_that(setup.recovery.clone()));
     let spec = setup.drive.clone();
     driver.oracle.as_mut().expect("there is one").note_promises(&spec);
     driver
@@ -213,7 +194,7 @@ fn a_run_of_copies_that_was_cut_leaves_what_copies_one_by_one_leave() {
             let [a, b] = [&runs, &singly].map(|driver| driver.drive().clone().power_cut(cut));
             let pages = a.flash().layout.total_units();
             for page in (0..pages).map(Ppn) {
-                let of = |remains: &crate::drive::Remains| (remains.flash().spare(page), remains.flash().load(page));
+                let of = |remains: &CrashImage| (remains.flash().spare(page), remains.flash().load(page));
                 assert_eq!(of(&a), of(&b), "{page:?} at {cut:?}");
                 torn += u32::from(a.flash().spare(page) == Spare::Torn);
             }
@@ -325,7 +306,6 @@ pub(super) fn play_some(driver: &mut Driver, rng: &mut Rng, most: u64) -> Instan
 /// Cuts one run several times, at random instants, and plays it to its end; how often.
 pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) {
     let mut driver = driver(setup);
-    dress(setup, &mut driver.storage);
     let mut rng = Rng::stream(seed, "instants");
     let mut done = 0;
     while done < cuts {
@@ -335,7 +315,7 @@ pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) 
             break;
         }
         look(&driver, at, setup);
-        let outage = driver.power_cut(at, |drive| dress(setup, drive));
+        let outage = driver.power_cut(at);
         assert!(outage.broken.is_empty());
         driver.drive().check_map();
         done += 1;

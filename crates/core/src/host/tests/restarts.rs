@@ -63,7 +63,7 @@ fn a_cut_before_the_first_event_leaves_what_the_drive_began_with() {
     let setup = mixed(10);
     let mut driver = driver(&setup);
     let before = driver.drive().clone();
-    let outage = driver.power_cut(Instant::START, |_| {});
+    let outage = driver.power_cut(Instant::START);
     assert_eq!((outage.report.cut_ns, outage.report.commands_lost, outage.report.torn_rows), (0, 0, 0));
     for lpn in (0..before.ftl().logical()).map(Lpn) {
         assert_eq!(driver.drive().version_of(lpn), before.version_of(lpn));
@@ -208,7 +208,7 @@ fn the_time_of_a_recovery_counts_the_translation_pages() {
         assert_eq!(report.map_us, (written * (175 + 40_000 + 102_400)).div_ceil(1000));
         let parts = report.journal_us + report.scan_us + report.map_us + report.repair_us;
         assert!(report.recovery_us <= parts && parts <= report.recovery_us + 3, "{report:?}");
-        driver.power_cut(at, |_| {});
+        driver.power_cut(at);
         driver.drive().check_map();
     }
 }
