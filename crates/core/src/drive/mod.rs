@@ -19,6 +19,7 @@ mod dies;
 mod face;
 mod gc;
 mod io;
+mod later;
 mod map_cache;
 mod media;
 mod observe;
@@ -58,6 +59,7 @@ use face::ports::Ports;
 use face::request::{Asked, Content, Request};
 use gc::collect::Collector;
 use io::buffer::WriteBuffer;
+use later::{Later, Task};
 use std::collections::VecDeque;
 
 /// One simulated SSD.
@@ -102,9 +104,8 @@ pub struct Drive {
     kept: Option<Box<crash::recovery::Kept>>,
     /// The map where it lies on flash, if it does.
     dftl: Option<Box<map_cache::misses::Dftl>>,
-    /// Completions of requests served from the buffer, `buffer_hit` after their start, and pages that are computed, in
-    /// the order of their times.
-    hits: VecDeque<(Instant, u32)>,
+    /// Work at times of its own.
+    later: Later,
     counters: Counters,
     /// Where each command's time went, if that is wanted.
     attribution: Option<Box<observe::attribution::Attribution>>,
@@ -242,7 +243,7 @@ impl Drive {
             ops: Slab::default(),
             in_order: VecDeque::new(),
             next_sequence: 0,
-            hits: VecDeque::new(),
+            later: Later::default(),
             counters: Counters::default(),
             attribution: None,
             timeline: None,
@@ -355,8 +356,7 @@ impl Drive {
     /// The same without what the flash does.
     #[inline]
     fn next_but_flash_at(&self) -> Instant {
-        let hit = self.hits.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.ports.next_at().min(hit).min(self.wakes_at)
+        self.ports.next_at().min(self.later.next_at()).min(self.wakes_at)
     }
 
     /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
@@ -410,15 +410,12 @@ impl Drive {
                 attribution.begun(now, command.id);
             }
             self.begin(now, command);
-        } else if let Some((_, request)) = self.hits.pop_front_if(|(at, _)| *at == now) {
-            if request & parity::reconstruct::REBUILT == 0 {
-                self.finish_with(now, request, Status::Success);
-            } else if request == media::scrub::TIMER {
-                self.scrub_turn(now);
-            } else if request == media::bad_blocks::TIMER {
-                self.settle(now);
-            } else {
-                self.rebuilt(now, request & !parity::reconstruct::REBUILT);
+        } else if let Some(task) = self.later.take(now) {
+            match task {
+                Task::Served { request } => self.finish_with(now, request, Status::Success),
+                Task::Reconstructed { rebuild } => self.rebuilt(now, rebuild),
+                Task::Scrub => self.scrub_turn(now),
+                Task::Settle => self.settle(now),
             }
         } else if self.wakes_at == now {
             self.wake(now);
@@ -427,17 +424,6 @@ impl Drive {
         }
         if self.watches {
             self.event_is_over(now);
-        }
-    }
-
-    /// Something completes at `at` that nothing else will announce.
-    #[inline]
-    fn complete_later(&mut self, at: Instant, what: u32) {
-        if self.hits.back().is_none_or(|(last, _)| *last <= at) {
-            self.hits.push_back((at, what));
-        } else {
-            let place = self.hits.partition_point(|(other, _)| *other <= at);
-            self.hits.insert(place, (at, what));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::io::buffer;
+use crate::drive::later::Task;
 use crate::drive::{Content, Drive, PredictableLatency, Stamp};
 use crate::ftl::Translation;
 use crate::sim::NIL;
@@ -71,7 +72,7 @@ impl Drive {
             }
         }
         if self.requests[request].remaining == 0 {
-            self.complete_later(now + self.spec.buffer_hit, request);
+            self.later.put(now + self.spec.buffer_hit, Task::Served { request });
         }
     }
 

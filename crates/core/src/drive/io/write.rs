@@ -9,6 +9,7 @@
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::io::buffer::State;
+use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::ftl::Stream;
@@ -132,7 +133,7 @@ impl Drive {
     pub(in crate::drive) fn begin_flush(&mut self, now: Instant, request: u32) {
         let up_to = self.buffer.latest_birth();
         if self.spec.power_loss_protection || (self.buffer.occupied == 0 && !self.journal_lags(up_to)) {
-            self.complete_later(now + self.spec.buffer_hit, request);
+            self.later.put(now + self.spec.buffer_hit, Task::Served { request });
             return;
         }
         if self.strands_pages() {
@@ -177,7 +178,7 @@ impl Drive {
                 if self.attribution.is_some() {
                     self.book_taken(now, request);
                 }
-                self.complete_later(now + self.spec.buffer_hit, request);
+                self.later.put(now + self.spec.buffer_hit, Task::Served { request });
             }
         }
     }

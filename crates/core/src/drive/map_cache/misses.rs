@@ -21,6 +21,7 @@
 //! for one of them, reads before writes.
 
 use crate::drive::io::buffer::State;
+use crate::drive::later::Task;
 use crate::drive::map_cache::changes::Stored;
 use crate::drive::{Drive, Request};
 use crate::ftl::{Cmt, MapSpec, Room};
@@ -429,7 +430,7 @@ impl Drive {
         let r: &mut Request = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {
-            self.complete_later(now + self.spec.buffer_hit, request);
+            self.later.put(now + self.spec.buffer_hit, Task::Served { request });
         }
     }
 

@@ -15,20 +15,17 @@
 //! are read from there, and whoever waits for them on flash, a durable write or a flush, is told an error. With log
 //! blocks nothing is stranded: a lane without spare erases a block again and again until that succeeds.
 //!
-//! **Order.** What read-only changes for requests happens in an event of its own ([`TIMER`]), at the same instant: a
+//! **Order.** What read-only changes for requests happens in an event of its own ([`Task::Settle`]), at the same instant: a
 //! failure may be met in the middle of another change.
 //!
 //! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare to come back with.
 
 use crate::drive::dies::queues::{FlashOp, Owner};
+use crate::drive::later::Task;
 use crate::drive::{Drive, Status};
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
 use crate::units::{Instant, Ppn};
-
-/// Stands for what failures leave to do among what completes later: no request, computed page or scrubber has this
-/// number.
-pub(in crate::drive) const TIMER: u32 = u32::MAX - 1;
 
 /// What failed, and what that cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +61,7 @@ pub(in crate::drive) struct Faults {
     strands: bool,
     /// Copied-out blocks that failed and that nobody reads any more.
     leaving: Vec<Block>,
-    /// [`TIMER`] is among what completes later.
+    /// [`Task::Settle`] is among what completes later.
     is_timed: bool,
     counters: FaultCounters,
 }
@@ -222,7 +219,7 @@ impl Drive {
         if let Some(faults) = &mut self.faults
             && !std::mem::replace(&mut faults.is_timed, true)
         {
-            self.complete_later(now, TIMER);
+            self.later.put(now, Task::Settle);
         }
     }
 

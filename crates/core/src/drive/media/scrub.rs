@@ -12,7 +12,7 @@
 //! only; the turn goes round the dies, and a die that is through waits for the others: that is a pass. A scrub read
 //! starts only on a die that is idle, that nobody waits for and no collection closes, and on a channel that no host
 //! read needs and where no other scrub read or rewrite is under way: so a host read meets one of them at most. What
-//! comes due meanwhile is late, not lost. One timer, among the completions that come later ([`TIMER`]); a late
+//! comes due meanwhile is late, not lost. One timer, among the completions that come later ([`Task::Scrub`]); a late
 //! scrubber has none and looks again whenever an operation ends.
 //!
 //! **Rewrites.** A page with `scrub.rewrite_at` errors or more in a codeword is written anew in its lane, corrected,
@@ -24,6 +24,7 @@
 //! meanwhile is dead on arrival.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::later::Task;
 use crate::drive::{Drive, Status};
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
@@ -31,9 +32,6 @@ use crate::sim::NIL;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Stands for the scrubber among what completes later: no request or reconstructed page has this number.
-pub(in crate::drive) const TIMER: u32 = u32::MAX;
 
 /// A drive without a valid page is looked at again after this.
 const EMPTY_PAUSE: Duration = Duration::from_ms(10);
@@ -237,7 +235,7 @@ impl Drive {
             counters: ScrubCounters::default(),
         }));
         if !period.is_zero() {
-            self.complete_later(Instant::START + period, TIMER);
+            self.later.put(Instant::START + period, Task::Scrub);
         }
     }
 
@@ -263,7 +261,7 @@ impl Drive {
             if scrub.due > now {
                 scrub.waits = false;
                 let due = scrub.due;
-                return self.complete_later(due, TIMER);
+                return self.later.put(due, Task::Scrub);
             }
             match self.next_to_scrub(now) {
                 Next::Read { die, page } => self.start_scrub_read(now, die, page),

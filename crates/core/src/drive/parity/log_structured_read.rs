@@ -14,7 +14,7 @@
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::io::buffer;
-use crate::drive::parity::reconstruct::REBUILT;
+use crate::drive::later::Task;
 use crate::drive::{Drive, Reconstruct, Stamp, Status};
 use crate::ftl::{Translation, part_of, version_of};
 use crate::sim::NIL;
@@ -178,7 +178,7 @@ impl Drive {
         r.left -= 1;
         if r.left == 0 {
             self.book_rebuild(now, op, rebuild);
-            self.complete_later(now + xor, rebuild | REBUILT);
+            self.later.put(now + xor, Task::Reconstructed { rebuild });
         }
     }
 

@@ -22,15 +22,13 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::forecast::Forecast;
 use crate::drive::io::buffer;
 use crate::drive::io::read::Unit;
+use crate::drive::later::Task;
 use crate::drive::parity::in_place::unmixed;
 use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Lpn, Ppn};
 use std::ops::Range;
-
-/// Marks a computed page among the requests that complete a fixed time later.
-pub(in crate::drive) const REBUILT: u32 = 1 << 31;
 
 /// A page that is computed.
 #[derive(Clone, Copy, Debug)]
@@ -320,7 +318,7 @@ impl Drive {
         if r.left == 0 {
             let there = now + rain.spec.xor;
             self.book_rebuild(now, op, rebuild);
-            self.complete_later(there, rebuild | REBUILT);
+            self.later.put(there, Task::Reconstructed { rebuild });
         }
     }
 

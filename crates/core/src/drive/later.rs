@@ -1,0 +1,72 @@
+//! Work that is due at a time of its own, and that no flash operation announces.
+
+use crate::units::Instant;
+use std::collections::VecDeque;
+
+/// One such thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Task {
+    /// A request that needed no flash ends: the write buffer or DRAM served it.
+    Served { request: u32 },
+    /// The XOR of a reconstructed page ends.
+    Reconstructed { rebuild: u32 },
+    /// The scrubber's next page.
+    Scrub,
+    /// Failures that left something to do.
+    Settle,
+}
+
+/// All of it, in the order of the times; at one instant in the order in which it was put off.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Later {
+    queue: VecDeque<(Instant, Task)>,
+}
+
+impl Later {
+    /// When the first of it is due; [`Instant::NEVER`] when nothing is.
+    #[inline]
+    pub fn next_at(&self) -> Instant {
+        self.queue.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// `task` is due at `at`.
+    #[inline]
+    pub fn put(&mut self, at: Instant, task: Task) {
+        if self.queue.back().is_none_or(|(last, _)| *last <= at) {
+            self.queue.push_back((at, task));
+        } else {
+            let place = self.queue.partition_point(|(other, _)| *other <= at);
+            self.queue.insert(place, (at, task));
+        }
+    }
+
+    /// Takes the first that is due at `now`.
+    #[inline]
+    pub fn take(&mut self, now: Instant) -> Option<Task> {
+        self.queue.pop_front_if(|(at, _)| *at == now).map(|(_, task)| task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_first_comes_first_and_at_one_instant_what_was_put_off_first() {
+        let at = Instant::from_ns;
+        let mut later = Later::default();
+        later.put(at(20), Task::Scrub);
+        later.put(at(10), Task::Served { request: 1 });
+        later.put(at(10), Task::Reconstructed { rebuild: 2 });
+        assert_eq!((later.next_at(), later.take(at(9))), (at(10), None));
+        assert_eq!(later.take(at(10)), Some(Task::Served { request: 1 }));
+        assert_eq!(later.take(at(10)), Some(Task::Reconstructed { rebuild: 2 }));
+        assert_eq!((later.take(at(10)), later.take(at(20))), (None, Some(Task::Scrub)));
+        assert_eq!(later.next_at(), Instant::NEVER);
+    }
+
+    #[test]
+    fn an_entry_is_16_bytes() {
+        assert_eq!(size_of::<(Instant, Task)>(), 16);
+    }
+}
