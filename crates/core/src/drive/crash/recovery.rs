@@ -2,8 +2,8 @@
 //!
 //! [`Drive::power_cut`] leaves the [`CrashImage`]: cells as they are at that instant ([`crate::flash::Spare`]), erase
 //! counters, the journal of deallocations; with power-loss protection also the write buffer, which the capacitor writes
-//! to a dump area. [`CrashImage::recover`] does what firmware does: reads journal and dump, scans the spare area of every
-//! page, makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real operations on a flash
+//! to a dump area. [`CrashImage::recover`] does what firmware does: reads journal and dump, scans every spare area,
+//! makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real operations on a flash
 //! of its own, one phase after the other (`repair`). That is the recovery time.
 //!
 //! What is promised: a write whose completion said it was on flash (FUA, write-through), or that a flush followed, or
