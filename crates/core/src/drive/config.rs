@@ -18,6 +18,8 @@
 //! [gc]
 //! soft = 0.1
 //! hard = 0.05
+//! [workload]  # a scenario has a load, and its bound; the drive does without
+//! requests = 1
 //! "#;
 //! let file = Source { file: "mine.toml".into(), text: text.into() };
 //! let input = Input { scenario: &file, device: None, policy: Some("preemptive"), overrides: &[] };

@@ -2,8 +2,8 @@
 //!
 //! Everything is done by real operations on all dies at once, each die's in order; a phase ends with the last of them.
 //! Reads are tried on flash of the same kind. Repairs are done on the cells themselves, so a second power loss tears
-//! what it finds under way like the first ([`CrashImage::cut_again`]). What a recovery has in DRAM does not outlive it: it
-//! begins again, with what the first one left on flash.
+//! what it finds under way like the first ([`CrashImage::cut_again`]). DRAM does not outlive it: a recovery begins
+//! again, with what the first one left on flash.
 
 use crate::drive::crash::recovery::CrashImage;
 use crate::flash::{Block, Flash, Operation, Run, Spare, What};
