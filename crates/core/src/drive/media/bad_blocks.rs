@@ -15,8 +15,8 @@
 //! are read from there, and whoever waits for them on flash, a durable write or a flush, is told an error. With log
 //! blocks nothing is stranded: a lane without spare erases a block again and again until that succeeds.
 //!
-//! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same instant: a failure may be
-//! met in the middle of another change.
+//! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same instant: a failure may
+//! be met in the middle of another change.
 //!
 //! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare to come back with.
 
