@@ -27,4 +27,5 @@ pub mod host;
 pub mod nvme;
 pub mod sim;
 pub mod stats;
-pub mod units;
+
+pub use manx_base::units;

@@ -11,6 +11,9 @@ const COUNTS: &str = "stats";
 /// Above everything: reads settings into the types of every layer.
 const SETTINGS: &str = "config";
 
+/// Crates whose code is part of a run: under the same bans (no clock, no thread, no file), in a `clippy.toml` each.
+const OF_A_RUN: [&str; 2] = ["base", "core"];
+
 /// Executables of tests beside their crate's `tests/all`: before everything else, and with an allocator of its own.
 const ALONE: [&str; 2] = ["crates/core/tests/tidy.rs", "crates/core/tests/allocations.rs"];
 
@@ -70,6 +73,18 @@ fn a_crate_has_one_executable_of_tests_and_every_module_is_in_it() {
             if !main.lines().any(|line| line == format!("mod {module};")) {
                 complaints.push(format!("{name}:1: no test in it runs: tests/all/main.rs does not name it"));
             }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn every_crate_of_a_run_has_the_bans() {
+    let bans = |name: &str| fs::read_to_string(root().join(format!("crates/{name}/clippy.toml"))).unwrap_or_default();
+    let mut complaints = Vec::new();
+    for name in OF_A_RUN {
+        if bans(name).is_empty() || bans(name) != bans("core") {
+            complaints.push(format!("crates/{name}/clippy.toml:1: not the bans of crates/core/clippy.toml"));
         }
     }
     none(&complaints);

@@ -28,11 +28,12 @@ pub mod precondition;
 mod spec;
 mod storage;
 
+pub use crate::units::Op;
 pub use config::DriveConfig;
 pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::power_cut::AtRisk;
 pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
-pub use face::command::{Command, Completion, Op, Payload, PredictableLatency, Stamp, Status};
+pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
 pub use gc::fast_fail::PredictableCounters;
 pub use gc::rotate::RotationCounters;
 pub use gc::windows::{WindowSchedule, Windows};

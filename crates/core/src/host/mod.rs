@@ -26,11 +26,12 @@ pub use act::{ActRecorder, ActSpec};
 pub use driver::{Driver, Measured, Progress};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
+pub use manx_base::{Request, RequestSource};
 pub use oracle::Oracle;
 pub use outage::Outage;
 pub use patience::Starved;
 pub use promises::Broken;
-pub use request::{Hinted, Request, RequestSource};
+pub use request::Hinted;
 pub use spec::{
     Arrival, JobSpec, Layout, LbaUnit, Pattern, Remap, Spread, StreamBy, TimeUnit, TraceEvent, TraceFormat, TraceOp,
     TraceSpec, WorkloadSpec,

@@ -1,33 +1,6 @@
-//! A request as a workload states it, before it becomes a command.
+//! Requests that carry a hint for their placement.
 
-use crate::drive::Op;
-use crate::units::{Instant, Lba};
-
-/// One request of a workload. Its address never depends on timing, so requests can be drawn ahead of their time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// When it should arrive (open loop, think-free); closed-loop jobs ignore it.
-    pub at: Instant,
-    /// What to do.
-    pub op: Op,
-    /// First sector.
-    pub lba: Lba,
-    /// Number of sectors; 0 for a flush.
-    pub sectors: u32,
-    /// Force unit access.
-    pub fua: bool,
-    /// Write stream (placement hint).
-    pub stream: u8,
-}
-
-/// Where a job's requests come from: a generator or a trace.
-///
-/// Contract: `next_request` returns the requests in order of arrival (`at` never decreases) and `None` for ever once it
-/// is exhausted. Addresses are inside the device: a source that reads a trace has remapped or dropped what was not.
-pub trait RequestSource: Send {
-    /// The next request, or `None` at the end.
-    fn next_request(&mut self) -> Option<Request>;
-}
+use manx_base::{Request, RequestSource};
 
 /// A source whose requests all carry one hint: the replay of a trace, which has none of its own.
 pub struct Hinted {

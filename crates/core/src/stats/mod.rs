@@ -12,20 +12,14 @@
 mod act;
 mod array;
 mod attribution;
-mod buckets;
 mod counters;
-mod curve;
 mod faults;
-mod histogram;
-mod latency;
 mod log;
 mod map;
 mod merge;
 mod over_time;
 mod parity;
-mod percentile;
 mod power_loss;
-mod ratio;
 mod result;
 mod rotation;
 mod scrub;
@@ -34,19 +28,22 @@ mod state;
 mod stress;
 mod trace;
 
+use manx_base::latency::buckets;
+use manx_base::ratio;
+
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use array::ArrayReport;
 pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SlowStep, SplitStats};
 pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, RotationCounters, WearCounters};
-pub use curve::Curve;
 pub use faults::FaultReport;
-pub use histogram::{Bucket, Histogram, SUB};
-pub use latency::{CountSummary, LatencySummary, OpStats};
 pub use log::LogReport;
+pub use manx_base::latency::{
+    BEYOND_MIN, Bucket, CountSummary, Curve, Histogram, LEVELS, LatencySummary, Level, OpStats, Percentile,
+    Percentiles, SUB,
+};
 pub use map::{MapCounters, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainReport, TolerantReport};
-pub use percentile::{BEYOND_MIN, LEVELS, Level, Percentile, Percentiles};
 pub use power_loss::PowerLossReport;
 pub use result::{
     Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet, RunTotals,

@@ -5,10 +5,10 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, ArrayReport, AttributionReport, BufferCounters, CountSummary, FaultReport, FlashCounters, GcCounters,
-    LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
+    ActReport, ArrayReport, AttributionReport, BEYOND_MIN, BufferCounters, CountSummary, FaultReport, FlashCounters,
+    GcCounters, LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
     RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats,
-    StateReport, StateTotals, StressCounters, StressReport, TraceReport, WearCounters, percentile, ratio,
+    StateReport, StateTotals, StressCounters, StressReport, TraceReport, WearCounters, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -462,7 +462,7 @@ fn percentile_warning(read: &LatencySummary, write: &LatencySummary) -> Option<S
     (!missing.is_empty()).then(|| {
         format!(
             "fewer than {} samples lie beyond these percentiles, so they are null: {}",
-            percentile::BEYOND_MIN,
+            BEYOND_MIN,
             missing.join("; ")
         )
     })

@@ -1,19 +1,6 @@
 //! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE and CQE).
 
-use crate::units::{Instant, Lba, SECTOR};
-
-/// What a command asks for (NVM Command Set: Read, Write, Flush, Dataset Management deallocate).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Read the range.
-    Read,
-    /// Write the range.
-    Write,
-    /// Make every acknowledged write durable.
-    Flush,
-    /// Deallocate the range: it reads as never written.
-    Trim,
-}
+use crate::units::{Instant, Lba, Op, SECTOR};
 
 /// The predictable-latency flag of a read (IODA: fast-fail instead of waiting for garbage collection).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -19,16 +19,19 @@ impl Instant {
     pub const NEVER: Instant = Instant(u64::MAX);
 
     /// The instant `ns` nanoseconds after the start.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
 
     /// Nanoseconds since the start.
+    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0
     }
 
     /// The span since `earlier`; the clock of a run never goes back, so a negative span is a defect.
+    #[inline]
     pub fn since(self, earlier: Instant) -> Duration {
         debug_assert!(earlier <= self, "{earlier:?} is later than {self:?}");
         Duration(self.0 - earlier.0)
@@ -42,41 +45,49 @@ impl Duration {
     pub const MAX: Duration = Duration(u64::MAX);
 
     /// A span of `ns` nanoseconds.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns)
     }
 
     /// A span of `us` microseconds.
+    #[inline]
     pub const fn from_us(us: u64) -> Self {
         Self(us * 1_000)
     }
 
     /// A span of `ms` milliseconds.
+    #[inline]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
     /// A span of `s` seconds.
+    #[inline]
     pub const fn from_s(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
 
     /// Nanoseconds.
+    #[inline]
     pub const fn as_ns(self) -> u64 {
         self.0
     }
 
     /// Microseconds as a number to print; never part of the state.
+    #[inline]
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// Seconds as a number to print; never part of the state.
+    #[inline]
     pub fn as_s_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// True for no time at all.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -121,6 +132,7 @@ impl fmt::Display for Duration {
 
 impl Add<Duration> for Instant {
     type Output = Instant;
+    #[inline]
     fn add(self, span: Duration) -> Instant {
         Instant(self.0 + span.0)
     }
@@ -128,12 +140,14 @@ impl Add<Duration> for Instant {
 
 impl Sub<Duration> for Instant {
     type Output = Instant;
+    #[inline]
     fn sub(self, span: Duration) -> Instant {
         Instant(self.0 - span.0)
     }
 }
 
 impl AddAssign<Duration> for Instant {
+    #[inline]
     fn add_assign(&mut self, span: Duration) {
         self.0 += span.0;
     }
@@ -141,12 +155,14 @@ impl AddAssign<Duration> for Instant {
 
 impl Add for Duration {
     type Output = Duration;
+    #[inline]
     fn add(self, other: Duration) -> Duration {
         Duration(self.0 + other.0)
     }
 }
 
 impl AddAssign for Duration {
+    #[inline]
     fn add_assign(&mut self, other: Duration) {
         self.0 += other.0;
     }
@@ -154,6 +170,7 @@ impl AddAssign for Duration {
 
 impl Sub for Duration {
     type Output = Duration;
+    #[inline]
     fn sub(self, other: Duration) -> Duration {
         Duration(self.0 - other.0)
     }
@@ -161,6 +178,7 @@ impl Sub for Duration {
 
 impl Mul<u64> for Duration {
     type Output = Duration;
+    #[inline]
     fn mul(self, times: u64) -> Duration {
         Duration(self.0 * times)
     }

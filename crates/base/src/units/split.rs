@@ -107,16 +107,19 @@ impl Split {
     }
 
     /// What of it is beyond `before`, which was a part of it.
+    #[inline]
     pub fn beyond(&self, before: &Split) -> Split {
         Split(std::array::from_fn(|cause| self.0[cause] - before.0[cause]))
     }
 
     /// The causes and their times, in order.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (Cause, Duration)> + '_ {
         Cause::ALL.into_iter().zip(self.0.iter().map(|ns| Duration::from_ns(*ns)))
     }
 
     /// The cause that took most, and its time.
+    #[inline]
     pub fn largest(&self) -> (Cause, Duration) {
         self.iter().fold((Cause::Service, Duration::ZERO), |most, next| if next.1 > most.1 { next } else { most })
     }

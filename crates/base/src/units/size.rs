@@ -10,16 +10,19 @@ pub struct Bytes(u64);
 
 impl Bytes {
     /// A size of `bytes` bytes.
+    #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// A size of `kib` KiB.
+    #[inline]
     pub const fn kib(kib: u64) -> Self {
         Self(kib << 10)
     }
 
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
@@ -63,16 +66,19 @@ pub struct Bandwidth(u64);
 
 impl Bandwidth {
     /// A rate of `rate` bytes per second.
+    #[inline]
     pub const fn bytes_per_second(rate: u64) -> Self {
         Self(rate)
     }
 
     /// The rate in bytes per second, 0 for unlimited.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// How long `bytes` take at this rate, rounded up to a whole nanosecond.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
         match self.0 {
             0 => Duration::ZERO,

@@ -2,13 +2,14 @@
 
 /// The bucket of a value: the octave above the exact range, then the top BITS + 1 bits, of which the first is set.
 #[inline]
-pub(super) fn index_of<const BITS: u32>(value: u64) -> usize {
+pub fn index_of<const BITS: u32>(value: u64) -> usize {
     let octave = u64::BITS - 1 - BITS - (value | 1 << BITS).leading_zeros();
     ((u64::from(octave) << BITS) + (value >> octave)) as usize
 }
 
 /// The smallest and the largest value of a bucket.
-pub(super) fn bounds_of<const BITS: u32>(index: usize) -> (u64, u64) {
+#[inline]
+pub fn bounds_of<const BITS: u32>(index: usize) -> (u64, u64) {
     let octave = (index as u64 >> BITS).saturating_sub(1);
     let low = (index as u64 - (octave << BITS)) << octave;
     (low, low + ((1 << octave) - 1))

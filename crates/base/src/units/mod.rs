@@ -1,9 +1,10 @@
 //! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
 //!
 //! Everything here is integer arithmetic, but for shares of a whole in settings. Reading order: `time`, `size`,
-//! `address`, `split`.
+//! `address`, `op`, `split`.
 
 mod address;
+mod op;
 mod quantity;
 mod share;
 mod size;
@@ -12,6 +13,7 @@ mod stage;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
+pub use op::Op;
 pub use quantity::QuantityError;
 pub use share::{over_provisioning, parse_over_provisioning, share, share_schema};
 pub use size::{Bandwidth, Bytes};

@@ -49,6 +49,7 @@ impl Bucket {
 
 impl Histogram {
     /// A histogram of nothing.
+    #[inline]
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,6 +100,7 @@ impl Histogram {
     }
 
     /// How many latencies were recorded.
+    #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -114,6 +116,7 @@ impl Histogram {
     }
 
     /// The sum of all latencies in nanoseconds, exactly.
+    #[inline]
     pub fn sum_ns(&self) -> u128 {
         self.sum
     }
@@ -162,6 +165,7 @@ impl Histogram {
     }
 
     /// The buckets that hold something, from the shortest latency to the longest.
+    #[inline]
     pub fn buckets(&self) -> impl DoubleEndedIterator<Item = &Bucket> + '_ {
         self.buckets.iter().filter(|bucket| bucket.count > 0)
     }

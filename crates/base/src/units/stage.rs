@@ -78,6 +78,7 @@ impl Stages {
     }
 
     /// All stages together.
+    #[inline]
     pub fn total(&self) -> Duration {
         Duration::from_ns(self.0.iter().sum())
     }

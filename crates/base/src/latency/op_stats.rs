@@ -1,6 +1,7 @@
 //! The latencies of one kind of request, and what a result says of them.
 
-use super::{Curve, Histogram, Percentiles, ratio};
+use super::{Curve, Histogram, Percentiles};
+use crate::ratio;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,7 @@ impl OpStats {
     }
 
     /// How many requests were counted.
+    #[inline]
     pub fn count(&self) -> u64 {
         self.histogram.count()
     }

@@ -20,6 +20,7 @@ impl Ppn {
     pub const NONE: Ppn = Ppn(u32::MAX);
 
     /// True unless this is [`Ppn::NONE`].
+    #[inline]
     pub fn is_some(self) -> bool {
         self != Self::NONE
     }
