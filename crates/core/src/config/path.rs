@@ -89,6 +89,7 @@ fn gc(scenario: &Scenario) -> String {
         (GcMode::Controller, _) => "controller",
         (GcMode::Preemptive, false) => "preemptive",
         (GcMode::Preemptive, true) => "reads-first",
+        (GcMode::ChannelPreemptive, _) => "channel-preemptive",
         (GcMode::PlaneBlocking, _) => "pb",
     };
     name.to_string()

@@ -185,6 +185,14 @@ pub const POLICIES: &[Policy] = &[
         parameter: None,
     },
     Policy {
+        name: "channel-preemptive",
+        axis: Axis::Gc,
+        summary: "a GC run yields to the host while no write waits on its channel; one victim a channel at a time",
+        source: "ours: Lee et al., ISPASS '11, by channels, as the drive of IODA, SOSP '21, may have had it",
+        overlay: "[gc]\nmode = \"channel-preemptive\"\nwhen = \"background\"\n",
+        parameter: None,
+    },
+    Policy {
         name: "pb",
         axis: Axis::Gc,
         summary: "a GC run blocks its die alone, from the first copy to the end of the erase; copies stay in the plane",

@@ -192,6 +192,7 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "it needs gc.unit = \"block\": a copyback stays inside its plane, a wider victim's pages go to other planes",
     )?;
     plane_blocking(gc)?;
+    let yields = matches!(gc.mode, GcMode::Preemptive | GcMode::ChannelPreemptive);
     require(
         !gc.reads_first || gc.mode == GcMode::Preemptive,
         "gc.reads_first",
@@ -199,11 +200,11 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "it needs gc.mode = \"preemptive\": the other modes keep the host away or take no time",
     )?;
     require(
-        gc.mode != GcMode::Preemptive || gc.when == GcWhen::Background,
+        !yields || gc.when == GcWhen::Background,
         "gc.when",
         "\"foreground\"",
-        "gc.mode = \"preemptive\" needs \"background\": a GC run that goes before the host's requests cannot also \
-         yield to them",
+        "gc.mode = \"preemptive\" and \"channel-preemptive\" need \"background\": a GC run that goes before the host's \
+         requests cannot also yield to them",
     )
 }
 

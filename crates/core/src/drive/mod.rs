@@ -52,13 +52,14 @@ pub use storage::{Step, Storage, Walked};
 
 use crate::flash::{Block, Device, Flash, SuspensionCounters};
 use crate::ftl::log::LogCounters;
-use crate::ftl::{GcMode, GcSpec, PageMap, Translation};
+use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::units::{Duration, Instant, Lba, Lpn};
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
 use face::request::{Asked, Content, Request};
 use gc::collect::Collector;
+use gc::mode::{Lease, Scope};
 use io::buffer::WriteBuffer;
 use later::{Later, Task};
 use std::collections::VecDeque;
@@ -212,7 +213,7 @@ impl Drive {
 
     /// A drive on `flash`, which holds what `ftl` says.
     fn assemble(spec: &DriveSpec, gc: &GcSpec, mut flash: Flash, ftl: PageMap) -> Self {
-        if gc.mode == GcMode::PlaneBlocking && gc.cut_transfers {
+        if Lease::of(gc.mode).scope == Scope::Die && gc.cut_transfers {
             flash.cut_transfers();
         }
         if ftl.log_blocks().is_some() {

@@ -262,8 +262,18 @@ pub enum GcMode {
     Controller,
     /// One flash operation at a time: host requests go first between page operations, except at or below `hard`.
     Preemptive,
+    /// One flash operation at a time: host requests go first while no write waits on the channel, except at or below
+    /// `hard`; one victim a channel.
+    ChannelPreemptive,
     /// Its die, from the first copy to the end of the erase; copies stay inside the plane (PB of ttFlash).
     PlaneBlocking,
+}
+
+#[cfg(test)]
+impl GcMode {
+    /// Every mode.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Nogc, Self::Base, Self::Controller, Self::Preemptive, Self::ChannelPreemptive, Self::PlaneBlocking];
 }
 
 /// Whether the planes of a group collect in turn (ttFlash, FAST '17, section 4.3).

@@ -175,7 +175,7 @@ impl Parallel {
         };
         let at_once = match (gc.mode, gc.per_channel) {
             (GcMode::Controller, _) => return Self { blocks: victim, per_channel: victim, per_die },
-            (GcMode::Base, _) => 1,
+            (GcMode::Base | GcMode::ChannelPreemptive, _) => 1,
             (GcMode::PlaneBlocking, limit @ 1..) => limit.min(flash.dies / flash.channels),
             (GcMode::PlaneBlocking | GcMode::Preemptive | GcMode::Nogc, _) => {
                 let unit = if gc.unit == VictimUnit::Block { GcUnit::Block } else { GcUnit::PlaneGroup };

@@ -28,8 +28,13 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let message = format!("{needs} 0: its blocks are levelled by the order in which they are freed");
     require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)?;
     let message =
-        format!("{needs} \"nogc\", \"base\", \"controller\" or \"preemptive\": planes do not collect, they merge");
-    require(gc.mode != GcMode::PlaneBlocking, "gc.mode", "\"plane-blocking\"", message)?;
+        format!("{needs} \"nogc\", \"base\", \"controller\" or \"preemptive\": its lanes merge, one at a time");
+    let refused = match gc.mode {
+        GcMode::PlaneBlocking => Some("\"plane-blocking\""),
+        GcMode::ChannelPreemptive => Some("\"channel-preemptive\""),
+        GcMode::Nogc | GcMode::Base | GcMode::Controller | GcMode::Preemptive => None,
+    };
+    require(refused.is_none(), "gc.mode", refused.unwrap_or_default(), message)?;
     let message = format!("{needs} \"block\": a merge is about one logical block");
     require(gc.unit == VictimUnit::Block, "gc.unit", "a group of blocks", message)?;
     require(rain.width == 0, "rain.width", rain.width, format!("{needs} 0: parity is made for page mapping only"))?;

@@ -5,6 +5,7 @@
 //! last otherwise.
 
 use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
+use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
 use crate::flash::{Operation, What};
 use crate::ftl::Stream;
@@ -207,8 +208,25 @@ impl Drive {
     #[inline]
     fn gc_goes_first(&self, gc: u32) -> bool {
         let lane = self.ops[gc].lane;
-        self.collector.takes_the_die()
-            || (self.ftl.is_urgent(self.ftl.pool_of(lane)) && !self.collector.yields_to_reads(self.reads_wait(lane)))
+        self.collector.takes_the_die() || self.gc_goes_before(self.ftl.pool_of(lane), self.reads_wait(lane))
+    }
+
+    /// True when GC operations of the pool go before the host's that wait for their die; `reads_wait` there, or not.
+    #[inline]
+    pub(in crate::drive) fn gc_goes_before(&self, pool: u32, reads_wait: bool) -> bool {
+        match self.collector.lease.rank {
+            Rank::First => true,
+            Rank::WhenUrgent => self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(reads_wait),
+            Rank::WhenWritesWait => self.ftl.is_urgent(pool) || self.writes_wait(pool),
+        }
+    }
+
+    /// True while programs of the host wait on the pool's channel.
+    fn writes_wait(&self, pool: u32) -> bool {
+        let layout = &self.flash.layout;
+        let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start));
+        let dies = layout.dies_per_channel();
+        (channel * dies..(channel + 1) * dies).any(|die| self.queues[die as usize].write.front().is_some())
     }
 
     #[inline]
@@ -360,7 +378,7 @@ impl Drive {
         let lanes = self.flash.layout.lanes_per_die;
         (die * lanes..(die + 1) * lanes)
             .map(|lane| self.ftl.pool_of(lane))
-            .any(|pool| self.ftl.is_collecting(pool) && (self.collector.takes_the_die() || self.ftl.is_urgent(pool)))
+            .any(|pool| self.ftl.is_collecting(pool) && self.gc_goes_before(pool, false))
     }
 
     /// A flash operation is done.

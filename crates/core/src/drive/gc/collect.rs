@@ -1,17 +1,18 @@
 //! Garbage collection at work: when a pool's collection starts, what it blocks, and its chain of flash operations.
 //!
-//! `preemptive` starts at once and never blocks: its operations go last, or first at or below the hard mark. `base` and
-//! `controller` work on a *domain*, what they hold: a channel, or all of them. A domain collects one victim at a time.
-//! It first *drains*: no new host operation starts, and reads under way bring their data out; then it *holds* until the
-//! copy is done; the erase keeps only its die. `plane-blocking` keeps dies one by one (`plane`). `nogc` takes no time.
+//! The mode's lease decides ([`super::mode`]). Runs in turn wait for their *domain*, a channel or all of them. A domain
+//! collects one victim at a time. Where the lease covers it, it first *drains*: no new host operation starts, and reads
+//! under way bring their data out; then it is *held* until the victim is copied; the erase keeps only its die. A lease
+//! on dies is `plane`'s.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::gc::mode::{Admission, Lease, Rank, Scope};
 use crate::drive::gc::plane::Planes;
 use crate::drive::gc::straight::Way;
 use crate::flash::{Block, Flash};
 use crate::ftl::timeless::Work;
-use crate::ftl::{GcMode, GcSpec, GcWhen, PageMap};
+use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
 use crate::units::Instant;
 use std::collections::VecDeque;
@@ -20,7 +21,7 @@ use std::ops::Range;
 /// Which collections wait, and what is held.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Collector {
-    mode: GcMode,
+    pub lease: Lease,
     when: GcWhen,
     copyback: bool,
     reads_first: bool,
@@ -57,14 +58,23 @@ struct Domain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    Draining { pool: u32 },
-    Holding { pool: u32 },
+    Draining {
+        pool: u32,
+    },
+    Holding {
+        pool: u32,
+    },
+    /// One run at a time, and nothing is closed to the host.
+    Copying {
+        pool: u32,
+    },
 }
 
 impl Collector {
     pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Self {
         let layout = &flash.layout;
-        let per_channel = gc.mode != GcMode::Controller
+        let lease = Lease::of(gc.mode);
+        let per_channel = lease.scope != Scope::Drive
             && (0..ftl.pools()).all(|pool| {
                 let channel = |lane| layout.channel_of(layout.die_of(lane));
                 let lanes = ftl.lanes_of(pool);
@@ -73,8 +83,9 @@ impl Collector {
         let (domains, width) = if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
         let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
         Self {
-            mode: gc.mode,
-            when: gc.when,
+            lease,
+            // Runs that yield to the host need not wait for a pause of it.
+            when: if lease.yields_in_turn() { GcWhen::Foreground } else { gc.when },
             copyback: gc.copyback,
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
@@ -82,7 +93,7 @@ impl Collector {
             domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
             listed: vec![(false, false); ftl.pools() as usize],
             closed: vec![false; layout.dies as usize],
-            planes: (gc.mode == GcMode::PlaneBlocking).then(|| Box::new(Planes::new(gc, flash, ftl))),
+            planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
             copying_since: vec![Instant::START; ftl.pools() as usize],
             chain_ops: vec![NIL; layout.lanes as usize],
             way: Way::default(),
@@ -105,14 +116,9 @@ impl Collector {
         self.domains[self.domain_of_die[die as usize] as usize].user_reads > 0
     }
 
-    /// True when space is reclaimed in no time.
+    /// True when space is reclaimed at no cost.
     pub fn takes_no_time(&self) -> bool {
-        self.mode == GcMode::Nogc
-    }
-
-    /// True when a collection has its channel for itself while it copies.
-    pub fn holds_channels(&self) -> bool {
-        matches!(self.mode, GcMode::Base | GcMode::Controller)
+        self.lease.admission == Admission::ZeroCost
     }
 
     /// True when nothing can come between the read and the program of a copy inside a plane: the die is the
@@ -129,7 +135,7 @@ impl Collector {
     /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is held already.
     pub fn keeper_of(&self, die: u32) -> Option<(u32, bool)> {
         match self.domains[self.domain_of_die[die as usize] as usize].phase {
-            Phase::Open => None,
+            Phase::Open | Phase::Copying { .. } => None,
             Phase::Draining { pool } => Some((pool, false)),
             Phase::Holding { pool } => Some((pool, true)),
         }
@@ -152,10 +158,10 @@ impl Collector {
         urgent.iter().chain(waiting.iter().take(at_once).filter(|pool| !urgent.contains(pool))).copied()
     }
 
-    /// True when a collection's operations always go before the host's on their die.
+    /// True when GC operations always go before the host's on their die.
     #[inline]
     pub fn takes_the_die(&self) -> bool {
-        self.mode != GcMode::Preemptive
+        self.lease.rank == Rank::First
     }
 
     /// True when an urgent collection lets the reads that wait for its die go first.
@@ -166,13 +172,11 @@ impl Collector {
 
     /// The channels that a collection of the pool holds: the first, and how many.
     fn held_by(&self, pool: u32) -> (u32, u32) {
-        match self.mode {
-            GcMode::Nogc | GcMode::Preemptive | GcMode::PlaneBlocking => (0, 0),
-            GcMode::Base | GcMode::Controller => {
-                let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
-                (channels.start, channels.end - channels.start)
-            }
+        if !self.lease.holds_channels() {
+            return (0, 0);
         }
+        let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
+        (channels.start, channels.end - channels.start)
     }
 
     #[inline]
@@ -315,21 +319,21 @@ impl Drive {
     }
 
     fn want_collection(&mut self, now: Instant, pool: u32) {
-        match self.collector.mode {
-            GcMode::Nogc => {
+        match self.collector.lease.admission {
+            Admission::ZeroCost => {
                 self.reclaim_in_no_time(pool);
                 if self.faults.is_some() && self.ftl.is_hopeless(pool) {
                     self.nothing_gained(now, pool);
                 }
             }
-            GcMode::Preemptive => {
+            Admission::AtOnce => {
                 self.start_collection(now, pool);
             }
-            GcMode::Base | GcMode::Controller => {
+            Admission::InTurn if self.collector.planes.is_some() => self.list_plane(now, pool),
+            Admission::InTurn => {
                 self.collector.list(pool, self.ftl.is_urgent(pool));
                 self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
             }
-            GcMode::PlaneBlocking => self.list_plane(now, pool),
         }
     }
 
@@ -366,7 +370,13 @@ impl Drive {
     fn domain_begins(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            if (self.ftl.would_collect(pool) || self.is_paused(pool)) && self.admits_collection(now, pool) {
+            let may = (self.ftl.would_collect(pool) || self.is_paused(pool)) && self.admits_collection(now, pool);
+            if may && self.collector.lease.yields_in_turn() {
+                self.collector.domains[domain].phase = Phase::Copying { pool };
+                if !self.start_collection(now, pool) {
+                    self.collector.domains[domain].phase = Phase::Open;
+                }
+            } else if may {
                 self.collector.domains[domain].phase = Phase::Draining { pool };
                 self.close_dies(now, domain, true);
                 if let Some(timeline) = &mut self.timeline {
@@ -462,18 +472,21 @@ impl Drive {
             }
         }
         self.copying_is_over(now, pool);
-        if self.holds.is_some() {
-            // The next victim need not wait for an erase that is held back.
-            self.space_used(now, pool);
-        }
     }
 
     /// A collection copies no more: what it kept is the host's again.
     pub(in crate::drive) fn copying_is_over(&mut self, now: Instant, pool: u32) {
         let domain = self.collector.domain_of_pool[pool as usize] as usize;
-        if self.collector.domains[domain].phase == (Phase::Holding { pool }) {
-            self.release(now, domain);
-            self.open_domain_looks(now, domain);
+        match self.collector.domains[domain].phase {
+            Phase::Holding { pool: holder } if holder == pool => {
+                self.release(now, domain);
+                self.open_domain_looks(now, domain);
+            }
+            Phase::Copying { pool: copied } if copied == pool => {
+                self.collector.domains[domain].phase = Phase::Open;
+                self.open_domain_looks(now, domain);
+            }
+            _ => {}
         }
         if self.collector.planes.is_some() {
             self.plane_copied(now, pool);

@@ -126,11 +126,9 @@ impl Drive {
 
     /// True when a collection's operation that waits goes before the reads that wait for its die.
     pub(in crate::drive) fn goes_before_reads(&self, now: Instant, op: u32) -> bool {
-        let urgent = || {
-            let is_urgent = self.ftl.is_urgent(self.ftl.pool_of(self.ops[op].lane));
-            is_urgent && !self.collector.yields_to_reads(true)
-        };
-        (self.collector.takes_the_die() || urgent()) && !self.gives_way_now(op) && self.may_step(now, op)
+        self.gc_goes_before(self.ftl.pool_of(self.ops[op].lane), true)
+            && !self.gives_way_now(op)
+            && self.may_step(now, op)
     }
 
     /// Garbage collection may have come before reads that wait for `die`.

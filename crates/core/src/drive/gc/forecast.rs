@@ -61,9 +61,7 @@ impl Drive {
         let own = under_way.filter(|(op, _)| self.chain_pool(*op) == Some(pool));
         let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
         let erasing = own.filter(|(op, _)| matches!(self.ops[*op].owner, Owner::ChainErase { .. }));
-        let reads_pass =
-            !self.collector.takes_the_die() && (!self.ftl.is_urgent(pool) || self.collector.yields_to_reads(true));
-        if reads_pass {
+        if !self.gc_goes_before(pool, true) {
             let kept = own.filter(|(op, _)| !self.gives_way_now(*op));
             let left = kept.map_or(Duration::ZERO, |(_, left)| left);
             return Forecast { left, copying: copying && erasing.is_none() };

@@ -14,11 +14,12 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::gc::mode::{Admission, Lease};
 use crate::drive::observe::critical::NO_LINK;
 use crate::drive::observe::timeline::Collection;
 use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
-use crate::ftl::{GcMode, GcSpec, PageMap};
+use crate::ftl::{GcSpec, PageMap};
 use crate::sim::NIL;
 use crate::units::{Cause, Duration, Instant, Ppn, Split};
 use std::collections::VecDeque;
@@ -100,11 +101,12 @@ impl Merges {
             led_by: NO_LINK,
             reclaiming: None,
         };
+        let lease = Lease::of(gc.mode);
         Some(Box::new(Self {
             lanes: vec![chain; flash.layout.lanes as usize],
             write_waits: log.write_waits(),
-            runs: matches!(gc.mode, GcMode::Base | GcMode::Controller),
-            no_time: gc.mode == GcMode::Nogc,
+            runs: lease.holds_channels(),
+            no_time: lease.admission == Admission::ZeroCost,
             copyback: gc.copyback,
         }))
     }

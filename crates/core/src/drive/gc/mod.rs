@@ -5,6 +5,7 @@ pub(in crate::drive) mod collect;
 pub(in crate::drive) mod fast_fail;
 pub(in crate::drive) mod forecast;
 pub(in crate::drive) mod merge;
+pub(in crate::drive) mod mode;
 pub(in crate::drive) mod plane;
 pub(in crate::drive) mod rehearse;
 pub(in crate::drive) mod release;

@@ -179,8 +179,7 @@ impl Drive {
             let pool = self.ftl.pool_of(lane);
             let is_first = lane == die * lanes || self.ftl.pool_of(lane - 1) != pool;
             let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
-            let takes =
-                self.collector.takes_the_die() || (self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(true));
+            let takes = self.gc_goes_before(pool, true);
             if is_first && copies && takes && !self.is_paused(pool) {
                 counted |= under_way.is_some_and(|(op, _)| self.copies_for(op) == Some(pool));
                 if keeper != Some(pool) {

@@ -44,7 +44,7 @@ impl Drive {
         let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
         let Way { is_parted, is_beside_others, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
-        let alone = self.collector.holds_channels() || self.collector.is_undisturbed();
+        let alone = self.collector.lease.holds_channels() || self.collector.is_undisturbed();
         let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
         if is_whole && self.collector.planes.is_some() {
             self.flash.copies_meet_the_host();

@@ -156,6 +156,61 @@ fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
     assert!(worst > times.program, "some wait for nearly a whole operation: {worst}");
 }
 
+/// Alone on its channel it is preempted by reads; while a program of the host waits on another chip of the channel, its
+/// operations go first.
+#[test]
+fn a_channel_preemptive_collection_yields_to_a_read_unless_a_write_waits_on_the_channel() {
+    let valid = 12;
+    let (bench, begins) = collecting(valid, gc(GcMode::ChannelPreemptive), &EraseSpec::default());
+    let times = bench.times();
+    let longest = times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
+    let copy = copy_of_a_page(times, false);
+    let mut rng = Rng::stream(1, "instants");
+    for _ in 0..200 {
+        let at = begins + NS + Duration::from_ns(rng.below((copy * u64::from(valid)).as_ns()));
+        let wait = bench.latency_of_read(at, SAME_CHIP) - times.page_read();
+        assert!(wait <= longest, "{wait} at {at:?}, {longest} at most");
+        // Two programs on the other chip: the second waits for as long as the first is under way.
+        let mut writes = bench.clone();
+        for lpn in [OTHER_CHIP + 600 * LANES, OTHER_CHIP + 601 * LANES] {
+            writes.write(at, lpn);
+        }
+        let behind = writes.latency_of_read(at + NS, SAME_CHIP) - times.page_read();
+        let left = times.program.min((begins + copy * u64::from(valid)).since(at + NS));
+        assert!(behind + longest >= left, "{behind} at {at:?}: the GC run goes on for {left}");
+    }
+    let mut bench = bench;
+    bench.run();
+    assert_eq!(bench.drive.counters().forced_collections, 0);
+}
+
+/// Two chips of a channel want to collect at once, and a chip of another channel.
+#[test]
+fn a_channel_preemptive_drive_copies_one_victim_of_a_channel_at_a_time() {
+    for (mode, of_two) in [(GcMode::ChannelPreemptive, 1), (GcMode::Preemptive, 2)] {
+        for (other, begun) in [(OTHER_CHIP, of_two), (OTHER_CHANNEL, 2)] {
+            let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc(mode), |map| {
+                let (lanes, valid) = (LANES as u32, 12);
+                let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
+                for chip in [0, other as u32] {
+                    (0..PAGES).chain(again()).for_each(|k| write_before_the_run(map, k * lanes + chip));
+                }
+            });
+            let begins = start() + bench.times().page_program();
+            bench.write(start(), 600 * LANES);
+            bench.write(start(), 600 * LANES + other);
+            bench.advance_to(begins + bench.times().page_program());
+            assert_eq!(bench.drive.counters().collections, begun, "{mode:?}, {other}");
+            bench.run();
+            assert_eq!(
+                (bench.drive.counters().collections, bench.drive.counters().erases),
+                (2, 2),
+                "{mode:?}, {other}"
+            );
+        }
+    }
+}
+
 #[test]
 fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     let valid = 12;

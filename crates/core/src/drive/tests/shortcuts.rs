@@ -82,7 +82,7 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
     let tolerant =
         RainSpec { reconstruct: Reconstruct::Cost, cost_rule: CostRule::Rotation, width: 8, ..RainSpec::default() };
     let turning = RainSpec { update_reads: UpdateReads::Reconstruct, ..tolerant.clone() };
-    for mode in [GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking, GcMode::Nogc] {
+    for mode in GcMode::ALL {
         let planes = mode == GcMode::PlaneBlocking;
         let rotate = if planes { Rotate::Dynamic } else { Rotate::Off };
         let gc = GcSpec { mode, rotate, copyback: planes, soft: 0.15, hard: 0.08, ..GcSpec::default() };

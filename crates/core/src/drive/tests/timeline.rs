@@ -46,7 +46,12 @@ fn two_reads_on_one_channel_leave_their_commands_arrays_wait_and_data() {
 
 #[test]
 fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
-    for (mode, held) in [(GcMode::Base, (0, 1)), (GcMode::Controller, (0, 8)), (GcMode::Preemptive, (0, 0))] {
+    for (mode, held) in [
+        (GcMode::Base, (0, 1)),
+        (GcMode::Controller, (0, 8)),
+        (GcMode::Preemptive, (0, 0)),
+        (GcMode::ChannelPreemptive, (0, 0)),
+    ] {
         let gc = GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
         let mut bench = about_to_collect(7, gc);
         bench.drive.attribute();

@@ -43,7 +43,7 @@ pub(super) fn drawn_with_map(seed: u64) -> Setup {
 
 #[test]
 fn every_gc_mode_keeps_data_and_map() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking] {
+    for mode in GcMode::ALL {
         for entries in [1, 7, 100, 2_000] {
             let mut setup = small_cached(cached(entries));
             setup.gc.mode = mode;

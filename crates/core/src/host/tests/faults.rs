@@ -362,7 +362,7 @@ fn drives_with_log_blocks_lose_blocks_and_no_data() {
 
 #[test]
 fn shared_frontiers_and_every_mode_survive_many_failures() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking] {
+    for mode in GcMode::ALL {
         for frontiers in [Frontiers::Separate, Frontiers::Shared] {
             for seed in 1..6 {
                 let mut setup = Setup { seed, ..worn() };

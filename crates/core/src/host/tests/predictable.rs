@@ -137,7 +137,7 @@ pub(super) fn requests(mut setup: Setup, requests: u64) -> Setup {
 /// Every GC mode, victim unit, scheduler and feature that can be combined.
 #[test]
 fn a_read_that_may_fail_waits_for_no_garbage_collection() {
-    let (mut fails, mut late, mut modes) = (0, 0, [0; 5]);
+    let (mut fails, mut late, mut modes) = (0, 0, [0; GcMode::ALL.len()]);
     for seed in 0..240 {
         let setup = requests(drawn(seed), 1_000);
         for spacing in [60, 600] {
@@ -151,7 +151,7 @@ fn a_read_that_may_fail_waits_for_no_garbage_collection() {
     }
     println!("{fails} failed, {late} of them late, by mode {modes:?}");
     assert!(fails > 5_000 && late > 300, "{fails} {late}");
-    assert!(modes.iter().filter(|fails| **fails > 200).count() == 4, "{modes:?}");
+    assert!(modes.iter().filter(|fails| **fails > 100).count() == 5, "{modes:?}");
 }
 
 /// A read that must wait, or of which nothing was said, never fails; and their drive does the same with either.
@@ -265,7 +265,7 @@ fn a_busy_remaining_time_of_perfect_foresight_is_exactly_what_happens() {
         (setup.drive.link, setup.drive.queue_depth) = (crate::units::Bandwidth::default(), 0);
         setup
     };
-    let mut modes = [0; 5];
+    let mut modes = [0; GcMode::ALL.len()];
     for seed in 0..120 {
         for windows in [Windows::Off, schedule(3, 1, Duration::from_ms(25))] {
             let setup = exact(drawn(seed), 400);
@@ -282,7 +282,7 @@ fn a_busy_remaining_time_of_perfect_foresight_is_exactly_what_happens() {
         }
     }
     println!("by mode {modes:?}");
-    assert!(modes.iter().filter(|fails| **fails > 100).count() == 4, "{modes:?}");
+    assert!(modes.iter().filter(|fails| **fails > 40).count() == 5, "{modes:?}");
 }
 
 /// Single blocks, uniform page times: the held channel makes it exact, but where a collection follows that nobody had

@@ -47,7 +47,7 @@ fn scrub(setup: &Setup) -> ScrubCounters {
 
 #[test]
 fn every_gc_mode_keeps_the_data_while_pages_are_rewritten_under_pressure() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking] {
+    for mode in GcMode::ALL {
         for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
             let mut setup = planes();
             (setup.gc.mode, setup.drive.scheduler) = (mode, scheduler);

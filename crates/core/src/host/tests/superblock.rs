@@ -18,7 +18,7 @@ fn guarded(reconstruct: Reconstruct) -> Setup {
 
 #[test]
 fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive] {
+    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::ChannelPreemptive] {
         for reconstruct in [Reconstruct::Never, Reconstruct::Always] {
             let mut setup = guarded(reconstruct);
             setup.gc.mode = mode;

@@ -38,7 +38,14 @@ const SWITCHES: [(&str, usize); 22] = [
     ("placement", 6),
 ];
 
-const MODES: [GcMode; 5] = [GcMode::PlaneBlocking, GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive];
+const MODES: [GcMode; 6] = [
+    GcMode::PlaneBlocking,
+    GcMode::Nogc,
+    GcMode::Base,
+    GcMode::Controller,
+    GcMode::Preemptive,
+    GcMode::ChannelPreemptive,
+];
 
 /// The switches of what goes with plane-blocking only, with parity only, and not with parity over superblocks.
 const OF_PLANES: [usize; 3] = [2, 13, 14];

@@ -91,7 +91,7 @@ fn check_times(drive: &Drive, recorded: &Recorded<'_>, cached: bool, seed: u64) 
 
 #[test]
 fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
-    let (mut cached, mut collections, mut slow) = (0, [0; 5], 0);
+    let (mut cached, mut collections, mut slow) = (0, [0; GcMode::ALL.len()], 0);
     for seed in 0..120 {
         let mut setup = drawn(seed);
         setup.jobs[0].requests = 600;
@@ -116,7 +116,7 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         collections[setup.gc.mode as usize] += recorded.collections.len();
     }
     assert_eq!(collections[GcMode::Nogc as usize], 0, "nogc collects in no time");
-    assert!(collections.iter().filter(|count| **count > 100).count() == 4, "{collections:?}");
+    assert!(collections.iter().filter(|count| **count > 50).count() == 5, "{collections:?}");
     assert!(cached > 3 && slow > 10_000, "{cached} {slow}");
 }
 
