@@ -5,7 +5,7 @@
 //! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayReport, Curve, FaultReport, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport,
+    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport,
     TolerantReport,
 };
 use manx_core::units::Duration;
@@ -73,8 +73,9 @@ impl Quantities {
     pub fn every() -> Self {
         let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let (log, map, faults) = (Some(LogReport::default()), Some(MapReport::default()), Some(FaultReport::default()));
-        let array = Some(ArrayReport::default());
+        let (log, map, faults) =
+            (Some(LogReport::default()), Some(MapReport::default()), Some(FaultCounters::default()));
+        let array = Some(ArrayCounters::default());
         Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, array, ..RunResult::default() })
     }
 

@@ -107,7 +107,7 @@ impl Array {
             return;
         }
         self.counters.restored_rows += 1;
-        self.counters.restored_at = now;
+        self.counters.restored_at = Some(now);
         self.writes.restoring.retain(|other| *other != row);
         self.restored = self.writes.restoring.iter().copied().min().unwrap_or(self.writes.next_restore);
         if self.restored == self.layout.rows {

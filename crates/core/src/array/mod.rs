@@ -35,6 +35,7 @@ use crate::drive::{
 use crate::flash::Room;
 use crate::nvme::Controller;
 use crate::sim::{NIL, Rng, Slab};
+use crate::stats::ArrayCounters;
 use crate::units::{Duration, Instant, Lba};
 pub use members::Failure;
 use members::{Member, State};
@@ -138,51 +139,6 @@ enum Timer {
     Restore,
 }
 
-/// What an array counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ArrayCounters {
-    /// Pieces of reads: what lies together on a member.
-    pub pieces: u64,
-    /// Of those, answered from the array's memory.
-    pub from_memory: u64,
-    /// Commands that members failed fast.
-    pub fast_fails: u64,
-    /// Pieces and old pages that were computed from the rest of their rows.
-    pub reconstructs: u64,
-    /// Times that a row lost more pages to fast failures than it has parities.
-    pub double_fails: u64,
-    /// Reads submitted again that must wait.
-    pub must_waits: u64,
-    /// Pieces that were not read from their member because it had better not be.
-    pub avoided: u64,
-    /// Reads that asked for the rest of their row after a while.
-    pub hedges: u64,
-    /// Of those, and of those that asked at once, the ones that the rest answered first.
-    pub hedges_won: u64,
-    /// Reads submitted to members.
-    pub member_reads: u64,
-    /// Writes submitted to members.
-    pub member_writes: u64,
-    /// Rows written whole.
-    pub full_rows: u64,
-    /// Rows whose parity came from the old pages and the old parity.
-    pub read_modify_writes: u64,
-    /// Rows whose parity came from the pages that were not written.
-    pub reconstruct_writes: u64,
-    /// Rows restored on a new member.
-    pub restored_rows: u64,
-    /// When the last of them was.
-    pub restored_at: Instant,
-    /// Members that failed.
-    pub failed_members: u64,
-    /// Of those, the ones that the array failed because they refused a write, or could not read what it needed.
-    pub refusing_members: u64,
-    /// Pages of writes that were refused: no member could have kept them.
-    pub refused_pages: u64,
-    /// Acknowledged pages that no member took: they stay in the array's memory.
-    pub kept_pages: u64,
-}
-
 /// The root seed of a member's drive: that of the run for the first one.
 pub fn member_seed(seed: u64, member: u32) -> u64 {
     if member == 0 { seed } else { Rng::stream(seed, &format!("member {member}")).next_u64() }
@@ -245,7 +201,9 @@ impl Array {
 
     /// What was counted so far.
     pub fn counters(&self) -> ArrayCounters {
-        ArrayCounters { kept_pages: self.writes.kept(), ..self.counters }
+        let contract_violations = (0..self.drives()).map(|number| self.drive(number).violations()).sum();
+        let (members, kept_pages) = (self.members() as u64, self.writes.kept());
+        ArrayCounters { members, contract_violations, kept_pages, ..self.counters }
     }
 
     /// Drives that it began with, without the spare.
@@ -310,10 +268,10 @@ impl Array {
         let io = self.ios.insert(Io { owner, member, at: now, is_read, live: true });
         self.book_io(io);
         if is_read {
-            self.counters.member_reads += 1;
+            self.counters.drive_reads += 1;
             self.strategy.submitted(now, member, io);
         } else if command.op == Op::Write {
-            self.counters.member_writes += 1;
+            self.counters.drive_writes += 1;
             self.strategy.wrote(pages * crate::units::SECTOR);
         }
         self.members[member as usize].submit(now, Command { id: io, ..command });

@@ -3,12 +3,13 @@
 
 mod causes;
 
-use super::{Array, ArrayCounters, ArraySpec, RaidLevel, ReadStrategy};
+use super::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::config::{builtin_device, load_device};
 use crate::drive::{Command, Drive, DriveSpec, Op, PredictableLatency, Status, Storage};
 use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcMode, GcSpec, PageMap, Stream};
 use crate::nvme::{Attributes, Controller, Options};
+use crate::stats::ArrayCounters;
 use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
 
 const PAGE: u32 = 8;
@@ -151,7 +152,7 @@ fn each_further_fast_fail_costs_the_wait_for_who_is_free_first() {
             let read = |valid: [u32; 4]| {
                 let valid = valid.map(|valid| (valid > 0).then_some(valid));
                 let (end, counted) = read(ReadStrategy::Iod2, &valid, at, row);
-                (end, [counted.fast_fails, counted.double_fails, counted.must_waits, counted.member_reads])
+                (end, [counted.fast_fails, counted.double_fails, counted.must_waits, counted.drive_reads])
             };
             // Nobody: its own read. Another member: nobody asks it. One: the three others at once, and the sum.
             assert_eq!(read([0, 0, 0, 0]), (at + page_read, [0, 0, 0, 1]));
@@ -223,7 +224,7 @@ fn two_fast_fails_cost_a_double_parity_nothing_but_reads() {
         let page = array.layout.page(OTHER_CHIP, 0);
         let end = ends(&mut array, at, vec![command(0, page, 1)])[0];
         let counted = array.counters();
-        (end, [counted.fast_fails, counted.double_fails, counted.must_waits, counted.member_reads])
+        (end, [counted.fast_fails, counted.double_fails, counted.must_waits, counted.drive_reads])
     };
     assert_eq!(read([0, 0, 0, 9, 0]), (at + page_read + XOR, [1, 0, 0, 4]));
     assert_eq!(read([0, 0, 0, 9, 3]), (at + page_read + XOR, [2, 0, 0, 5]));
@@ -241,7 +242,7 @@ fn write(level: RaidLevel, members: u32, first: u32, pages: u32, sectors: u32) -
     let end = ends(&mut array, at, vec![write])[0];
     let c = array.counters();
     let updates = [c.read_modify_writes, c.reconstruct_writes, c.full_rows];
-    (end.since(at), [c.member_reads, c.member_writes, updates[0], updates[1], updates[2]])
+    (end.since(at), [c.drive_reads, c.drive_writes, updates[0], updates[1], updates[2]])
 }
 
 /// What is read goes side by side on different members, and so does what is written: a read and a program, whatever
@@ -288,7 +289,7 @@ fn a_small_write_goes_round_a_member_that_collects() {
         let page = array.layout.page(OTHER_CHIP, first);
         let end = ends(&mut array, at, vec![Command { op: Op::Write, ..command(0, page, 1) }])[0];
         let c = array.counters();
-        (end, [c.member_reads, c.member_writes, c.read_modify_writes, c.reconstruct_writes, c.must_waits])
+        (end, [c.drive_reads, c.drive_writes, c.read_modify_writes, c.reconstruct_writes, c.must_waits])
     };
     // Four members, reconstruct-write, and one of the two others collects: its channel takes no write, and it is none
     // of those that are written. The old page and the old parity instead.

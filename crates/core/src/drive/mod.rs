@@ -34,15 +34,10 @@ pub use crash::journal::JOURNAL_ENTRY;
 pub use crash::power_cut::AtRisk;
 pub use crash::recovery::{CrashImage, Recovered, RecoverySpec};
 pub use face::command::{Command, Completion, Payload, PredictableLatency, Stamp, Status};
-pub use gc::fast_fail::PredictableCounters;
-pub use gc::rotate::RotationCounters;
 pub use gc::windows::{WindowSchedule, Windows};
-pub use map_cache::misses::MapCounters;
-pub use media::bad_blocks::FaultCounters;
-pub use media::scrub::{ScrubCounters, ScrubSpec};
+pub use media::scrub::ScrubSpec;
 pub use observe::attribution::{Attributed, Story};
 pub use observe::timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
-pub use parity::in_place::RainCounters;
 pub use spec::{
     BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite,
     PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update,
@@ -50,11 +45,11 @@ pub use spec::{
 };
 pub use storage::{Step, Storage, Walked};
 
-use crate::flash::{Block, Device, Flash, SuspensionCounters};
-use crate::ftl::log::LogCounters;
+use crate::flash::{Block, Device, Flash};
 use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
-use crate::units::{Duration, Instant, Lba, Lpn};
+use crate::stats::Counters;
+use crate::units::{Instant, Lba, Lpn};
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
 use face::request::{Asked, Content, Request};
@@ -116,81 +111,6 @@ pub struct Drive {
     /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
     #[cfg(test)]
     long_way: bool,
-}
-
-/// What a drive counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Bytes that the host wrote.
-    pub host_bytes_written: u64,
-    /// Map units of host data programmed.
-    pub host_units: u64,
-    /// Map units that garbage collection programmed.
-    pub copied_units: u64,
-    /// Map units of padding in rows.
-    pub padded_units: u64,
-    /// Map units read from flash, for whatever reason.
-    pub units_read: u64,
-    /// Collections started.
-    pub collections: u64,
-    /// Of those, at or below the hard mark.
-    pub forced_collections: u64,
-    /// The longest from the start of a collection until its last page was copied.
-    pub copying_max: Duration,
-    /// Map units moved by `nogc` in no time (not programmed, not in the WAF).
-    pub free_copies: u64,
-    /// Blocks erased by `nogc` in no time.
-    pub free_erases: u64,
-    /// Erases that were held back for reads and let go.
-    pub erases_held: u64,
-    /// For how long, added up.
-    pub erases_held_time: Duration,
-    /// For how long at most.
-    pub erases_held_max: Duration,
-    /// Pages of reads served from the buffer.
-    pub buffer_read_hits: u64,
-    /// Pages of writes that met their page in the buffer.
-    pub buffer_write_hits: u64,
-    /// Writes that waited for room in the buffer.
-    pub buffer_stalls: u64,
-    /// Reads of a partial page's other sectors.
-    pub fill_reads: u64,
-    /// Pages of reads that were never written.
-    pub unwritten_reads: u64,
-    /// Blocks erased.
-    pub erases: u64,
-    /// What suspended erases and programs cost.
-    pub suspended: SuspensionCounters,
-    /// What parity cost.
-    pub rain: RainCounters,
-    /// What it cost that planes take turns.
-    pub rotation: RotationCounters,
-    /// What became of bit errors.
-    pub scrub: ScrubCounters,
-    /// What a log-block FTL did.
-    pub log: LogCounters,
-    /// Pages of the journal of deallocations programmed.
-    pub journal_pages: u64,
-    /// Map units of checkpoints programmed.
-    pub checkpoint_units: u64,
-    /// Checkpoints that are whole.
-    pub checkpoints: u64,
-    /// What the map cost, where it lies on flash.
-    pub map: MapCounters,
-    /// What failed.
-    pub faults: FaultCounters,
-    /// What predictable latency cost.
-    pub predictable: PredictableCounters,
-}
-
-impl Counters {
-    /// Map units programmed, for whatever reason.
-    pub fn units_programmed(&self) -> u64 {
-        let parity = self.rain.parity_units + self.rain.copy_parity_units;
-        let maps = self.map.page_programs + self.checkpoint_units;
-        let written = self.host_units + parity + maps + self.faults.failed_units;
-        written + self.copied_units + self.scrub.rewrites + self.padded_units
-    }
 }
 
 impl Drive {
@@ -268,7 +188,10 @@ impl Drive {
 
     /// What the drive counted so far.
     pub fn counters(&self) -> Counters {
-        let log = self.ftl.log_blocks().map_or(self.counters.log, |log| log.counters().plus(&self.counters.log));
+        let mut log = self.counters.log;
+        if let Some(lanes) = self.ftl.log_blocks() {
+            log.add(&lanes.counters());
+        }
         let (scrub, faults) = (self.scrub_counters(), self.fault_counters());
         let (run_reads, run_programs) = self.flash.runs_over();
         let units_read = self.counters.units_read + self.flash.whole_copies_read() + run_reads;

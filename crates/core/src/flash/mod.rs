@@ -51,7 +51,7 @@ pub use pulses::EraseLengths;
 pub use runs::Run;
 pub use spare::Spare;
 pub use stress::BlockStress;
-pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionCounters, SuspensionTimes};
+pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 pub use timing::Timing;
 
 use crate::sim::Timers;

@@ -25,6 +25,7 @@ use super::fired::Fired;
 use super::pulses::{EraseLengths, Pulses};
 use super::stress::{BlockStress, Stress};
 use super::{Block, Flash};
+use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
 
 /// What suspending an erase takes.
@@ -82,25 +83,6 @@ pub enum Progress {
     UnderWay,
     /// Suspended: reads may start.
     Suspended,
-}
-
-/// What suspensions cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SuspensionCounters {
-    /// Times an erase was suspended, at whatever point.
-    pub suspensions: u64,
-    /// The most that one erase suffered.
-    pub per_erase_max: u64,
-    /// Pulse time that was given up and had to be repeated.
-    pub aborted: Duration,
-    /// Ramps beyond the one of each step.
-    pub extra_ramps: u64,
-    /// Times a program was suspended, at whatever point.
-    pub program_suspensions: u64,
-    /// The most that one program suffered.
-    pub per_program_max: u64,
-    /// Time of programs' phases that was given up and had to be repeated.
-    pub aborted_phases: Duration,
 }
 
 /// What comes before the part goes on.

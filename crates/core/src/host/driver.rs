@@ -5,8 +5,8 @@
 
 use super::patience::{LOOK_EVERY, Patience};
 use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request, Starved};
-use crate::drive::{Command, Completion, Counters, Drive, Op, PredictableLatency, Status, Storage};
-use crate::stats::{Kind, Moments, OpStats, OverTime, Written};
+use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
+use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, Written};
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// Plays jobs against a drive, or an array of drives.

@@ -451,7 +451,7 @@ fn preempt_by_channels(setup: &mut Setup) {
 #[test]
 fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     let (mut suspended, mut programs, mut held) = ([0; 6], [0; 4], [0; GcMode::ALL.len()]);
-    let mut rotation = crate::drive::RotationCounters::default();
+    let mut rotation = crate::stats::RotationCounters::default();
     for seed in 0..600 {
         let setup = drawn(seed);
         let result = std::panic::catch_unwind(|| setup.play());

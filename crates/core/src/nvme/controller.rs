@@ -102,7 +102,7 @@ impl Controller {
             // The default level (NVMe Base 2.1, 8.1.20).
             recovery_level: 4,
             traffic: Traffic::default(),
-            spare_at_first: drive.counters().faults.spare,
+            spare_at_first: drive.counters().faults.spare_least,
             window_requests: Vec::new(),
             admin_done: VecDeque::new(),
             ranges: Vec::new(),

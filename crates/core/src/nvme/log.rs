@@ -317,7 +317,7 @@ impl Controller {
     fn smart(&self, now: Instant) -> SmartData {
         let drive = self.drive();
         let traffic = &self.traffic;
-        let spare = drive.counters().faults.spare;
+        let spare = drive.counters().faults.spare_least;
         let percent = match self.spare_at_first {
             first if first > 0 => (spare.max(0) * 100 / first).min(100) as u8,
             _ => 100,

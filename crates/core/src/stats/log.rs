@@ -1,8 +1,66 @@
 //! What a log-block FTL did.
 
+use super::counters::counters;
 use super::ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+counters! {
+    /// Counts of a log-block FTL since its lanes were made.
+    pub struct LogCounters {
+        /// Host writes.
+        sum writes: u64,
+        /// Host writes that went to their place in an erased page of the data block.
+        sum in_place: u64,
+        /// Pages programmed with the host's data.
+        sum programs: u64,
+        /// Pages copied.
+        sum copies: u64,
+        /// Blocks erased.
+        sum erases: u64,
+        /// Log blocks that became data blocks as they were.
+        sum switch_merges: u64,
+        /// Log blocks that became data blocks after copies.
+        sum partial_merges: u64,
+        /// Data blocks that were written anew in a free block.
+        sum full_merges: u64,
+        /// Pages that were given a second chance.
+        sum second_chances: u64,
+        /// Log blocks that were given a second chance as a whole.
+        sum renewed_blocks: u64,
+        /// Pages moved to the isolation area.
+        sum isolations: u64,
+        /// Merges that a full isolation area forced in the midst of reclaiming.
+        sum forced_merges: u64,
+        /// Reads of a spare area for what the cache of the page map did not hold (superblock FTL).
+        sum map_reads: u64,
+        /// Hot pages that went among the cold ones for want of room (LAST).
+        sum hot_overflows: u64,
+        /// Log blocks of hot pages that were erased without a merge (LAST).
+        sum dead_hot_blocks: u64,
+        /// Most flash operations of one write.
+        max longest_chain: u64,
+        /// Most merges of one write.
+        max most_merges: u64,
+    }
+}
+
+impl LogCounters {
+    /// Merges of any kind.
+    pub fn merges(&self) -> u64 {
+        self.switch_merges + self.partial_merges + self.full_merges
+    }
+
+    /// Merges of any kind for each host write.
+    pub fn merges_per_write(&self) -> f64 {
+        self.merges() as f64 / self.writes.max(1) as f64
+    }
+
+    /// Pages programmed for each page that the host wrote.
+    pub fn write_amplification(&self) -> f64 {
+        (self.programs + self.copies) as f64 / self.programs.max(1) as f64
+    }
+}
 
 /// What a log-block FTL did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,29 +99,23 @@ pub struct LogReport {
 }
 
 impl LogReport {
-    /// Both added up; of the longest and the most the larger.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(super) fn new(log: &LogCounters) -> Self {
         Self {
-            writes: self.writes + other.writes,
-            in_place: self.in_place + other.in_place,
-            switch_merges: self.switch_merges + other.switch_merges,
-            partial_merges: self.partial_merges + other.partial_merges,
-            full_merges: self.full_merges + other.full_merges,
-            second_chances: self.second_chances + other.second_chances,
-            renewed_blocks: self.renewed_blocks + other.renewed_blocks,
-            isolated_pages: self.isolated_pages + other.isolated_pages,
-            forced_merges: self.forced_merges + other.forced_merges,
-            map_reads: self.map_reads + other.map_reads,
-            hot_overflows: self.hot_overflows + other.hot_overflows,
-            dead_hot_blocks: self.dead_hot_blocks + other.dead_hot_blocks,
-            longest_chain: self.longest_chain.max(other.longest_chain),
-            most_merges: self.most_merges.max(other.most_merges),
-            merges_per_write: None,
+            writes: log.writes,
+            in_place: log.in_place,
+            switch_merges: log.switch_merges,
+            partial_merges: log.partial_merges,
+            full_merges: log.full_merges,
+            merges_per_write: ratio::rounded(log.merges().into(), log.writes.into(), 6),
+            second_chances: log.second_chances,
+            renewed_blocks: log.renewed_blocks,
+            isolated_pages: log.isolations,
+            forced_merges: log.forced_merges,
+            map_reads: log.map_reads,
+            hot_overflows: log.hot_overflows,
+            dead_hot_blocks: log.dead_hot_blocks,
+            longest_chain: log.longest_chain,
+            most_merges: log.most_merges,
         }
-    }
-
-    pub(super) fn report(self) -> Self {
-        let merges = self.switch_merges + self.partial_merges + self.full_merges;
-        Self { merges_per_write: ratio::rounded(merges.into(), self.writes.into(), 6), ..self }
     }
 }

@@ -1,42 +1,50 @@
 //! What a map cost that lies on flash with a part of it in DRAM (DFTL).
 
+use super::counters::counters;
 use super::ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the map cost; pages are mapping units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MapCounters {
-    /// Pages looked up whose entry was cached.
-    pub hits: u64,
-    /// Pages looked up whose entry was not.
-    pub misses: u64,
-    /// Entries that left for others.
-    pub evictions: u64,
-    /// Of those, entries that flash did not know.
-    pub dirty_evictions: u64,
-    /// Translation pages read.
-    pub page_reads: u64,
-    /// Of those, for GC runs only.
-    pub collection_reads: u64,
-    /// Translation pages programmed, copies not counted.
-    pub page_programs: u64,
-    /// Of those, for GC runs only.
-    pub collection_programs: u64,
-    /// Translation pages copied by GC runs.
-    pub page_copies: u64,
-    /// Entries of copied pages that changed in the cache only.
-    pub lazy_updates: u64,
-    /// Translation pages that `nogc` changed at no cost.
-    pub free_updates: u64,
-    /// Entries that the cache holds.
-    pub cached_entries: u64,
-    /// Bytes of the cache.
-    pub cache_bytes: u64,
-    /// Bytes of the directory of the translation pages.
-    pub directory_bytes: u64,
-    /// Bytes of the whole map, were it in DRAM.
-    pub whole_map_bytes: u64,
+counters! {
+    /// What the map cost; pages are mapping units.
+    pub struct MapCounters {
+        /// Pages looked up whose entry DRAM held.
+        sum hits: u64,
+        /// Pages looked up whose entry it did not hold.
+        sum misses: u64,
+        /// Entries that left for others.
+        sum evictions: u64,
+        /// Of those, entries that flash did not know.
+        sum dirty_evictions: u64,
+        /// Translation pages read.
+        sum page_reads: u64,
+        /// Of those, for collections only.
+        sum collection_reads: u64,
+        /// Translation pages programmed, copies not counted.
+        sum page_programs: u64,
+        /// Of those, for collections only.
+        sum collection_programs: u64,
+        /// Translation pages copied by collections.
+        sum page_copies: u64,
+        /// Entries of copied pages that only changed in the cache.
+        sum lazy_updates: u64,
+        /// Translation pages that `nogc` changed in no time (not read, not programmed).
+        sum free_updates: u64,
+    }
+}
+
+counters! {
+    /// Where the map lies; nothing of it is counted.
+    pub struct MapMemory {
+        /// Entries that the cache holds.
+        level cached_entries: u64,
+        /// Bytes of the cache.
+        level cache_bytes: u64,
+        /// Bytes of the directory of the translation pages.
+        level directory_bytes: u64,
+        /// Bytes of the whole map, were it in DRAM.
+        level whole_map_bytes: u64,
+    }
 }
 
 /// A map that lies on flash, with a part of it in DRAM.
@@ -80,7 +88,7 @@ pub struct MapReport {
 
 impl MapCounters {
     /// What a result says of it.
-    pub(super) fn report(&self) -> MapReport {
+    pub(super) fn report(&self, memory: &MapMemory) -> MapReport {
         MapReport {
             hits: self.hits,
             misses: self.misses,
@@ -94,32 +102,11 @@ impl MapCounters {
             pages_copied: self.page_copies,
             lazy_updates: self.lazy_updates,
             free_updates: self.free_updates,
-            cached_entries: self.cached_entries,
-            cache_bytes: self.cache_bytes,
-            directory_bytes: self.directory_bytes,
-            memory_bytes: self.cache_bytes + self.directory_bytes,
-            whole_map_bytes: self.whole_map_bytes,
-        }
-    }
-
-    /// That of two drives.
-    pub(super) fn and(self, other: Self) -> Self {
-        Self {
-            hits: self.hits + other.hits,
-            misses: self.misses + other.misses,
-            evictions: self.evictions + other.evictions,
-            dirty_evictions: self.dirty_evictions + other.dirty_evictions,
-            page_reads: self.page_reads + other.page_reads,
-            collection_reads: self.collection_reads + other.collection_reads,
-            page_programs: self.page_programs + other.page_programs,
-            collection_programs: self.collection_programs + other.collection_programs,
-            page_copies: self.page_copies + other.page_copies,
-            lazy_updates: self.lazy_updates + other.lazy_updates,
-            free_updates: self.free_updates + other.free_updates,
-            cached_entries: self.cached_entries + other.cached_entries,
-            cache_bytes: self.cache_bytes + other.cache_bytes,
-            directory_bytes: self.directory_bytes + other.directory_bytes,
-            whole_map_bytes: self.whole_map_bytes + other.whole_map_bytes,
+            cached_entries: memory.cached_entries,
+            cache_bytes: memory.cache_bytes,
+            directory_bytes: memory.directory_bytes,
+            memory_bytes: memory.cache_bytes + memory.directory_bytes,
+            whole_map_bytes: memory.whole_map_bytes,
         }
     }
 }
@@ -130,11 +117,13 @@ mod tests {
 
     #[test]
     fn drives_add_up_and_shares_are_those_of_all() {
-        let one = MapCounters { hits: 3, misses: 1, cache_bytes: 64, directory_bytes: 8, ..MapCounters::default() };
-        let two = MapCounters { misses: 4, page_reads: 2, whole_map_bytes: 400, ..MapCounters::default() };
-        let all = one.and(two).report();
+        let mut all = MapCounters { hits: 3, misses: 1, ..Default::default() };
+        all.add(&MapCounters { misses: 4, page_reads: 2, ..Default::default() });
+        let mut memory = MapMemory { cache_bytes: 64, directory_bytes: 8, ..Default::default() };
+        memory.add(&MapMemory { whole_map_bytes: 400, ..Default::default() });
+        let all = all.report(&memory);
         assert_eq!((all.hits, all.misses, all.hit_percent), (3, 5, Some(37.5)));
         assert_eq!((all.memory_bytes, all.whole_map_bytes, all.pages_read), (72, 400, 2));
-        assert_eq!(MapCounters::default().report().hit_percent, None);
+        assert_eq!(MapCounters::default().report(&memory).hit_percent, None);
     }
 }

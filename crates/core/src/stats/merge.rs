@@ -3,10 +3,7 @@
 //! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all requests together.
 //! The span is the longest: the drives ran side by side. A rate is all requests over that span.
 
-use super::{
-    Attribution, BufferCounters, FlashCounters, GcCounters, Outcome, RainCounters, RotationCounters, RunTotals,
-    SLOWEST, SlowRequest, VerifyReport, WearCounters,
-};
+use super::{Attribution, Outcome, RunTotals, SLOWEST, SlowRequest, VerifyReport};
 use crate::units::Bytes;
 
 impl RunTotals {
@@ -20,39 +17,20 @@ impl RunTotals {
         self.trim.merge(&other.trim);
         self.flush.merge(&other.flush);
         self.state.add(&other.state);
-        self.gc.add(&other.gc);
-        self.flash.add(&other.flash);
+        self.counters.add(&other.counters);
+        self.blocked_reads += other.blocked_reads;
+        self.blocked_at_split_reads += other.blocked_at_split_reads;
+        self.host_pages_written += other.host_pages_written;
+        self.used_max_millionths = self.used_max_millionths.max(other.used_max_millionths);
         self.wear.add(&other.wear);
         if let (Some(stress), Some(other)) = (&mut self.stress, &other.stress) {
             stress.add(other);
         }
-        self.buffer.add(&other.buffer);
-        self.rain = match (self.rain, other.rain) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
-        self.rotation = match (self.rotation, other.rotation) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
-        self.scrub = match (self.scrub, other.scrub) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
-        self.log = match (self.log, other.log) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
+        if let (Some(map), Some(other)) = (&mut self.map, &other.map) {
+            map.add(other);
+        }
         // The power of all drives fails at once; each says what it made of it, and the first is shown.
         self.power_loss = self.power_loss.or(other.power_loss);
-        self.map = match (self.map, other.map) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
-        self.faults = match (self.faults, other.faults) {
-            (Some(one), Some(two)) => Some(one.and(two)),
-            (one, two) => one.or(two),
-        };
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.map_ram += other.map_ram;
         self.user = Bytes::new(self.user.get() + other.user.get());
@@ -102,102 +80,10 @@ fn worse(one: Outcome, two: Outcome) -> Outcome {
     if rank(two) > rank(one) { two } else { one }
 }
 
-impl GcCounters {
-    fn add(&mut self, other: &Self) {
-        let Self { blocked_reads, blocked_at_split_reads, runs, pages_copied, forced, free_reclaims, .. } = other;
-        self.blocked_reads += blocked_reads;
-        self.blocked_at_split_reads += blocked_at_split_reads;
-        self.runs += runs;
-        self.pages_copied += pages_copied;
-        self.forced += forced;
-        self.free_reclaims += free_reclaims;
-        self.copying_max_ns = self.copying_max_ns.max(other.copying_max_ns);
-        self.used_max_millionths = self.used_max_millionths.max(other.used_max_millionths);
-    }
-}
-
-impl FlashCounters {
-    fn add(&mut self, other: &Self) {
-        let Self { host_pages_written, pages_programmed, pages_padded, pages_read, erases, .. } = other;
-        self.host_pages_written += host_pages_written;
-        self.pages_programmed += pages_programmed;
-        self.pages_padded += pages_padded;
-        self.checkpoint_pages += other.checkpoint_pages;
-        self.checkpoints += other.checkpoints;
-        self.pages_read += pages_read;
-        self.erases += erases;
-        self.suspensions += other.suspensions;
-        self.aborted_pulse_ns += other.aborted_pulse_ns;
-        self.extra_ramps += other.extra_ramps;
-        self.erases_held += other.erases_held;
-        self.erases_held_ns += other.erases_held_ns;
-        self.erases_held_max_ns = self.erases_held_max_ns.max(other.erases_held_max_ns);
-        self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
-        self.program_suspensions += other.program_suspensions;
-        self.aborted_phase_ns += other.aborted_phase_ns;
-        self.suspensions_per_program_max = self.suspensions_per_program_max.max(other.suspensions_per_program_max);
-    }
-}
-
-impl RotationCounters {
-    fn and(self, other: Self) -> Self {
-        Self {
-            postponed: self.postponed + other.postponed,
-            postponed_max_ns: self.postponed_max_ns.max(other.postponed_max_ns),
-            switched_off: self.switched_off + other.switched_off,
-            off_ns: self.off_ns + other.off_ns,
-        }
-    }
-}
-
-impl RainCounters {
-    fn and(self, other: Self) -> Self {
-        Self {
-            data_programs: self.data_programs + other.data_programs,
-            parity_programs: self.parity_programs + other.parity_programs,
-            copy_parity_programs: match (self.copy_parity_programs, other.copy_parity_programs) {
-                (Some(a), Some(b)) => Some(a + b),
-                (one, other) => one.or(other),
-            },
-            parity_reads: self.parity_reads + other.parity_reads,
-            full_stripes: self.full_stripes + other.full_stripes,
-            partial_stripes: self.partial_stripes + other.partial_stripes,
-            subtractive_stripes: self.subtractive_stripes + other.subtractive_stripes,
-            stripe_pages: self.stripe_pages + other.stripe_pages,
-            reconstructed_pages: self.reconstructed_pages + other.reconstructed_pages,
-            extra_reads: self.extra_reads + other.extra_reads,
-            tolerant: self.tolerant || other.tolerant,
-            whole_stripes: self.whole_stripes + other.whole_stripes,
-            refused_stripes: self.refused_stripes + other.refused_stripes,
-            turned_updates: self.turned_updates + other.turned_updates,
-        }
-    }
-}
-
-impl WearCounters {
-    fn add(&mut self, other: &Self) {
-        self.blocks += other.blocks;
-        self.erases_total += other.erases_total;
-        self.erases_squared += other.erases_squared;
-        self.erases_min = self.erases_min.min(other.erases_min);
-        self.erases_max = self.erases_max.max(other.erases_max);
-    }
-}
-
-impl BufferCounters {
-    fn add(&mut self, other: &Self) {
-        let Self { read_hits, write_hits, stalls, rmw_reads } = other;
-        self.read_hits += read_hits;
-        self.write_hits += write_hits;
-        self.stalls += stalls;
-        self.rmw_reads += rmw_reads;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::OpStats;
+    use crate::stats::{Counters, OpStats, SuspensionCounters, WearCounters};
     use crate::units::Duration;
 
     fn drive(reads: u64, latency_us: u64, span_s: u64, wear: [u64; 3]) -> RunTotals {
@@ -207,8 +93,13 @@ mod tests {
             drives: 1,
             span: Duration::from_s(span_s),
             read,
-            flash: FlashCounters { host_pages_written: 100, pages_programmed: 100 * span_s, ..Default::default() },
-            gc: GcCounters { copying_max_ns: 30 * span_s, used_max_millionths: 7 * span_s, ..Default::default() },
+            counters: Counters {
+                host_units: 100 * span_s,
+                copying_max: Duration::from_us(30 * span_s),
+                ..Default::default()
+            },
+            host_pages_written: 100,
+            used_max_millionths: 70_000 * span_s,
             wear: WearCounters::of(wear),
             raw: Bytes::kib(8),
             user: Bytes::kib(6),
@@ -221,23 +112,27 @@ mod tests {
     #[test]
     fn extremes_of_two_drives_are_those_of_the_worse() {
         let extremes = |scale: u64| {
-            let flash = FlashCounters {
+            let RunTotals { counters, .. } = drive(1, 1, scale, [0, 0, 0]);
+            let suspended =
+                SuspensionCounters { per_erase_max: 4 * scale, per_program_max: 3 * scale, ..Default::default() };
+            let counters = Counters {
                 erases_held: 2,
-                erases_held_ns: 10 * scale,
-                erases_held_max_ns: 9 * scale,
-                suspensions_per_erase_max: 4 * scale,
-                suspensions_per_program_max: 3 * scale,
-                ..Default::default()
+                erases_held_time: Duration::from_us(10 * scale),
+                erases_held_max: Duration::from_us(9 * scale),
+                suspended,
+                ..counters
             };
-            RunTotals { flash, ..drive(1, 1, scale, [0, 0, 0]) }
+            RunTotals { counters, ..drive(1, 1, scale, [0, 0, 0]) }
         };
         for (one, two) in [(1, 2), (2, 1)] {
             let mut all = extremes(one);
             all.add_drive(extremes(two));
-            let (flash, gc) = (&all.flash, &all.gc);
-            assert_eq!((flash.erases_held, flash.erases_held_ns, flash.erases_held_max_ns), (4, 30, 18));
+            let result = all.into_result();
+            let (flash, gc) = (&result.flash, &result.gc);
+            // 30 us of four erases.
+            assert_eq!((flash.erases_held, flash.erase_hold_mean_us, flash.erase_hold_max_us), (4, Some(7.5), 18.0));
             assert_eq!((flash.suspensions_per_erase_max, flash.suspensions_per_program_max), (8, 6));
-            assert_eq!((gc.copying_max_ns, gc.used_max_millionths), (60, 14));
+            assert_eq!((gc.copying_max_us, gc.free_min_percent), (60.0, 86.0));
         }
     }
 

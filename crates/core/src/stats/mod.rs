@@ -1,7 +1,7 @@
 //! What is counted: histograms, percentiles, the result of a run.
 //!
 //! Beside the data path, not on it: the drive and the driver fill these structures, nothing here reads the model. In
-//! the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind of request, the counters what the drive
+//! the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind of request, [`Counters`] what the drive
 //! did; [`RunTotals`] holds them all and becomes a [`RunResult`], which is `result.json`.
 //!
 //! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the tail as a line.
@@ -13,6 +13,7 @@ mod act;
 mod array;
 mod attribution;
 mod counters;
+mod drive;
 mod faults;
 mod log;
 mod map;
@@ -23,35 +24,38 @@ mod power_loss;
 mod result;
 mod rotation;
 mod scrub;
+mod seconds;
 mod stages;
 mod state;
 mod stress;
 mod trace;
+mod wear;
 
 use manx_base::latency::buckets;
 use manx_base::ratio;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
-pub use array::ArrayReport;
+pub use array::ArrayCounters;
 pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SlowStep, SplitStats};
-pub use counters::{BufferCounters, FlashCounters, GcCounters, RainCounters, RotationCounters, WearCounters};
-pub use faults::FaultReport;
-pub use log::LogReport;
+pub use drive::{BufferCounters, Counters, PredictableCounters, SuspensionCounters};
+pub use faults::FaultCounters;
+pub use log::{LogCounters, LogReport};
 pub use manx_base::latency::{
     BEYOND_MIN, Bucket, CountSummary, Curve, Histogram, LEVELS, LatencySummary, Level, OpStats, Percentile,
     Percentiles, SUB,
 };
-pub use map::{MapCounters, MapReport};
+pub use map::{MapCounters, MapMemory, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
-pub use parity::{RainReport, TolerantReport};
+pub use parity::{RainCounters, RainKind, RainReport, TolerantReport};
 pub use power_loss::PowerLossReport;
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet, RunTotals,
-    SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Parts, Program, RunResult, RunSet,
+    RunTotals, SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded, WearReport,
 };
-pub use rotation::RotationReport;
+pub use rotation::{RotationCounters, RotationReport};
 pub use scrub::{ScrubCounters, ScrubReport};
 pub use stages::StageTimes;
 pub use state::{Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written};
 pub use stress::{StressCounters, StressReport};
 pub use trace::{RecordedReport, TraceReport};
+pub use wear::WearCounters;

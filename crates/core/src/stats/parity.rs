@@ -1,8 +1,48 @@
 //! What a result says of parity.
 
-use super::{RainCounters, ratio};
+use super::counters::counters;
+use super::{Counters, ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+counters! {
+    /// What parity cost, and what it was used for.
+    pub struct RainCounters {
+        /// Map units of parity programmed, copies not counted.
+        sum parity_units: u64,
+        /// Map units of parity of copies programmed, over superblocks.
+        sum copy_parity_units: u64,
+        /// Map units read to compute parity, and for nothing else.
+        sum parity_reads: u64,
+        /// Updates of all data pages of a stripe.
+        sum full_stripes: u64,
+        /// Updates of some of them.
+        sum partial_stripes: u64,
+        /// Of those, by way of the old copies and the old parity.
+        sum subtractive_stripes: u64,
+        /// Data pages that left in updates.
+        sum stripe_pages: u64,
+        /// Pages of reads that were computed from their stripe.
+        sum reconstructed_pages: u64,
+        /// Map units read for them that nobody had asked for.
+        sum extra_reads: u64,
+        /// Of the computed pages, those of stripes that a request asked for as a whole.
+        sum whole_stripes: u64,
+        /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
+        sum refused_stripes: u64,
+        /// Updates whose parity was made the other way round because of garbage collection.
+        sum turned_updates: u64,
+    }
+}
+
+/// The parity of a drive, as far as its report depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RainKind {
+    /// Reads, or parity updates, look at garbage collection.
+    pub tolerant: bool,
+    /// Parity over superblocks, which is programmed anew for copies.
+    pub over_superblocks: bool,
+}
 
 /// What parity cost and what it was used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,13 +91,13 @@ pub struct TolerantReport {
 }
 
 impl RainReport {
-    pub(super) fn new(rain: &RainCounters) -> Self {
-        let programs = u128::from(rain.data_programs + rain.parity_programs);
+    pub(super) fn new(kind: RainKind, counters: &Counters) -> Self {
+        let (rain, data) = (&counters.rain, counters.host_units);
         let updates = u128::from(rain.full_stripes + rain.partial_stripes);
         Self {
-            parity_programs: rain.parity_programs,
-            copy_parity_programs: rain.copy_parity_programs,
-            parity_factor: ratio::rounded(programs, u128::from(rain.data_programs), 6),
+            parity_programs: rain.parity_units,
+            copy_parity_programs: kind.over_superblocks.then_some(rain.copy_parity_units),
+            parity_factor: ratio::rounded(u128::from(data + rain.parity_units), u128::from(data), 6),
             parity_reads: rain.parity_reads,
             full_stripes: rain.full_stripes,
             partial_stripes: rain.partial_stripes,
@@ -65,7 +105,7 @@ impl RainReport {
             pages_per_update: ratio::rounded(u128::from(rain.stripe_pages), updates, 6),
             reconstructed_reads: rain.reconstructed_pages,
             extra_reads: rain.extra_reads,
-            tolerant: rain.tolerant.then(|| TolerantReport {
+            tolerant: kind.tolerant.then(|| TolerantReport {
                 of_whole_stripes: rain.whole_stripes,
                 of_partial_stripes: rain.reconstructed_pages - rain.whole_stripes,
                 extra_reads_per_page: ratio::rounded(

@@ -5,10 +5,10 @@
 //! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, ArrayReport, AttributionReport, BEYOND_MIN, BufferCounters, CountSummary, FaultReport, FlashCounters,
-    GcCounters, LatencySummary, LogReport, MapCounters, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport,
-    RainCounters, RainReport, RotationCounters, RotationReport, ScrubCounters, ScrubReport, SlowRequest, SplitStats,
-    StateReport, StateTotals, StressCounters, StressReport, TraceReport, WearCounters, ratio,
+    ActReport, ArrayCounters, AttributionReport, BEYOND_MIN, BufferCounters, CountSummary, Counters, FaultCounters,
+    LatencySummary, LogReport, MapMemory, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport, RainKind,
+    RainReport, RotationReport, ScrubReport, SlowRequest, SplitStats, StateReport, StateTotals, StressCounters,
+    StressReport, TraceReport, WearCounters, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -80,7 +80,7 @@ pub struct RunResult {
     pub scrub: Option<ScrubReport>,
     /// What an array of drives did; absent with a drive alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub array: Option<ArrayReport>,
+    pub array: Option<ArrayCounters>,
     /// What a log-block FTL did; absent with page mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogReport>,
@@ -92,7 +92,7 @@ pub struct RunResult {
     pub map: Option<MapReport>,
     /// Bad blocks; absent where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub faults: Option<FaultReport>,
+    pub faults: Option<FaultCounters>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
     /// What was read from a trace; null for a generated workload.
@@ -330,32 +330,30 @@ pub struct RunTotals {
     pub flush: OpStats,
     /// The state of the drives at the start and in `span`.
     pub state: StateTotals,
-    /// Garbage collection in `span`.
-    pub gc: GcCounters,
-    /// Flash operations in `span`.
-    pub flash: FlashCounters,
+    /// What the drives counted in `span`.
+    pub counters: Counters,
+    /// Which parts of the result they have.
+    pub parts: Parts,
+    /// Reads with any nanosecond of GC in their latency.
+    pub blocked_reads: u64,
+    /// Reads that found GC at work when they were split into flash operations (the ttFlash code's metric).
+    pub blocked_at_split_reads: u64,
+    /// Pages written by the host in `span`, in mapping units, rounded for each drive.
+    pub host_pages_written: u64,
+    /// What the fullest pool held at its fullest, in millionths of its raw pages.
+    pub used_max_millionths: u64,
     /// Wear at the end.
     pub wear: WearCounters,
     /// What erase suspension did to the blocks, where it is on.
     pub stress: Option<StressCounters>,
-    /// The write buffer in `span`.
-    pub buffer: BufferCounters,
-    /// Parity in `span`, if there is any.
-    pub rain: Option<RainCounters>,
-    /// Turns of planes, where they are taken.
-    pub rotation: Option<RotationCounters>,
-    /// Bit errors in `span`, where they are modelled.
-    pub scrub: Option<ScrubCounters>,
+    /// Relative growth of the error rate with 1000 extra ramps.
+    pub rber_per_1000: f64,
     /// What the array did, where there is one.
-    pub array: Option<ArrayReport>,
-    /// Merges in `span`, where the FTL has log blocks.
-    pub log: Option<LogReport>,
+    pub array: Option<ArrayCounters>,
     /// The power loss, if there was one.
     pub power_loss: Option<PowerLossReport>,
-    /// The map in `span`, where it lies on flash.
-    pub map: Option<MapCounters>,
-    /// Bad blocks in `span`, where there are any.
-    pub faults: Option<FaultReport>,
+    /// Where the map lies, if that is on flash.
+    pub map: Option<MapMemory>,
     /// What the flash holds.
     pub raw: Bytes,
     /// What the host can address.
@@ -376,6 +374,21 @@ pub struct RunTotals {
     pub warmup_excluded: WarmupExcluded,
     /// Warnings of the run; those about percentiles are added.
     pub warnings: Vec<String>,
+}
+
+/// Parts of a result that only some drives have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Parity, and of which kind.
+    pub rain: Option<RainKind>,
+    /// Turns of planes.
+    pub rotation: bool,
+    /// Bit errors.
+    pub scrub: bool,
+    /// Log blocks.
+    pub log: bool,
+    /// Bad blocks.
+    pub faults: bool,
 }
 
 /// Requests in the list of the slowest.
@@ -407,6 +420,8 @@ impl RunTotals {
     /// The result, with `machine` still empty.
     pub fn into_result(self) -> RunResult {
         let (read, write) = (self.read.summary(self.span), self.write.summary(self.span));
+        let (gc, flash) = (GcReport::new(&self, read.count), FlashReport::new(&self));
+        let (counters, parts, span) = (&self.counters, self.parts, self.span);
         let mut warnings = self.warnings;
         warnings.extend(percentile_warning(&read, &write));
         RunResult {
@@ -419,30 +434,30 @@ impl RunTotals {
             outcome: self.outcome,
             drives: (self.drives > 1).then_some(self.drives),
             requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
-            state: self.state.report(self.flash.pages_programmed, self.flash.erases + self.gc.free_reclaims),
-            gc: GcReport::new(&self.gc, read.count),
+            state: self.state.report(flash.pages_programmed, counters.erases + counters.free_erases),
+            gc,
             read,
             write,
             trim: self.trim.count_summary(),
             flush: self.flush.count_summary(),
-            flash: FlashReport::new(&self.flash, &self.wear),
-            stress: self.stress.map(|stress| stress.report()),
-            buffer: self.buffer,
-            rain: self.rain.map(|rain| RainReport::new(&rain)),
-            rotation: self.rotation.map(|rotation| RotationReport::new(&rotation, self.span, self.drives)),
-            scrub: self.scrub.map(|scrub| scrub.report(self.span)),
+            flash,
+            stress: self.stress.map(|stress| stress.report(self.rber_per_1000)),
+            buffer: counters.buffer,
+            rain: parts.rain.map(|kind| RainReport::new(kind, counters)),
+            rotation: parts.rotation.then(|| RotationReport::new(&counters.rotation, span, self.drives)),
+            scrub: parts.scrub.then(|| counters.scrub.report(span)),
             array: self.array,
-            log: self.log.map(LogReport::report),
+            log: parts.log.then(|| LogReport::new(&counters.log)),
             power_loss: self.power_loss,
-            map: self.map.map(|map| map.report()),
-            faults: self.faults,
+            map: self.map.map(|memory| counters.map.report(&memory)),
+            faults: parts.faults.then_some(counters.faults),
             capacity: CapacityReport::new(self.raw, self.user, self.map_ram),
             trace: self.trace,
             verify: self.verify,
             act: self.act,
             over_time: self.over_time.report(self.since),
             attribution: self.attribution.map(Attribution::report),
-            virtual_s: self.span.as_s_f64(),
+            virtual_s: span.as_s_f64(),
             warmup_excluded: self.warmup_excluded,
             warnings,
             machine: MachineReport::default(),
@@ -469,16 +484,17 @@ fn percentile_warning(read: &LatencySummary, write: &LatencySummary) -> Option<S
 }
 
 impl GcReport {
-    fn new(gc: &GcCounters, reads: u64) -> Self {
+    fn new(totals: &RunTotals, reads: u64) -> Self {
+        let counters = &totals.counters;
         Self {
-            blocked_reads_percent: ratio::percent(gc.blocked_reads, reads),
-            blocked_at_split_percent: ratio::percent(gc.blocked_at_split_reads, reads),
-            runs: gc.runs,
-            pages_copied: gc.pages_copied,
-            forced: gc.forced,
-            free_reclaims: gc.free_reclaims,
-            copying_max_us: gc.copying_max_ns as f64 / 1e3,
-            free_min_percent: (1_000_000 - gc.used_max_millionths) as f64 / 1e4,
+            blocked_reads_percent: ratio::percent(totals.blocked_reads, reads),
+            blocked_at_split_percent: ratio::percent(totals.blocked_at_split_reads, reads),
+            runs: counters.collections,
+            pages_copied: counters.copied_units,
+            forced: counters.forced_collections,
+            free_reclaims: counters.free_erases,
+            copying_max_us: counters.copying_max.as_us_f64(),
+            free_min_percent: (1_000_000 - totals.used_max_millionths) as f64 / 1e4,
         }
     }
 }
@@ -488,27 +504,30 @@ pub(super) fn is_zero(value: &u64) -> bool {
 }
 
 impl FlashReport {
-    fn new(flash: &FlashCounters, wear: &WearCounters) -> Self {
+    fn new(totals: &RunTotals) -> Self {
+        let RunTotals { counters, host_pages_written, wear, .. } = totals;
+        let (pages_programmed, suspended) = (counters.units_programmed(), &counters.suspended);
+        let held_ns = counters.erases_held_time.as_ns();
         let mean = ratio::rounded(u128::from(wear.erases_total), u128::from(wear.blocks), 6);
         Self {
-            host_pages_written: flash.host_pages_written,
-            pages_programmed: flash.pages_programmed,
-            pages_padded: flash.pages_padded,
-            checkpoint_pages: flash.checkpoint_pages,
-            checkpoints: flash.checkpoints,
-            pages_read: flash.pages_read,
-            erases: flash.erases,
-            waf: ratio::rounded(u128::from(flash.pages_programmed), u128::from(flash.host_pages_written), 6),
-            suspensions: flash.suspensions,
-            suspensions_per_erase_max: flash.suspensions_per_erase_max,
-            aborted_pulse_us: flash.aborted_pulse_ns as f64 / 1e3,
-            extra_ramps: flash.extra_ramps,
-            program_suspensions: flash.program_suspensions,
-            suspensions_per_program_max: flash.suspensions_per_program_max,
-            aborted_phase_us: flash.aborted_phase_ns as f64 / 1e3,
-            erases_held: flash.erases_held,
-            erase_hold_mean_us: ratio::rounded(flash.erases_held_ns.into(), u128::from(flash.erases_held) * 1000, 3),
-            erase_hold_max_us: flash.erases_held_max_ns as f64 / 1e3,
+            host_pages_written: *host_pages_written,
+            pages_programmed,
+            pages_padded: counters.padded_units,
+            checkpoint_pages: counters.checkpoint_units,
+            checkpoints: counters.checkpoints,
+            pages_read: counters.units_read,
+            erases: counters.erases,
+            waf: ratio::rounded(u128::from(pages_programmed), u128::from(*host_pages_written), 6),
+            suspensions: suspended.suspensions + suspended.program_suspensions,
+            suspensions_per_erase_max: suspended.per_erase_max,
+            aborted_pulse_us: suspended.aborted.as_us_f64(),
+            extra_ramps: suspended.extra_ramps,
+            program_suspensions: suspended.program_suspensions,
+            suspensions_per_program_max: suspended.per_program_max,
+            aborted_phase_us: suspended.aborted_phases.as_us_f64(),
+            erases_held: counters.erases_held,
+            erase_hold_mean_us: ratio::rounded(held_ns.into(), u128::from(counters.erases_held) * 1000, 3),
+            erase_hold_max_us: counters.erases_held_max.as_us_f64(),
             wear: WearReport {
                 erases_min: wear.erases_min,
                 erases_mean: mean.unwrap_or(0.0),

@@ -1,9 +1,24 @@
 //! What it cost that the planes of a group collect in turn.
 
-use super::{RotationCounters, ratio};
+use super::counters::counters;
+use super::ratio;
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+counters! {
+    /// What taking turns cost.
+    pub struct RotationCounters {
+        /// Collections that could have started if another plane of the group had not collected.
+        sum postponed: u64,
+        /// For how long at most.
+        max postponed_max: Duration,
+        /// Times that rotation was switched off.
+        sum switched_off: u64,
+        /// For how long it was off, up to the last row of the host's.
+        sum off: Duration,
+    }
+}
 
 /// What it cost that the planes of a group collect in turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,10 +37,10 @@ impl RotationReport {
     pub(super) fn new(rotation: &RotationCounters, span: Duration, drives: u64) -> Self {
         Self {
             postponed: rotation.postponed,
-            postponed_max_us: rotation.postponed_max_ns as f64 / 1e3,
+            postponed_max_us: rotation.postponed_max.as_us_f64(),
             switched_off: rotation.switched_off,
             // Told at rows: what lies between the last one and the end of a span falls into the next.
-            off_percent: ratio::percent(rotation.off_ns.min(span.as_ns() * drives), span.as_ns() * drives),
+            off_percent: ratio::percent(rotation.off.as_ns().min(span.as_ns() * drives), span.as_ns() * drives),
         }
     }
 }

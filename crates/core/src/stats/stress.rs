@@ -7,33 +7,33 @@
 //!
 //! Everything here is of the whole run, warm-up included, as stress stays in a block.
 
+use super::counters::counters;
 use super::ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the erases of all blocks came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StressCounters {
-    /// Blocks.
-    pub blocks: u64,
-    /// Erases that ended.
-    pub erases: u64,
-    /// Suspensions, at whatever point.
-    pub suspensions: u64,
-    /// The most of one erase.
-    pub suspensions_per_erase_max: u64,
-    /// Ramps beyond the one of each step.
-    pub extra_ramps: u64,
-    /// The most of one block.
-    pub extra_ramps_per_block_max: u64,
-    /// Nanoseconds of the pulses of erases that ended, without what was given up.
-    pub pulse_ns: u64,
-    /// Nanoseconds of pulses that were given up.
-    pub aborted_pulse_ns: u64,
-    /// The most of one block.
-    pub aborted_pulse_per_block_max_ns: u64,
-    /// Relative growth of the error rate with 1000 extra ramps.
-    pub rber_per_1000: f64,
+counters! {
+    /// What the erases of all blocks came to.
+    pub struct StressCounters {
+        /// Blocks.
+        level blocks: u64,
+        /// Erases that ended.
+        level erases: u64,
+        /// Suspensions, at whatever point.
+        level suspensions: u64,
+        /// The most of one erase.
+        max suspensions_per_erase_max: u64,
+        /// Ramps beyond the one of each step.
+        level extra_ramps: u64,
+        /// The most of one block.
+        max extra_ramps_per_block_max: u64,
+        /// Nanoseconds of the pulses of erases that ended, without what was given up.
+        level pulse_ns: u64,
+        /// Nanoseconds of pulses that were given up.
+        level aborted_pulse_ns: u64,
+        /// The most of one block.
+        max aborted_pulse_per_block_max_ns: u64,
+    }
 }
 
 /// What erase suspension did to the blocks, over the whole run, warm-up included.
@@ -74,25 +74,12 @@ pub struct StressReport {
 }
 
 impl StressCounters {
-    /// Adds those of another drive.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.blocks += other.blocks;
-        self.erases += other.erases;
-        self.suspensions += other.suspensions;
-        self.suspensions_per_erase_max = self.suspensions_per_erase_max.max(other.suspensions_per_erase_max);
-        self.extra_ramps += other.extra_ramps;
-        self.extra_ramps_per_block_max = self.extra_ramps_per_block_max.max(other.extra_ramps_per_block_max);
-        self.pulse_ns += other.pulse_ns;
-        self.aborted_pulse_ns += other.aborted_pulse_ns;
-        self.aborted_pulse_per_block_max_ns =
-            self.aborted_pulse_per_block_max_ns.max(other.aborted_pulse_per_block_max_ns);
-    }
-
-    pub(super) fn report(&self) -> StressReport {
+    /// What a result says of it, where 1000 extra ramps let the error rate grow by `rber_per_1000`.
+    pub(super) fn report(&self, rber_per_1000: f64) -> StressReport {
         let per = |count: u64, of: u64| ratio::rounded(u128::from(count), u128::from(of), 6);
         let us_per_erase = |ns: u64| ratio::rounded(u128::from(ns), u128::from(self.erases) * 1000, 3);
         // Nine decimals: a single ramp in a run of few erases is 0.000144.
-        let factor = |ramps: f64| ((1.0 + self.rber_per_1000 * ramps / 1000.0) * 1e9).round() / 1e9;
+        let factor = |ramps: f64| ((1.0 + rber_per_1000 * ramps / 1000.0) * 1e9).round() / 1e9;
         let per_block = self.extra_ramps as f64 / self.blocks.max(1) as f64;
         let per_1000_erases = |erases: u64| factor(self.extra_ramps as f64 / erases as f64 * 1000.0);
         StressReport {
@@ -131,9 +118,8 @@ mod tests {
             pulse_ns: 16_000_000,
             aborted_pulse_ns: 1_000_000,
             aborted_pulse_per_block_max_ns: 600_000,
-            rber_per_1000: 0.144,
         };
-        let report = one.report();
+        let report = one.report(0.144);
         assert_eq!((report.rber_factor_max, report.rber_factor_mean), (1.144, 1.072));
         // 250 ramps an erase: 250,000 in 1000 erases.
         assert_eq!(report.rber_factor_per_1000_erases, Some(37.0));
@@ -142,14 +128,14 @@ mod tests {
         assert_eq!((report.aborted_pulse_us, report.aborted_pulse_per_erase_us), (1000.0, Some(125.0)));
         let mut two = one;
         two.add(&StressCounters { blocks: 4, extra_ramps_per_block_max: 1500, ..one });
-        let both = two.report();
+        let both = two.report(0.144);
         assert_eq!((both.rber_factor_max, both.rber_factor_mean, both.erases), (1.216, 1.072, 16));
         assert_eq!(both.suspensions_per_erase_mean, report.suspensions_per_erase_mean);
     }
 
     #[test]
     fn without_erases_there_are_no_means() {
-        let report = StressCounters { blocks: 4, rber_per_1000: 0.144, ..StressCounters::default() }.report();
+        let report = StressCounters { blocks: 4, ..StressCounters::default() }.report(0.144);
         assert_eq!((report.rber_factor_mean, report.rber_factor_max), (1.0, 1.0));
         assert_eq!((report.rber_factor_per_1000_erases, report.suspensions_per_erase_mean), (None, None));
     }

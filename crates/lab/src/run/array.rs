@@ -1,38 +1,8 @@
-//! What an array did, and what must be said of its members.
+//! What must be said of an array and its members.
 
 use manx_core::array::{Array, Failure};
 use manx_core::drive::Storage;
-use manx_core::stats::ArrayReport;
 use manx_core::units::Instant;
-
-/// What an array did.
-pub(super) fn report(array: &Array) -> ArrayReport {
-    let c = array.counters();
-    ArrayReport {
-        members: array.members() as u64,
-        pieces: c.pieces,
-        from_memory: c.from_memory,
-        fast_fails: c.fast_fails,
-        reconstructs: c.reconstructs,
-        double_fails: c.double_fails,
-        must_waits: c.must_waits,
-        avoided: c.avoided,
-        hedges: c.hedges,
-        hedges_won: c.hedges_won,
-        drive_reads: c.member_reads,
-        drive_writes: c.member_writes,
-        full_rows: c.full_rows,
-        read_modify_writes: c.read_modify_writes,
-        reconstruct_writes: c.reconstruct_writes,
-        contract_violations: (0..array.drives()).map(|number| array.drive(number).violations()).sum(),
-        restored_rows: c.restored_rows,
-        restored_at_s: (c.restored_rows > 0).then(|| seconds(c.restored_at)),
-        failed_members: c.failed_members,
-        refusing_members: c.refusing_members,
-        refused_pages: c.refused_pages,
-        kept_pages: c.kept_pages,
-    }
-}
 
 /// What must be said of an array: of every member that failed, refuses writes or turned read-only, and of pages that
 /// found no member.

@@ -358,7 +358,7 @@ impl Run<'_> {
         let mut totals = self.totals(&driver, outcome);
         files.end_drive(&mut driver, outcome, None)?;
         let array = driver.storage();
-        totals.array = Some(array::report(array));
+        totals.array = Some(array.counters());
         totals.warnings.extend(array::warnings(array));
         totals.user = Bytes::new(Storage::sectors(array) * SECTOR);
         let drives = (0..array.drives()).map(|number| array.drive(number));

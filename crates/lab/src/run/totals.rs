@@ -4,14 +4,14 @@ use super::Run;
 use crate::machine::peak_rss_bytes;
 use crate::prepare::{About, logical_pages};
 use manx_core::config::{MeasureSpec, PolicyPath, Scenario};
-use manx_core::drive::{Counters, Drive, Op, Overwrite, PreconditionState, RainSpec, Step, Storage, Story, Update};
+use manx_core::drive::{Drive, Op, Overwrite, PreconditionState, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, Began, BufferCounters, CauseTimes, FaultReport, FlashCounters, GcCounters, LogReport, MachineReport,
-    MapCounters, Outcome, PowerLossReport, RainCounters, RotationCounters, RunTotals, ScrubCounters, SlowFlash,
-    SlowRequest, SlowStep, StateTotals, StressCounters, VerifyReport, WarmupExcluded, WearCounters,
+    Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts, PowerLossReport, RainKind,
+    RunTotals, SlowFlash, SlowRequest, SlowStep, StateTotals, StressCounters, VerifyReport, WarmupExcluded,
+    WearCounters,
 };
 use manx_core::units::{Duration, Instant};
 
@@ -50,9 +50,8 @@ impl Run<'_> {
     ) -> RunTotals {
         let (scenario, drive) = (self.scenario, driver.storage().drive(number));
         let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
-        let least_free = drive.ftl().least_free_millionths();
         let path = PolicyPath::of(scenario);
-        let counters = Counted { now: drive.counters(), before: counters_before(driver, number), least_free, unit };
+        let counters = drive.counters().since(&counters_before(driver, number));
         RunTotals {
             scenario: scenario.name.clone(),
             policy: self.policy.to_string(),
@@ -74,19 +73,18 @@ impl Run<'_> {
                 block: unit * u64::from(drive.ftl().layout().units_per_lane() / scenario.device.geometry.blocks),
                 ..StateTotals::default()
             },
-            gc: counters.gc(measured),
-            flash: counters.flash(),
+            counters,
+            parts: parts(scenario),
+            blocked_reads: measured.gc_blocked_reads,
+            blocked_at_split_reads: measured.gc_blocked_at_split_reads,
+            host_pages_written: (counters.host_bytes_written + unit / 2) / unit,
+            used_max_millionths: 1_000_000 - drive.ftl().least_free_millionths(),
             wear: WearCounters::of(drive.ftl().block_erases().iter().map(|erases| u64::from(*erases))),
-            stress: stress(drive, scenario.erase.rber_per_1000),
-            buffer: counters.buffer(),
-            rain: (scenario.rain.width > 0).then(|| counters.rain(&scenario.rain)),
-            rotation: (scenario.gc.rotate != Rotate::Off).then(|| counters.rotation()),
-            scrub: scenario.scrub.is_on().then(|| counters.scrub()),
-            faults: scenario.faults.is_on().then(|| counters.faults()),
+            stress: stress(drive),
+            rber_per_1000: scenario.erase.rber_per_1000,
             array: None,
-            log: (scenario.ftl.kind == FtlKind::LogBlock).then(|| counters.log()),
             power_loss: driver.outages().first().map(|outage| outage.report),
-            map: scenario.ftl.map.is_cached().then(|| counters.map(scenario)),
+            map: scenario.ftl.map.is_cached().then(|| map_memory(scenario)),
             raw: capacity.raw,
             user: capacity.user,
             map_ram: map_ram(scenario, drive),
@@ -251,6 +249,31 @@ pub(super) fn began(about: &About, state: PreconditionState) -> Began {
     }
 }
 
+/// Which parts of a result the drives of `scenario` have.
+fn parts(scenario: &Scenario) -> Parts {
+    let rain = &scenario.rain;
+    let kind = RainKind { tolerant: rain.is_tolerant(), over_superblocks: rain.update == Update::Superblock };
+    Parts {
+        rain: (rain.width > 0).then_some(kind),
+        rotation: scenario.gc.rotate != Rotate::Off,
+        scrub: scenario.scrub.is_on(),
+        log: scenario.ftl.kind == FtlKind::LogBlock,
+        faults: scenario.faults.is_on(),
+    }
+}
+
+/// Where a map that lies on flash has its entries.
+fn map_memory(scenario: &Scenario) -> MapMemory {
+    let (map, logical) = (&scenario.ftl.map, u64::from(logical_pages(scenario)));
+    let cached_entries = map.entries().min(logical);
+    MapMemory {
+        cached_entries,
+        cache_bytes: cached_entries * map.entry.get(),
+        directory_bytes: map.pages(logical, scenario.device.geometry.map_unit.get()) * DIRECTORY_ENTRY,
+        whole_map_bytes: logical * map.stored.get(),
+    }
+}
+
 /// Bytes of RAM that the drive spends on its map.
 fn map_ram(scenario: &Scenario, drive: &Drive) -> u64 {
     let ftl = drive.ftl();
@@ -266,12 +289,11 @@ fn map_ram(scenario: &Scenario, drive: &Drive) -> u64 {
 }
 
 /// What erase suspension did to the blocks, where it is on.
-fn stress(drive: &Drive, rber_per_1000: f64) -> Option<StressCounters> {
+fn stress(drive: &Drive) -> Option<StressCounters> {
     let flash = drive.flash();
     let start = StressCounters {
         blocks: flash.stress().len() as u64,
         suspensions_per_erase_max: flash.suspensions().per_erase_max,
-        rber_per_1000,
         ..StressCounters::default()
     };
     let stress = flash.stress().iter().fold(start, |sum, block| StressCounters {
@@ -378,181 +400,6 @@ fn warmup_rule(measure: &MeasureSpec) -> String {
         (false, 0) => format!("requests that arrive before {} are not counted", measure.warmup),
         (false, requests) => {
             format!("requests that arrive before {}, and the first {requests}, are not counted", measure.warmup)
-        }
-    }
-}
-
-/// What the drive counted in the measured part.
-struct Counted {
-    now: Counters,
-    before: Counters,
-    /// The least that was free in any pool, in millionths of it.
-    least_free: u64,
-    /// Bytes of a map unit.
-    unit: u64,
-}
-
-impl Counted {
-    fn since(&self, counter: fn(&Counters) -> u64) -> u64 {
-        counter(&self.now) - counter(&self.before)
-    }
-
-    fn gc(&self, measured: &Measured) -> GcCounters {
-        GcCounters {
-            blocked_reads: measured.gc_blocked_reads,
-            blocked_at_split_reads: measured.gc_blocked_at_split_reads,
-            runs: self.since(|c| c.collections),
-            pages_copied: self.since(|c| c.copied_units),
-            forced: self.since(|c| c.forced_collections),
-            free_reclaims: self.since(|c| c.free_erases),
-            copying_max_ns: self.now.copying_max.as_ns(),
-            used_max_millionths: 1_000_000 - self.least_free,
-        }
-    }
-
-    fn flash(&self) -> FlashCounters {
-        FlashCounters {
-            host_pages_written: (self.since(|c| c.host_bytes_written) + self.unit / 2) / self.unit,
-            pages_programmed: self.since(|c| c.units_programmed()),
-            pages_padded: self.since(|c| c.padded_units),
-            checkpoint_pages: self.since(|c| c.checkpoint_units),
-            checkpoints: self.since(|c| c.checkpoints),
-            pages_read: self.since(|c| c.units_read),
-            erases: self.since(|c| c.erases),
-            suspensions: self.since(|c| c.suspended.suspensions + c.suspended.program_suspensions),
-            suspensions_per_erase_max: self.now.suspended.per_erase_max,
-            aborted_pulse_ns: self.since(|c| c.suspended.aborted.as_ns()),
-            extra_ramps: self.since(|c| c.suspended.extra_ramps),
-            program_suspensions: self.since(|c| c.suspended.program_suspensions),
-            suspensions_per_program_max: self.now.suspended.per_program_max,
-            aborted_phase_ns: self.since(|c| c.suspended.aborted_phases.as_ns()),
-            erases_held: self.since(|c| c.erases_held),
-            erases_held_ns: self.since(|c| c.erases_held_time.as_ns()),
-            erases_held_max_ns: self.now.erases_held_max.as_ns(),
-        }
-    }
-
-    fn rotation(&self) -> RotationCounters {
-        RotationCounters {
-            postponed: self.since(|c| c.rotation.postponed),
-            postponed_max_ns: self.now.rotation.postponed_max.as_ns(),
-            switched_off: self.since(|c| c.rotation.switched_off),
-            off_ns: self.since(|c| c.rotation.off.as_ns()),
-        }
-    }
-
-    fn map(&self, scenario: &Scenario) -> MapCounters {
-        let (map, logical) = (&scenario.ftl.map, u64::from(logical_pages(scenario)));
-        let cached_entries = map.entries().min(logical);
-        MapCounters {
-            hits: self.since(|c| c.map.hits),
-            misses: self.since(|c| c.map.misses),
-            evictions: self.since(|c| c.map.evictions),
-            dirty_evictions: self.since(|c| c.map.dirty_evictions),
-            page_reads: self.since(|c| c.map.page_reads),
-            collection_reads: self.since(|c| c.map.collection_reads),
-            page_programs: self.since(|c| c.map.page_programs),
-            collection_programs: self.since(|c| c.map.collection_programs),
-            page_copies: self.since(|c| c.map.page_copies),
-            lazy_updates: self.since(|c| c.map.lazy_updates),
-            free_updates: self.since(|c| c.map.free_updates),
-            cached_entries,
-            cache_bytes: cached_entries * map.entry.get(),
-            directory_bytes: map.pages(logical, self.unit) * DIRECTORY_ENTRY,
-            whole_map_bytes: logical * map.stored.get(),
-        }
-    }
-
-    fn faults(&self) -> FaultReport {
-        let faults = &self.now.faults;
-        FaultReport {
-            factory_bad: faults.factory_bad,
-            program_failures: self.since(|c| c.faults.program_failures),
-            erase_failures: self.since(|c| c.faults.erase_failures),
-            retired: self.since(|c| c.faults.retired),
-            pages_moved: self.since(|c| c.faults.moved_units),
-            pages_failed: self.since(|c| c.faults.failed_units),
-            spare_least: faults.spare,
-            refused: self.since(|c| c.faults.refused),
-            stranded: faults.stranded,
-            read_only_at_s: faults.read_only_at.map(|at| at.since(Instant::START).as_s_f64()),
-        }
-    }
-
-    fn scrub(&self) -> ScrubCounters {
-        let c = self.now.scrub.since(&self.before.scrub);
-        ScrubCounters {
-            pages: c.pages,
-            reads: c.reads,
-            channel_bytes: c.sectors * 512,
-            passes: c.passes,
-            late_reads: c.late_reads,
-            late_max_ns: c.late_max.as_ns(),
-            pages_with_errors: c.pages_with_errors,
-            rewrites: c.rewrites,
-            overtaken_rewrites: c.overtaken_rewrites,
-            deferred_rewrites: c.deferred_rewrites,
-            corrected_pages: c.corrected_pages,
-            corrected_bits: c.corrected_bits,
-            uncorrectable: c.uncorrectable,
-            repaired: c.repaired,
-            failed_reads: c.failed_reads,
-            uncorrectable_scrubbed: c.uncorrectable_scrubbed,
-            uncorrectable_internal: c.uncorrectable_internal,
-            unchecked_copies: c.unchecked_copies,
-            undetected_copies: c.undetected_copies,
-            worst_errors: c.worst_errors.into(),
-            unchecked_chain_max: c.chain_max.into(),
-        }
-    }
-
-    fn rain(&self, spec: &RainSpec) -> RainCounters {
-        let (tolerant, over_superblocks) = (spec.is_tolerant(), spec.update == Update::Superblock);
-        RainCounters {
-            data_programs: self.since(|c| c.host_units),
-            parity_programs: self.since(|c| c.rain.parity_units),
-            copy_parity_programs: over_superblocks.then(|| self.since(|c| c.rain.copy_parity_units)),
-            parity_reads: self.since(|c| c.rain.parity_reads),
-            full_stripes: self.since(|c| c.rain.full_stripes),
-            partial_stripes: self.since(|c| c.rain.partial_stripes),
-            subtractive_stripes: self.since(|c| c.rain.subtractive_stripes),
-            stripe_pages: self.since(|c| c.rain.stripe_pages),
-            reconstructed_pages: self.since(|c| c.rain.reconstructed_pages),
-            extra_reads: self.since(|c| c.rain.extra_reads),
-            tolerant,
-            whole_stripes: self.since(|c| c.rain.whole_stripes),
-            refused_stripes: self.since(|c| c.rain.refused_stripes),
-            turned_updates: self.since(|c| c.rain.turned_updates),
-        }
-    }
-
-    fn log(&self) -> LogReport {
-        let log = self.now.log.since(&self.before.log);
-        LogReport {
-            writes: log.writes,
-            in_place: log.in_place,
-            switch_merges: log.switch_merges,
-            partial_merges: log.partial_merges,
-            full_merges: log.full_merges,
-            merges_per_write: None,
-            second_chances: log.second_chances,
-            renewed_blocks: log.renewed_blocks,
-            isolated_pages: log.isolations,
-            forced_merges: log.forced_merges,
-            map_reads: log.map_reads,
-            hot_overflows: log.hot_overflows,
-            dead_hot_blocks: log.dead_hot_blocks,
-            longest_chain: log.longest_chain,
-            most_merges: log.most_merges,
-        }
-    }
-
-    fn buffer(&self) -> BufferCounters {
-        BufferCounters {
-            read_hits: self.since(|c| c.buffer_read_hits),
-            write_hits: self.since(|c| c.buffer_write_hits),
-            stalls: self.since(|c| c.buffer_stalls),
-            rmw_reads: self.since(|c| c.fill_reads),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Results to draw in tests, recorded request by request as the driver would.
 
-use manx_core::stats::{
-    FlashCounters, GcCounters, MachineReport, OpStats, Outcome, RunResult, RunSet, RunTotals, WearCounters,
-};
+use manx_core::stats::{Counters, MachineReport, OpStats, Outcome, RunResult, RunSet, RunTotals, WearCounters};
 use manx_core::units::{Bytes, Duration};
 
 /// `count` latencies: `usual`, but every `every`-th waits up to `wait` longer, in forty steps.
@@ -22,13 +20,15 @@ fn run(policy: &str, read: OpStats, write: OpStats, blocked_reads: u64, cpu_s: f
         policy: policy.to_string(),
         seed: 1,
         span: Duration::from_s(10),
-        gc: GcCounters { blocked_reads, runs: 900, pages_copied: 120_000, ..Default::default() },
-        flash: FlashCounters {
-            host_pages_written: write.count(),
-            pages_programmed: write.count() + 120_000,
+        counters: Counters {
+            collections: 900,
             erases: 900,
+            host_units: write.count(),
+            copied_units: 120_000,
             ..Default::default()
         },
+        blocked_reads,
+        host_pages_written: write.count(),
         wear: WearCounters::of([3, 4, 5]),
         raw: Bytes::kib(128),
         user: Bytes::kib(100),

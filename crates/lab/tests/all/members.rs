@@ -2,7 +2,7 @@
 //! every member.
 
 use manx_core::config::{Override, Source};
-use manx_core::stats::{ArrayReport, Outcome, RunResult};
+use manx_core::stats::{ArrayCounters, Outcome, RunResult};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::Request;
 use manx_lab::run::Beside;
@@ -62,7 +62,7 @@ fn play(policy: &str, sets: &[&str]) -> RunResult {
     result
 }
 
-fn array(result: &RunResult) -> ArrayReport {
+fn array(result: &RunResult) -> ArrayCounters {
     result.array.expect("it is an array")
 }
 

@@ -31,27 +31,6 @@ use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 use std::cell::RefCell;
 
-/// What predictable latency cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PredictableCounters {
-    /// Reads that may be failed fast.
-    pub reads: u64,
-    /// Of those, failed.
-    pub fast_fails: u64,
-    /// Of those, after they had begun: garbage collection came before them.
-    pub fast_fails_late: u64,
-    /// Steps of collections that began where windows let them, and were expected to end there.
-    pub steps_in_window: u64,
-    /// Steps that were forced at or below the hard mark, and did not lie inside a window.
-    pub violations: u64,
-    /// What these took, added up.
-    pub violation_time: Duration,
-    /// Steps that were not forced and ended after their window. Only what gives way to reads may.
-    pub overruns: u64,
-    /// Windows of this drive's in which a step began.
-    pub windows: u64,
-}
-
 /// Reads that may be failed fast.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Predictable {

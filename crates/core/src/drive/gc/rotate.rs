@@ -12,21 +12,9 @@
 
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, PageMap, Rotate};
+use crate::stats::RotationCounters;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
-
-/// What taking turns cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RotationCounters {
-    /// Collections that could have started if another plane of the group had not collected.
-    pub postponed: u64,
-    /// For how long at most.
-    pub postponed_max: Duration,
-    /// Times that rotation was switched off.
-    pub switched_off: u64,
-    /// For how long it was off, up to the last row of the host's.
-    pub off: Duration,
-}
 
 /// Victims of which V is the mean.
 const VICTIMS: usize = 64;

@@ -12,7 +12,7 @@
 //!
 //! **Forced.** At or below the hard mark, or with only the reserve left (`is_urgent`), steps go whatever the window
 //! says, as they do without windows: writes are never stuck. A forced step that does not lie inside a window is a
-//! violation of the contract ([`PredictableCounters`](crate::drive::PredictableCounters)).
+//! violation of the contract ([`PredictableCounters`](crate::stats::PredictableCounters)).
 //!
 //! A drive that has something to do then has a timer at the beginning of its next window; nothing is due at its end. A
 //! step too long for any window has none, and waits until it is forced.

@@ -137,7 +137,7 @@ impl Drive {
 
     /// Reads the other sectors of a partial page.
     fn fill(&mut self, now: Instant, slot: u32, ppn: Ppn) {
-        self.counters.fill_reads += 1;
+        self.counters.buffer.rmw_reads += 1;
         self.writes.leaving += 1;
         let ppn = self.settled(now, ppn);
         self.ftl.read_started(ppn);

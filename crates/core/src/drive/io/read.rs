@@ -90,7 +90,7 @@ impl Drive {
         let slot = self.buffer.find(unit.lpn);
         let over = match slot {
             Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
-                self.counters.buffer_read_hits += 1;
+                self.counters.buffer.read_hits += 1;
                 self.note_version(request, number, self.buffer.slot(slot).stamp.version);
                 return None;
             }
@@ -152,7 +152,7 @@ impl Drive {
         let over = match slot {
             Some(slot) if slot.mask & unit.mask() == unit.mask() => {
                 let version = slot.stamp.version;
-                self.counters.buffer_read_hits += 1;
+                self.counters.buffer.read_hits += 1;
                 self.note_version(request, number, version);
                 return self.part_of_read_done(now, request);
             }

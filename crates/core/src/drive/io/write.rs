@@ -167,7 +167,7 @@ impl Drive {
             if !self.take_write(now, request) {
                 if !self.requests[request].stalled {
                     self.requests[request].stalled = true;
-                    self.counters.buffer_stalls += 1;
+                    self.counters.buffer.stalls += 1;
                     self.book_past();
                 }
                 break;
@@ -238,12 +238,12 @@ impl Drive {
         let slot = match self.buffer.find(unit.lpn) {
             Some(slot) if self.buffer.slot(slot).state != State::Flying => {
                 self.buffer.overwrite(slot, unit.mask(), stamp);
-                self.counters.buffer_write_hits += 1;
+                self.counters.buffer.write_hits += 1;
                 slot
             }
             _ if self.buffer.is_full() => return false,
             Some(flying) => {
-                self.counters.buffer_write_hits += 1;
+                self.counters.buffer.write_hits += 1;
                 self.buffer.insert_behind(flying, unit.mask(), stamp)
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),

@@ -29,33 +29,6 @@ use crate::sim::{NIL, Slab};
 use crate::units::{Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
-/// What the map cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MapCounters {
-    /// Pages looked up whose entry DRAM held.
-    pub hits: u64,
-    /// Pages looked up whose entry it did not hold.
-    pub misses: u64,
-    /// Entries that left for others.
-    pub evictions: u64,
-    /// Of those, entries that flash did not know.
-    pub dirty_evictions: u64,
-    /// Translation pages read.
-    pub page_reads: u64,
-    /// Of those, for collections only.
-    pub collection_reads: u64,
-    /// Translation pages programmed, copies not counted.
-    pub page_programs: u64,
-    /// Of those, for collections only.
-    pub collection_programs: u64,
-    /// Translation pages copied by collections.
-    pub page_copies: u64,
-    /// Entries of copied pages that only changed in the cache.
-    pub lazy_updates: u64,
-    /// Translation pages that `nogc` changed in no time (not read, not programmed).
-    pub free_updates: u64,
-}
-
 /// Who waits for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Who {

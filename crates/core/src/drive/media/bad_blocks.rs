@@ -25,32 +25,8 @@ use crate::drive::later::Task;
 use crate::drive::{Drive, Status};
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
+use crate::stats::FaultCounters;
 use crate::units::{Instant, Ppn};
-
-/// What failed, and what that cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FaultCounters {
-    /// Blocks that were bad from the start.
-    pub factory_bad: u64,
-    /// Programs that failed.
-    pub program_failures: u64,
-    /// Erases that failed.
-    pub erase_failures: u64,
-    /// Blocks that left service since the start of the run.
-    pub retired: u64,
-    /// Map units copied out of groups with a block that had failed.
-    pub moved_units: u64,
-    /// Map units of rows whose program failed.
-    pub failed_units: u64,
-    /// Writes and deallocations that ended with an error because the drive was read-only.
-    pub refused: u64,
-    /// Group blocks that the worst pool can still lose; negative: it has fewer than it needs.
-    pub spare: i64,
-    /// Pages in the buffer that no block is left for.
-    pub stranded: u64,
-    /// When the drive turned read-only.
-    pub read_only_at: Option<Instant>,
-}
 
 /// The state of a drive whose blocks may be bad.
 #[derive(Clone, Debug)]
@@ -112,7 +88,7 @@ impl Drive {
         FaultCounters {
             factory_bad: factory_bad.into(),
             retired,
-            spare: self.ftl.spare_groups(),
+            spare_least: self.ftl.spare_groups(),
             stranded: if faults.strands { self.buffer.occupied.into() } else { 0 },
             read_only_at: faults.read_only_at,
             ..faults.counters
@@ -155,7 +131,7 @@ impl Drive {
         let FlashOp { owner, lane, ppn: row, .. } = self.ops[op];
         if let Some(faults) = &mut self.faults {
             faults.counters.program_failures += 1;
-            faults.counters.failed_units += u64::from(self.flash.layout.units_per_row);
+            faults.counters.pages_failed += u64::from(self.flash.layout.units_per_row);
         }
         self.flash.spoil(row);
         self.ftl.program_failed(row);
@@ -311,7 +287,7 @@ impl Drive {
         if self.ftl.moves_failed(lane)
             && let Some(faults) = &mut self.faults
         {
-            faults.counters.moved_units += u64::from(units);
+            faults.counters.pages_moved += u64::from(units);
         }
     }
 

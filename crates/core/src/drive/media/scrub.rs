@@ -29,6 +29,7 @@ use crate::drive::{Drive, Status};
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
+use crate::stats::ScrubCounters;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,80 +75,6 @@ impl ScrubSpec {
     /// True when anything of it is modelled.
     pub fn is_on(&self) -> bool {
         self.errors || self.rate > 0.0
-    }
-}
-
-/// What reads found, and what the scrubber did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScrubCounters {
-    /// Mapping units that the scrubber read.
-    pub pages: u64,
-    /// Array reads that brought them.
-    pub reads: u64,
-    /// Sectors that crossed channels for scrubbing, out and in.
-    pub sectors: u64,
-    /// Whole passes over the drive.
-    pub passes: u64,
-    /// Scrub reads that started after they were due.
-    pub late_reads: u64,
-    /// The longest that one was late.
-    pub late_max: Duration,
-    /// Mapping units in which the scrubber found errors.
-    pub pages_with_errors: u64,
-    /// Mapping units programmed anew.
-    pub rewrites: u64,
-    /// Of those, units that were overtaken meanwhile, already stale when programmed.
-    pub overtaken_rewrites: u64,
-    /// Rewrites that found no room and were left to the next pass.
-    pub deferred_rewrites: u64,
-    /// Pages of user reads that were corrected.
-    pub corrected_pages: u64,
-    /// Bits corrected in them.
-    pub corrected_bits: u64,
-    /// Pages of user reads beyond correction.
-    pub uncorrectable: u64,
-    /// Of those, pages computed from their stripe.
-    pub repaired: u64,
-    /// User reads that ended with an error.
-    pub failed_reads: u64,
-    /// Mapping units beyond correction that the scrubber met.
-    pub uncorrectable_scrubbed: u64,
-    /// Mapping units beyond correction that the drive read for itself: for partial pages, parity, or copies.
-    pub uncorrectable_internal: u64,
-    /// Mapping units copied without error correction.
-    pub unchecked_copies: u64,
-    /// Of those, units that held an error.
-    pub undetected_copies: u64,
-    /// The most errors that a codeword ever held.
-    pub worst_errors: u32,
-    /// The most copies in a row that the data of one mapping unit went through without error correction.
-    pub chain_max: u32,
-}
-
-impl ScrubCounters {
-    /// What was counted since `earlier`; maxima stay those of the whole run.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            pages: self.pages - earlier.pages,
-            reads: self.reads - earlier.reads,
-            sectors: self.sectors - earlier.sectors,
-            passes: self.passes - earlier.passes,
-            late_reads: self.late_reads - earlier.late_reads,
-            pages_with_errors: self.pages_with_errors - earlier.pages_with_errors,
-            rewrites: self.rewrites - earlier.rewrites,
-            overtaken_rewrites: self.overtaken_rewrites - earlier.overtaken_rewrites,
-            deferred_rewrites: self.deferred_rewrites - earlier.deferred_rewrites,
-            corrected_pages: self.corrected_pages - earlier.corrected_pages,
-            corrected_bits: self.corrected_bits - earlier.corrected_bits,
-            uncorrectable: self.uncorrectable - earlier.uncorrectable,
-            repaired: self.repaired - earlier.repaired,
-            failed_reads: self.failed_reads - earlier.failed_reads,
-            uncorrectable_scrubbed: self.uncorrectable_scrubbed - earlier.uncorrectable_scrubbed,
-            uncorrectable_internal: self.uncorrectable_internal - earlier.uncorrectable_internal,
-            unchecked_copies: self.unchecked_copies - earlier.unchecked_copies,
-            undetected_copies: self.undetected_copies - earlier.undetected_copies,
-            ..*self
-        }
     }
 }
 

@@ -77,35 +77,6 @@ struct Update {
     awaited: bool,
 }
 
-/// What parity cost, and what it was used for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RainCounters {
-    /// Map units of parity programmed, copies not counted.
-    pub parity_units: u64,
-    /// Map units of parity of copies programmed, over superblocks.
-    pub copy_parity_units: u64,
-    /// Map units read to compute parity, and for nothing else.
-    pub parity_reads: u64,
-    /// Updates of all data pages of a stripe.
-    pub full_stripes: u64,
-    /// Updates of some of them.
-    pub partial_stripes: u64,
-    /// Of those, by way of the old copies and the old parity.
-    pub subtractive_stripes: u64,
-    /// Data pages that left in updates.
-    pub stripe_pages: u64,
-    /// Pages of reads that were computed from their stripe.
-    pub reconstructed_pages: u64,
-    /// Map units read for them that nobody had asked for.
-    pub extra_reads: u64,
-    /// Of the computed pages, those of stripes that a request asked for as a whole.
-    pub whole_stripes: u64,
-    /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
-    pub refused_stripes: u64,
-    /// Updates whose parity was made the other way round because of garbage collection.
-    pub turned_updates: u64,
-}
-
 impl Rain {
     pub fn is_updating(&self, stripe: u32) -> bool {
         self.update_of[stripe as usize] != NIL
@@ -380,7 +351,7 @@ impl Drive {
         let Some(rain) = &mut self.rain else { return };
         rain.update_mut(update).reads_left += 1;
         if slot != NIL && !self.buffer.is_whole(slot) {
-            self.counters.fill_reads += 1;
+            self.counters.buffer.rmw_reads += 1;
         } else {
             self.counters.rain.parity_reads += 1;
         }

@@ -2,10 +2,11 @@
 //! simulators got wrong (reference notes on PSU's and Bjorling's dftl) is a test each.
 
 use super::{Bench, LANES, PAGE, start, ttflash, write_before_the_run, write_through};
-use crate::drive::{Drive, DriveSpec, MapCounters, Op};
+use crate::drive::{Drive, DriveSpec, Op};
 use crate::flash::Layout;
 use crate::ftl::{Cmt, FtlSpec, GcMode, GcSpec, MapSpec, PageMap, Room, Victim};
 use crate::sim::Rng;
+use crate::stats::MapCounters;
 use crate::units::{Bytes, Duration, Lpn};
 use std::collections::BTreeSet;
 

@@ -112,7 +112,7 @@ fn part_of_a_page_is_filled_up_by_the_read_of_its_old_copy() {
     let id = bench.submit(start(), Op::Write, 3, 2, false);
     assert_eq!(bench.end_of(id), start() + times.page_read() + times.page_program());
     let counters = bench.drive.counters();
-    assert_eq!((counters.fill_reads, counters.rain.parity_reads), (1, 1));
+    assert_eq!((counters.buffer.rmw_reads, counters.rain.parity_reads), (1, 1));
     assert_eq!(bench.drive.flash().operations().reads, 2);
     bench.drive.check_parity();
 }

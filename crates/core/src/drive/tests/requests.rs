@@ -63,7 +63,7 @@ fn a_page_in_the_buffer_is_read_and_overwritten_in_one_microsecond() {
     assert_eq!([write, read, again].map(|id| bench.end_of(id)), [start() + hit, later + hit, later + hit]);
     assert_eq!(hit, Duration::from_us(1));
     let counters = bench.drive.counters();
-    assert_eq!((counters.buffer_read_hits, counters.buffer_write_hits), (1, 1));
+    assert_eq!((counters.buffer.read_hits, counters.buffer.write_hits), (1, 1));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_write_through_takes_a_program_and_a_partial_one_a_read_before_it() {
     let now = Instant::from_ns(10_000_000);
     let part = bench.submit(now, Op::Write, 6 * u64::from(PAGE) + 1, 2, false);
     assert_eq!(bench.end_of(part), now + bench.times().page_read() + bench.times().page_program());
-    assert_eq!(bench.drive.counters().fill_reads, 1);
+    assert_eq!(bench.drive.counters().buffer.rmw_reads, 1);
 }
 
 #[test]

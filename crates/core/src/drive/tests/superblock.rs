@@ -53,7 +53,10 @@ fn full_rows_program_one_of_parity_for_seven_of_data_and_read_nothing() {
                 (u64::from(rows * 8 * row), pages.into())
             );
             assert_eq!(counters.units_programmed(), u64::from(rows * 64 * row));
-            assert_eq!((counters.rain.parity_reads, counters.rain.copy_parity_units, counters.fill_reads), (0, 0, 0));
+            assert_eq!(
+                (counters.rain.parity_reads, counters.rain.copy_parity_units, counters.buffer.rmw_reads),
+                (0, 0, 0)
+            );
             bench.drive.check_parity();
         }
     }

@@ -3,9 +3,10 @@
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, start};
-use crate::drive::{Counters, EraseLength, EraseMode, EraseSpec};
-use crate::flash::{BlockStress, SuspensionCounters};
+use crate::drive::{EraseLength, EraseMode, EraseSpec};
+use crate::flash::BlockStress;
 use crate::ftl::{GcMode, GcSpec};
+use crate::stats::{Counters, SuspensionCounters};
 use crate::units::{Cause, Duration, Instant, Split};
 use proptest::prelude::*;
 

@@ -309,7 +309,7 @@ fn without_a_background_flush_a_write_waits_for_the_room_that_it_makes() {
         for id in ids {
             assert_eq!(bench.end_of(id), at + waits + spec.buffer_hit, "{background_flush}");
         }
-        assert_eq!(bench.drive.counters().buffer_stalls > 0, !background_flush);
+        assert_eq!(bench.drive.counters().buffer.stalls > 0, !background_flush);
         assert!(u64::from(bench.drive.buffered()) <= slots);
     }
 }

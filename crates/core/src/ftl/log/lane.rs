@@ -4,12 +4,13 @@
 //! block map and a page map of the log that together say the same; here neither a read nor a merge ever searches. The
 //! table changes when a program is done ([`Lane::commit`]), so it is right between any two steps of any chain.
 
+use super::Step;
 use super::kin::Kin;
 use super::ranks::Ranks;
-use super::{LogCounters, Step};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
 use crate::sim::Divisor;
+use crate::stats::LogCounters;
 use crate::units::{Lpn, Ppn};
 use std::collections::VecDeque;
 

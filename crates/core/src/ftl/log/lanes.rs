@@ -3,11 +3,12 @@
 //! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate` sees to it), and a
 //! lane's pages and blocks count like the layout's. Consecutive pages of a lane are a logical block.
 
-use super::{LogBlocks, LogCounters, LogPolicy, LogSpec, Shape, Step};
+use super::{LogBlocks, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, FaultSpec, Layout};
 use crate::ftl::recovery::Role;
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
+use crate::stats::LogCounters;
 use crate::units::{Lpn, Ppn};
 
 /// The lanes of a drive.
@@ -190,7 +191,9 @@ impl LogLanes {
 
     /// What all lanes did, added up.
     pub fn counters(&self) -> LogCounters {
-        self.lanes.iter().fold(LogCounters::default(), |sum, lane| sum.plus(lane.counters()))
+        let mut all = LogCounters::default();
+        self.lanes.iter().for_each(|lane| all.add(lane.counters()));
+        all
     }
 
     /// Bytes of the maps in the simulator.

@@ -23,7 +23,6 @@
 //! FMAX has no policy of its own: of what is public, `docs/model/log-blocks.md` says where it ends.
 
 mod bast;
-mod counters;
 mod fast;
 mod isolation;
 mod kin;
@@ -38,7 +37,6 @@ mod sequential;
 mod spec;
 mod superblock;
 
-pub use counters::LogCounters;
 pub use lanes::{LogLanes, Losses};
 pub use spec::{
     Compaction, Frontiers, FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail, Victim,
@@ -46,6 +44,7 @@ pub use spec::{
 
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
+use crate::stats::LogCounters;
 use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;

@@ -12,8 +12,9 @@ mod reference;
 mod rules;
 mod table2;
 
-use super::{LogBlocks, LogCounters, LogSpec, Step};
+use super::{LogBlocks, LogSpec, Step};
 use crate::sim::Rng;
+use crate::stats::LogCounters;
 use crate::units::Lpn;
 
 /// What one write cost.

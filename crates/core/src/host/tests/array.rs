@@ -2,13 +2,14 @@
 //! back.
 
 use super::{Setup, small};
-use crate::array::{Array, ArrayCounters, ArraySpec, RaidLevel, ReadStrategy};
+use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
 use crate::drive::{Command, Drive, Op, PreconditionState, PredictableLatency, Storage};
 use crate::ftl::{GcMode, GcWhen};
 use crate::host::generate::Generator;
 use crate::host::{Driver, Job, Oracle, Pacing};
 use crate::nvme::{Attributes, Controller, Options};
 use crate::sim::Rng;
+use crate::stats::ArrayCounters;
 use crate::units::{Bytes, Duration, Instant, Lba};
 
 /// Drives like those of `setup`, each from a stream of its own.

@@ -85,7 +85,7 @@ fn a_timeline_of_an_array_holds_its_requests_step_by_step() {
     }
     let asked: usize = (0..4).map(|n| driver.storage().drive(n).recorded(driver.now()).unwrap().requests.len()).sum();
     let counters = driver.storage().counters();
-    assert!(asked as u64 <= counters.member_reads + counters.member_writes && asked > 2_000, "{asked} {counters:?}");
+    assert!(asked as u64 <= counters.drive_reads + counters.drive_writes && asked > 2_000, "{asked} {counters:?}");
     let few = played(100);
     let (room, requests) = few.storage().slow_requests().expect("asked for");
     assert_eq!((room.kept, room.left_out, requests.len()), (100, 700, 100));

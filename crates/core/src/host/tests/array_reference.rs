@@ -190,7 +190,7 @@ impl Both {
         assert_eq!((done.id, done.status), (7, Status::Success));
         assert!(self.array.advance_before(self.now).is_none());
         let after = self.array.counters();
-        (done, after.member_reads - before.member_reads, after.member_writes - before.member_writes)
+        (done, after.drive_reads - before.drive_reads, after.drive_writes - before.drive_writes)
     }
 
     fn read(&mut self, first: u64, sectors: u64) {
@@ -294,7 +294,7 @@ fn arrays_do_what_a_naive_one_does() {
         // A restored row is computed from as many pages as it has data, and written.
         let (after, rows) = (both.array.counters(), (both.naive.size() / both.naive.data()) as u64);
         let restored = after.restored_rows - before.restored_rows;
-        let (reads, writes) = (after.member_reads - before.member_reads, after.member_writes - before.member_writes);
+        let (reads, writes) = (after.drive_reads - before.drive_reads, after.drive_writes - before.drive_writes);
         assert_eq!((restored, reads, writes), (rows, rows * both.naive.data() as u64, rows), "{spec:?}");
         (both.naive.dead, both.is_replaced) = (None, true);
         both.check_members();

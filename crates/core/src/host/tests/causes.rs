@@ -205,7 +205,7 @@ fn regression_filling_up_a_page_waits_for_what_its_die_does() {
     let mut driver = setup.driver().with_attribution().with_records();
     driver.play_to_the_end();
     let counters = driver.drive().counters();
-    assert!(counters.fill_reads > 19_000 && counters.buffer_stalls == 0, "{counters:?}");
+    assert!(counters.buffer.rmw_reads > 19_000 && counters.buffer.stalls == 0, "{counters:?}");
     let all = driver.measured().causes.as_ref().unwrap().write.total().1;
     assert_eq!(all.get(Cause::Buffer), Duration::ZERO, "{all:?}");
     assert!(all.get(Cause::Erase) > Duration::from_ms(10), "{all:?}");

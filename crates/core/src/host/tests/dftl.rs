@@ -1,9 +1,9 @@
 //! Drives whose map lies on flash (DFTL): nothing is lost, nothing waits for ever, and each knob moves what it should.
 
 use super::{Setup, digest, drawn, one_of, small};
-use crate::drive::MapCounters;
 use crate::ftl::{GcMode, MapSpec, VictimUnit};
 use crate::sim::Rng;
+use crate::stats::MapCounters;
 use crate::units::{Bytes, Cause};
 
 /// A map of which DRAM holds `entries`, 64 in a translation page of 4 KiB.

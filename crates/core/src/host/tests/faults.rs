@@ -108,8 +108,8 @@ fn a_program_that_fails_takes_one_more_and_its_block_is_retired_once_its_pages_a
     let faults = counters.faults;
     assert_eq!((faults.program_failures, faults.erase_failures, faults.retired), (1, 0, 1));
     // The block held the pages before, all valid; the failed row and the copies are all that was programmed beside.
-    assert_eq!((faults.moved_units, counters.copied_units), (at as u64, at as u64));
-    assert_eq!((counters.host_units, faults.failed_units), (40, 1));
+    assert_eq!((faults.pages_moved, counters.copied_units), (at as u64, at as u64));
+    assert_eq!((counters.host_units, faults.pages_failed), (40, 1));
     assert_eq!(counters.units_programmed(), 40 + at as u64 + 1);
     assert_eq!((counters.erases, faults.read_only_at), (0, None), "it is not erased");
 }
@@ -132,7 +132,7 @@ fn an_erase_that_fails_takes_its_time_and_the_pool_has_a_block_less() {
     assert_eq!(drive.flash().operations().erases, counters.erases, "it took its time");
     let mut fresh = setup.clone();
     fresh.jobs[0].requests = 0;
-    assert_eq!(fresh.drive().counters().faults.spare - before.spare, 1);
+    assert_eq!(fresh.drive().counters().faults.spare_least - before.spare_least, 1);
     let same = failing.iter().zip(&sound).take_while(|(a, b)| a == b).count();
     assert!(same > 50 && same < 1_000, "{same}");
 }
@@ -187,13 +187,13 @@ fn more_failures_retire_more_blocks_cost_more_copies_and_end_the_drive_earlier()
             let (many, more) = run(rate(1.5e-3));
             let (most, _) = run(rate(2e-2));
             assert!(few.retired > 0 && many.retired > few.retired, "{unit:?} {gc:?} {few:?} {many:?}");
-            assert!(many.spare < few.spare, "{unit:?} {gc:?}");
+            assert!(many.spare_least < few.spare_least, "{unit:?} {gc:?}");
             if unit == VictimUnit::Block {
                 assert!(more > some && some >= base * 0.99, "{gc:?}: {base} {some} {more}");
             }
             let at = most.read_only_at.expect("it has lost too many");
             // Wide groups lose their reserve before their spare.
-            assert!(most.spare < 0 || unit != VictimUnit::Block, "{gc:?} {most:?}");
+            assert!(most.spare_least < 0 || unit != VictimUnit::Block, "{gc:?} {most:?}");
             assert!(many.read_only_at.is_none_or(|then| then > at), "{unit:?} {gc:?} {most:?}");
             assert!(most.refused > 1_000, "writes are refused from then on");
         }
@@ -236,7 +236,7 @@ fn factory_bad_blocks_are_never_used_and_groups_take_others_in_their_place() {
         // The worst lane decides how many groups there are.
         let most = bad.iter().map(Vec::len).max().unwrap() as i64;
         setup.faults.factory_bad = 1e-300;
-        assert_eq!(setup.drive().counters().faults.spare - faults.spare, most, "{unit:?}");
+        assert_eq!(setup.drive().counters().faults.spare_least - faults.spare_least, most, "{unit:?}");
     }
 }
 

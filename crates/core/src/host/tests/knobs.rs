@@ -243,13 +243,13 @@ const DRIVE: &[Knob] = &[
         name: "drive.buffer holds more pages that are written again",
         less: |s| (zipf(s), s.drive.buffer = Bytes::kib(128)).0,
         more: |s| (zipf(s), s.drive.buffer = Bytes::kib(1024)).0,
-        output: |d| d.drive().counters().buffer_write_hits as f64,
+        output: |d| d.drive().counters().buffer.write_hits as f64,
     },
     Knob {
         name: "drive.flush_above keeps pages in the buffer",
         less: |s| (zipf(s), s.drive.flush_above = 0.1).0,
         more: |s| (zipf(s), s.drive.flush_above = 0.9).0,
-        output: |d| d.drive().counters().buffer_write_hits as f64,
+        output: |d| d.drive().counters().buffer.write_hits as f64,
     },
     Knob {
         name: "drive.buffer_hit is what a buffered write takes",

@@ -2,9 +2,7 @@
 //! for how long, and nothing is lost. And busy windows: no step of a collection crosses a window's end.
 
 use super::{Setup, drawn, one_of, small};
-use crate::drive::{
-    BusyRemaining, Drive, EraseMode, Op, PredictableCounters, PredictableLatency, ProgramMode, Status, Windows,
-};
+use crate::drive::{BusyRemaining, Drive, EraseMode, Op, PredictableLatency, ProgramMode, Status, Windows};
 use crate::drive::{Scheduler, TimelineSpec, WindowSchedule};
 use crate::flash::Slice;
 use crate::ftl::{FtlKind, GcMode, GcWhen, VictimUnit};
@@ -12,6 +10,7 @@ use crate::host::driver::command;
 use crate::host::generate::Generator;
 use crate::host::{Oracle, RequestSource};
 use crate::sim::Rng;
+use crate::stats::PredictableCounters;
 use crate::units::{Cause, Duration, Instant};
 
 /// A played run: its latencies by status, and what the drive counted.

@@ -3,10 +3,11 @@
 
 use super::rain::drawn_with_parity;
 use super::{Setup, digest, drawn, one_of, small};
-use crate::drive::{EraseMode, EraseSpec, RainSpec, Scheduler, ScrubCounters, ScrubSpec};
+use crate::drive::{EraseMode, EraseSpec, RainSpec, Scheduler, ScrubSpec};
 use crate::ftl::{GcMode, Rotate};
 use crate::host::{Arrival, Driver, JobSpec};
 use crate::sim::Rng;
+use crate::stats::ScrubCounters;
 use crate::units::{Bytes, Duration, Instant, Lpn};
 
 /// 4 channels x 2 chips that collect plane by plane, with copies that nobody checks.

@@ -137,7 +137,7 @@ fn small_random_writes_cost_less_parity_than_in_place() {
         setup.play().drive().counters()
     };
     let (place, superblock) = (played(Update::InPlace), played(Update::Superblock));
-    let per_page = |c: &crate::drive::Counters| c.rain.parity_units as f64 / c.host_units as f64;
+    let per_page = |c: &crate::stats::Counters| c.rain.parity_units as f64 / c.host_units as f64;
     assert!(per_page(&place) > 0.8, "{place:?}");
     assert!((per_page(&superblock) - 1.0 / 3.0).abs() < 0.02, "{superblock:?}");
     assert!(place.rain.parity_reads > place.host_units && superblock.rain.parity_reads == 0);

@@ -2,9 +2,10 @@
 
 use super::{Setup, drawn};
 use crate::drive::{Drive, EraseLength, EraseMode, ProgramMode, Recorded, TimelineSpec};
-use crate::flash::{Act, BlockStress, Slice, SuspensionCounters};
+use crate::flash::{Act, BlockStress, Slice};
 use crate::ftl::GcMode;
 use crate::host::Driver;
+use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
 
 const EVERYTHING: TimelineSpec =

@@ -3,10 +3,11 @@
 
 use super::rain::{drawn_with_parity, guarded};
 use super::{Setup, digest, one_of};
-use crate::drive::{CostRule, EraseMode, ProgramMode, RainCounters, Reconstruct, Scheduler, UpdateReads};
+use crate::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Scheduler, UpdateReads};
 use crate::ftl::{Frontiers, GcMode, GcWhen};
 use crate::host::JobSpec;
 use crate::sim::Rng;
+use crate::stats::RainCounters;
 use crate::units::{Bytes, Cause, Duration, Lpn};
 
 /// A drive with parity drawn at random, with a rule and, at times, erases and programs that give way.

@@ -3,10 +3,11 @@
 
 use super::predictable::{Game, requests};
 use super::{Setup, drawn};
-use crate::drive::{EraseMode, PredictableCounters, ProgramMode, Windows};
+use crate::drive::{EraseMode, ProgramMode, Windows};
 use crate::flash::{Act, Slice};
 use crate::ftl::FtlKind;
 use crate::nvme::plm::Schedule;
+use crate::stats::PredictableCounters;
 use crate::units::{Duration, Instant};
 
 /// The vendor's 32 bytes as a host writes them: array type, width, index, window, start of the cycle and guard in ns.

@@ -1,8 +1,9 @@
 //! Numbers that follow from the superblock FTL, LAST and the forms of page mapping; their settings; FMAX's table.
 
 use super::{Bench, Cost, Mix};
-use crate::ftl::log::{Compaction, Frontiers, LogCounters, LogPolicy, LogSpec, Shape, Step, Victim};
+use crate::ftl::log::{Compaction, Frontiers, LogPolicy, LogSpec, Shape, Step, Victim};
 use crate::sim::Rng;
+use crate::stats::LogCounters;
 use crate::units::Lpn;
 
 fn cost_of(bench: &mut Bench, page: u32, request: u32) -> Cost {
