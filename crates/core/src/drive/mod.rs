@@ -27,6 +27,7 @@ mod parity;
 pub mod precondition;
 mod spec;
 mod storage;
+mod told;
 
 pub use crate::units::Op;
 pub use config::DriveConfig;

@@ -4,13 +4,13 @@
 //! **Where nobody else uses the channel** meanwhile the end is known at the start, and a copy is one event, or many are
 //! (`train`). What happens inside (the array read ends, the data crosses, the program begins) is worked out only where
 //! somebody asks: for the counters when a run ends in the middle of a copy, for a forecast, or when copies are parted
-//! for good ([`Flash::part_copy`]). An inner instant is over when it lies before the time that is asked about; at that
+//! for good ([`Flash::split_copy`]). An inner instant is over when it lies before the time that is asked about; at that
 //! time itself, when a timer of an equal or later turn was served
 //! ([`Timers::is_over`](crate::sim::Timers::is_over)).
 //!
-//! **Where the host uses the channel** too ([`Flash::copies_meet_the_host`]) the copy stays in its plane, and the
-//! command of its program asks for the channel when its read is done: two events, of which the first is the flash's
-//! own.
+//! **Where the host uses the channel** too ([`Flash::set_copyback_on_shared_channel`]) the copy stays in its plane,
+//! and the command of its program asks for the channel when its read is done: two events, of which the first is the
+//! flash's own.
 
 use super::blame::Whose;
 use super::cut::Crossing;
@@ -60,7 +60,7 @@ impl Flash {
     }
 
     /// Whole copies send commands only, on channels that the host uses, too. Call it before the first of them.
-    pub fn copies_meet_the_host(&mut self) {
+    pub fn set_copyback_on_shared_channel(&mut self) {
         self.copies_in_two = true;
     }
 
@@ -185,7 +185,7 @@ impl Flash {
 
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
     /// for a program: its read was done before. No copy follows it, and those before it were told.
-    pub fn part_copy(&mut self, now: Instant, die: u32) -> bool {
+    pub fn split_copy(&mut self, now: Instant, die: u32) -> bool {
         if self.copies_in_two {
             return self.part_copy_in_two(die);
         }

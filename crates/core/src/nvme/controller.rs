@@ -93,7 +93,7 @@ const RANGE: u32 = 1 << 31;
 impl Controller {
     /// A controller around `drive`, which promises `attributes` ([`Attributes::of`]).
     pub fn new(mut drive: Drive, attributes: Attributes, options: Options) -> Self {
-        drive.beside_others();
+        drive.set_shared_clock();
         Self {
             plm: Plm::new(attributes),
             windows: Windows::Off,

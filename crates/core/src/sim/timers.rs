@@ -9,7 +9,8 @@ use crate::units::{Duration, Instant};
 
 const SLOT_BITS: u32 = 16;
 const IDLE: u64 = u64::MAX;
-/// Keys hold 48 bits of time relative to `base`: 78 hours ahead. The base moves along, so a run may last 584 years.
+/// Keys hold 47 bits of time relative to `base`, 39 hours. The base moves along, at most half of that behind the
+/// earliest timer: one may lie 19 hours after it, and a run may last 584 years.
 const REACH: u64 = 1 << (64 - SLOT_BITS - 1);
 
 /// Pending timers, one for each slot.

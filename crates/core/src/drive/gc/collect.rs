@@ -278,12 +278,12 @@ impl Drive {
     }
 
     /// A pool whose collection was paused wants to go on.
-    pub(in crate::drive) fn want_again(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn requeue(&mut self, now: Instant, pool: u32) {
         if self.collector.planes.is_some() {
             return self.list_plane(now, pool);
         }
         self.collector.list(pool, self.ftl.is_urgent(pool));
-        self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
+        self.poll_open_domain(now, self.collector.domain_of_pool[pool as usize] as usize);
     }
 
     /// True when a collection of the pool copies and keeps more than the dies it works on.
@@ -300,7 +300,7 @@ impl Drive {
         }
         let domain = self.collector.domain_of_pool[pool as usize] as usize;
         self.release(now, domain);
-        self.open_domain_looks(now, domain);
+        self.poll_open_domain(now, domain);
     }
 
     /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there
@@ -332,7 +332,7 @@ impl Drive {
             Admission::InTurn if self.collector.planes.is_some() => self.list_plane(now, pool),
             Admission::InTurn => {
                 self.collector.list(pool, self.ftl.is_urgent(pool));
-                self.open_domain_looks(now, self.collector.domain_of_pool[pool as usize] as usize);
+                self.poll_open_domain(now, self.collector.domain_of_pool[pool as usize] as usize);
             }
         }
     }
@@ -348,20 +348,20 @@ impl Drive {
 
     /// After an operation ended on `die`: its domain may be able to start or to go on.
     #[inline]
-    pub(in crate::drive) fn collector_looks(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn poll_gc(&mut self, now: Instant, die: u32) {
         if self.collector.planes.is_some() {
-            return self.plane_looks(now, die);
+            return self.poll_planes(now, die);
         }
         let domain = self.collector.domain_of_die[die as usize] as usize;
         match self.collector.domains[domain].phase {
-            Phase::Open => self.open_domain_looks(now, domain),
+            Phase::Open => self.poll_open_domain(now, domain),
             Phase::Draining { pool } => self.hold_if_drained(now, domain, pool),
             _ => {}
         }
     }
 
     #[inline]
-    fn open_domain_looks(&mut self, now: Instant, domain: usize) {
+    fn poll_open_domain(&mut self, now: Instant, domain: usize) {
         if self.collector.may_start(domain) {
             self.domain_begins(now, domain);
         }
@@ -400,7 +400,7 @@ impl Drive {
         }
         if !self.start_collection(now, pool) {
             self.release(now, domain);
-            self.open_domain_looks(now, domain);
+            self.poll_open_domain(now, domain);
         }
     }
 
@@ -480,11 +480,11 @@ impl Drive {
         match self.collector.domains[domain].phase {
             Phase::Holding { pool: holder } if holder == pool => {
                 self.release(now, domain);
-                self.open_domain_looks(now, domain);
+                self.poll_open_domain(now, domain);
             }
             Phase::Copying { pool: copied } if copied == pool => {
                 self.collector.domains[domain].phase = Phase::Open;
-                self.open_domain_looks(now, domain);
+                self.poll_open_domain(now, domain);
             }
             _ => {}
         }
@@ -532,7 +532,7 @@ impl Drive {
     pub(in crate::drive) fn enqueue_erase(&mut self, now: Instant, block: Block) {
         let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
         // It goes before the program of a copy that is being read.
-        self.part_copy(now, self.flash.layout.die_of(lane));
+        self.split_copy(now, self.flash.layout.die_of(lane));
         let op = self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
         self.enqueue(now, op);
     }

@@ -195,7 +195,7 @@ impl Drive {
                 self.end_of_read(now, Ppn(page.0 + at));
             }
             self.dispatch(now, die);
-            self.collector_looks(now, die);
+            self.poll_gc(now, die);
         }
         if let Some(predictable) = &mut self.predictable {
             predictable.found = withdrawn;
@@ -254,7 +254,7 @@ impl Drive {
     /// kept.
     pub(crate) fn kept_dies(&self, now: Instant, read: &crate::drive::Command) -> (Vec<u32>, Duration) {
         let mut drive = self.clone();
-        drive.part_copies(now);
+        drive.split_copies(now);
         let request = drive.requests.insert(crate::drive::Request::new(read.clone()));
         let pages = (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
         let dies = pages.map(|page| drive.die_of_page(page));

@@ -234,7 +234,7 @@ impl Drive {
         let die = self.flash.layout.die_of(lane);
         let block = self.flash.layout.block_of(chain.run[0].1);
         chain.reclaims(now, block);
-        if runs && !self.is_beside_others() && self.flash.may_run_copies() && self.flash.is_idle(die) {
+        if runs && !self.has_shared_clock() && self.flash.may_run_copies() && self.flash.is_idle(die) {
             let op = self.merge_op(lane);
             self.ops[op].owner = Owner::MergeRun { lane };
             self.ops[op].lane = lane;

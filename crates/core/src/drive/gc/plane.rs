@@ -118,7 +118,7 @@ impl Drive {
             planes.channels[channel as usize].waiting.push(pool);
             planes.note_change(channel);
         }
-        self.channel_looks(now, channel);
+        self.scan_channel(now, channel);
     }
 
     /// True when it would change nothing if the plane wanted to collect: it is listed, and none of its channel begins.
@@ -173,17 +173,17 @@ impl Drive {
     }
 
     /// After an operation ended on `die`.
-    pub(in crate::drive) fn plane_looks(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn poll_planes(&mut self, now: Instant, die: u32) {
         self.copy_if_drained(now, die);
         let channel = self.flash.layout.channel_of(die);
         if self.collector.planes.as_ref().is_some_and(|planes| planes.may_start(channel)) {
-            self.channel_looks(now, channel);
+            self.scan_channel(now, channel);
         }
     }
 
     /// An operation ended on `die`: if it was not the host's, a plane may have waited for that.
     #[inline]
-    pub(in crate::drive) fn planes_hear_of(&mut self, class: Class, die: u32) {
+    pub(in crate::drive) fn on_gc_op_end(&mut self, class: Class, die: u32) {
         if let Some(planes) = self.collector.planes.as_mut().filter(|_| !class.is_of_host()) {
             planes.note_change(self.flash.layout.channel_of(die));
         }
@@ -203,7 +203,7 @@ impl Drive {
     }
 
     /// Starts the collections of a channel that may start.
-    pub(in crate::drive) fn channel_looks(&mut self, now: Instant, channel: u32) {
+    pub(in crate::drive) fn scan_channel(&mut self, now: Instant, channel: u32) {
         if self.looks_in_vain(channel) {
             return;
         }
@@ -337,7 +337,7 @@ impl Drive {
         let leaves = planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
         self.close_die(now, die, false);
         self.dispatch(now, die);
-        self.channel_looks(now, channel);
+        self.scan_channel(now, channel);
         if leaves {
             self.group_looks(now, pool);
         }
@@ -358,13 +358,13 @@ impl Drive {
         let mut turn = last;
         self.turn_is_over(last);
         if let Some(urgent) = self.most_urgent_of_group(last) {
-            self.channel_looks(now, self.channel_of_pool(urgent));
+            self.scan_channel(now, self.channel_of_pool(urgent));
         }
         loop {
             let Some(planes) = &self.collector.planes else { return };
             let Some(next) = planes.rotation.as_ref().map(|rotation| rotation.next_in_group(turn)) else { return };
             if planes.listed[next as usize] {
-                self.channel_looks(now, self.channel_of_pool(next));
+                self.scan_channel(now, self.channel_of_pool(next));
             }
             if next == last {
                 return;
@@ -419,7 +419,7 @@ impl Drive {
         }
         if looks {
             for channel in 0..self.flash.layout.channels {
-                self.channel_looks(now, channel);
+                self.scan_channel(now, channel);
             }
         }
     }

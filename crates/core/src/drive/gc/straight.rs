@@ -8,7 +8,7 @@
 //! Where nothing comes between the read and the program of a copy either, and a page has one lane for ever, a copy is
 //! one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its channel for itself (`base`, `controller`), or
 //! its die, and copies inside it (`plane-blocking`). So it is until somebody comes who could look inside: then those
-//! under way are parted, and no others are whole ([`Drive::part_copies`]). Copies on a channel of their own that follow
+//! in flight are split, and no others are whole ([`Drive::split_copies`]). Copies on a channel of their own that follow
 //! one another are even one event (`flash/train.rs`): the translation layer is told of them when somebody looks up a
 //! page of that die ([`Drive::settled`]), or at the end.
 
@@ -32,7 +32,7 @@ pub(in crate::drive) struct Way {
     /// A copy never is one operation any more.
     is_parted: bool,
     /// Others act between the drive's events.
-    is_beside_others: bool,
+    has_shared_clock: bool,
 }
 
 impl Drive {
@@ -42,31 +42,31 @@ impl Drive {
         let parted = self.superblock.is_some() || self.suspension.is_some() || self.dftl.is_some();
         let checked = self.faults.is_some() || self.scrub.is_some() || self.holds.is_some();
         let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
-        let Way { is_parted, is_beside_others, .. } = self.collector.way;
+        let Way { is_parted, has_shared_clock, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
         let alone = self.collector.lease.holds_channels() || self.collector.is_undisturbed();
         let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
         if is_whole && self.collector.planes.is_some() {
-            self.flash.copies_meet_the_host();
+            self.flash.set_copyback_on_shared_channel();
         }
         // Who computes pages looks at what collections do to many dies at once.
         let computes = self.rain.as_ref().is_some_and(|rain| {
             rain.spec.reconstruct != Reconstruct::Never || rain.spec.update_reads == UpdateReads::Reconstruct
         });
-        let is_train = is_whole && !computes && !is_beside_others && self.flash.copies_alike();
+        let is_train = is_whole && !computes && !has_shared_clock && self.flash.copies_alike();
         let is_single = self.ftl.copies_singly();
-        self.collector.way = Way { is_straight, is_single, is_whole, is_train, is_parted, is_beside_others };
+        self.collector.way = Way { is_straight, is_single, is_whole, is_train, is_parted, has_shared_clock };
     }
 
     /// The drive is one of several, and at one instant the others do what they do between its own events: what is due
     /// is an event, so that it has its place among theirs. Call it before the first command.
-    pub fn beside_others(&mut self) {
-        self.collector.way.is_beside_others = true;
+    pub fn set_shared_clock(&mut self) {
+        self.collector.way.has_shared_clock = true;
     }
 
     /// True when others act between the drive's events.
-    pub(crate) fn is_beside_others(&self) -> bool {
-        self.collector.way.is_beside_others
+    pub(crate) fn has_shared_clock(&self) -> bool {
+        self.collector.way.has_shared_clock
     }
 
     /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it
@@ -111,39 +111,39 @@ impl Drive {
     /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations
     /// one by one.
     #[inline]
-    pub(in crate::drive) fn part_copies(&mut self, now: Instant) {
+    pub(in crate::drive) fn split_copies(&mut self, now: Instant) {
         if !self.collector.way.is_parted {
-            self.part_copies_under_way(now);
+            self.split_copies_in_flight(now);
         }
     }
 
     #[inline(never)]
-    fn part_copies_under_way(&mut self, now: Instant) {
+    fn split_copies_in_flight(&mut self, now: Instant) {
         let way = &mut self.collector.way;
         (way.is_parted, way.is_whole, way.is_train) = (true, false, false);
-        (0..self.flash.layout.dies).for_each(|die| self.part_copy(now, die));
+        (0..self.flash.layout.dies).for_each(|die| self.split_copy(now, die));
     }
 
     /// An erase, of a victim that was copied before, is about to send its command on the channel of `die`: that is no
     /// longer the copy's alone.
     #[inline]
-    pub(in crate::drive) fn part_copies_beside(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: u32) {
         if self.collector.way.is_whole && self.collector.planes.is_none() {
             let dies = self.flash.layout.dies_per_channel();
             let first = self.flash.layout.channel_of(die) * dies;
-            (first..first + dies).for_each(|die| self.part_copy(now, die));
+            (first..first + dies).for_each(|die| self.split_copy(now, die));
         }
     }
 
     /// What a die does becomes a read or a program, if it is a whole copy.
-    pub(in crate::drive) fn part_copy(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn split_copy(&mut self, now: Instant, die: u32) {
         let op = self.flash.token_of(die);
         if !self.flash.is_copying_whole(die) {
             return;
         }
         let Owner::ChainCopy { lane } = self.ops[op].owner else { return };
         self.settle_copies(now, die);
-        if !self.flash.part_copy(now, die) {
+        if !self.flash.split_copy(now, die) {
             self.ops[op].owner = Owner::ChainRead { lane };
             return;
         }
@@ -175,7 +175,7 @@ impl Drive {
                     self.ftl.step(lane)
                 };
                 self.start_next_copy(now, op, die, lane, step);
-                self.collector_looks(now, die);
+                self.poll_gc(now, die);
                 return true;
             }
             Owner::ChainProgram { lane } => {
@@ -193,7 +193,7 @@ impl Drive {
         }
         let step = self.ftl.step(lane);
         self.start_next_copy(now, op, die, lane, step);
-        self.collector_looks(now, die);
+        self.poll_gc(now, die);
         true
     }
 

@@ -111,7 +111,7 @@ impl Drive {
         if windows == Windows::Off && self.gate.is_none() {
             return;
         }
-        self.part_copies(now);
+        self.split_copies(now);
         let gate = self.gate.get_or_insert_with(fresh);
         gate.windows = windows;
         self.watches = true;
@@ -151,7 +151,7 @@ impl Drive {
         }
         for pool in 0..self.ftl.pools() {
             if self.is_paused(pool) {
-                self.want_again(now, pool);
+                self.requeue(now, pool);
             } else {
                 self.space_used(now, pool);
             }
@@ -170,7 +170,7 @@ impl Drive {
             return;
         }
         if self.is_paused(pool) {
-            return self.want_again(now, pool);
+            return self.requeue(now, pool);
         }
         for lane in self.ftl.lanes_of(pool) {
             let die = self.flash.layout.die_of(lane);

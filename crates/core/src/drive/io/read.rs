@@ -51,7 +51,7 @@ impl Drive {
             self.requests[request].content = Some(Box::new(Content::Read(versions)));
         }
         if self.requests[request].command.predictable == PredictableLatency::On {
-            self.part_copies(now);
+            self.split_copies(now);
             if self.fails_fast(now, request) {
                 return;
             }

@@ -124,7 +124,7 @@ impl Drive {
                 self.book_waiting(request);
             }
         } else {
-            self.part_copies(now);
+            self.split_copies(now);
         }
         self.writes.waiting.push_back(request);
         self.take_writes(now);
@@ -373,7 +373,7 @@ impl Drive {
     }
 
     /// The pages of a row are frozen: their data crosses the channel.
-    pub(in crate::drive) fn row_takes_off(&mut self, first_slot: u32) {
+    pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
         let mut slot = first_slot;
         while slot != NIL {
             if self.dftl.is_some() {

@@ -121,7 +121,7 @@ impl Drive {
             Owner::MergeErase { lane } => self.merge_erase_failed(now, op, lane),
             _ => self.program_failed(now, op),
         }
-        self.collector_looks(now, die);
+        self.poll_gc(now, die);
         if self.scrub.is_some() {
             self.scrub_looks(now);
         }

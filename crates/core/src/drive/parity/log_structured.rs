@@ -164,7 +164,7 @@ impl Drive {
         let Some(superblock) = &mut self.superblock else { return };
         let row = superblock.gathers[lane as usize];
         self.ops[op].ppn = row;
-        self.row_takes_off(first_slot);
+        self.issue_row(first_slot);
         self.ftl.row_sealed(lane);
         self.refresh_taking(lane);
         self.counters.rain.stripe_pages += u64::from(self.ops[op].units);

@@ -78,7 +78,7 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
     let mut rng = Rng::stream(seed, "whole");
     let mut trains = 0;
     let mut parted = whole.clone();
-    parted.part_copies(Instant::START);
+    parted.split_copies(Instant::START);
     let (mut now, mut seen, mut clones) = (Instant::START, 0, 0);
     for id in 0..12_000 {
         now += Duration::from_ns(rng.below(160_000));
@@ -96,7 +96,7 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
         trains += u32::from((0..whole.flash.layout.dies).any(|die| whole.flash.has_train(die)));
         if copies_whole(&whole) && rng.below(20) == 0 {
             let (mut from_now, mut other) = (whole.clone(), whole.clone());
-            from_now.part_copies(now);
+            from_now.split_copies(now);
             assert!(!copies_whole(&from_now));
             let mut at = now;
             for _ in 0..12 {
@@ -124,7 +124,7 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
 fn copies_that_follow_one_another_are_one_event_unless_others_act_between_events() {
     let drive = full(&gc(GcMode::Base, false), false);
     let mut beside = drive.clone();
-    beside.beside_others();
+    beside.set_shared_clock();
     let trains = (2..6).map(|seed| compare_with(drive.clone(), seed)).min();
     assert!(trains > Some(1_000), "{trains:?} looks met a train");
     assert_eq!(compare_with(beside, 2), 0);

@@ -185,6 +185,6 @@ fn excursions_of_the_past_are_not_told_again() {
 /// after what this one does, so that everything it does is an event.
 #[test]
 fn a_drive_behind_a_controller_knows_that_others_act_between_its_events() {
-    assert!(!aged().is_beside_others());
-    assert!(patient(aged()).drive().is_beside_others());
+    assert!(!aged().has_shared_clock());
+    assert!(patient(aged()).drive().has_shared_clock());
 }

@@ -1,0 +1,102 @@
+//! The end of a flash operation: its owner is told, then the rooms that may begin something now. The dies know
+//! neither; this is the one `match` on owners.
+
+use super::Drive;
+use super::dies::queues::{FlashOp, Owner};
+use crate::sim::NIL;
+use crate::units::Instant;
+
+impl Drive {
+    /// A flash operation is done.
+    #[inline]
+    pub(in crate::drive) fn op_done(&mut self, now: Instant, op: u32, behind_gc: bool) {
+        let operation = &mut self.ops[op];
+        let FlashOp { owner, lane, class, .. } = *operation;
+        operation.gc_blocked |= behind_gc && class.is_of_host();
+        let die = self.flash.layout.die_of(lane);
+        if self.faults.is_some() && self.op_fails(op) {
+            return self.op_failed(now, op);
+        }
+        self.book_end(now, op, die);
+        self.on_gc_op_end(class, die);
+        match owner {
+            Owner::Request { request, first } => {
+                self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
+                self.read_done(now, op, request, first);
+            }
+            Owner::LookUp { request, number } => {
+                self.collector.user_read_ended(die);
+                self.looked_up(now, op, request, number);
+            }
+            Owner::Fill { slot } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                self.fill_done(now, op, slot);
+            }
+            Owner::Rebuild { request, rebuild } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                if self.holds.is_some() {
+                    self.read_left(now, die);
+                }
+                self.extra_read_done(now, op, request, rebuild);
+            }
+            Owner::Update { update, slot } => {
+                self.check_own_read(op);
+                self.collector.user_read_ended(die);
+                self.update_read_done(now, op, update, slot);
+            }
+            Owner::MapRead { page } => {
+                self.collector.user_read_ended(die);
+                self.map_read_done(now, op, page);
+            }
+            Owner::Row { first_slot } => self.row_done(now, op, first_slot),
+            Owner::Parity => self.parity_done(now, op),
+            Owner::ChainRead { lane } => self.chain_read_done(now, op, lane),
+            Owner::ChainProgram { lane } => self.chain_program_done(now, op, lane),
+            Owner::ChainErase { .. } => {
+                let block = self.flash.layout.block_of(self.ops[op].ppn);
+                self.chain_erase_done(now, block);
+            }
+            Owner::Journal => self.journal_written(now),
+            Owner::Checkpoint { page } => self.checkpoint_written(now, die, page),
+            Owner::Scrub => self.scrub_read_done(now, op),
+            Owner::Rewrite => self.rewrite_done(now, op),
+            // What is left are the operations of merges.
+            _ => self.merge_goes_on(now, op, owner),
+        }
+        self.book_told();
+        debug_assert_ne!(op, NIL);
+        match owner {
+            // Its chain keeps the place.
+            Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
+            Owner::MergeRead { .. }
+            | Owner::MergeProgram { .. }
+            | Owner::MergeRun { .. }
+            | Owner::MergeErase { .. }
+            | Owner::SpareRead { .. } => {}
+            _ => {
+                self.ops.release(op);
+                if class.is_of_host() {
+                    self.collector.user_ended(die);
+                }
+            }
+        }
+        self.after_op(now, die);
+    }
+
+    /// After an operation on `die`: what may begin now.
+    #[inline]
+    fn after_op(&mut self, now: Instant, die: u32) {
+        self.poll_gc(now, die);
+        if self.scrub.is_some() {
+            self.scrub_looks(now);
+        }
+        if self.kept.is_some() {
+            self.checkpoint_looks(now);
+        }
+    }
+}
