@@ -6,14 +6,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use manx_core::drive::Op;
-use manx_core::host::trace::format::FORMATS;
-use manx_core::host::trace::sniff::sniff;
-use manx_core::host::trace::{MAX_SECTOR, Opener, Part, Reading, Record, TraceError, TraceReader, TraceSource};
-use manx_core::host::{
-    Layout, LbaUnit, Remap, RequestSource, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec,
+use manx_base::RequestSource;
+use manx_base::units::{Bytes, Duration, Op};
+use manx_trace::format::FORMATS;
+use manx_trace::sniff::sniff;
+use manx_trace::{
+    Layout, LbaUnit, MAX_SECTOR, Opener, Part, Reading, Record, Remap, Spread, TimeUnit, TraceError, TraceEvent,
+    TraceFormat, TraceOp, TraceReader, TraceSource, TraceSpec,
 };
-use manx_core::units::{Bytes, Duration};
 use std::io::{self, Read};
 use std::sync::{Arc, LazyLock};
 

@@ -19,10 +19,10 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use manx_core::config::{ConfigError, Override, nearest, split_parameter};
 use manx_core::drive::TimelineSpec;
-use manx_core::host::trace::convert::{TARGETS, Target};
 use manx_core::units::{Duration, Instant, QuantityError};
 use manx_lab::load::read_workload;
 use manx_lab::timeline::TIMELINE_LIMIT;
+use manx_trace::convert::{TARGETS, Target};
 use std::path::PathBuf;
 
 /// `--version`; `-V` has the first line alone.

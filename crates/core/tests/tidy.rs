@@ -14,11 +14,14 @@ const COUNTS: &str = "stats";
 /// Above everything: reads settings into the types of every layer.
 const SETTINGS: &str = "config";
 
+/// Layers that may use the crate of the trace readers: those that play them, and those that name them in settings.
+const USE_TRACES: [&str; 2] = ["host", "config"];
+
 /// Crates whose code is part of a run: under the same bans (no clock, no thread, no file), in a `clippy.toml` each.
-const OF_A_RUN: [&str; 2] = ["base", "core"];
+const OF_A_RUN: [&str; 3] = ["base", "trace", "core"];
 
 /// Executables of tests beside their crate's `tests/all`: before everything else, and with an allocator of its own.
-const ALONE: [&str; 2] = ["crates/core/tests/tidy.rs", "crates/core/tests/allocations.rs"];
+const ALONE: [&str; 2] = ["crates/core/tests/tidy.rs", "crates/trace/tests/allocations.rs"];
 
 const FILE_LINES_MAX: usize = 600;
 const LINE_CHARS_MAX: usize = 120;
@@ -208,6 +211,9 @@ impl Source {
                     complaints.push(self.complain(line_of(&code, at), &rule));
                 }
             }
+        }
+        for (at, _) in code.match_indices("manx_trace::").filter(|_| !USE_TRACES.contains(&layer)) {
+            complaints.push(self.complain(line_of(&code, at), &format!("{layer} must not use the trace readers")));
         }
         // `super` of a file: its folder's module; each more, one up; the last one is the crate, where every layer is.
         let depth = path.split('/').count() - usize::from(path.ends_with("/mod.rs"));
@@ -433,13 +439,14 @@ mod rules {
         assert_eq!(arrows("stats/result.rs", "use crate::drive::Counters;").len(), 1);
         assert_eq!(arrows("flash/mod.rs", "use super::drive::Drive;").len(), 1);
         assert_eq!(arrows("flash/die.rs", "use super::super::drive::Drive;").len(), 1);
+        assert_eq!(arrows("drive/mod.rs", "use manx_trace::TraceSpec;").len(), 1);
         assert_eq!(arrows("utils/mod.rs", "").len(), 1);
     }
 
     #[test]
     fn downward_arrows_tests_and_prose_are_left_alone() {
         assert!(arrows("host/job.rs", "use crate::drive::Drive;\nuse crate::stats::OpStats;").is_empty());
-        assert!(arrows("config/load.rs", "use crate::host::JobSpec;").is_empty());
+        assert!(arrows("config/load.rs", "use crate::host::JobSpec;\nuse manx_trace::TraceSpec;").is_empty());
         assert!(arrows("lib.rs", "pub use crate::host::Job;").is_empty());
         assert!(arrows("flash/die.rs", "use super::Flash;\nuse crate::units::Ppn;").is_empty());
         assert!(arrows("ftl/pool.rs", "#[cfg(test)]\nmod tests {\n    use crate::drive::Drive;\n}").is_empty());

@@ -1,9 +1,8 @@
 //! Records per second of a reader: `cargo run --release --example trace_rate -- FILE [PASSES]`.
 //! An uncompressed file in the page cache shows the reader; a compressed one the decompressor.
 
-use manx_core::host::TraceSpec;
-use manx_core::host::trace::{TraceReader, sniff};
 use manx_lab::open::opener;
+use manx_trace::{TraceReader, TraceSpec, sniff};
 use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

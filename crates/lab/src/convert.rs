@@ -4,9 +4,9 @@
 //! is ever found there. An ending `.gz` or `.zst` compresses a text.
 
 use crate::open::opener;
-use manx_core::host::TraceSpec;
-use manx_core::host::trace::convert::{About, Encoder, Losses, Records};
-use manx_core::host::trace::{Opener, Record, TraceError, TraceSummary};
+use manx_trace::TraceSpec;
+use manx_trace::convert::{About, Encoder, Losses, Records};
+use manx_trace::{Opener, Record, TraceError, TraceSummary};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};

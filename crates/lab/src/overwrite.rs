@@ -5,10 +5,10 @@ use crate::run::RunError;
 use manx_core::config::Scenario;
 use manx_core::drive::Op;
 use manx_core::host::generate::Generator;
-use manx_core::host::trace::TraceSource;
-use manx_core::host::{Arrival, JobSpec, Request, RequestSource, TraceSpec};
+use manx_core::host::{Arrival, JobSpec, Request, RequestSource};
 use manx_core::sim::Rng;
 use manx_core::units::{Duration, Lpn, SECTOR};
+use manx_trace::{TraceSource, TraceSpec};
 
 /// So many of the run's own requests are passed over before the first page. The hot pages of a job hang on its seed, so
 /// preconditioning draws from the run's own stream; were it to start where the run starts, the run would overwrite the

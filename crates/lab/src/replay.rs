@@ -1,10 +1,10 @@
 //! What became of the traces of a run: the sources belong to the driver, their tallies are wanted when it is done.
 
 use crate::open::{note, opener, trace_source};
-use manx_core::host::trace::{Recorded, Tally, TraceError, TraceSource, TraceSummary};
-use manx_core::host::{Request, RequestSource, TraceSpec};
+use manx_core::host::{Request, RequestSource};
 use manx_core::stats::{RecordedReport, TraceReport};
 use manx_core::units::Duration;
+use manx_trace::{Recorded, Tally, TraceError, TraceSource, TraceSpec, TraceSummary};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};

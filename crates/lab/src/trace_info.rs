@@ -5,8 +5,7 @@ mod render;
 pub use render::{details, rows};
 
 use crate::open::opener;
-use manx_core::host::TraceSpec;
-use manx_core::host::trace::{StatisticsReport, TraceError, TraceStatistics, TraceSummary, survey_each};
+use manx_trace::{StatisticsReport, TraceError, TraceSpec, TraceStatistics, TraceSummary, survey_each};
 use serde::Serialize;
 
 /// So many requests pass between two calls that say how far it is.

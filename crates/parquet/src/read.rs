@@ -21,7 +21,7 @@ const HEADER: &[u8; 16] = b"MANXREC1\0\0\0\0\0\0\0\0";
 /// Rows that are decoded at once.
 const BATCH: usize = 4096;
 
-/// More devices than this in one trace is a misread column, not a trace; as the core has it.
+/// More devices than this in one trace is a misread column, not a trace; as `manx-trace` has it.
 const MAX_DEVICES: usize = 1 << 16;
 
 /// The columns that are read: name, whether a file must have it, and what it may be.

@@ -15,9 +15,7 @@
 //! Rows are in the order of completions.
 
 use crate::write::{column, failed};
-use manx_core::drive::{Op, Status};
-use manx_core::host::{Record, Records};
-use manx_core::units::{Cause, Instant, SECTOR, Split};
+use manx_base::units::{Cause, Duration, Instant, Lba, Op, SECTOR, Split};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -27,6 +25,29 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 use std::io;
 use std::sync::Arc;
+
+/// A request of a run, when it has completed.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// When it came.
+    pub at: Instant,
+    /// From there to its completion.
+    pub latency: Duration,
+    /// What it asked for.
+    pub op: Op,
+    /// First sector.
+    pub lba: Lba,
+    /// Sectors.
+    pub sectors: u32,
+    /// The job that it belongs to.
+    pub job: u32,
+    /// It completed without an error.
+    pub ok: bool,
+    /// Some garbage collection lay in its wait.
+    pub gc_blocked: bool,
+    /// It is part of the measurement, and not of the warm-up.
+    pub counted: bool,
+}
 
 /// Writes requests as Parquet, a row group at a time.
 pub struct Encoder {
@@ -53,14 +74,16 @@ impl Encoder {
     }
 
     /// More requests, as a row group.
-    pub fn encode(&mut self, records: &Records, out: &mut Vec<u8>) -> io::Result<()> {
-        if records.requests.is_empty() {
+    ///
+    /// `splits` has the parts of each request's latency, where the file was begun with parts.
+    pub fn encode(&mut self, all: &[Row], splits: &[Split], out: &mut Vec<u8>) -> io::Result<()> {
+        if all.is_empty() {
             return Ok(());
         }
         let mut group = self.writer.next_row_group().map_err(failed)?;
-        requests(&mut group, &records.requests).map_err(failed)?;
+        requests(&mut group, all).map_err(failed)?;
         if self.with_parts {
-            parts(&mut group, &records.splits).map_err(failed)?;
+            parts(&mut group, splits).map_err(failed)?;
         }
         group.close().map_err(failed)?;
         self.hand_on(out)
@@ -100,24 +123,24 @@ fn schema(with_parts: bool) -> String {
     schema + "}"
 }
 
-fn requests(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Record]) -> Result<(), ParquetError> {
-    let op = |record: &Record| match record.op {
+fn requests(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Row]) -> Result<(), ParquetError> {
+    let op = |row: &Row| match row.op {
         Op::Read => "R",
         Op::Write => "W",
         Op::Flush => "F",
         Op::Trim => "D",
     };
-    let arrival = |record: &Record| record.at.since(Instant::START).as_us_f64();
+    let arrival = |row: &Row| row.at.since(Instant::START).as_us_f64();
     // Sectors lie below 2^47: their bytes fit a signed number. In the order of the schema.
     column::<DoubleType>(group, &list(all, arrival), None)?;
-    column::<ByteArrayType>(group, &list(all, |record| ByteArray::from(op(record))), None)?;
-    column::<Int64Type>(group, &list(all, |record| (record.lba.0 * SECTOR) as i64), None)?;
-    column::<Int64Type>(group, &list(all, |record| (u64::from(record.sectors) * SECTOR) as i64), None)?;
-    column::<DoubleType>(group, &list(all, |record| record.latency.as_us_f64()), None)?;
-    column::<Int32Type>(group, &list(all, |record| record.job as i32), None)?;
-    column::<BoolType>(group, &list(all, |record| record.status == Status::Success), None)?;
-    column::<BoolType>(group, &list(all, |record| record.gc_blocked), None)?;
-    column::<BoolType>(group, &list(all, |record| record.counted), None)
+    column::<ByteArrayType>(group, &list(all, |row| ByteArray::from(op(row))), None)?;
+    column::<Int64Type>(group, &list(all, |row| (row.lba.0 * SECTOR) as i64), None)?;
+    column::<Int64Type>(group, &list(all, |row| (u64::from(row.sectors) * SECTOR) as i64), None)?;
+    column::<DoubleType>(group, &list(all, |row| row.latency.as_us_f64()), None)?;
+    column::<Int32Type>(group, &list(all, |row| row.job as i32), None)?;
+    column::<BoolType>(group, &list(all, |row| row.ok), None)?;
+    column::<BoolType>(group, &list(all, |row| row.gc_blocked), None)?;
+    column::<BoolType>(group, &list(all, |row| row.counted), None)
 }
 
 fn parts(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Split]) -> Result<(), ParquetError> {

@@ -2,10 +2,9 @@
 
 use crate::read::stream;
 use bytes::Bytes;
-use manx_core::drive::Op;
-use manx_core::host::trace::Record;
-use manx_core::host::trace::convert::{About, Encoder as _, Losses};
-use manx_core::units::{Duration, Lba};
+use manx_base::units::{Duration, Lba, Op};
+use manx_trace::Record;
+use manx_trace::convert::{About, Encoder as _, Losses};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;

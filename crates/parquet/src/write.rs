@@ -1,10 +1,10 @@
 //! Records into Parquet, a row group at a time.
 
 use crate::read::nanoseconds;
-use manx_core::host::trace::Record;
-use manx_core::host::trace::convert::manx_csv::letter;
-use manx_core::host::trace::convert::{self, About, Losses};
-use manx_core::units::SECTOR;
+use manx_base::units::SECTOR;
+use manx_trace::Record;
+use manx_trace::convert::manx_csv::letter;
+use manx_trace::convert::{self, About, Losses};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;

@@ -8,8 +8,8 @@ use crate::say::say;
 use crate::screen::Screen;
 use crate::signals::{self, STOP};
 use manx_core::config::ConfigError;
-use manx_core::host::trace::convert::{About, Encoder, Target, fio, text_encoder};
 use manx_lab::convert::{Conversion, ConvertError, Converted};
+use manx_trace::convert::{About, Encoder, Target, fio, text_encoder};
 use std::fmt::Write;
 use std::path::Path;
 

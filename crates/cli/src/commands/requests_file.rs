@@ -28,8 +28,10 @@ pub fn make(file: &Path, _with_parts: bool) -> Result<Box<dyn Sink>, String> {
 
 #[cfg(feature = "parquet")]
 mod parquet {
-    use manx_core::host::Records;
+    use manx_core::drive::Status;
+    use manx_core::host::{Record, Records};
     use manx_lab::run::Sink;
+    use manx_parquet::requests::{Encoder, Row};
     use std::fs::File;
     use std::io::{self, Write};
     use std::path::{Path, PathBuf};
@@ -39,7 +41,8 @@ mod parquet {
         path: PathBuf,
         part: PathBuf,
         file: File,
-        encoder: manx_parquet::requests::Encoder,
+        encoder: Encoder,
+        rows: Vec<Row>,
         bytes: Vec<u8>,
     }
 
@@ -48,8 +51,8 @@ mod parquet {
             let refused = |error: io::Error| format!("{}: cannot make this file: {error}", path.display());
             let part = path.with_added_extension(format!("{}.part", std::process::id()));
             let (file, mut bytes) = (File::create(&part).map_err(refused)?, Vec::new());
-            let encoder = manx_parquet::requests::Encoder::new(with_parts, &mut bytes).map_err(refused)?;
-            Ok(Self { path: path.to_path_buf(), part, file, encoder, bytes })
+            let encoder = Encoder::new(with_parts, &mut bytes).map_err(refused)?;
+            Ok(Self { path: path.to_path_buf(), part, file, encoder, rows: Vec::new(), bytes })
         }
 
         fn write(&mut self) -> io::Result<()> {
@@ -65,7 +68,9 @@ mod parquet {
 
     impl Sink for RequestsFile {
         fn take(&mut self, records: &Records) -> Result<(), String> {
-            let encoded = self.encoder.encode(records, &mut self.bytes);
+            self.rows.clear();
+            self.rows.extend(records.requests.iter().map(row));
+            let encoded = self.encoder.encode(&self.rows, &records.splits, &mut self.bytes);
             encoded.and_then(|()| self.write()).map_err(|error| self.failed(&error))
         }
 
@@ -73,6 +78,11 @@ mod parquet {
             let ended = self.encoder.end(&mut self.bytes).and_then(|()| self.write());
             ended.and_then(|()| std::fs::rename(&self.part, &self.path)).map_err(|error| self.failed(&error))
         }
+    }
+
+    fn row(record: &Record) -> Row {
+        let Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted } = *record;
+        Row { at, latency, op, lba, sectors, job, ok: status == Status::Success, gc_blocked, counted }
     }
 
     impl Drop for RequestsFile {

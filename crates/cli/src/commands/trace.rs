@@ -5,10 +5,10 @@ use super::{Failure, print};
 use crate::args::{TraceCommand, TraceInfoArgs};
 use crate::screen::Screen;
 use manx_core::config::{ConfigError, Override};
-use manx_core::host::TraceSpec;
-use manx_core::host::trace::format::FORMATS;
 use manx_lab::load::Request;
 use manx_lab::trace_info::{details, rows, to_json, trace_info};
+use manx_trace::TraceSpec;
+use manx_trace::format::FORMATS;
 use std::fmt::Write as _;
 use std::io::Write as _;
 

@@ -5,12 +5,12 @@ use super::{Failure, print};
 use crate::args::{FitArgs, WorkloadCommand};
 use manx_core::config::{builtin_workload, load_profile, split_parameter, workload_names};
 use manx_core::host::fit::Fitter;
-use manx_core::host::trace::{TraceError, survey_each};
 use manx_core::host::{Arrival, JobSpec};
 use manx_core::units::Bytes;
 use manx_lab::convert::{ConvertError, write_output};
 use manx_lab::load::read_workload;
 use manx_lab::open::opener;
+use manx_trace::{TraceError, survey_each};
 use std::fmt::Write;
 use std::path::Path;
 

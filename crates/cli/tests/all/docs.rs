@@ -3,7 +3,7 @@
 use crate::documents::{document, root};
 use crate::support::{manx, stderr, stdout};
 use manx_core::config::workload_names;
-use manx_core::host::trace::format::FORMATS;
+use manx_trace::format::FORMATS;
 use serde_json::Value;
 
 fn text(name: &str) -> String {

@@ -92,7 +92,7 @@ fn control_characters_of_names_are_escaped_and_a_last_line_without_end_is_noted(
 #[test]
 fn each_format_says_where_such_a_trace_is_from() {
     let text = stdout(&manx(&["trace", "formats"]));
-    let formats = manx_core::host::trace::format::FORMATS.len();
+    let formats = manx_trace::format::FORMATS.len();
     assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("from: ")).count(), formats, "{text}");
     for piece in ["blktrace -d", "--write_lat_log", "trace-cmd record", "vscsiStats", "wpr -start DiskIO"] {
         assert!(text.contains(piece), "`{piece}` is not in:\n{text}");

@@ -7,7 +7,7 @@ use manx_core::config::{
 };
 use manx_core::drive::Overwrite;
 use manx_core::flash::Capacity;
-use manx_core::host::Remap;
+use manx_trace::Remap;
 
 /// A trace in place of a workload.
 const TRACE: [&str; 2] = ["workload.trace.file=a.csv", "workload.arrival=trace"];

@@ -8,9 +8,9 @@ use manx_core::drive::Op;
 use manx_core::flash::Capacity;
 use manx_core::host::fit::Fitter;
 use manx_core::host::generate::Generator;
-use manx_core::host::trace::Record;
 use manx_core::host::{Arrival, JobSpec, Pattern, Request, RequestSource};
 use manx_core::units::{Bytes, Duration, SECTOR};
+use manx_trace::Record;
 
 /// The scenario `quick` with this workload in place of its own.
 fn quick_with(source: Source, parameter: Option<&str>, sets: &[&str]) -> Result<Scenario, ConfigError> {

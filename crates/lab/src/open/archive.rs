@@ -5,7 +5,7 @@
 
 use super::container::{BUFFER, Container, container, unwrap};
 use super::per_cpu::{self, PerCpu};
-use manx_core::host::trace::Stream;
+use manx_trace::Stream;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;

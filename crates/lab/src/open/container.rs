@@ -1,7 +1,7 @@
 //! What a file, or a member of an archive, is wrapped in: told by its first bytes, not by its name. Downloaded traces
 //! lose their endings, and some that end in `.gz` were unpacked on the way.
 
-use manx_core::host::trace::Stream;
+use manx_trace::Stream;
 use std::io::{self, BufRead};
 
 /// Large enough that a call into the system or a decompressor is rare; small enough for the cache.

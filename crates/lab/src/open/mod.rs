@@ -11,8 +11,7 @@ mod container;
 mod per_cpu;
 
 use container::{BUFFER, Container, container, unwrap};
-use manx_core::host::TraceSpec;
-use manx_core::host::trace::{self, Opener, Part, Stream, TraceError, TraceSource, TraceSummary};
+use manx_trace::{Opener, Part, Stream, TraceError, TraceSource, TraceSpec, TraceSummary};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -49,7 +48,7 @@ pub fn trace_source(spec: &TraceSpec, capacity_sectors: u64) -> Result<(TraceSou
 
 /// What the trace of `spec` holds; no device is needed.
 pub fn trace_summary(spec: &TraceSpec) -> Result<TraceSummary, TraceError> {
-    trace::survey(spec, &mut opener(&spec.file))
+    manx_trace::survey(spec, &mut opener(&spec.file))
 }
 
 /// The files on the disk in which a trace lies.

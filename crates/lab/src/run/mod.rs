@@ -28,11 +28,11 @@ use manx_core::ftl::PageMap;
 use manx_core::ftl::timeless::Full;
 use manx_core::host::act::{ActError, ActRecorder};
 use manx_core::host::generate::{GenerateError, Generator};
-use manx_core::host::trace::TraceError;
-use manx_core::host::{Driver, Hinted, Job, JobSpec, Layout, Oracle, Pacing, RequestSource};
+use manx_core::host::{Driver, Hinted, Job, JobSpec, Oracle, Pacing, RequestSource};
 use manx_core::nvme::{Attributes, Controller, Options};
 use manx_core::stats::{MachineReport, Outcome, Percentiles, RunResult, RunTotals};
 use manx_core::units::{Bytes, Duration, Instant, SECTOR};
+use manx_trace::{Layout, TraceError};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 

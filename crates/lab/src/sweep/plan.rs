@@ -12,7 +12,7 @@ use crate::open::files_of;
 use crate::run::RunError;
 use crate::threads::on_threads;
 use manx_core::config::{ConfigError, Override, Scenario, resolve_policy};
-use manx_core::host::Layout;
+use manx_trace::Layout;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

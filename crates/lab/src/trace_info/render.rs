@@ -3,10 +3,10 @@
 use super::TraceInfo;
 use crate::table::cell;
 use crate::table::grid::Grid;
-use manx_core::host::trace::statistics::report::{
+use manx_trace::statistics::report::{
     DeviceReport, FootprintReport, IntervalPercentiles, LatencyReport, SizeReport, WriteIntervalReport,
 };
-use manx_core::host::trace::{StatisticsReport, escaped};
+use manx_trace::{StatisticsReport, escaped};
 use std::fmt::Write;
 
 /// More devices than this are left to `--json`.

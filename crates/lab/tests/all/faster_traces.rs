@@ -12,9 +12,10 @@
 //! are off is printed, and stands in docs/measured.md.
 
 use manx_core::ftl::log::{LogBlocks, LogPolicy, LogSpec, Sequential, Step};
-use manx_core::host::{Remap, RequestSource, TraceSpec};
+use manx_core::host::RequestSource;
 use manx_core::units::Lpn;
 use manx_lab::open::trace_source;
+use manx_trace::{Remap, TraceSpec};
 use std::path::{Path, PathBuf};
 
 const PAGES: u32 = 64;

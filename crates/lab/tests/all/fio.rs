@@ -2,10 +2,10 @@
 //! And fio's own latency logs, read as fio counts them.
 //! Where fio is not installed (`make deps` does it) these tests say so and pass.
 
-use manx_core::host::trace::convert::{About, Target, text_encoder};
-use manx_core::host::{TraceFormat, TraceSpec};
 use manx_lab::convert::{Conversion, convert};
 use manx_lab::open::trace_summary;
+use manx_trace::convert::{About, Target, text_encoder};
+use manx_trace::{TraceFormat, TraceSpec};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;

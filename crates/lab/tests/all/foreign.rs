@@ -1,8 +1,8 @@
 //! Files that are no traces: logs, tables, other tools' output, binaries. None is taken for one, whatever its columns;
 //! the error says what was looked for, and how to name a format all the same.
 
-use manx_core::host::TraceSpec;
 use manx_lab::open::trace_summary;
+use manx_trace::TraceSpec;
 use std::path::{Path, PathBuf};
 
 fn foreign() -> Vec<PathBuf> {

@@ -2,9 +2,8 @@
 //! (reference/traces.md, section 2). Where the folder of the traces is absent, these tests are ignored.
 
 use manx_core::drive::Op;
-use manx_core::host::trace::{Record, TraceSummary, survey_each};
-use manx_core::host::{Spread, TraceFormat, TraceSpec};
 use manx_lab::open::opener;
+use manx_trace::{Record, Spread, TraceFormat, TraceSpec, TraceSummary, survey_each};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

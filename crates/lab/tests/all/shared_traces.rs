@@ -14,11 +14,11 @@
 //! * It counts read-ahead (`RA`) in the blkreplay loads as writes: 344 requests of linux-webserver-2, one of
 //!   linux-mysql. Here they are reads, with figures of the same script.
 
-use manx_core::host::trace::statistics::report::SizeReport;
-use manx_core::host::trace::{TraceError, TraceSummary};
-use manx_core::host::{Remap, RequestSource, TimeUnit, TraceSpec};
+use manx_core::host::RequestSource;
 use manx_lab::open::{trace_source, trace_summary};
 use manx_lab::trace_info::{TraceInfo, details, trace_info};
+use manx_trace::statistics::report::SizeReport;
+use manx_trace::{Remap, TimeUnit, TraceError, TraceSpec, TraceSummary};
 use std::path::{Path, PathBuf};
 
 const TABLE: &str = include_str!("../reference/traces.txt");

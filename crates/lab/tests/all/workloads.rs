@@ -3,14 +3,14 @@
 use manx_core::config::{Override, Scenario, workload_names};
 use manx_core::host::fit::{Figures, Fitter};
 use manx_core::host::generate::Generator;
-use manx_core::host::trace::{Record, survey_each};
-use manx_core::host::{Request as Asked, RequestSource, TimeUnit, TraceSpec};
+use manx_core::host::{Request as Asked, RequestSource};
 use manx_core::stats::Outcome;
 use manx_core::units::{Duration, SECTOR};
 use manx_lab::compare::{Options, compare};
 use manx_lab::load::{Request, read_workload};
 use manx_lab::open::opener;
 use manx_lab::run::Beside;
+use manx_trace::{Record, TimeUnit, TraceSpec, survey_each};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;

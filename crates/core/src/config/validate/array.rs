@@ -4,8 +4,8 @@ use super::{Check, require, require_time, word};
 use crate::array::{RaidLevel, ReadStrategy};
 use crate::config::Scenario;
 use crate::drive::{Overwrite, PreconditionState};
-use crate::host::Layout;
 use crate::units::Duration;
+use manx_trace::Layout;
 
 /// Members at most: a row's pages are bits of a word, and IODA's tables end at 16.
 const MEMBERS_MAX: u32 = 24;
@@ -69,7 +69,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(!overwrite, "precondition.overwrite", "workload", message)?;
     let message = format!("{alone} each row's data and parity must be there, or none of them");
     require(precondition.state != PreconditionState::Aged, "precondition.state", "aged", message)?;
-    let separate = |trace: &crate::host::TraceSpec| trace.layout == Layout::Separate;
+    let separate = |trace: &manx_trace::TraceSpec| trace.layout == Layout::Separate;
     let separate = workload.jobs.iter().any(|job| job.trace.as_ref().is_some_and(separate));
     let message = format!("{alone} \"separate\" gives each device of a trace a drive of its own");
     require(!separate, "workload.jobs.trace.layout", "separate", message)

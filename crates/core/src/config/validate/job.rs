@@ -3,8 +3,9 @@
 use super::{Check, TIME_MAX, require, require_percent, require_time};
 use crate::config::Scenario;
 use crate::ftl::DataPlacement;
-use crate::host::{Arrival, JobSpec, Pattern, StreamBy, TraceSpec};
+use crate::host::{Arrival, JobSpec, Pattern, StreamBy};
 use crate::units::{Bytes, SECTOR};
+use manx_trace::TraceSpec;
 
 /// The most jobs, and the most requests that one keeps outstanding: each has a slot in memory.
 const JOBS_MAX: usize = 256;

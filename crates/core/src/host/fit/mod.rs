@@ -21,12 +21,12 @@ mod tests;
 
 pub use bursts::Bursts;
 
-use super::trace::Record;
 use super::{Arrival, JobSpec, Pattern};
 use crate::drive::Op;
 use crate::units::{Bytes, Duration, SECTOR};
 use bursts::Bins;
 use heat::{Class, Heat, PAGE};
+use manx_trace::Record;
 use sizes::SizeCounts;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::host::generate::Generator;
-use crate::host::trace::Record;
 use crate::host::{Request, RequestSource};
+use manx_trace::Record;
 
 fn fitter(spec: &JobSpec, capacity: u64) -> Fitter {
     let mut generator = Generator::new(spec, capacity, 1, 0).unwrap();

@@ -1,8 +1,9 @@
 //! The generator as a whole: shares, bounds, repeatability, and what it refuses.
 
 use super::*;
-use crate::host::{Arrival, Pattern, TraceSpec};
+use crate::host::{Arrival, Pattern};
 use crate::units::{Bytes, Duration, Instant, SECTOR};
+use manx_trace::TraceSpec;
 use proptest::prelude::*;
 
 /// 1 GiB in sectors.
