@@ -1,7 +1,7 @@
 //! A channel: one transfer at a time, in the order of asking.
 
-use super::Flash;
 use super::cut::Pending;
+use super::{Flash, Timing};
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -22,6 +22,32 @@ pub(super) struct Channel {
     pub waiting: VecDeque<u32>,
     /// Where transfers are cut: the host's that are not over, in order.
     pub pending: VecDeque<Pending>,
+}
+
+/// A command or data on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Crossing {
+    /// The command of a read.
+    Command,
+    /// The command of an erase.
+    EraseCommand,
+    /// So many sectors that were read.
+    Out(u32),
+    /// The command of a program and so many sectors.
+    In(u32),
+}
+
+impl Crossing {
+    /// The time it takes.
+    #[inline]
+    pub fn time(self, timing: &Timing) -> Duration {
+        match self {
+            Crossing::Command => timing.command,
+            Crossing::EraseCommand => timing.erase_command,
+            Crossing::Out(sectors) => timing.transfer(sectors),
+            Crossing::In(sectors) => timing.command + timing.transfer(sectors),
+        }
+    }
 }
 
 /// A transfer's place on the channel.

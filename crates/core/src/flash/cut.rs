@@ -14,35 +14,11 @@
 
 use super::activity::Act;
 use super::blame::Whose;
-use super::channel::Reserved;
+use super::channel::{Crossing, Reserved};
 use super::{Flash, Operation, Timing};
 use crate::units::{Duration, Instant};
 
-/// What crosses a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crossing {
-    /// The command of a read.
-    Command,
-    /// The command of an erase.
-    EraseCommand,
-    /// So many sectors that were read.
-    Out(u32),
-    /// The command of a program and so many sectors.
-    In(u32),
-}
-
 impl Crossing {
-    /// The time it takes.
-    #[inline]
-    pub fn time(self, timing: &Timing) -> Duration {
-        match self {
-            Crossing::Command => timing.command,
-            Crossing::EraseCommand => timing.erase_command,
-            Crossing::Out(sectors) => timing.transfer(sectors),
-            Crossing::In(sectors) => timing.command + timing.transfer(sectors),
-        }
-    }
-
     /// Its command and its sectors.
     fn parts(self, timing: &Timing) -> (Duration, u32) {
         match self {

@@ -28,6 +28,7 @@ mod past;
 mod preload;
 mod pulses;
 mod remaining;
+mod rows;
 mod runs;
 mod spare;
 mod stress;

@@ -2,8 +2,8 @@
 
 use super::activity::Act;
 use super::blame::Whose;
+use super::channel::Crossing;
 use super::channel::Reserved;
-use super::cut::Crossing;
 use super::die::Phase;
 use super::{Flash, Operation, What};
 use crate::sim::NIL;

@@ -4,7 +4,7 @@
 //! the die's channel meanwhile either, the end of the run is known at its start: one event stands for all its reads and
 //! programs, and nothing that can be observed differs from doing them one by one ([`Flash::may_run_copies`]).
 
-use super::cut::Crossing;
+use super::channel::Crossing;
 use super::{Flash, Operation, What};
 use crate::units::{Duration, Instant, Ppn};
 
@@ -95,26 +95,5 @@ impl Flash {
             }
         }
         over
-    }
-
-    /// The row is about to be programmed: next in its block, unless any order is allowed.
-    #[inline(always)]
-    pub(super) fn take_row(&mut self, row: Ppn) {
-        if let Some(spares) = &mut self.spares {
-            spares.begins(row);
-        }
-        let (block, row) = (self.layout.block_of(row), self.layout.row_of(row));
-        let next = &mut self.rows_written[block.0 as usize];
-        if self.any_order {
-            *next = (*next).max(row as u16 + 1);
-            return;
-        }
-        assert!(u32::from(*next) == row, "block {block:?} is programmed in order: row {row} follows {next} rows");
-        *next += 1;
-    }
-
-    /// Rows of a block may be programmed in any order (SLC parts of the classic FTLs), or passed over.
-    pub fn allow_any_order(&mut self) {
-        self.any_order = true;
     }
 }

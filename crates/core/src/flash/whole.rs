@@ -13,7 +13,7 @@
 //! flash's own.
 
 use super::blame::Whose;
-use super::cut::Crossing;
+use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
 use super::{Flash, Operation, What};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A folder, its type, and the most files that call each other's methods in a cycle. The aim is 3.
 const CYCLES: [(&str, &str, usize); 5] = [
-    ("drive", "Drive", 30),
+    ("drive", "Drive", 29),
     ("flash", "Flash", 9),
     ("ftl", "PageMap", 8),
     ("array", "Array", 6),
@@ -18,11 +18,11 @@ const CYCLES: [(&str, &str, usize); 5] = [
 const ROOMS: [&[&str]; 4] =
     [&["observe"], &["face", "dies"], &["gc", "io"], &["parity", "map_cache", "media", "crash"]];
 /// Methods that a room of the drive calls in a room above it, or beside it, pair by pair. The aim is none.
-const UPWARD_CALLS: usize = 83;
+const UPWARD_CALLS: usize = 75;
 /// Questions in `drive/` whether an optional feature is there. The aim is 24.
-const GUARDS: usize = 106;
+const GUARDS: usize = 103;
 /// Comments of the workspace that begin with "What", "Who" or "The same". The aim is none.
-const WITHOUT_SUBJECT: usize = 925;
+const WITHOUT_SUBJECT: usize = 911;
 
 const FEATURES: [&str; 13] = [
     "suspension",

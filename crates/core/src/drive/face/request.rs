@@ -1,7 +1,7 @@
 //! A command while the drive works on it.
 
-use crate::drive::{Command, Op, Payload, PredictableLatency};
-use crate::units::{Lba, SECTOR};
+use crate::drive::{Command, Drive, Op, Payload, PredictableLatency, Status};
+use crate::units::{Lba, Lpn, SECTOR};
 
 /// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a box of its own, in
 /// runs that carry content.
@@ -77,5 +77,66 @@ impl Request {
             Content::Read(versions) => Some(versions),
             Content::Written(_) => None,
         }
+    }
+}
+
+/// The part of a request that lies in one mapping unit.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Unit {
+    pub lpn: Lpn,
+    /// First sector within the unit.
+    pub first: u32,
+    /// Sectors asked for.
+    pub sectors: u32,
+}
+
+impl Unit {
+    /// The sectors as a mask.
+    pub fn mask(self) -> u64 {
+        (u64::MAX >> (64 - self.sectors)) << self.first
+    }
+}
+
+impl Drive {
+    /// Mapping units that the request touches.
+    #[inline]
+    pub(in crate::drive) fn units(&self, request: u32) -> u32 {
+        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
+        let last = (command.lba.0 + u64::from(command.sectors) - 1) >> shift;
+        (last - (command.lba.0 >> shift)) as u32 + 1
+    }
+
+    /// Mapping unit `number` of the request.
+    #[inline]
+    pub(in crate::drive) fn unit(&self, request: u32, number: u32) -> Unit {
+        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
+        let page = (command.lba.0 >> shift) + u64::from(number);
+        let start = (page << shift).max(command.lba.0);
+        let end = ((page + 1) << shift).min(command.lba.0 + u64::from(command.sectors));
+        Unit { lpn: Lpn(page as u32), first: (start - (page << shift)) as u32, sectors: (end - start) as u32 }
+    }
+
+    /// How a read ends.
+    #[inline]
+    pub(in crate::drive) fn read_status(&mut self, request: u32) -> Status {
+        if !self.requests[request].unrecovered {
+            return Status::Success;
+        }
+        if let Some(scrub) = &mut self.scrub {
+            scrub.note_failed_read();
+        }
+        Status::UnrecoveredRead
+    }
+
+    /// How a write or a deallocation ends.
+    #[inline]
+    pub(in crate::drive) fn write_status(&self, request: u32) -> Status {
+        if self.requests[request].refused { Status::NamespaceWriteProtected } else { Status::Success }
+    }
+
+    /// True when writes are refused.
+    #[inline]
+    pub fn is_read_only(&self) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.is_read_only())
     }
 }

@@ -1,49 +1,15 @@
 //! The read path: buffer, translation, one flash operation for what one array read brings.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::face::request::Unit;
 use crate::drive::io::buffer;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, PredictableLatency, Stamp};
 use crate::ftl::Translation;
 use crate::sim::NIL;
-use crate::units::{Instant, Lpn, Ppn};
-
-/// A map unit's share of a request.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Unit {
-    pub lpn: Lpn,
-    /// First sector within the unit.
-    pub first: u32,
-    /// Sectors asked for.
-    pub sectors: u32,
-}
-
-impl Unit {
-    /// The sectors as a mask.
-    pub fn mask(self) -> u64 {
-        (u64::MAX >> (64 - self.sectors)) << self.first
-    }
-}
+use crate::units::{Instant, Ppn};
 
 impl Drive {
-    /// Map units that the request touches.
-    #[inline]
-    pub(in crate::drive) fn units(&self, request: u32) -> u32 {
-        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
-        let last = (command.lba.0 + u64::from(command.sectors) - 1) >> shift;
-        (last - (command.lba.0 >> shift)) as u32 + 1
-    }
-
-    /// Map unit `number` of the request.
-    #[inline]
-    pub(in crate::drive) fn unit(&self, request: u32, number: u32) -> Unit {
-        let (command, shift) = (&self.requests[request].command, self.flash.layout.unit_shift);
-        let page = (command.lba.0 >> shift) + u64::from(number);
-        let start = (page << shift).max(command.lba.0);
-        let end = ((page + 1) << shift).min(command.lba.0 + u64::from(command.sectors));
-        Unit { lpn: Lpn(page as u32), first: (start - (page << shift)) as u32, sectors: (end - start) as u32 }
-    }
-
     pub(in crate::drive) fn begin_read(&mut self, now: Instant, request: u32) {
         let units = self.units(request);
         if self.flash.has_content() {

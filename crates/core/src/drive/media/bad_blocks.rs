@@ -70,12 +70,6 @@ impl Drive {
         self.count_spare(Instant::START);
     }
 
-    /// True when writes are refused.
-    #[inline]
-    pub fn is_read_only(&self) -> bool {
-        self.faults.as_ref().is_some_and(|faults| faults.read_only_at.is_some())
-    }
-
     /// True when pages may stay in the buffer for ever.
     pub(in crate::drive) fn strands_pages(&self) -> bool {
         self.faults.as_ref().is_some_and(|faults| faults.strands)
@@ -306,11 +300,5 @@ impl Drive {
         }
         self.refuse_flushes(now);
         told
-    }
-
-    /// How a write or a deallocation ends.
-    #[inline]
-    pub(in crate::drive) fn write_status(&self, request: u32) -> Status {
-        if self.requests[request].refused { Status::NamespaceWriteProtected } else { Status::Success }
     }
 }

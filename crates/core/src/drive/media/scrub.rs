@@ -23,9 +23,9 @@
 //! wear tells), and the mark is set when the program starts. A page that the host writes, or a collection moves,
 //! meanwhile is dead on arrival.
 
+use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::later::Task;
-use crate::drive::{Drive, Status};
 use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
@@ -126,6 +126,11 @@ pub(in crate::drive) struct Scrub {
 }
 
 impl Scrub {
+    /// A read of the host ended without its data.
+    pub fn note_failed_read(&mut self) {
+        self.counters.failed_reads += 1;
+    }
+
     fn end_of(&self, die: u32) -> u32 {
         (die + 1) * self.units_per_die
     }
@@ -479,18 +484,6 @@ impl Drive {
         if let Owner::Rebuild { request, .. } = owner {
             self.requests[request].unrecovered = true;
         }
-    }
-
-    /// How a read ends.
-    #[inline]
-    pub(in crate::drive) fn read_status(&mut self, request: u32) -> Status {
-        if !self.requests[request].unrecovered {
-            return Status::Success;
-        }
-        if let Some(scrub) = &mut self.scrub {
-            scrub.counters.failed_reads += 1;
-        }
-        Status::UnrecoveredRead
     }
 
     /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a codeword.

@@ -19,9 +19,9 @@
 //! attribution.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::face::request::Unit;
 use crate::drive::gc::forecast::Forecast;
 use crate::drive::io::buffer;
-use crate::drive::io::read::Unit;
 use crate::drive::later::Task;
 use crate::drive::parity::in_place::unmixed;
 use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
