@@ -7,7 +7,7 @@ use crate::units::{Instant, Lba, Op};
 pub struct Request {
     /// When it should arrive (open loop, think-free); closed-loop jobs ignore it.
     pub at: Instant,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub lba: Lba,

@@ -1,4 +1,4 @@
-//! What the terminal can show, and what the user wants of it: width, colour, ASCII, progress.
+//! The terminal and the wishes of the user: width, colour, ASCII, progress.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use console::Term;

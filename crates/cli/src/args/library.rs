@@ -1,4 +1,4 @@
-//! What can be said to the commands that look up what is built in.
+//! Arguments of the commands that look up built-in tables and files.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! What a user sees beside the numbers: the table's columns and colours, progress, the lists of what there is.
+//! The screens around the numbers: the table's columns and colours, progress, the lists of scenarios and workloads.
 
 use crate::support::{self, assert_refused, manx, stderr, stdout};
 use std::process::{Command, Output};

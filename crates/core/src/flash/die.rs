@@ -51,7 +51,7 @@ pub enum What {
 /// An operation for a die, with the caller's token for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What to do.
+    /// The operation.
     pub what: What,
     /// Comes back when it is done.
     pub token: u32,

@@ -25,13 +25,12 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// What was counted since `earlier`, a copy of these counters; a state, and a maximum, stay as they are.
-            #[allow(unused_variables, reason = "states and maxima alone have no difference")]
+            /// The counts since `earlier`, a copy of these counters; a state, and a maximum, stay as they are.
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($counter: counters!(since $kind self.$counter, earlier.$counter),)+ }
             }
 
-            /// Adds what another drive counted, or another part of this one.
+            /// Adds the counts of another drive, or of another part of this one.
             pub fn add(&mut self, other: &Self) {
                 $(counters!(add $kind self.$counter, other.$counter);)+
             }
@@ -39,7 +38,11 @@ macro_rules! counters {
     };
     (since sum $now:expr, $then:expr) => { $now - $then };
     (since group $now:expr, $then:expr) => { $now.since(&$then) };
-    (since $kind:ident $now:expr, $then:expr) => { $now };
+    (since $kind:ident $now:expr, $then:expr) => {{
+        // A state has no difference.
+        let _ = $then;
+        $now
+    }};
     (add sum $all:expr, $more:expr) => { $all += $more };
     (add level $all:expr, $more:expr) => { $all += $more };
     (add max $all:expr, $more:expr) => { $all = $all.max($more) };

@@ -19,7 +19,7 @@ pub enum PredictableLatency {
 pub struct Command {
     /// The host's identifier, unique among its commands under way.
     pub id: u32,
-    /// What to do.
+    /// The operation.
     pub op: Op,
     /// First sector.
     pub lba: Lba,

@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// What the pages of a command under way hold.
+/// Content of the pages of a command in flight.
 #[derive(Clone, Debug)]
 pub(in crate::drive) enum Content {
     /// They are written so.
