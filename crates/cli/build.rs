@@ -1,6 +1,6 @@
-//! The commit for `--version` and results. `MANX_COMMIT` says it where there is no git, as in a package; a debug build
-//! does not ask, so that a commit compiles nothing anew. No time of building is in a binary: the same source is the
-//! same bytes.
+//! The commit for `--version` and results. `MANX_COMMIT` says it where there is no git, as in a
+//! package; a debug build does not ask, so that a commit compiles nothing anew. No time of building
+//! is in a binary: the same source is the same bytes.
 
 use std::env;
 use std::path::Path;
@@ -43,17 +43,24 @@ fn checked_out() -> Option<String> {
             println!("cargo::rerun-if-changed={path}");
         }
     }
-    for source in
-        ["..", "../../Cargo.toml", "../../Cargo.lock", "../../scenarios", "../../devices", "../../experiments"]
-    {
+    for source in [
+        "..",
+        "../../Cargo.toml",
+        "../../Cargo.lock",
+        "../../scenarios",
+        "../../devices",
+        "../../experiments",
+    ] {
         println!("cargo::rerun-if-changed={source}");
     }
     let commit = git(&["log", "-1", "--abbrev=12", "--format=%h %cs"])?;
-    let dirty = git(&["status", "--porcelain", "--untracked-files=no"]).is_some_and(|changed| !changed.is_empty());
+    let dirty = git(&["status", "--porcelain", "--untracked-files=no"])
+        .is_some_and(|changed| !changed.is_empty());
     Some(if dirty { commit.replacen(' ', "-dirty ", 1) } else { commit })
 }
 
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
+    let output =
+        Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
     String::from_utf8(output.stdout).ok().map(|text| text.trim_end().to_string())
 }

@@ -1,7 +1,8 @@
 //! Feeds bytes to one reader of traces and checks what every reader promises, whatever the bytes.
 //!
-//! `MANX_FUZZ_FORMAT` names the format (`manx trace formats`); without it the sniffer chooses. The settings (units,
-//! event, remapping, where the stream is cut) follow from a hash of the bytes, so that a corpus file is a plain trace.
+//! `MANX_FUZZ_FORMAT` names the format (`manx trace formats`); without it the sniffer chooses. The
+//! settings (units, event, remapping, where the stream is cut) follow from a hash of the bytes, so
+//! that a corpus file is a plain trace.
 
 #![no_main]
 

@@ -1,21 +1,25 @@
-//! Ratios for people and JSON: exact integers in, a short decimal out, and never a NaN or an infinity.
+//! Ratios for people and JSON: exact integers in, a short decimal out, and never a NaN or an
+//! infinity.
 
 /// `numerator` / `denominator` rounded half up to `decimals` places, or `None` over zero.
 ///
-/// The rounding is done on integers, so that the one division left gives the shortest decimal and the same bytes
-/// everywhere.
+/// The rounding is done on integers, so that the one division left gives the shortest decimal and
+/// the same bytes everywhere.
 pub fn rounded(numerator: u128, denominator: u128, decimals: u32) -> Option<f64> {
     let scale = 10u128.pow(decimals);
-    let scaled = numerator.checked_mul(scale)?.checked_add(denominator / 2)?.checked_div(denominator)?;
+    let scaled =
+        numerator.checked_mul(scale)?.checked_add(denominator / 2)?.checked_div(denominator)?;
     Some(scaled as f64 / scale as f64)
 }
 
-/// `part` of `whole` in percent with six decimals (one request in 10^8 shows), or `None` of nothing.
+/// `part` of `whole` in percent with six decimals (one request in 10^8 shows), or `None` of
+/// nothing.
 pub fn percent(part: u64, whole: u64) -> Option<f64> {
     rounded(u128::from(part) * 100, u128::from(whole), 6)
 }
 
-/// `count` per second over `span_ns`, with three decimals; 0 over no time at all, in which nothing can be measured.
+/// `count` per second over `span_ns`, with three decimals; 0 over no time at all, in which nothing
+/// can be measured.
 pub fn per_second(count: u64, span_ns: u64) -> f64 {
     rounded(u128::from(count) * 1_000_000_000, u128::from(span_ns), 3).unwrap_or(0.0)
 }

@@ -2,7 +2,8 @@
 
 use crate::units::{Instant, Lba, Op};
 
-/// One request of a workload. Its address never depends on timing, so requests can be drawn ahead of their time.
+/// One request of a workload. Its address never depends on timing, so requests can be drawn ahead
+/// of their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// When it should arrive (open loop, think-free); closed-loop jobs ignore it.
@@ -21,8 +22,9 @@ pub struct Request {
 
 /// Where a job's requests come from: a generator or a trace.
 ///
-/// Contract: `next_request` returns the requests in order of arrival (`at` never decreases) and `None` for ever once it
-/// is exhausted. Addresses are inside the device: a source that reads a trace has remapped or dropped what was not.
+/// Contract: `next_request` returns the requests in order of arrival (`at` never decreases) and
+/// `None` for ever once it is exhausted. Addresses are inside the device: a source that reads a
+/// trace has remapped or dropped what was not.
 pub trait RequestSource: Send {
     /// The next request, or `None` at the end.
     fn next_request(&mut self) -> Option<Request>;

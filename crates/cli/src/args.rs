@@ -40,7 +40,8 @@ const EXAMPLES: &str = "Examples:
   manx compare quick --set gc.soft=0.1 --seed 7    a small drive, a key changed, another seed
   manx run quick --policy preemptive --json        one policy, JSON on stdout";
 
-/// Manx: an exact, deterministic simulator of flash storage and of what was published against its tail latency
+/// Manx: an exact, deterministic simulator of flash storage and of what was published against its
+/// tail latency
 #[derive(Debug, Parser)]
 #[command(name = "manx", version, long_version = VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct Args {
@@ -111,12 +112,13 @@ pub struct RunArgs {
     /// The policy [default: the scenario as it is written]
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// The power fails at this time of the run: the drive recovers, every page is checked against what was
-    /// promised, and the run goes on (recovery.cut_at; docs/torture.md)
+    /// The power fails at this time of the run: the drive recovers, every page is checked against
+    /// what was promised, and the run goes on (recovery.cut_at; docs/torture.md)
     #[arg(long, value_name = "TIME", conflicts_with_all = ["file", "requests", "act_log", "attribution"],
         allow_hyphen_values = true, value_parser = time)]
     pub power_cut_at: Option<Duration>,
-    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of manx left them there
+    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of
+    /// manx left them there
     #[arg(long, requires = "out")]
     pub force: bool,
     #[command(flatten)]
@@ -150,7 +152,8 @@ pub struct CompareArgs {
     /// The policies, the first being the baseline [default: the scenario's]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of manx left them there
+    /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of
+    /// manx left them there
     #[arg(long, requires = "out")]
     pub force: bool,
     #[command(flatten)]
@@ -169,15 +172,16 @@ pub struct SharedArgs {
     /// The root seed of every random stream [default: the scenario's]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seed: Option<u64>,
-    /// Another device, whole: a name of `manx device list` or the path of a table; what the scenario says of its own
-    /// device's numbers does not count
+    /// Another device, whole: a name of `manx device list` or the path of a table; what the
+    /// scenario says of its own device's numbers does not count
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
-    /// Another workload: a name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+    /// Another workload: a name of `manx workload list`, name(X) to set its parameter, or the path
+    /// of a profile
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "trace")]
     pub workload: Option<String>,
-    /// Replay this trace instead of the scenario's workload, on a drive that was overwritten at random (.gz, .zst, .xz,
-    /// .bz2, a.tar:member are read in place)
+    /// Replay this trace instead of the scenario's workload, on a drive that was overwritten at
+    /// random (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
     /// Write the results into this folder: result.json, report.html, the scenario of each run
@@ -189,16 +193,17 @@ pub struct SharedArgs {
     /// Every column of the table: mean, maximum, confidence interval, erases, ..
     #[arg(long)]
     pub wide: bool,
-    /// Write the log of the Aerospike Certification Tool's load (workload.act) into FILE as the run goes; of several
-    /// policies, each into FILE with its name before the ending, or into this folder
+    /// Write the log of the Aerospike Certification Tool's load (workload.act) into FILE as the run
+    /// goes; of several policies, each into FILE with its name before the ending, or into this
+    /// folder
     #[arg(long, value_name = "FILE")]
     pub act_log: Option<PathBuf>,
-    /// Split every latency into what it was spent on (measure.attribution = true): a run takes 1.4 to 1.9 times as
-    /// long; `manx explain` tells it in words
+    /// Split every latency into what it was spent on (measure.attribution = true): a run takes 1.4
+    /// to 1.9 times as long; `manx explain` tells it in words
     #[arg(long)]
     pub attribution: bool,
-    /// Write every request with its latency, and with --attribution its parts, into FILE as Parquet; of several
-    /// policies, each into FILE with its name before the ending
+    /// Write every request with its latency, and with --attribution its parts, into FILE as
+    /// Parquet; of several policies, each into FILE with its name before the ending
     #[arg(long, value_name = "FILE")]
     pub requests: Option<PathBuf>,
     /// Check every completed read against what was written
@@ -223,15 +228,17 @@ pub struct SharedArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Timeline (docs/timeline.md)")]
 pub struct TimelineArgs {
-    /// Write what every die, channel, GC run and slow request did into FILE, a Perfetto trace (.pftrace) for
-    /// https://ui.perfetto.dev; of several policies, each into FILE with its name before the ending, or into a folder
+    /// Write what every die, channel, GC run and slow request did into FILE, a Perfetto trace
+    /// (.pftrace) for https://ui.perfetto.dev; of several policies, each into FILE with its name
+    /// before the ending, or into a folder
     #[arg(long = "timeline", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Keep only what lies in this part of the run: 1s..1.2s, 1s.., ..200ms [default: all of it]
     #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file", allow_hyphen_values = true,
         value_parser = window)]
     pub window: Option<(Instant, Instant)>,
-    /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle drive]
+    /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle
+    /// drive]
     #[arg(long = "timeline-slow", value_name = "TIME",
         requires = "file", allow_hyphen_values = true, value_parser = time)]
     pub slow: Option<Duration>,
@@ -245,7 +252,9 @@ impl TimelineArgs {
     /// Where to, and what it holds.
     pub fn request(&self) -> Option<(PathBuf, TimelineSpec)> {
         let (from, to) = self.window.unwrap_or((Instant::START, Instant::NEVER));
-        self.file.clone().map(|file| (file, TimelineSpec { from, to, slow: self.slow, limit: self.limit }))
+        self.file
+            .clone()
+            .map(|file| (file, TimelineSpec { from, to, slow: self.slow, limit: self.limit }))
     }
 }
 
@@ -265,7 +274,8 @@ fn window(text: &str) -> Result<(Instant, Instant), String> {
 }
 
 impl SharedArgs {
-    /// Every option that changes a scenario, as overrides: the named options first, `--set` over them.
+    /// Every option that changes a scenario, as overrides: the named options first, `--set` over
+    /// them.
     pub fn overrides(&self) -> Result<Vec<Override>, ConfigError> {
         let mut overrides = Vec::new();
         if let Some(workload) = &self.workload {
@@ -279,8 +289,12 @@ impl SharedArgs {
         let mut named = vec![("--device", "device.name", self.device.as_deref().map(quoted))];
         if self.trace.is_some() {
             named.extend(self.reading.keys().into_iter().chain(self.replay.keys()));
-        } else if let Some((option, ..)) =
-            self.reading.keys().into_iter().chain(self.replay.keys()).find(|(_, _, value)| value.is_some())
+        } else if let Some((option, ..)) = self
+            .reading
+            .keys()
+            .into_iter()
+            .chain(self.replay.keys())
+            .find(|(_, _, value)| value.is_some())
         {
             return Err(ConfigError::new(format!(
                 "{option} says how a trace is read or replayed: it needs --trace FILE"
@@ -316,16 +330,21 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 fn times(text: &str) -> Result<u32, String> {
-    text.parse().ok().filter(|times| *times > 0).ok_or_else(|| format!("a whole number from 1 to {}", u32::MAX))
+    text.parse()
+        .ok()
+        .filter(|times| *times > 0)
+        .ok_or_else(|| format!("a whole number from 1 to {}", u32::MAX))
 }
 
 /// A number at all; the scenario knows its range.
 fn factor(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| "a factor from 0.000001 to 1000000000; 2 replays twice as fast".to_string())
+    number
+        .ok_or_else(|| "a factor from 0.000001 to 1000000000; 2 replays twice as fast".to_string())
 }
 
-/// A trace takes the place of the whole workload: of its jobs, its bounds, its part of the device and its warm-up.
+/// A trace takes the place of the whole workload: of its jobs, its bounds, its part of the device
+/// and its warm-up.
 fn trace_overrides(file: &str) -> Vec<Override> {
     let said = format!("--trace {file}");
     let keys = [
@@ -401,7 +420,8 @@ pub struct TraceReadingArgs {
 #[derive(Debug, Default, ClapArgs)]
 #[command(next_help_heading = "How the trace is replayed")]
 pub struct TraceReplayArgs {
-    /// Several devices: one after the other (concat), upon each other (overlay), a drive for each (separate)
+    /// Several devices: one after the other (concat), upon each other (overlay), a drive for each
+    /// (separate)
     #[arg(long, value_name = "HOW")]
     pub layout: Option<String>,
     /// At this multiple of its own rate
@@ -413,8 +433,8 @@ pub struct TraceReplayArgs {
     /// Widen requests to multiples of this: 4KiB
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub align: Option<String>,
-    /// What to do with addresses beyond the device: none (refuse), modulo, dense, scale [default: modulo, unless the
-    /// scenario says otherwise]
+    /// What to do with addresses beyond the device: none (refuse), modulo, dense, scale [default:
+    /// modulo, unless the scenario says otherwise]
     #[arg(long, value_name = "HOW")]
     pub remap: Option<String>,
 }
@@ -453,7 +473,11 @@ impl TraceReplayArgs {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
         vec![
             ("--layout", "workload.trace.layout", text(&self.layout)),
-            ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}"))),
+            (
+                "--rate-scale",
+                "workload.trace.rate_scale",
+                self.rate_scale.map(|factor| format!("{factor:?}")),
+            ),
             ("--loop", "workload.trace.repeat", self.repeat.map(|times| times.to_string())),
             ("--align", "workload.trace.align", text(&self.align)),
             ("--remap", "workload.trace.remap", text(&self.remap)),
@@ -463,7 +487,9 @@ impl TraceReplayArgs {
 
 /// A TOML list of strings; `None` without any.
 fn list(items: &[String]) -> Option<String> {
-    (!items.is_empty()).then(|| format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", ")))
+    (!items.is_empty()).then(|| {
+        format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
+    })
 }
 
 /// `manx trace`.
@@ -471,7 +497,8 @@ fn list(items: &[String]) -> Option<String> {
 pub enum TraceCommand {
     /// List the formats that are read
     Formats,
-    /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals, recorded latencies
+    /// Say what a trace holds: sizes, rate and bursts, locality, footprint, write intervals,
+    /// recorded latencies
     Info(Box<TraceInfoArgs>),
     /// Write a trace in another format
     Convert(Box<TraceConvertArgs>),
@@ -502,14 +529,15 @@ pub struct TraceConvertArgs {
     /// The file to write, compressed where it ends in .gz or .zst; `-` is standard output
     #[arg(short, long, value_name = "OUT")]
     pub out: PathBuf,
-    /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet, .csv (manx), .fio and
-    /// .iolog, .trace and .ascii (mqsim)]
+    /// The format to write: parquet, manx, msr, fio-v3, mqsim [default: by the ending: .parquet,
+    /// .csv (manx), .fio and .iolog, .trace and .ascii (mqsim)]
     #[arg(long = "as", value_name = "FORMAT", value_parser = target)]
     pub target: Option<Target>,
     /// Overwrite a file that is there
     #[arg(long)]
     pub force: bool,
-    /// fio-v3: the file of the iolog [default: the device's name]; of several devices each has NAME-DEVICE
+    /// fio-v3: the file of the iolog [default: the device's name]; of several devices each has
+    /// NAME-DEVICE
     #[arg(long, value_name = "NAME")]
     pub fio_file: Option<String>,
     #[command(flatten)]
@@ -523,7 +551,11 @@ impl TraceConvertArgs {
     /// A scenario's keys for the trace, and how each was said.
     pub fn overrides(&self) -> Vec<Override> {
         let mut overrides = trace_overrides(&self.file.to_string_lossy());
-        let rate = ("--rate-scale", "workload.trace.rate_scale", self.rate_scale.map(|factor| format!("{factor:?}")));
+        let rate = (
+            "--rate-scale",
+            "workload.trace.rate_scale",
+            self.rate_scale.map(|factor| format!("{factor:?}")),
+        );
         overrides.extend(said(self.reading.keys().into_iter().chain([rate]).collect()));
         overrides
     }
@@ -548,7 +580,8 @@ pub enum WorkloadCommand {
         /// A name of `manx workload list`, name(X) to set its parameter, or the path of a profile
         name: String,
     },
-    /// Fit a workload to a trace: figures without addresses, so that it can be shared where the trace cannot
+    /// Fit a workload to a trace: figures without addresses, so that it can be shared where the
+    /// trace cannot
     Fit(Box<FitArgs>),
 }
 

@@ -29,7 +29,8 @@ pub fn command() -> Command {
 fn groups(command: &Command) -> StyledStr {
     let mut text = StyledStr::new();
     let heading = command.get_styles().get_header();
-    let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    let width =
+        GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
     for (group, names) in GROUPS {
         let _ = writeln!(text, "{heading}{group}:{heading:#}");
         for name in names {

@@ -1,8 +1,8 @@
 //! The command line of Manx. It reads arguments, asks the lab, prints; nothing is decided here.
 //!
-//! Reading order: [`args`] is what can be said, [`help`] how it is told, [`screen`] what the terminal can show;
-//! [`commands`] has one file for each family of commands. Two programs share it: `manx`, and `manx-plot`
-//! (`crates/plot`), to which `manx plot` hands over.
+//! Reading order: [`args`] is what can be said, [`help`] how it is told, [`screen`] what the
+//! terminal can show; [`commands`] has one file for each family of commands. Two programs share it:
+//! `manx`, and `manx-plot` (`crates/plot`), to which `manx plot` hands over.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -20,8 +20,12 @@ use commands::Failure;
 use say::say_line;
 use std::process::ExitCode;
 
-/// Does the work with the arguments, and answers as every program of Manx does: one line for an error.
-pub fn answer<Args>(args: Result<Args, clap::Error>, work: impl FnOnce(Args) -> Result<(), Failure>) -> ExitCode {
+/// Does the work with the arguments, and answers as every program of Manx does: one line for an
+/// error.
+pub fn answer<Args>(
+    args: Result<Args, clap::Error>,
+    work: impl FnOnce(Args) -> Result<(), Failure>,
+) -> ExitCode {
     let args = match args {
         Ok(args) => args,
         Err(error) => return refuse_arguments(&error),
@@ -39,7 +43,9 @@ pub fn answer<Args>(args: Result<Args, clap::Error>, work: impl FnOnce(Args) -> 
 fn refuse_arguments(error: &clap::Error) -> ExitCode {
     match error.kind() {
         // The last: `manx`, `manx device`: help, as for someone who does not know the words yet.
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+        ErrorKind::DisplayHelp
+        | ErrorKind::DisplayVersion
+        | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             match commands::print(&error.to_string()) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(failure) => {
@@ -50,9 +56,13 @@ fn refuse_arguments(error: &clap::Error) -> ExitCode {
         }
         ErrorKind::InvalidUtf8 => {
             let args = std::env::args_os().skip(1);
-            let named = args.filter(|word| word.to_str().is_none()).map(|word| word.to_string_lossy().into_owned());
+            let named = args
+                .filter(|word| word.to_str().is_none())
+                .map(|word| word.to_string_lossy().into_owned());
             let named = named.collect::<Vec<_>>().join(", ");
-            say_line(&format!("error: {named}: this is not UTF-8: a file needs another name, or a link to it"));
+            say_line(&format!(
+                "error: {named}: this is not UTF-8: a file needs another name, or a link to it"
+            ));
             ExitCode::from(2)
         }
         _ => {

@@ -1,4 +1,5 @@
-//! The program `manx`: the library's commands, with memory in huge pages and Parquet where it is built in.
+//! The program `manx`: the library's commands, with memory in huge pages and Parquet where it is
+//! built in.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

@@ -1,4 +1,5 @@
-//! Words on stderr. Nobody may be able to hear it (a closed terminal, a full disk): that loses no result.
+//! Words on stderr. Nobody may be able to hear it (a closed terminal, a full disk): that loses no
+//! result.
 
 use std::io::Write;
 

@@ -21,8 +21,15 @@ pub enum When {
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub struct Screen {
-    /// The best and the worst of a column in colour: always, never, or auto: on a terminal without NO_COLOR
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    /// The best and the worst of a column in colour: always, never, or auto: on a terminal without
+    /// NO_COLOR
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     pub color: When,
     /// No progress on stderr
     #[arg(short, long, global = true)]
@@ -40,11 +47,17 @@ impl Screen {
         let (_, columns) = term.size();
         let width = is_term.then_some(usize::from(columns));
         let env = |name: &str| std::env::var(name).ok();
-        Look { width, wide, colour: has_colour(self.color, is_term, env), ascii: is_ascii(is_term, env) }
+        Look {
+            width,
+            wide,
+            colour: has_colour(self.color, is_term, env),
+            ascii: is_ascii(is_term, env),
+        }
     }
 }
 
-/// Whether cells are painted: what was said, or else what the environment says, or else whether it is a terminal.
+/// Whether cells are painted: what was said, or else what the environment says, or else whether it
+/// is a terminal.
 fn has_colour(when: When, is_term: bool, env: impl Fn(&str) -> Option<String>) -> bool {
     let is_set = |name| env(name).is_some_and(|value| !value.is_empty());
     let is_zero = |name| env(name).is_some_and(|value| value == "0");
@@ -57,10 +70,11 @@ fn has_colour(when: When, is_term: bool, env: impl Fn(&str) -> Option<String>) -
     }
 }
 
-/// A locale that is said not to be of UTF-8, or a terminal that can show nothing but letters. Where nothing is said,
-/// as in most containers, UTF-8 is what the terminal understands.
+/// A locale that is said not to be of UTF-8, or a terminal that can show nothing but letters. Where
+/// nothing is said, as in most containers, UTF-8 is what the terminal understands.
 pub fn is_ascii(is_term: bool, env: impl Fn(&str) -> Option<String>) -> bool {
-    let said = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(&env).find(|value| !value.is_empty());
+    let said =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(&env).find(|value| !value.is_empty());
     let is_utf8 = |locale: String| {
         let locale = locale.to_ascii_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
@@ -88,7 +102,9 @@ mod tests {
         assert!(!auto(true, &[("NO_COLOR", "1")]) && auto(true, &[("NO_COLOR", "")]));
         assert!(!auto(true, &[("CLICOLOR", "0")]) && auto(true, &[("CLICOLOR", "1")]));
         assert!(!auto(true, &[("TERM", "dumb")]) && auto(true, &[("TERM", "xterm")]));
-        assert!(auto(false, &[("CLICOLOR_FORCE", "1")]) && !auto(false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(
+            auto(false, &[("CLICOLOR_FORCE", "1")]) && !auto(false, &[("CLICOLOR_FORCE", "0")])
+        );
         assert!(!auto(false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
         assert!(has_colour(When::Always, false, env(&[("NO_COLOR", "1")])));
         assert!(!has_colour(When::Never, true, env(&[("CLICOLOR_FORCE", "1")])));
@@ -97,10 +113,21 @@ mod tests {
     #[test]
     fn a_locale_without_utf_8_and_a_dumb_terminal_get_ascii() {
         assert!(!is_ascii(true, env(&[])), "nothing is said in a container");
-        assert!(is_ascii(false, env(&[("LANG", "C")])) && is_ascii(true, env(&[("LANG", "en_US.ISO-8859-1")])));
-        assert!(!is_ascii(true, env(&[("LANG", "C.UTF-8")])) && !is_ascii(true, env(&[("LANG", "de_DE.utf8")])));
-        assert!(is_ascii(true, env(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")])), "LC_ALL is over LANG");
+        assert!(
+            is_ascii(false, env(&[("LANG", "C")]))
+                && is_ascii(true, env(&[("LANG", "en_US.ISO-8859-1")]))
+        );
+        assert!(
+            !is_ascii(true, env(&[("LANG", "C.UTF-8")]))
+                && !is_ascii(true, env(&[("LANG", "de_DE.utf8")]))
+        );
+        assert!(
+            is_ascii(true, env(&[("LC_ALL", "C"), ("LANG", "en_US.UTF-8")])),
+            "LC_ALL is over LANG"
+        );
         assert!(!is_ascii(true, env(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")])));
-        assert!(is_ascii(true, env(&[("TERM", "dumb")])) && !is_ascii(false, env(&[("TERM", "dumb")])));
+        assert!(
+            is_ascii(true, env(&[("TERM", "dumb")])) && !is_ascii(false, env(&[("TERM", "dumb")]))
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one asks the runs to end, the next one ends the program.
+//! SIGINT (Ctrl-C), SIGTERM and SIGHUP: the first one asks the runs to end, the next one ends the
+//! program.
 //!
-//! A terminal that closes may send SIGHUP more than once, and nobody pressed anything: a second one changes nothing.
-//! Under `nohup` SIGHUP is ignored, and stays so.
+//! A terminal that closes may send SIGHUP more than once, and nobody pressed anything: a second one
+//! changes nothing. Under `nohup` SIGHUP is ignored, and stays so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,8 +46,9 @@ mod system {
     pub fn listen() {
         ON_TERMINAL.store(std::io::stderr().is_terminal(), Ordering::Relaxed);
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-            // SAFETY: `sigaction` gets valid places, of which zeroed ones are valid values, and a handler that does
-            // only what a handler may. Where it refuses, the signal ends the program at once, as without it.
+            // SAFETY: `sigaction` gets valid places, of which zeroed ones are valid values, and a
+            // handler that does only what a handler may. Where it refuses, the signal ends the
+            // program at once, as without it.
             unsafe {
                 let mut before: libc::sigaction = std::mem::zeroed();
                 libc::sigaction(signal, std::ptr::null(), &mut before);
@@ -79,7 +81,8 @@ mod system {
     }
 
     fn write(text: &[u8]) {
-        // SAFETY: `write` may be called by a handler; the buffer is whole. Nobody may be there to read it.
+        // SAFETY: `write` may be called by a handler; the buffer is whole. Nobody may be there to
+        // read it.
         let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
     }
 

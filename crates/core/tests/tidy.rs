@@ -1,5 +1,6 @@
-//! What the source must look like, as far as a machine can tell: arrows, sizes, leftovers, paths of one machine.
-//! ARCHITECTURE.md and CONTRIBUTING.md say why. Each complaint is one line: file, line, rule.
+//! What the source must look like, as far as a machine can tell: arrows, sizes, leftovers, paths of
+//! one machine. ARCHITECTURE.md and CONTRIBUTING.md say why. Each complaint is one line: file,
+//! line, rule.
 
 #[path = "tidy/coupling.rs"]
 mod coupling;
@@ -14,27 +15,36 @@ const COUNTS: &str = "stats";
 /// Above everything: reads settings into the types of every layer.
 const SETTINGS: &str = "config";
 
-/// Layers that may use the crate of the trace readers: those that play them, and those that name them in settings.
+/// Layers that may use the crate of the trace readers: those that play them, and those that name
+/// them in settings.
 const USE_TRACES: [&str; 2] = ["host", "config"];
 
-/// Crates whose code is part of a run: under the same bans (no clock, no thread, no file), in a `clippy.toml` each.
+/// Crates whose code is part of a run: under the same bans (no clock, no thread, no file), in a
+/// `clippy.toml` each.
 const OF_A_RUN: [&str; 3] = ["base", "trace", "core"];
 
-/// Executables of tests beside their crate's `tests/all`: before everything else, and with an allocator of its own.
+/// Executables of tests beside their crate's `tests/all`: before everything else, and with an
+/// allocator of its own.
 const ALONE: [&str; 2] = ["crates/core/tests/tidy.rs", "crates/trace/tests/allocations.rs"];
 
-const FILE_LINES_MAX: usize = 600;
-const LINE_CHARS_MAX: usize = 120;
-const FUNCTION_LINES_MAX: usize = 80;
+const FILE_LINES_MAX: usize = 500;
+const LINE_CHARS_MAX: usize = 100;
+const FUNCTION_LINES_MAX: usize = 70;
+/// How many are beyond these limits. The numbers only fall; the aim is none.
+const LONG_FILES: usize = 30;
+const WIDE_LINES: usize = 434;
+const LONG_FUNCTIONS: usize = 23;
 
-/// Files whose lines may be wider, each with its reason. One that needs it no more is taken off the list.
+/// Files whose lines may be wider, each with its reason. One that needs it no more is taken off the
+/// list.
 const WIDE: [(&str, &str); 1] =
     [("crates/lab/src/table/tests.rs", "a golden table is as wide as the terminal that it is for")];
 
 #[test]
 fn arrows_between_the_layers_point_down() {
     let mut complaints = Vec::new();
-    for source in sources().iter().filter(|source| source.in_core().is_some() && !source.is_test()) {
+    for source in sources().iter().filter(|source| source.in_core().is_some() && !source.is_test())
+    {
         complaints.extend(source.upward_arrows());
     }
     none(&complaints);
@@ -42,19 +52,29 @@ fn arrows_between_the_layers_point_down() {
 
 #[test]
 fn files_functions_and_lines_stay_small() {
-    let mut complaints = Vec::new();
+    let (mut files, mut lines, mut functions) = (Vec::new(), Vec::new(), Vec::new());
     for source in sources() {
-        if source.text.lines().count() > FILE_LINES_MAX {
-            let lines = source.text.lines().count();
-            complaints.push(source.complain(1, &format!("the file has {lines} lines; {FILE_LINES_MAX} are the most")));
+        let count = source.text.lines().count();
+        if count > FILE_LINES_MAX {
+            let text = format!("the file has {count} lines; {FILE_LINES_MAX} are the most");
+            files.push(source.complain(1, &text));
         }
         let wide = source.wide_lines();
         match WIDE.iter().find(|(file, _)| *file == source.name) {
-            Some(_) if wide.is_empty() => complaints.push(source.complain(1, "needs no exemption any more: tidy.rs")),
+            Some(_) if wide.is_empty() => {
+                lines.push(source.complain(1, "needs no exemption any more: tidy.rs"))
+            }
             Some(_) => {}
-            None => complaints.extend(wide),
+            None => lines.extend(wide),
         }
-        complaints.extend(source.long_functions());
+        functions.extend(source.long_functions());
+    }
+    let mut complaints = Vec::new();
+    for (limit, found) in [(LONG_FILES, files), (WIDE_LINES, lines), (LONG_FUNCTIONS, functions)] {
+        if found.len() > limit {
+            complaints.push(format!("{} of these; tidy.rs allows {limit}", found.len()));
+            complaints.extend(found);
+        }
     }
     none(&complaints);
 }
@@ -65,19 +85,28 @@ fn a_crate_has_one_executable_of_tests_and_every_module_is_in_it() {
     let mut complaints = Vec::new();
     for file in files(&root.join("crates")) {
         let name = name_of(&file);
-        let Some((folder, below)) = name.strip_suffix(".rs").and_then(|name| name.split_once("/tests/")) else {
+        let Some((folder, below)) =
+            name.strip_suffix(".rs").and_then(|name| name.split_once("/tests/"))
+        else {
             continue;
         };
         if folder.contains("/src") {
             continue;
         }
         if !below.contains('/') && !ALONE.contains(&name.as_str()) {
-            complaints.push(format!("{name}:1: belongs in {folder}/tests/all, with a line in its main.rs"));
+            complaints.push(format!(
+                "{name}:1: belongs in {folder}/tests/all, with a line in its main.rs"
+            ));
         }
-        if let Some(module) = below.strip_prefix("all/").filter(|module| *module != "main" && !module.contains('/')) {
-            let main = fs::read_to_string(root.join(folder).join("tests/all/main.rs")).unwrap_or_default();
+        if let Some(module) =
+            below.strip_prefix("all/").filter(|module| *module != "main" && !module.contains('/'))
+        {
+            let main =
+                fs::read_to_string(root.join(folder).join("tests/all/main.rs")).unwrap_or_default();
             if !main.lines().any(|line| line == format!("mod {module};")) {
-                complaints.push(format!("{name}:1: no test in it runs: tests/all/main.rs does not name it"));
+                complaints.push(format!(
+                    "{name}:1: no test in it runs: tests/all/main.rs does not name it"
+                ));
             }
         }
     }
@@ -86,11 +115,15 @@ fn a_crate_has_one_executable_of_tests_and_every_module_is_in_it() {
 
 #[test]
 fn every_crate_of_a_run_has_the_bans() {
-    let bans = |name: &str| fs::read_to_string(root().join(format!("crates/{name}/clippy.toml"))).unwrap_or_default();
+    let bans = |name: &str| {
+        fs::read_to_string(root().join(format!("crates/{name}/clippy.toml"))).unwrap_or_default()
+    };
     let mut complaints = Vec::new();
     for name in OF_A_RUN {
         if bans(name).is_empty() || bans(name) != bans("core") {
-            complaints.push(format!("crates/{name}/clippy.toml:1: not the bans of crates/core/clippy.toml"));
+            complaints.push(format!(
+                "crates/{name}/clippy.toml:1: not the bans of crates/core/clippy.toml"
+            ));
         }
     }
     none(&complaints);
@@ -101,8 +134,13 @@ fn nothing_half_done_is_left_in_the_code() {
     let mut complaints = Vec::new();
     for source in sources() {
         for (number, line) in source.code.lines().enumerate() {
-            for leftover in ["todo!(", "unimplemented!(", "dbg!("].into_iter().filter(|macro_| line.contains(macro_)) {
-                complaints.push(source.complain(number + 1, &format!("`{leftover}..)` is for work under way")));
+            for leftover in ["todo!(", "unimplemented!(", "dbg!("]
+                .into_iter()
+                .filter(|macro_| line.contains(macro_))
+            {
+                complaints.push(
+                    source.complain(number + 1, &format!("`{leftover}..)` is for work under way")),
+                );
             }
         }
     }
@@ -132,9 +170,11 @@ fn no_file_names_a_path_of_one_machine() {
     none(&complaints);
 }
 
-/// True when `line` has `path` as an absolute path, not as the middle of a relative one or of an address.
+/// True when `line` has `path` as an absolute path, not as the middle of a relative one or of an
+/// address.
 fn names_path(line: &str, path: &str) -> bool {
-    let inside = |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-}*".contains(c));
+    let inside =
+        |before: &str| before.ends_with(|c: char| c.is_alphanumeric() || "._-}*".contains(c));
     line.match_indices(path).any(|(at, _)| !inside(&line[..at]))
 }
 
@@ -180,12 +220,14 @@ impl Source {
 
     fn long_functions(&self) -> Vec<String> {
         let mut complaints = Vec::new();
-        for (at, _) in self.code.match_indices("fn ").filter(|(at, _)| starts_word(&self.code, *at)) {
+        for (at, _) in self.code.match_indices("fn ").filter(|(at, _)| starts_word(&self.code, *at))
+        {
             let name = word(&self.code[at + 3..]);
             let Some(body) = body_of(&self.code, at).filter(|_| !name.is_empty()) else { continue };
             let lines = self.code[at..body.end].matches('\n').count() + 1;
             if lines > FUNCTION_LINES_MAX {
-                let rule = format!("fn {name} has {lines} lines; {FUNCTION_LINES_MAX} are the most");
+                let rule =
+                    format!("fn {name} has {lines} lines; {FUNCTION_LINES_MAX} are the most");
                 complaints.push(self.complain(line_of(&self.code, at), &rule));
             }
         }
@@ -194,32 +236,46 @@ impl Source {
 
     /// Paths to a layer that this file's layer may not know. Tests may know everything.
     fn upward_arrows(&self) -> Vec<String> {
-        let Some((path, layer)) = self.in_core().and_then(|path| Some((path, path.split_once('/')?.0))) else {
+        let Some((path, layer)) =
+            self.in_core().and_then(|path| Some((path, path.split_once('/')?.0)))
+        else {
             return Vec::new(); // lib.rs names every layer.
         };
         let code = blank_tests(&self.code);
         let mut complaints = Vec::new();
         if rank(layer).is_none() && layer != COUNTS && layer != SETTINGS {
-            complaints
-                .push(self.complain(1, &format!("{layer} has no place among the layers: give it one in tidy.rs")));
+            complaints.push(self.complain(
+                1,
+                &format!("{layer} has no place among the layers: give it one in tidy.rs"),
+            ));
         }
         for (at, _) in code.match_indices("crate::").filter(|(at, _)| starts_word(&code, *at)) {
             for target in targets(&code[at + "crate::".len()..]) {
                 if !may_use(layer, target) {
                     let order = LAYERS.join(" <- ");
-                    let rule = format!("{layer} must not use {target}: {order}; {COUNTS} uses units only");
+                    let rule =
+                        format!("{layer} must not use {target}: {order}; {COUNTS} uses units only");
                     complaints.push(self.complain(line_of(&code, at), &rule));
                 }
             }
         }
         for (at, _) in code.match_indices("manx_trace::").filter(|_| !USE_TRACES.contains(&layer)) {
-            complaints.push(self.complain(line_of(&code, at), &format!("{layer} must not use the trace readers")));
+            complaints.push(
+                self.complain(
+                    line_of(&code, at),
+                    &format!("{layer} must not use the trace readers"),
+                ),
+            );
         }
-        // `super` of a file: its folder's module; each more, one up; the last one is the crate, where every layer is.
+        // `super` of a file: its folder's module; each more, one up; the last one is the crate,
+        // where every layer is.
         let depth = path.split('/').count() - usize::from(path.ends_with("/mod.rs"));
         let to_the_crate = "super::".repeat(depth);
         for (at, _) in code.match_indices(&to_the_crate).filter(|(at, _)| starts_word(&code, *at)) {
-            complaints.push(self.complain(line_of(&code, at), "another layer is named by `crate::`, not by `super::`"));
+            complaints.push(self.complain(
+                line_of(&code, at),
+                "another layer is named by `crate::`, not by `super::`",
+            ));
         }
         complaints
     }
@@ -240,7 +296,8 @@ fn may_use(layer: &str, target: &str) -> bool {
     }
 }
 
-/// The layers that a path names after `crate::`: one, or those of a group in braces. Macros of the crate are no layers.
+/// The layers that a path names after `crate::`: one, or those of a group in braces. Macros of the
+/// crate are no layers.
 fn targets(path: &str) -> Vec<&str> {
     let Some(group) = path.strip_prefix('{') else {
         let name = word(path);
@@ -324,7 +381,8 @@ fn blanks(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect()
 }
 
-/// Blanks comments and literals, so that a brace or a path in prose is none. Lines stay where they are.
+/// Blanks comments and literals, so that a brace or a path in prose is none. Lines stay where they
+/// are.
 fn blank_prose(text: &str) -> String {
     let (mut code, mut rest) = (String::with_capacity(text.len()), text);
     while !rest.is_empty() {
@@ -344,7 +402,9 @@ fn blank_prose(text: &str) -> String {
 
 /// The length of the comment or literal at the start of `text`; 0 when code is there.
 fn length_of_prose(text: &str, after_word: bool) -> usize {
-    let until = |from: usize, end: &str| text[from..].find(end).map_or(text.len(), |at| from + at + end.len());
+    let until = |from: usize, end: &str| {
+        text[from..].find(end).map_or(text.len(), |at| from + at + end.len())
+    };
     if text.starts_with("//") {
         return text.find('\n').unwrap_or(text.len());
     }
@@ -355,13 +415,18 @@ fn length_of_prose(text: &str, after_word: bool) -> usize {
     if let Some(raw) = raw {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
         if raw[hashes..].starts_with('"') {
-            return until(text.len() - raw.len() + hashes + 1, &format!("\"{}", "#".repeat(hashes)));
+            return until(
+                text.len() - raw.len() + hashes + 1,
+                &format!("\"{}", "#".repeat(hashes)),
+            );
         }
     }
     match text.as_bytes()[0] {
         b'"' => end_of_quoted(text, '"'),
         // A character, not a lifetime: 'x', or '\..'.
-        b'\'' if text[1..].starts_with('\\') || text[1..].chars().nth(1) == Some('\'') => end_of_quoted(text, '\''),
+        b'\'' if text[1..].starts_with('\\') || text[1..].chars().nth(1) == Some('\'') => {
+            end_of_quoted(text, '\'')
+        }
         _ => 0,
     }
 }
@@ -380,7 +445,10 @@ fn end_of_quoted(text: &str, quote: char) -> usize {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the repository is there")
 }
 
 fn name_of(file: &Path) -> String {
@@ -390,21 +458,26 @@ fn name_of(file: &Path) -> String {
 fn sources() -> Vec<Source> {
     let is_rust = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "rs");
     let read = |file: PathBuf| {
-        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let text =
+            fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         Source::new(&name_of(&file), &text)
     };
     files(&root().join("crates")).into_iter().filter(is_rust).map(read).collect()
 }
 
-/// Every file below `folder`, in order; without what is built, and without hidden folders other than CI's.
+/// Every file below `folder`, in order; without what is built, and without hidden folders other
+/// than CI's.
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut entries: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a readable folder").path()).collect();
     entries.sort();
     let mut found = Vec::new();
     for entry in entries {
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let left_out = ["target", "out"].contains(&name.as_str()) || (name.starts_with('.') && name != ".ci");
+        let left_out =
+            ["target", "out"].contains(&name.as_str()) || (name.starts_with('.') && name != ".ci");
         match entry.is_dir() {
             true if !left_out => found.extend(files(&entry)),
             false if !name.starts_with('.') && name != "Cargo.lock" => found.push(entry),
@@ -427,14 +500,18 @@ mod rules {
         let found = arrows("ftl/pool.rs", "use crate::units::Lpn;\n\nuse crate::drive::Drive;\n");
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].starts_with("crates/core/src/ftl/pool.rs:3: ftl must not use drive: units <- sim"),
+            found[0]
+                .starts_with("crates/core/src/ftl/pool.rs:3: ftl must not use drive: units <- sim"),
             "{found:?}"
         );
     }
 
     #[test]
     fn an_upward_arrow_is_seen_in_a_group_in_a_path_and_through_super() {
-        assert_eq!(arrows("flash/die.rs", "use crate::{units::Ppn, ftl::{Step, PageMap}};").len(), 1);
+        assert_eq!(
+            arrows("flash/die.rs", "use crate::{units::Ppn, ftl::{Step, PageMap}};").len(),
+            1
+        );
         assert_eq!(arrows("sim/rng.rs", "fn f() -> crate::host::Job { todo() }").len(), 1);
         assert_eq!(arrows("stats/result.rs", "use crate::drive::Counters;").len(), 1);
         assert_eq!(arrows("flash/mod.rs", "use super::drive::Drive;").len(), 1);
@@ -445,20 +522,35 @@ mod rules {
 
     #[test]
     fn downward_arrows_tests_and_prose_are_left_alone() {
-        assert!(arrows("host/job.rs", "use crate::drive::Drive;\nuse crate::stats::OpStats;").is_empty());
-        assert!(arrows("config/load.rs", "use crate::host::JobSpec;\nuse manx_trace::TraceSpec;").is_empty());
+        assert!(
+            arrows("host/job.rs", "use crate::drive::Drive;\nuse crate::stats::OpStats;")
+                .is_empty()
+        );
+        assert!(
+            arrows("config/load.rs", "use crate::host::JobSpec;\nuse manx_trace::TraceSpec;")
+                .is_empty()
+        );
         assert!(arrows("lib.rs", "pub use crate::host::Job;").is_empty());
         assert!(arrows("flash/die.rs", "use super::Flash;\nuse crate::units::Ppn;").is_empty());
-        assert!(arrows("ftl/pool.rs", "#[cfg(test)]\nmod tests {\n    use crate::drive::Drive;\n}").is_empty());
-        assert!(arrows("ftl/pool.rs", "/// See [`crate::drive`].\nconst A: &str = \"crate::drive\";").is_empty());
+        assert!(
+            arrows("ftl/pool.rs", "#[cfg(test)]\nmod tests {\n    use crate::drive::Drive;\n}")
+                .is_empty()
+        );
+        assert!(
+            arrows("ftl/pool.rs", "/// See [`crate::drive`].\nconst A: &str = \"crate::drive\";")
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_long_function_is_found_whatever_stands_in_its_literals() {
         let line = "    let brace = ('}', \"}\", r#\"}\"#); // }\n";
-        let long = format!("fn short() {{}}\n\nfn long<'a>(x: [u8; 4]) -> &'a str {{\n{}}}\n", line.repeat(79));
+        let long = format!(
+            "fn short() {{}}\n\nfn long<'a>(x: [u8; 4]) -> &'a str {{\n{}}}\n",
+            line.repeat(69)
+        );
         let found = Source::new("crates/core/src/x.rs", &long).long_functions();
-        assert_eq!(found, ["crates/core/src/x.rs:3: fn long has 81 lines; 80 are the most"]);
+        assert_eq!(found, ["crates/core/src/x.rs:3: fn long has 71 lines; 70 are the most"]);
         let fits = long.replacen(line, "", 1);
         assert!(Source::new("crates/core/src/x.rs", &fits).long_functions().is_empty());
     }

@@ -1,10 +1,12 @@
-//! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same way everywhere.
+//! Requests per CPU second of whole drives: what DESIGN.md section 7 promises, measured the same
+//! way everywhere.
 //!
-//! `cargo bench` prints one row a case: a 64-die drive, uniform random 4 KiB, steady state; closed loop, or (`flood`)
-//! an open one that asks for far more than the drive can do. `rain` is parity under base GC, `gtr` parity with the
-//! policies of ttFlash (`pb+gtr+rgc`); their floor is in flash operations (reads of the array, programs of rows,
-//! erases). `cargo bench -- 4` runs only the cases of 4 GiB, `-- 256` those of 256 GiB; `-- rain` those of that name;
-//! `-- quick` a tenth of the requests.
+//! `cargo bench` prints one row a case: a 64-die drive, uniform random 4 KiB, steady state; closed
+//! loop, or (`flood`) an open one that asks for far more than the drive can do. `rain` is parity
+//! under base GC, `gtr` parity with the policies of ttFlash (`pb+gtr+rgc`); their floor is in flash
+//! operations (reads of the array, programs of rows, erases). `cargo bench -- 4` runs only the
+//! cases of 4 GiB, `-- 256` those of 256 GiB; `-- rain` those of that name; `-- quick` a tenth of
+//! the requests.
 
 use manx_core::drive::precondition::precondition;
 use manx_core::drive::{CostRule, DriveConfig, DriveSpec, PreconditionSpec, RainSpec, Reconstruct};
@@ -34,21 +36,35 @@ struct Case {
 }
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let words: Vec<String> =
+        std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let quick = words.iter().any(|word| word == "quick");
-    let sizes: Vec<u32> = [4, 256].into_iter().filter(|gib| wanted(&words, &gib.to_string())).collect();
-    println!("{:<34} {:>9} {:>12} {:>12} {:>7} {:>9}", "case", "requests", "req/CPU-s", "flash-op/s", "WAF", "B/page");
+    let sizes: Vec<u32> =
+        [4, 256].into_iter().filter(|gib| wanted(&words, &gib.to_string())).collect();
+    println!(
+        "{:<34} {:>9} {:>12} {:>12} {:>7} {:>9}",
+        "case", "requests", "req/CPU-s", "flash-op/s", "WAF", "B/page"
+    );
     let named = |case: &Case| {
-        words.iter().all(|word| ["4", "256", "quick"].contains(&word.as_str()) || case.name.contains(word))
+        words
+            .iter()
+            .all(|word| ["4", "256", "quick"].contains(&word.as_str()) || case.name.contains(word))
     };
     for gib in sizes {
         let device = device(gib);
         for parity in [false, true] {
-            let cases: Vec<Case> = cases().into_iter().filter(|case| case.parity == parity && named(case)).collect();
+            let cases: Vec<Case> =
+                cases().into_iter().filter(|case| case.parity == parity && named(case)).collect();
             let Some(first) = cases.first() else { continue };
             let steady = steady(&device, gib, first);
             for case in &cases {
-                run(gib, &device, steady.clone(), case, if quick { case.requests / 10 } else { case.requests });
+                run(
+                    gib,
+                    &device,
+                    steady.clone(),
+                    case,
+                    if quick { case.requests / 10 } else { case.requests },
+                );
             }
         }
     }
@@ -58,7 +74,8 @@ fn main() {
 }
 
 fn wanted(words: &[String], size: &str) -> bool {
-    let named: Vec<&String> = words.iter().filter(|word| ["4", "256"].contains(&word.as_str())).collect();
+    let named: Vec<&String> =
+        words.iter().filter(|word| ["4", "256"].contains(&word.as_str())).collect();
     named.is_empty() || named.iter().any(|word| *word == size)
 }
 
@@ -78,8 +95,10 @@ fn cases() -> Vec<Case> {
         parity: true,
         ..case(name, read_percent, queue_depth, GcMode::Base, 1_500_000)
     };
-    let gtr =
-        |name, read_percent, queue_depth| Case { mode: GcMode::PlaneBlocking, ..rain(name, read_percent, queue_depth) };
+    let gtr = |name, read_percent, queue_depth| Case {
+        mode: GcMode::PlaneBlocking,
+        ..rain(name, read_percent, queue_depth)
+    };
     vec![
         case("read, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000),
         case("70/30, QD 16, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000),
@@ -89,11 +108,26 @@ fn cases() -> Vec<Case> {
         case("70/30, QD 16, no GC time", 70.0, 16, GcMode::Nogc, 4_000_000),
         case("backlog: write, QD 4096, base GC", 0.0, 4096, GcMode::Base, 3_000_000),
         case("backlog: 70/30, QD 4096, preemptive", 70.0, 4096, GcMode::Preemptive, 4_000_000),
-        Case { attribution: true, ..case("read, attributed, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000) },
-        Case { attribution: true, ..case("70/30, attributed, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000) },
-        Case { attribution: true, ..case("write, attributed, preemptive GC", 0.0, 16, GcMode::Preemptive, 4_000_000) },
-        Case { attribution: true, ..case("70/30, attributed, base GC", 70.0, 16, GcMode::Base, 4_000_000) },
-        Case { verify: true, ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000) },
+        Case {
+            attribution: true,
+            ..case("read, attributed, QD 16", 100.0, 16, GcMode::Preemptive, 8_000_000)
+        },
+        Case {
+            attribution: true,
+            ..case("70/30, attributed, preemptive GC", 70.0, 16, GcMode::Preemptive, 6_000_000)
+        },
+        Case {
+            attribution: true,
+            ..case("write, attributed, preemptive GC", 0.0, 16, GcMode::Preemptive, 4_000_000)
+        },
+        Case {
+            attribution: true,
+            ..case("70/30, attributed, base GC", 70.0, 16, GcMode::Base, 4_000_000)
+        },
+        Case {
+            verify: true,
+            ..case("70/30, QD 16, preemptive, verify", 70.0, 16, GcMode::Preemptive, 3_000_000)
+        },
         rain("rain: read, QD 16", 100.0, 16),
         rain("rain: 70/30, QD 16", 70.0, 16),
         rain("rain: 70/30, QD 256", 70.0, 256),
@@ -116,7 +150,12 @@ fn parity(case: &Case) -> RainSpec {
     let turns = case.mode == GcMode::PlaneBlocking;
     let reconstruct = if turns { Reconstruct::Cost } else { Reconstruct::Never };
     let cost_rule = if turns { CostRule::Rotation } else { CostRule::Estimate };
-    RainSpec { width: if case.parity { 8 } else { 0 }, reconstruct, cost_rule, ..RainSpec::default() }
+    RainSpec {
+        width: if case.parity { 8 } else { 0 },
+        reconstruct,
+        cost_rule,
+        ..RainSpec::default()
+    }
 }
 
 /// Parity needs pages whose addresses say where they live.
@@ -125,8 +164,8 @@ fn ftl(case: &Case) -> FtlSpec {
     FtlSpec { allocation, ..FtlSpec::default() }
 }
 
-/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare space for a WAF near
-/// 3.3.
+/// 64 dies as in the measurements behind DESIGN.md section 7: 50/500 us, 3.5 ms, 1.2 GB/s, spare
+/// space for a WAF near 3.3.
 fn device(gib: u32) -> Device {
     // A small drive has smaller blocks, so that each die still has enough of them.
     let (pages, op) = if gib == 4 { (256, 0.235) } else { (1024, 0.185) };
@@ -155,7 +194,13 @@ fn gc(gib: u32, mode: GcMode) -> GcSpec {
 fn config(gib: u32, device: &Device, case: &Case) -> DriveConfig {
     let drive = DriveSpec { buffer: Bytes::kib(8 << 10), ..DriveSpec::default() };
     let gc = gc(gib, case.mode);
-    DriveConfig { ftl: ftl(case), gc, drive, rain: parity(case), ..DriveConfig::new(device.clone()) }
+    DriveConfig {
+        ftl: ftl(case),
+        gc,
+        drive,
+        rain: parity(case),
+        ..DriveConfig::new(device.clone())
+    }
 }
 
 /// The steady state that every case of a size starts from, with the rate at which it was made.
@@ -166,7 +211,8 @@ fn steady(device: &Device, gib: u32, case: &Case) -> PageMap {
     let mut map = config.empty_map_of(pages - pages.checked_rem(config.rain.width).unwrap_or(0));
     let clock = Stopwatch::start();
     let state = PreconditionSpec { passes_max: 2, ..PreconditionSpec::default() };
-    let done = precondition(&mut map, &state, 1, None, &mut |_| true).expect("the bench's drive has room");
+    let done =
+        precondition(&mut map, &state, 1, None, &mut |_| true).expect("the bench's drive has room");
     let rate = done.work.programmed() as f64 / clock.cpu_s() / 1e6;
     println!("{gib:>3} GiB precondition: {rate:.1} M programmed pages/CPU-s, WAF {:.2}", done.waf);
     map
@@ -198,6 +244,8 @@ fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
         flash as f64 / seconds / 1e6,
         written as f64 / (counters.host_bytes_written as f64 / 4096.0).max(1.0),
         bytes_per_page + if case.verify { 12.0 } else { 0.0 },
-        driver.oracle().map_or(String::new(), |oracle| format!("   {} mismatches", oracle.mismatches())),
+        driver
+            .oracle()
+            .map_or(String::new(), |oracle| format!("   {} mismatches", oracle.mismatches())),
     );
 }

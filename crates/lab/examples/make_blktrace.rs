@@ -1,9 +1,11 @@
-//! A large blktrace file to measure its reader with: `cargo run --release --example make_blktrace -- FILE REQUESTS`.
-//! Each request passes as Q, G, I, D and C, as on a disk with a scheduler; one in ten events has a payload of 8 bytes.
+//! A large blktrace file to measure its reader with: `cargo run --release --example make_blktrace
+//! -- FILE REQUESTS`. Each request passes as Q, G, I, D and C, as on a disk with a scheduler; one
+//! in ten events has a payload of 8 bytes.
 
 use std::io::{BufWriter, Write};
 
-/// Event and categories (queue, issue, complete of include/uapi/linux/blktrace_api.h) of a request's life.
+/// Event and categories (queue, issue, complete of include/uapi/linux/blktrace_api.h) of a
+/// request's life.
 const LIFE: [u32; 5] = [1 | 1 << 20, 4 | 1 << 20, 12 | 1 << 20, 7 | 1 << 22, 8 | 1 << 23];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -13,8 +15,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = BufWriter::new(std::fs::File::create(file)?);
     let (mut sequence, mut state) = (0u32, 1u64);
     for request in 0..requests {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (sector, direction) = ((state >> 40) * 8, if state >> 63 == 0 { 1 << 16 } else { 1 << 17 });
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (sector, direction) =
+            ((state >> 40) * 8, if state >> 63 == 0 { 1 << 16 } else { 1 << 17 });
         for (step, event) in (0..).zip(LIFE) {
             sequence += 1;
             let payload = if sequence.is_multiple_of(10) { 8 } else { 0u16 };

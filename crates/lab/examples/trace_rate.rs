@@ -9,7 +9,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("usage: trace_rate FILE [PASSES]")?;
     let passes: u32 = arguments.next().map_or(Ok(1), |text| text.parse())?;
-    let sniffed = sniff::sniff(&TraceSpec::new(&file), &mut opener(&file)).map_err(|error| error.to_string())?;
+    let sniffed = sniff::sniff(&TraceSpec::new(&file), &mut opener(&file))
+        .map_err(|error| error.to_string())?;
     println!("{sniffed}");
     for _ in 0..passes {
         let start = Instant::now();
@@ -20,7 +21,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sectors += u64::from(record.sectors);
         }
         let seconds = start.elapsed().as_secs_f64();
-        println!("{records} records, {sectors} sectors in {seconds:.3} s: {:.2} M/s", records as f64 / seconds / 1e6);
+        println!(
+            "{records} records, {sectors} sectors in {seconds:.3} s: {:.2} M/s",
+            records as f64 / seconds / 1e6
+        );
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What runs are about, in words: the drive and the workload, for the head of a table and of a page.
+//! What runs are about, in words: the drive and the workload, for the head of a table and of a
+//! page.
 
 use crate::table::cell;
 use manx_core::config::Scenario;
@@ -21,11 +22,15 @@ pub fn drives(runs: &[(String, Scenario)]) -> Vec<String> {
     drives
 }
 
-/// The workload: its name, or the trace's, and what it asks for. `named` is what took the place of the scenario's.
+/// The workload: its name, or the trace's, and what it asks for. `named` is what took the place of
+/// the scenario's.
 pub fn workload(named: Option<&str>, scenario: &Scenario) -> String {
     let (jobs, act) = (&scenario.workload.jobs, &scenario.workload.act);
-    let traces: Vec<String> =
-        jobs.iter().filter_map(|job| job.trace.as_ref()).map(|trace| file_name(&trace.file)).collect();
+    let traces: Vec<String> = jobs
+        .iter()
+        .filter_map(|job| job.trace.as_ref())
+        .map(|trace| file_name(&trace.file))
+        .collect();
     if !traces.is_empty() {
         return format!("trace {}", traces.join(", "));
     }
@@ -80,7 +85,8 @@ mod tests {
     use manx_core::config::Override;
 
     fn scenario(name: &str, sets: &[(&str, &str)]) -> Scenario {
-        let overrides = sets.iter().map(|(key, value)| Override::new(*key, *value, "a test")).collect();
+        let overrides =
+            sets.iter().map(|(key, value)| Override::new(*key, *value, "a test")).collect();
         Request::read(name, overrides).unwrap().plain().unwrap()
     }
 
@@ -89,11 +95,19 @@ mod tests {
         let quick = scenario("quick", &[]);
         let runs = [("nogc".to_string(), quick.clone()), ("base".to_string(), quick.clone())];
         assert_eq!(drives(&runs), [format!("femu: {}", quick.capacity())]);
-        assert_eq!(workload(None, &quick), "quick: 70 % reads, Poisson arrivals at 4000/s, 50,000 requests");
+        assert_eq!(
+            workload(None, &quick),
+            "quick: 70 % reads, Poisson arrivals at 4000/s, 50,000 requests"
+        );
         assert_eq!(title(None, &quick), "quick on femu");
         assert_eq!(title(Some("ycsb-a"), &quick), "ycsb-a on femu");
-        let closed = [("workload.arrival", "\"closed\""), ("workload.requests", "0"), ("workload.time", "\"90s\"")];
-        let closed = scenario("quick", &[closed.as_slice(), &[("workload.queue_depth", "16")]].concat());
+        let closed = [
+            ("workload.arrival", "\"closed\""),
+            ("workload.requests", "0"),
+            ("workload.time", "\"90s\""),
+        ];
+        let closed =
+            scenario("quick", &[closed.as_slice(), &[("workload.queue_depth", "16")]].concat());
         assert_eq!(workload(None, &closed), "quick: 70 % reads, 16 outstanding, 90s");
         let ioda = scenario("ioda", &[]);
         let drive = drives(&[("raid".to_string(), ioda)]).concat();
@@ -102,8 +116,12 @@ mod tests {
 
     #[test]
     fn a_trace_is_named_and_not_the_scenario_that_it_replaces() {
-        let keys = [("workload.jobs", "[]"), ("workload.trace.file", "\"/data/day\\u001b1/web.tar:a/pg.csv\"")];
-        let replayed = scenario("oltp", &[keys.as_slice(), &[("workload.arrival", "\"trace\"")]].concat());
+        let keys = [
+            ("workload.jobs", "[]"),
+            ("workload.trace.file", "\"/data/day\\u001b1/web.tar:a/pg.csv\""),
+        ];
+        let replayed =
+            scenario("oltp", &[keys.as_slice(), &[("workload.arrival", "\"trace\"")]].concat());
         assert_eq!(workload(None, &replayed), "trace pg.csv");
         assert_eq!(title(None, &replayed), "trace pg.csv on ttflash-256g");
     }

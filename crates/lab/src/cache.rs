@@ -1,8 +1,9 @@
 //! Preconditioned states on disk, so that the same drive is not filled and aged twice.
 //!
-//! A state is named by the SHA-256 of everything that determines it, the program itself included: a stale one cannot be
-//! found. Its file ends in the SHA-256 of all before it; a file that is cut, damaged or somebody else's is passed over
-//! and replaced. Nothing here is needed for a run: whatever goes wrong with the folder is a remark, not an error.
+//! A state is named by the SHA-256 of everything that determines it, the program itself included: a
+//! stale one cannot be found. Its file ends in the SHA-256 of all before it; a file that is cut,
+//! damaged or somebody else's is passed over and replaced. Nothing here is needed for a run:
+//! whatever goes wrong with the folder is a remark, not an error.
 //!
 //! ```text
 //! magic (16) | key (32) | length of About (4) | About (JSON) | PageMap::snapshot | SHA-256 of all before (32)
@@ -25,7 +26,8 @@ const HASH: usize = 32;
 const LIMIT_BYTES: u64 = 4 << 30;
 /// What took less CPU time than this is not worth a file.
 const WORTH_KEEPING_CPU_S: f64 = 0.2;
-/// CPU time of reading a state back, for each byte (measured: 5 to 10 ns, most of it in first touching the memory).
+/// CPU time of reading a state back, for each byte (measured: 5 to 10 ns, most of it in first
+/// touching the memory).
 const READING_CPU_S_PER_BYTE: f64 = 10e-9;
 /// A temporary file this old was left behind by a run that was killed.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
@@ -39,13 +41,19 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's: `$MANX_CACHE`, or `$XDG_CACHE_HOME/manx`, or `~/.cache/manx`; `None` where none of them is set.
+    /// The user's: `$MANX_CACHE`, or `$XDG_CACHE_HOME/manx`, or `~/.cache/manx`; `None` where none
+    /// of them is set.
     pub fn of_user() -> Option<Self> {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let set =
+            |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = set("MANX_CACHE")
             .or_else(|| set("XDG_CACHE_HOME").map(|folder| folder.join("manx")))
             // A home that is not there is not made.
-            .or_else(|| set("HOME").filter(|home| home.is_dir()).map(|home| home.join(".cache").join("manx")))?;
+            .or_else(|| {
+                set("HOME")
+                    .filter(|home| home.is_dir())
+                    .map(|home| home.join(".cache").join("manx"))
+            })?;
         Some(Self::at(folder))
     }
 
@@ -66,19 +74,23 @@ impl Cache {
 
     /// Is a state of about `bytes` that took so long to make worth a file?
     pub(crate) fn is_worth(&self, cpu_s: f64, bytes: u64) -> bool {
-        self.keeps_all || cpu_s > (1.5 * READING_CPU_S_PER_BYTE * bytes as f64).max(WORTH_KEEPING_CPU_S)
+        self.keeps_all
+            || cpu_s > (1.5 * READING_CPU_S_PER_BYTE * bytes as f64).max(WORTH_KEEPING_CPU_S)
     }
 
     fn path(&self, key: &Key) -> PathBuf {
         self.folder.join(format!("{key}.state"))
     }
 
-    /// What is kept under `key`: what its maker said about it, and the snapshot. `None` for whatever is not exactly
-    /// that.
+    /// What is kept under `key`: what its maker said about it, and the snapshot. `None` for
+    /// whatever is not exactly that.
     pub(crate) fn load(&self, key: &Key) -> Option<(About, Vec<u8>)> {
         let path = self.path(key);
         // Whatever else stands there (a pipe would be waited for) is no state.
-        let mut bytes = fs::metadata(&path).ok().filter(fs::Metadata::is_file).and_then(|_| fs::read(&path).ok())?;
+        let mut bytes = fs::metadata(&path)
+            .ok()
+            .filter(fs::Metadata::is_file)
+            .and_then(|_| fs::read(&path).ok())?;
         let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
         if Sha256::digest(content)[..] != *hash {
             return None;
@@ -111,14 +123,16 @@ impl Cache {
         let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let temporary = self.folder.join(format!("{key}.{process}.{number}.tmp"));
         // Renamed when it is whole: another run sees the old file, or none, or all of this one.
-        let written = write_all(&temporary, &parts).and_then(|()| fs::rename(&temporary, self.path(key)));
+        let written =
+            write_all(&temporary, &parts).and_then(|()| fs::rename(&temporary, self.path(key)));
         if written.is_err() {
             let _ = fs::remove_file(&temporary);
         }
         written
     }
 
-    /// Removes the oldest states until `size` more bytes are within the limit, and what killed runs left behind.
+    /// Removes the oldest states until `size` more bytes are within the limit, and what killed runs
+    /// left behind.
     fn make_room(&self, size: u64) {
         let Ok(folder) = fs::read_dir(&self.folder) else { return };
         let mut states: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
@@ -127,7 +141,9 @@ impl Cache {
             let made = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
             match path.extension().and_then(OsStr::to_str) {
                 Some("state") => states.push((made, about.len(), path)),
-                Some("tmp") if made.elapsed().is_ok_and(|age| age > ABANDONED) => drop(fs::remove_file(path)),
+                Some("tmp") if made.elapsed().is_ok_and(|age| age > ABANDONED) => {
+                    drop(fs::remove_file(path))
+                }
                 _ => {}
             }
         }
@@ -209,7 +225,9 @@ mod tests {
     fn a_pipe_in_place_of_a_state_is_not_waited_for() {
         let (cache, key) = (scratch("pipe"), Key([7; 32]));
         fs::create_dir_all(cache.folder()).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(cache.path(&key)).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo").arg(cache.path(&key)).status().unwrap().success()
+        );
         assert_eq!(cache.load(&key), None);
         cache.store(&key, &about(), b"state").unwrap();
         assert!(cache.load(&key).is_some(), "it is replaced");
@@ -227,12 +245,20 @@ mod tests {
         for (age, key) in keys.iter().enumerate() {
             cache.store(key, &about(), &[0; 1_000]).unwrap();
             let made = SystemTime::now() - Duration::from_secs(100 - age as u64);
-            fs::File::options().append(true).open(cache.path(key)).unwrap().set_modified(made).unwrap();
+            fs::File::options()
+                .append(true)
+                .open(cache.path(key))
+                .unwrap()
+                .set_modified(made)
+                .unwrap();
         }
         let kept: Vec<bool> = keys.iter().map(|key| cache.load(key).is_some()).collect();
         assert_eq!(kept, [false, false, true, true, true], "three are within three and a half");
         cache.store(&Key([9; 32]), &about(), &[0; 10_000]).unwrap();
-        assert!(cache.load(&keys[4]).is_some(), "what is larger than the bound is not kept and drives nothing out");
+        assert!(
+            cache.load(&keys[4]).is_some(),
+            "what is larger than the bound is not kept and drives nothing out"
+        );
         fs::remove_dir_all(cache.folder()).unwrap();
     }
 }

@@ -1,11 +1,14 @@
-//! Many runs with a memory: a journal of what is done, so that a campaign that was stopped does only what is left.
+//! Many runs with a memory: a journal of what is done, so that a campaign that was stopped does
+//! only what is left.
 //!
-//! The journal is a file of lines, each the key of a run and its result as JSON. The key is the SHA-256 of everything
-//! that determines the result: the scenario with its policy, the traces' content, the program. A line ends in the
-//! SHA-256 of all before it: one that was altered is found, told ([`Campaign::remark`]), and its run is done again, as
-//! is that of a line cut short (the machine went down). Results come back in the order of the points, whichever ended
-//! first, so that what is made of them is the same bytes for any number of threads and interruptions.
-//! Of the journal only the places of the results are held in memory: a campaign may have more than fit there.
+//! The journal is a file of lines, each the key of a run and its result as JSON. The key is the
+//! SHA-256 of everything that determines the result: the scenario with its policy, the traces'
+//! content, the program. A line ends in the SHA-256 of all before it: one that was altered is
+//! found, told ([`Campaign::remark`]), and its run is done again, as is that of a line cut short
+//! (the machine went down). Results come back in the order of the points, whichever ended first, so
+//! that what is made of them is the same bytes for any number of threads and interruptions. Of the
+//! journal only the places of the results are held in memory: a campaign may have more than fit
+//! there.
 
 use crate::compare::{Options, compare};
 use crate::json::from_bytes;
@@ -24,8 +27,8 @@ use std::sync::{Mutex, PoisonError};
 /// What is to be run: the name of the policy and the scenario with it laid over.
 pub type Point = (String, Scenario);
 
-/// One process at a time has a journal: two would write into the files of one folder. The lock is held as long as the
-/// file.
+/// One process at a time has a journal: two would write into the files of one folder. The lock is
+/// held as long as the file.
 pub fn lock(journal: &Path) -> Result<Option<File>, String> {
     let file = OpenOptions::new().create(true).append(true).open(journal);
     let refused = |error| format!("{}: cannot keep the journal here: {error}", journal.display());
@@ -86,7 +89,8 @@ impl Campaign {
     /// The campaign of this journal, which is made if it is not there.
     pub fn open(path: &Path) -> Result<Self, String> {
         let refused = |error| format!("{}: cannot keep the journal here: {error}", path.display());
-        let mut file = OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
+        let mut file =
+            OpenOptions::new().create(true).read(true).append(true).open(path).map_err(refused)?;
         let mut done = BTreeMap::new();
         let (mut altered, mut unsealed) = (Vec::new(), 0);
         let mut reader = BufReader::new(&mut file);
@@ -94,7 +98,8 @@ impl Campaign {
         while reader.read_until(b'\n', &mut line).map_err(refused)? > 0 {
             number += 1;
             match unseal(&line) {
-                // What else cannot be read is of a program with other results: its run is done again.
+                // What else cannot be read is of a program with other results: its run is done
+                // again.
                 Seal::Whole(text) => {
                     if let Some(Line { key, .. }) = from_bytes(text) {
                         done.insert(key, Place { from, length: line.len() });
@@ -113,20 +118,27 @@ impl Campaign {
 
     /// What must be said of the journal: lines that are not believed.
     pub fn remark(&self) -> Option<String> {
-        let list = |lines: &[usize]| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let list =
+            |lines: &[usize]| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let altered = match self.altered.as_slice() {
             [] => None,
-            [line] => Some(format!("line {line} was altered since it was written: its run is done again")),
-            lines => {
-                Some(format!("lines {} were altered since they were written: their runs are done again", list(lines)))
+            [line] => {
+                Some(format!("line {line} was altered since it was written: its run is done again"))
             }
+            lines => Some(format!(
+                "lines {} were altered since they were written: their runs are done again",
+                list(lines)
+            )),
         };
         let unsealed = match self.unsealed {
             0 => None,
-            1 => Some("a line has no checksum (an older manx wrote it): its run is done again".to_string()),
-            lines => {
-                Some(format!("{lines} lines have no checksum (an older manx wrote them): their runs are done again"))
-            }
+            1 => Some(
+                "a line has no checksum (an older manx wrote it): its run is done again"
+                    .to_string(),
+            ),
+            lines => Some(format!(
+                "{lines} lines have no checksum (an older manx wrote them): their runs are done again"
+            )),
         };
         let remarks: Vec<String> = [altered, unsealed].into_iter().flatten().collect();
         (!remarks.is_empty()).then(|| format!("{}: {}", self.path.display(), remarks.join("; ")))
@@ -138,8 +150,8 @@ impl Campaign {
         Ok(keys.iter().map(|key| self.done.contains_key(key)).collect())
     }
 
-    /// Runs the points that are not in the journal. `each` is told of every result in the order of the points, as soon
-    /// as all before it are there.
+    /// Runs the points that are not in the journal. `each` is told of every result in the order of
+    /// the points, as soon as all before it are there.
     pub fn run(
         &mut self,
         points: &[Point],
@@ -178,12 +190,15 @@ impl Campaign {
                 }
             }
             drop(journal);
-            left[run].iter().for_each(|point| ledger.results[*point] = Some(finished.result.clone()));
+            left[run]
+                .iter()
+                .for_each(|point| ledger.results[*point] = Some(finished.result.clone()));
             ledger.tell();
         };
         ledger.lock().unwrap_or_else(PoisonError::into_inner).tell();
         compare(&runs, &Options { finished: Some(&finished), ..*options })?;
-        let Ledger { results, failed, .. } = ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Ledger { results, failed, .. } =
+            ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
         match failed {
             Some(error) => Err(error),
             None => Ok(Done { results, from_journal }),
@@ -200,7 +215,9 @@ impl Campaign {
     }
 
     fn keys(&mut self, points: &[Point], verify: bool) -> Result<Vec<String>, RunError> {
-        let key = |(policy, scenario): &Point| Ok(self.keys.of_result(policy, scenario, verify)?.to_string());
+        let key = |(policy, scenario): &Point| {
+            Ok(self.keys.of_result(policy, scenario, verify)?.to_string())
+        };
         points.iter().map(key).collect()
     }
 }
@@ -259,7 +276,8 @@ fn seal(mut object: Vec<u8>) -> Vec<u8> {
 
 /// Whether a line is what [`seal`] made.
 fn unseal(line: &[u8]) -> Seal<'_> {
-    let object = line.len().checked_sub(SEAL.len() + 64 + SEAL_END.len()).map(|length| &line[..length]);
+    let object =
+        line.len().checked_sub(SEAL.len() + 64 + SEAL_END.len()).map(|length| &line[..length]);
     match object {
         _ if line.ends_with(b"}}\n") => Seal::None,
         Some(object) if line.ends_with(SEAL_END) => match seal([object, b"}"].concat()) == line {
@@ -283,8 +301,16 @@ fn end_last_line(file: &mut File) -> std::io::Result<()> {
 
 impl Keys {
     /// The key of a result: of everything that determines it.
-    fn of_result(&mut self, policy: &str, scenario: &Scenario, verify: bool) -> Result<Key, RunError> {
-        self.of_all(scenario, &serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify }))
+    fn of_result(
+        &mut self,
+        policy: &str,
+        scenario: &Scenario,
+        verify: bool,
+    ) -> Result<Key, RunError> {
+        self.of_all(
+            scenario,
+            &serde_json::json!({ "policy": policy, "scenario": scenario, "verify": verify }),
+        )
     }
 }
 
@@ -299,18 +325,24 @@ mod tests {
 
     fn points(rates: &[u32]) -> Vec<Point> {
         let point = |rate: &u32| {
-            let keys = [("workload.rate", rate.to_string()), ("workload.requests", "3000".to_string())];
+            let keys =
+                [("workload.rate", rate.to_string()), ("workload.requests", "3000".to_string())];
             let overrides = keys.map(|(key, value)| Override::new(key, value, "a test"));
-            ("base".to_string(), Request::read("quick", overrides.to_vec()).unwrap().under("base").unwrap())
+            (
+                "base".to_string(),
+                Request::read("quick", overrides.to_vec()).unwrap().under("base").unwrap(),
+            )
         };
         rates.iter().map(point).collect()
     }
 
     /// Runs the points, and says which of them were simulated and in which order results were told.
     fn run(path: &Path, points: &[Point], stop_after: Option<usize>) -> (Done, Vec<usize>) {
-        let (stop, simulated, told) = (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let (stop, simulated, told) =
+            (AtomicBool::new(false), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let options = Options {
-            // Results are told in order: one thread alone cannot be ahead of what is told when the stop comes.
+            // Results are told in order: one thread alone cannot be ahead of what is told when the
+            // stop comes.
             jobs: std::num::NonZero::new(if stop_after.is_some() { 1 } else { 2 }),
             verify: false,
             cache: None,
@@ -322,7 +354,9 @@ mod tests {
         let mut campaign = Campaign::open(path).unwrap();
         let mut each = |point, _: &RunResult| {
             told.lock().unwrap().push(point);
-            if stop_after.is_some_and(|after| simulated.fetch_add(1, Ordering::Relaxed) + 1 >= after) {
+            if stop_after
+                .is_some_and(|after| simulated.fetch_add(1, Ordering::Relaxed) + 1 >= after)
+            {
                 stop.store(true, Ordering::Relaxed);
             }
             Ok(())
@@ -346,7 +380,9 @@ mod tests {
         drop(first);
         assert!(lock(&journal).is_ok());
         std::fs::remove_file(&journal).unwrap();
-        assert!(lock(Path::new("/proc/nowhere/x")).unwrap_err().contains("cannot keep the journal"));
+        assert!(
+            lock(Path::new("/proc/nowhere/x")).unwrap_err().contains("cannot keep the journal")
+        );
     }
 
     #[test]
@@ -357,20 +393,25 @@ mod tests {
         let (whole, _) = run(&path, &points, None);
         assert_eq!(Campaign::open(&path).unwrap().remark(), None);
         let text = std::fs::read_to_string(&path).unwrap();
-        // Every digit of a number, the key, the checksum itself: one byte in a line, at many places.
+        // Every digit of a number, the key, the checksum itself: one byte in a line, at many
+        // places.
         let second = text.find('\n').unwrap() + 1;
         for at in (second..text.len() - 3).step_by(97).chain([text.len() - 5]) {
             let mut bytes = text.clone().into_bytes();
             bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
             std::fs::write(&path, bytes).unwrap();
             let remark = Campaign::open(&path).unwrap().remark().unwrap();
-            assert!(remark.ends_with("line 2 was altered since it was written: its run is done again"), "{remark}");
+            assert!(
+                remark.ends_with("line 2 was altered since it was written: its run is done again"),
+                "{remark}"
+            );
         }
         let (again, _) = run(&path, &points, None);
         assert_eq!(again.from_journal, 1);
         assert!(without_machine(&again) == without_machine(&whole));
         // As an older program wrote it.
-        let lines = text.lines().map(|line| format!("{}}}\n", line.split(",\"sha256\"").next().unwrap()));
+        let lines =
+            text.lines().map(|line| format!("{}}}\n", line.split(",\"sha256\"").next().unwrap()));
         std::fs::write(&path, lines.collect::<String>()).unwrap();
         let old = Campaign::open(&path).unwrap().remark().unwrap();
         assert!(old.contains("2 lines have no checksum"), "{old}");
@@ -397,7 +438,10 @@ mod tests {
         let (rest, told) = run(&path, &points, None);
         assert_eq!(rest.from_journal, lines - 1);
         assert_eq!(told, [0, 1, 2, 3, 4, 5]);
-        assert!(without_machine(&rest) == without_machine(&whole), "the results are the same bytes");
+        assert!(
+            without_machine(&rest) == without_machine(&whole),
+            "the results are the same bytes"
+        );
         // Everything is known now; another point is not.
         assert_eq!(run(&path, &points, None).0.from_journal, 6);
         let other = self::points(&[1000, 7000]);

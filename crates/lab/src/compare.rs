@@ -1,4 +1,5 @@
-//! Several runs side by side: one thread a run, results in the order of the runs, whatever the threads do.
+//! Several runs side by side: one thread a run, results in the order of the runs, whatever the
+//! threads do.
 
 use crate::cache::Cache;
 use crate::memory::{Need, refusal, side_by_side};
@@ -34,30 +35,51 @@ pub type Ended<'a> = &'a (dyn Fn(usize, &Finished) + Sync);
 
 /// Runs every scenario; each comes with the name of the policy that is already laid over it.
 ///
-/// Memory: each run under way holds a drive of its own, and a state that is still wanted is held once more. A run that
-/// the machine has no room for is refused before the first one begins; no more are run side by side than fit.
-pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec<Finished>, RunError> {
+/// Memory: each run under way holds a drive of its own, and a state that is still wanted is held
+/// once more. A run that the machine has no room for is refused before the first one begins; no
+/// more are run side by side than fit.
+pub fn compare(
+    runs: &[(String, Scenario)],
+    options: &Options<'_>,
+) -> Result<Vec<Finished>, RunError> {
     let needs = runs.iter().map(|(policy, scenario)| (policy, Need::of(scenario, options.verify)));
     let needs: Vec<_> = needs.collect();
-    if let Some((policy, why)) = needs.iter().find_map(|(policy, need)| Some((policy, refusal(need)?))) {
+    if let Some((policy, why)) =
+        needs.iter().find_map(|(policy, need)| Some((policy, refusal(need)?)))
+    {
         return Err(RunError::Memory(format!("{policy}: {why}")));
     }
     let largest = needs.iter().map(|(_, need)| need.bytes).max().unwrap_or(0);
     let mut keys = Keys::default();
-    let keys = runs.iter().map(|(_, scenario)| keys.of_drives(scenario)).collect::<Result<Vec<Vec<Key>>, _>>()?;
+    let keys = runs
+        .iter()
+        .map(|(_, scenario)| keys.of_drives(scenario))
+        .collect::<Result<Vec<Vec<Key>>, _>>()?;
     let states = States::new(&keys.concat(), options.cache.cloned());
-    let context = Context { states: &states, verify: options.verify, stop: options.stop, observer: options.observer };
+    let context = Context {
+        states: &states,
+        verify: options.verify,
+        stop: options.stop,
+        observer: options.observer,
+    };
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = options.jobs.map_or_else(cores, NonZero::get).min(runs.len()).min(side_by_side(largest));
+    let threads =
+        options.jobs.map_or_else(cores, NonZero::get).min(runs.len()).min(side_by_side(largest));
 
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let ended: Vec<Mutex<Option<Result<Finished, RunError>>>> = runs.iter().map(|_| Mutex::new(None)).collect();
+    let ended: Vec<Mutex<Option<Result<Finished, RunError>>>> =
+        runs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some((policy, scenario)) = runs.get(number).filter(|_| !failed.load(Ordering::Relaxed)) else { return };
+            let Some((policy, scenario)) =
+                runs.get(number).filter(|_| !failed.load(Ordering::Relaxed))
+            else {
+                return;
+            };
             let beside = (options.beside, runs.len());
-            let run = Run { number, policy, scenario, keys: &keys[number], beside, context: &context };
+            let run =
+                Run { number, policy, scenario, keys: &keys[number], beside, context: &context };
             let outcome = run.run();
             failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
             if let (Some(tell), Ok(finished)) = (options.finished, &outcome) {
@@ -69,5 +91,8 @@ pub fn compare(runs: &[(String, Scenario)], options: &Options<'_>) -> Result<Vec
     // The calling thread only waits: each run reads the CPU clock of its own thread.
     on_threads(threads, work);
     // Runs are taken in order, so what was not begun lies behind an error.
-    ended.into_iter().filter_map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    ended
+        .into_iter()
+        .filter_map(|run| run.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! A trace written in another format: the files around the core's converter.
 //!
-//! The output is written beside its place under another name and renamed when it is whole, so that nothing half-written
-//! is ever found there. An ending `.gz` or `.zst` compresses a text.
+//! The output is written beside its place under another name and renamed when it is whole, so that
+//! nothing half-written is ever found there. An ending `.gz` or `.zst` compresses a text.
 
 use crate::open::opener;
 use manx_trace::TraceSpec;
@@ -127,9 +127,9 @@ fn next(
     Ok(records.next_record()?)
 }
 
-/// Writes `text` as the output of something that was made of the trace `input`, under the rules of a conversion: never
-/// in the trace's own place, in that of another file only by `force`, and never by half. `make` is called once the
-/// place is known to be free.
+/// Writes `text` as the output of something that was made of the trace `input`, under the rules of
+/// a conversion: never in the trace's own place, in that of another file only by `force`, and never
+/// by half. `make` is called once the place is known to be free.
 pub fn write_output(
     out: &Path,
     input: &Path,
@@ -138,7 +138,9 @@ pub fn write_output(
 ) -> Result<(), ConvertError> {
     check_place(out, input, force)?;
     let text = make()?;
-    let failed = |error: io::Error| ConvertError::Write(format!("{}: cannot write it: {error}", out.display()));
+    let failed = |error: io::Error| {
+        ConvertError::Write(format!("{}: cannot write it: {error}", out.display()))
+    };
     let mut place = Place::open(out)?;
     place.sink.write_all(text.as_bytes()).map_err(failed)?;
     place.keep().map_err(failed)
@@ -184,12 +186,16 @@ impl Place {
         }
         // The process's number: two conversions to one place do not write into one another.
         let beside = out.with_added_extension(format!("{}.part", std::process::id()));
-        let failed = |error| ConvertError::Output(format!("{}: cannot write it: {error}", out.display()));
+        let failed =
+            |error| ConvertError::Output(format!("{}: cannot write it: {error}", out.display()));
         let file = File::create(&beside).map_err(failed)?;
         let names = Some((beside, out.to_path_buf()));
-        let is_ending = |ending: &str| out.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        let is_ending =
+            |ending: &str| out.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         let sink = match () {
-            () if is_ending("gz") => Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            () if is_ending("gz") => {
+                Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+            }
             () if is_ending("zst") => Sink::Zstd(zstd::Encoder::new(file, 3).map_err(failed)?),
             () => Sink::Plain(Box::new(file)),
         };

@@ -1,8 +1,10 @@
-//! Results in words: where the time of the tail went, and the story of each of the slowest requests.
+//! Results in words: where the time of the tail went, and the story of each of the slowest
+//! requests.
 
 use crate::table::cell;
 use manx_core::stats::{
-    AttributionBand, AttributionReport, CauseTimes, RunSet, SlowFlash, SlowRequest, SlowStep, StageTimes,
+    AttributionBand, AttributionReport, CauseTimes, RunSet, SlowFlash, SlowRequest, SlowStep,
+    StageTimes,
 };
 use manx_core::units::{Cause, Stage};
 use std::fmt::Write;
@@ -21,8 +23,8 @@ pub enum Kinds {
     Writes,
 }
 
-/// For each policy whose requests were split a line of its reads and one of its writes: where the farthest band spent
-/// its time. Empty if none was.
+/// For each policy whose requests were split a line of its reads and one of its writes: where the
+/// farthest band spent its time. Empty if none was.
 pub fn summary(set: &RunSet) -> String {
     let width = set.runs.iter().map(|run| run.policy.len()).max().unwrap_or(0);
     let split = set.runs.iter().filter_map(|run| Some((&run.policy, run.attribution.as_ref()?)));
@@ -34,8 +36,8 @@ pub fn summary(set: &RunSet) -> String {
     lines.collect()
 }
 
-/// Everything that is known of where the time went: a table of bands for each run, and the stories of up to `slowest`
-/// requests of each kind.
+/// Everything that is known of where the time went: a table of bands for each run, and the stories
+/// of up to `slowest` requests of each kind.
 pub fn explain(set: &RunSet, kinds: Kinds, slowest: usize) -> Result<String, String> {
     let mut text = String::new();
     for run in &set.runs {
@@ -46,17 +48,36 @@ pub fn explain(set: &RunSet, kinds: Kinds, slowest: usize) -> Result<String, Str
                 run.policy
             ));
         };
-        let _ = writeln!(text, "{} under {}, seed {}", plain(&run.scenario), plain(&run.policy), run.seed);
+        let _ = writeln!(
+            text,
+            "{} under {}, seed {}",
+            plain(&run.scenario),
+            plain(&run.policy),
+            run.seed
+        );
         let AttributionReport { read, write, slowest_reads, slowest_writes, .. } = attribution;
         if kinds != Kinds::Writes {
-            text += &bands_and_stories("reads", read, &list_of(attribution, slowest_reads, "read"), slowest);
+            text += &bands_and_stories(
+                "reads",
+                read,
+                &list_of(attribution, slowest_reads, "read"),
+                slowest,
+            );
         }
         if kinds != Kinds::Reads {
-            text += &bands_and_stories("writes", write, &list_of(attribution, slowest_writes, "write"), slowest);
+            text += &bands_and_stories(
+                "writes",
+                write,
+                &list_of(attribution, slowest_writes, "write"),
+                slowest,
+            );
         }
         if kinds == Kinds::All {
-            let others: Vec<&SlowRequest> =
-                attribution.slowest.iter().filter(|slow| !matches!(slow.op.as_str(), "read" | "write")).collect();
+            let others: Vec<&SlowRequest> = attribution
+                .slowest
+                .iter()
+                .filter(|slow| !matches!(slow.op.as_str(), "read" | "write"))
+                .collect();
             text += &bands_and_stories("flushes and deallocations", &[], &others, slowest);
         }
         text.push('\n');
@@ -65,14 +86,23 @@ pub fn explain(set: &RunSet, kinds: Kinds, slowest: usize) -> Result<String, Str
 }
 
 /// The slowest of a kind. An older result has one list of all kinds.
-fn list_of<'a>(attribution: &'a AttributionReport, own: &'a [SlowRequest], op: &str) -> Vec<&'a SlowRequest> {
+fn list_of<'a>(
+    attribution: &'a AttributionReport,
+    own: &'a [SlowRequest],
+    op: &str,
+) -> Vec<&'a SlowRequest> {
     match own {
         [] => attribution.slowest.iter().filter(|slow| slow.op == op).collect(),
         own => own.iter().collect(),
     }
 }
 
-fn bands_and_stories(kind: &str, bands: &[AttributionBand], slow: &[&SlowRequest], slowest: usize) -> String {
+fn bands_and_stories(
+    kind: &str,
+    bands: &[AttributionBand],
+    slow: &[&SlowRequest],
+    slowest: usize,
+) -> String {
     let mut text = String::new();
     for band in told(bands) {
         let _ = writeln!(text, "  {}", band_line(kind, band));
@@ -89,10 +119,15 @@ fn bands_and_stories(kind: &str, bands: &[AttributionBand], slow: &[&SlowRequest
     text
 }
 
-/// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
+/// Without those that hold the same requests as the one before: where most latencies are equal,
+/// many lie at p99.9.
 fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
     let before = std::iter::once(None).chain(bands.iter().map(|band| Some(band.count)));
-    bands.iter().zip(before).filter(|(band, before)| *before != Some(band.count)).map(|(band, _)| band)
+    bands
+        .iter()
+        .zip(before)
+        .filter(|(band, before)| *before != Some(band.count))
+        .map(|(band, _)| band)
 }
 
 /// A text that another wrote, in one line.
@@ -106,7 +141,11 @@ fn band_line(kind: &str, band: &AttributionBand) -> String {
     let which = match name.as_str() {
         "all" => format!("all {count} {kind}"),
         name => {
-            format!("{count} {kind} beyond {} ({} or more)", plain(name).replace('_', "."), cell::latency(*from_us))
+            format!(
+                "{count} {kind} beyond {} ({} or more)",
+                plain(name).replace('_', "."),
+                cell::latency(*from_us)
+            )
         }
     };
     let total: f64 = mean_us.all().iter().map(|(_, us)| us).sum();
@@ -126,8 +165,9 @@ fn shares(parts: &[(&str, f64)]) -> String {
     parts.sort_by(|one, two| two.1.total_cmp(&one.1));
     let total: f64 = parts.iter().map(|(_, us)| us).sum();
     let shares = parts.iter().filter(|(_, us)| *us >= SMALL * total && *us > 0.0);
-    let shares: Vec<String> =
-        shares.map(|(what, us)| format!("{} % {what}", cell::three_digits(100.0 * us / total))).collect();
+    let shares: Vec<String> = shares
+        .map(|(what, us)| format!("{} % {what}", cell::three_digits(100.0 * us / total)))
+        .collect();
     shares.join(" + ")
 }
 
@@ -176,14 +216,23 @@ pub fn story(request: &SlowRequest) -> String {
     };
     if steps.is_empty() {
         let parts = told_parts(parts_us, *latency_us, *latency_us, op, flash.as_ref());
-        return format!("{what} at {at_s:.6} s: {parts}{}", notes(parts_us, *latency_us, op, flash.as_ref()));
+        return format!(
+            "{what} at {at_s:.6} s: {parts}{}",
+            notes(parts_us, *latency_us, op, flash.as_ref())
+        );
     }
     let steps: Vec<String> = steps.iter().map(|step| told_step(step, *latency_us, op)).collect();
     format!("{what} at {at_s:.6} s took {}: {}", cell::latency(*latency_us), steps.join(", then "))
 }
 
 /// The parts of `whole`, the largest first; what is small beside `latency` is added up.
-fn told_parts(parts: &CauseTimes, whole: f64, latency: f64, op: &str, flash: Option<&SlowFlash>) -> String {
+fn told_parts(
+    parts: &CauseTimes,
+    whole: f64,
+    latency: f64,
+    op: &str,
+    flash: Option<&SlowFlash>,
+) -> String {
     let mut parts = parts.all();
     parts.sort_by(|one, two| two.1.total_cmp(&one.1));
     let (large, small): (Vec<_>, Vec<_>) =
@@ -200,15 +249,22 @@ fn told_parts(parts: &CauseTimes, whole: f64, latency: f64, op: &str, flash: Opt
     said.join(", ")
 }
 
-/// What else there is to know of the operation at the die: whose it was, and that garbage collection went first.
+/// What else there is to know of the operation at the die: whose it was, and that garbage
+/// collection went first.
 fn notes(parts: &CauseTimes, latency: f64, op: &str, flash: Option<&SlowFlash>) -> String {
     let Some(flash) = flash else { return String::new() };
     let mut notes = String::new();
     let waited = latency - parts.service - parts.link - parts.queue;
     if flash.makes_room && waited >= SMALL * latency {
         notes += &match op {
-            "write" => format!("; it waited for room in the write buffer, longest for a row on die {}", flash.die),
-            _ => format!("; it waited for rows of the write buffer, longest for one on die {}", flash.die),
+            "write" => format!(
+                "; it waited for room in the write buffer, longest for a row on die {}",
+                flash.die
+            ),
+            _ => format!(
+                "; it waited for rows of the write buffer, longest for one on die {}",
+                flash.die
+            ),
         };
     }
     if flash.forced && parts.gc_copy + parts.erase + parts.space >= SMALL * latency {
@@ -223,7 +279,9 @@ fn told_step(step: &SlowStep, latency: f64, op: &str) -> String {
     let stage = Stage::ALL.into_iter().find(|known| known.name() == stage);
     let (doing, took) = (stage.map_or("doing something else", activity), cell::latency(*took_us));
     let which = match (stage, drive) {
-        (Some(Stage::Retry), Some(drive)) => return format!("{took} on drive {drive}, which brought nothing"),
+        (Some(Stage::Retry), Some(drive)) => {
+            return format!("{took} on drive {drive}, which brought nothing");
+        }
         (_, None) => return format!("{took} {doing}"),
         (Some(Stage::Read), Some(drive)) => format!("{took} reading drive {drive}"),
         (_, Some(drive)) => format!("{took} {doing}, drive {drive} last"),
@@ -254,7 +312,9 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
             None => format!("behind programs on {die}"),
         },
         Cause::GcCopy => match (met("gc_copy"), met("closed")) {
-            (Some(flash), _) => format!("behind garbage collection: it met the copying{}", begun(flash)),
+            (Some(flash), _) => {
+                format!("behind garbage collection: it met the copying{}", begun(flash))
+            }
             (_, Some(flash)) => format!(
                 "behind garbage collection, which kept the channel of {die} for itself from {:.6} s on",
                 flash.since_s
@@ -265,13 +325,17 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
         Cause::Channel => format!("behind other requests' transfers on the channel of {die}"),
         Cause::Link => "on the host link".to_string(),
         Cause::Queue => "waiting for its turn in the drive's queue".to_string(),
-        Cause::Buffer if op == "write" => "waiting for the write buffer, none of whose rows was on its way".to_string(),
+        Cause::Buffer if op == "write" => {
+            "waiting for the write buffer, none of whose rows was on its way".to_string()
+        }
         Cause::Buffer => "waiting for the write buffer to reach flash".to_string(),
         Cause::Suspension => format!("suspending and resuming on {die}"),
         Cause::Reconstruct => "waiting for the other members of a parity stripe".to_string(),
         Cause::Retry => "on commands that brought nothing".to_string(),
         Cause::Stripe => "waiting for its row".to_string(),
-        Cause::Space => format!("for a free block, which garbage collection had to reclaim, while {die} stood idle"),
+        Cause::Space => format!(
+            "for a free block, which garbage collection had to reclaim, while {die} stood idle"
+        ),
     }
 }
 
@@ -287,7 +351,12 @@ mod tests {
             sectors: 8,
             at_s: 1.204,
             latency_us: 4200.0,
-            parts_us: CauseTimes { erase: 4100.0, service: 90.0, reads: 10.0, ..Default::default() },
+            parts_us: CauseTimes {
+                erase: 4100.0,
+                service: 90.0,
+                reads: 10.0,
+                ..Default::default()
+            },
             flash: Some(SlowFlash {
                 die: 3,
                 met: "erase".to_string(),
@@ -311,7 +380,11 @@ mod tests {
         );
         let held = SlowRequest {
             parts_us: CauseTimes { gc_copy: 4000.0, service: 200.0, ..Default::default() },
-            flash: slow().flash.map(|flash| SlowFlash { met: "closed".to_string(), block: None, ..flash }),
+            flash: slow().flash.map(|flash| SlowFlash {
+                met: "closed".to_string(),
+                block: None,
+                ..flash
+            }),
             sectors: 16,
             ..slow()
         };
@@ -334,9 +407,16 @@ mod tests {
 
     #[test]
     fn a_story_says_that_garbage_collection_was_forced_and_that_a_write_waited_for_room() {
-        let flash = SlowFlash { met: "gc_copy".to_string(), forced: true, makes_room: true, ..slow().flash.unwrap() };
-        let parts_us = CauseTimes { gc_copy: 4000.0, program: 190.0, service: 10.0, ..Default::default() };
-        let write = SlowRequest { op: "write".to_string(), parts_us, flash: Some(flash.clone()), ..slow() };
+        let flash = SlowFlash {
+            met: "gc_copy".to_string(),
+            forced: true,
+            makes_room: true,
+            ..slow().flash.unwrap()
+        };
+        let parts_us =
+            CauseTimes { gc_copy: 4000.0, program: 190.0, service: 10.0, ..Default::default() };
+        let write =
+            SlowRequest { op: "write".to_string(), parts_us, flash: Some(flash.clone()), ..slow() };
         assert_eq!(
             story(&write),
             "write of LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection: it met the copying of \
@@ -412,7 +492,11 @@ mod tests {
             slowest_reads: vec![slow(), slow(), slow()],
             slowest_writes: vec![write],
         };
-        let run = RunResult { policy: "base".to_string(), attribution: Some(attribution), ..Default::default() };
+        let run = RunResult {
+            policy: "base".to_string(),
+            attribution: Some(attribution),
+            ..Default::default()
+        };
         let mut set = RunSet { runs: vec![run] };
         assert_eq!(
             summary(&set),
@@ -422,7 +506,10 @@ mod tests {
         let told = |set: &RunSet, kinds, top| {
             let text = explain(set, kinds, top).unwrap();
             let count = |of: &str| text.matches(of).count();
-            ([count("read of LPN 1234"), count("write of LPN 1234"), count(". flush at")], text.clone())
+            (
+                [count("read of LPN 1234"), count("write of LPN 1234"), count(". flush at")],
+                text.clone(),
+            )
         };
         let (count, text) = told(&set, Kinds::All, 2);
         assert!(text.contains("all 5000 reads: 100.5us on average = 99.5 % own work\n"), "{text}");

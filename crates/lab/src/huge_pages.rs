@@ -1,5 +1,6 @@
-//! A global allocator that puts large tables on huge pages: the maps of a drive are hundreds of MiB, looked up at
-//! random, and with 4 KiB pages half of the time goes into the processor's own address translation.
+//! A global allocator that puts large tables on huge pages: the maps of a drive are hundreds of
+//! MiB, looked up at random, and with 4 KiB pages half of the time goes into the processor's own
+//! address translation.
 //!
 //! ```
 //! #[global_allocator]
@@ -7,11 +8,12 @@
 //! assert_eq!(vec![0u8; 8 << 20].len(), 8 << 20);
 //! ```
 //!
-//! On Linux, allocations of 4 MiB and more come straight from the kernel (mmap), aligned to 2 MiB, with a request for
-//! transparent huge pages (madvise). They are zero already, so zeroed tables stay untouched until they are used; the
-//! system allocator would fill an aligned allocation with zeros by hand. One that grows keeps its pages: they are
-//! mapped elsewhere (mremap), not copied into new ones that the kernel has to clear first, which took up to a third of
-//! the time of a run whose queue grows without end. Everything else is the system allocator's.
+//! On Linux, allocations of 4 MiB and more come straight from the kernel (mmap), aligned to 2 MiB,
+//! with a request for transparent huge pages (madvise). They are zero already, so zeroed tables
+//! stay untouched until they are used; the system allocator would fill an aligned allocation with
+//! zeros by hand. One that grows keeps its pages: they are mapped elsewhere (mremap), not copied
+//! into new ones that the kernel has to clear first, which took up to a third of the time of a run
+//! whose queue grows without end. Everything else is the system allocator's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -24,8 +26,8 @@ const HUGE: usize = 2 << 20;
 /// Smaller allocations would lose too much to rounding.
 const LARGE: usize = 2 * HUGE;
 
-/// True for allocations that come from the kernel: a function of the layout alone, so that it is the same when they
-/// are freed.
+/// True for allocations that come from the kernel: a function of the layout alone, so that it is
+/// the same when they are freed.
 fn is_large(layout: Layout) -> bool {
     cfg!(target_os = "linux")
         && layout.size() >= LARGE
@@ -33,19 +35,28 @@ fn is_large(layout: Layout) -> bool {
         && layout.size() < isize::MAX as usize / 2
 }
 
-// SAFETY: large allocations are private anonymous mappings of at least the layout's size, aligned to 2 MiB, which is at
-// least the layout's alignment; they are moved or unmapped only in `realloc` and `dealloc`, which see the same layout
-// and so take the same branch. All others are passed to `System` unchanged, which keeps the contract.
+// SAFETY: large allocations are private anonymous mappings of at least the layout's size, aligned
+// to 2 MiB, which is at least the layout's alignment; they are moved or unmapped only in `realloc`
+// and `dealloc`, which see the same layout and so take the same branch. All others are passed to
+// `System` unchanged, which keeps the contract.
 unsafe impl GlobalAlloc for HugePages {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let start = if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc(layout) } };
+        let start = if is_large(layout) {
+            kernel::map(layout.size())
+        } else {
+            unsafe { System.alloc(layout) }
+        };
         or_end(start, layout.size())
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let start = if is_large(layout) { kernel::map(layout.size()) } else { unsafe { System.alloc_zeroed(layout) } };
+        let start = if is_large(layout) {
+            kernel::map(layout.size())
+        } else {
+            unsafe { System.alloc_zeroed(layout) }
+        };
         or_end(start, layout.size())
     }
 
@@ -59,14 +70,18 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: the caller's contract: `new_size` is not zero and does not overflow when rounded up to the alignment.
+        // SAFETY: the caller's contract: `new_size` is not zero and does not overflow when rounded
+        // up to the alignment.
         let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
         match (is_large(layout), is_large(new_layout)) {
-            (false, false) => return or_end(unsafe { System.realloc(start, layout, new_size) }, new_size),
+            (false, false) => {
+                return or_end(unsafe { System.realloc(start, layout, new_size) }, new_size);
+            }
             (true, true) => return or_end(kernel::remap(start, layout.size(), new_size), new_size),
             _ => {}
         }
-        // SAFETY: both blocks are ours, do not overlap, and hold at least as many bytes as are copied.
+        // SAFETY: both blocks are ours, do not overlap, and hold at least as many bytes as are
+        // copied.
         unsafe {
             let new_start = self.alloc(new_layout);
             if !new_start.is_null() {
@@ -99,7 +114,8 @@ fn out_of_memory(size: usize) {
         "error: out of memory: no {size} bytes more; a smaller drive, array or queue, or fewer --jobs, need less"
     );
     let length = 200 - rest.len();
-    // SAFETY: the buffer holds `length` bytes; `_exit` ends the program without running anything that could allocate.
+    // SAFETY: the buffer holds `length` bytes; `_exit` ends the program without running anything
+    // that could allocate.
     unsafe {
         libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), length);
         libc::_exit(1)
@@ -114,12 +130,14 @@ fn out_of_memory(_: usize) {}
 mod kernel {
     use super::HUGE;
 
-    /// Fresh zeroed memory of `size` bytes, rounded up to huge pages and aligned to them; null when there is none.
+    /// Fresh zeroed memory of `size` bytes, rounded up to huge pages and aligned to them; null when
+    /// there is none.
     pub fn map(size: usize) -> *mut u8 {
-        let (length, flags) = (size.next_multiple_of(HUGE), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let (length, flags) =
+            (size.next_multiple_of(HUGE), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: an anonymous mapping where the kernel likes; what lies before and after the aligned part was just
-        // mapped, is used by nobody and is given back.
+        // SAFETY: an anonymous mapping where the kernel likes; what lies before and after the
+        // aligned part was just mapped, is used by nobody and is given back.
         unsafe {
             let start = libc::mmap(std::ptr::null_mut(), length + HUGE, access, flags, -1, 0);
             if start == libc::MAP_FAILED {
@@ -139,8 +157,8 @@ mod kernel {
         }
     }
 
-    /// What [`map`] gave for `size` bytes, with room for `new_size`, perhaps elsewhere; null, and nothing was done,
-    /// when there is none.
+    /// What [`map`] gave for `size` bytes, with room for `new_size`, perhaps elsewhere; null, and
+    /// nothing was done, when there is none.
     pub fn remap(start: *mut u8, size: usize, new_size: usize) -> *mut u8 {
         let (length, new_length) = (size.next_multiple_of(HUGE), new_size.next_multiple_of(HUGE));
         if new_length == length {
@@ -152,10 +170,13 @@ mod kernel {
             return place;
         }
         let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: `start` is a mapping of this very length that its owner gives up for the new one, and `place` one of
-        // the new length that nobody uses; they do not overlap. Where it fails `start` is as it was; whether `place`
-        // still is mapped is not told, so that it is left alone: untouched, it costs no memory.
-        let moved = unsafe { libc::mremap(start.cast(), length, new_length, how, place.cast::<libc::c_void>()) };
+        // SAFETY: `start` is a mapping of this very length that its owner gives up for the new one,
+        // and `place` one of the new length that nobody uses; they do not overlap. Where it fails
+        // `start` is as it was; whether `place` still is mapped is not told, so that it is left
+        // alone: untouched, it costs no memory.
+        let moved = unsafe {
+            libc::mremap(start.cast(), length, new_length, how, place.cast::<libc::c_void>())
+        };
         if moved == libc::MAP_FAILED { std::ptr::null_mut() } else { place }
     }
 
@@ -187,7 +208,8 @@ mod tests {
     #[test]
     fn a_block_keeps_its_content_as_it_grows_and_shrinks_over_the_limit() {
         let layout = |size| Layout::from_size_align(size, 8).unwrap();
-        let sizes = [64, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 4097, LARGE, 100, 5 * LARGE, 9 * LARGE];
+        let sizes =
+            [64, LARGE - 1, LARGE, LARGE + 1, 3 * LARGE + 4097, LARGE, 100, 5 * LARGE, 9 * LARGE];
         // SAFETY: each block is written and read inside its size and freed with its own layout.
         unsafe {
             let mut start = HugePages.alloc(layout(sizes[0]));

@@ -1,18 +1,21 @@
-//! Results as JSON: one stable document, its schema, and the part of it that must not depend on the machine.
+//! Results as JSON: one stable document, its schema, and the part of it that must not depend on the
+//! machine.
 
 use manx_core::stats::RunSet;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The document `{"runs": [..]}`, indented, ending in a newline. Fields keep the order of [`RunResult`], so that the
-/// same results are the same bytes.
+/// The document `{"runs": [..]}`, indented, ending in a newline. Fields keep the order of
+/// [`RunResult`], so that the same results are the same bytes.
 pub fn to_json(set: &RunSet) -> String {
-    // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
+    // A result holds only numbers, text and maps keyed by text, none of which serde_json can
+    // refuse.
     let value = serde_json::to_value(set).expect("a result is plain data");
     indented(&value)
 }
 
-/// A document as it is written everywhere here: indented by two, a list of numbers on one line, a newline at the end.
+/// A document as it is written everywhere here: indented by two, a list of numbers on one line, a
+/// newline at the end.
 pub fn indented(value: &Value) -> String {
     let mut text = String::new();
     write_indented(value, 0, &mut text);
@@ -55,21 +58,22 @@ pub fn from_json(text: &str) -> Result<RunSet, serde_json::Error> {
     serde_json::from_str(text)
 }
 
-/// JSON from a file that may hold anything. Every reader of a result goes through text: one from bytes would compile
-/// the reading of each field a second time.
+/// JSON from a file that may hold anything. Every reader of a result goes through text: one from
+/// bytes would compile the reading of each field a second time.
 pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_str(str::from_utf8(bytes).ok()?).ok()
 }
 
-/// The document without what depends on the machine: every `machine` of every result in it is taken out. Two runs of
-/// one scenario and seed must then be equal byte for byte, wherever they ran.
+/// The document without what depends on the machine: every `machine` of every result in it is taken
+/// out. Two runs of one scenario and seed must then be equal byte for byte, wherever they ran.
 pub fn strip_machine(document: &str) -> Result<String, serde_json::Error> {
     let mut value: Value = serde_json::from_str(document)?;
     strip_machine_value(&mut value);
     Ok(indented(&value))
 }
 
-/// The same on a parsed document: a result, a set of them, or a larger document (`lab run`) that holds sets.
+/// The same on a parsed document: a result, a set of them, or a larger document (`lab run`) that
+/// holds sets.
 pub fn strip_machine_value(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -111,7 +115,9 @@ mod tests {
     #[test]
     fn the_fields_of_a_result_are_those_of_the_design_in_its_order_and_machine_is_last() {
         let value: Value = serde_json::from_str(&to_json(&nothing())).unwrap();
-        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+        let keys = |value: &Value| {
+            value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+        };
         let run = &value["runs"][0];
         assert_eq!(
             keys(run),
@@ -145,8 +151,7 @@ mod tests {
 
     #[test]
     fn lists_of_numbers_stand_on_one_line_and_all_else_is_indented() {
-        let value =
-            serde_json::json!({"a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}});
+        let value = serde_json::json!({"a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}});
         let lines = [
             "{",
             "  \"a\": [1,null,2.5],",
@@ -172,9 +177,13 @@ mod tests {
     fn what_cannot_be_known_is_null_and_never_a_nan() {
         let value: Value = serde_json::from_str(&to_json(&nothing())).unwrap();
         let run = &value["runs"][0];
-        let unknown = [&run["read"]["p50_us"], &run["read"]["max_us"], &run["flash"]["waf"], &run["trace"]];
+        let unknown =
+            [&run["read"]["p50_us"], &run["read"]["max_us"], &run["flash"]["waf"], &run["trace"]];
         assert!(unknown.iter().all(|value| value.is_null()), "{unknown:?}");
-        assert_eq!((&run["read"]["iops"], &run["outcome"]), (&Value::from(0.0), &Value::from("completed")));
+        assert_eq!(
+            (&run["read"]["iops"], &run["outcome"]),
+            (&Value::from(0.0), &Value::from("completed"))
+        );
     }
 
     #[test]
@@ -204,9 +213,13 @@ mod tests {
             for (field, property) in definition["properties"].as_object().into_iter().flatten() {
                 let description = property["description"].as_str().unwrap_or_default();
                 let kind = property["type"].to_string();
-                let number = (kind.contains("integer") || kind.contains("number")) && field != "seed";
+                let number =
+                    (kind.contains("integer") || kind.contains("number")) && field != "seed";
                 assert!(!description.is_empty(), "{name}.{field} has no description");
-                assert!(!number || description.contains('('), "{name}.{field} has no unit: {description}");
+                assert!(
+                    !number || description.contains('('),
+                    "{name}.{field} has no unit: {description}"
+                );
             }
         }
     }

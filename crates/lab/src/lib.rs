@@ -1,14 +1,13 @@
-//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do (clocks, threads,
-//! I/O) is done here.
+//! The laboratory around the model: files, runs, comparisons, reports. What the core may not do
+//! (clocks, threads, I/O) is done here.
 //!
-//! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side by side, [`run`] one
-//! of them, from a state that `prepare` makes or finds in the [`cache`]; [`table`] and [`json`] print, under a head of
-//! [`about`].
-//! [`campaign`] is many runs that can be interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them.
-//! [`experiment`] is papers' claims and the runs that check them, [`explain`] a tail in words.
-//! [`trace_info`] measures a trace without a drive.
-//! [`convert`] writes a trace in another format. [`plan`] calculates what needs no run. [`torture`] lets the power fail
-//! in many small runs.
+//! Reading order: [`load`] and [`open`] bring scenarios and traces in; [`compare`] runs them side
+//! by side, [`run`] one of them, from a state that `prepare` makes or finds in the [`cache`];
+//! [`table`] and [`json`] print, under a head of [`about`]. [`campaign`] is many runs that can be
+//! interrupted, [`quantity`] their numbers by name, [`sweep`] a table of them. [`experiment`] is
+//! papers' claims and the runs that check them, [`explain`] a tail in words. [`trace_info`]
+//! measures a trace without a drive. [`convert`] writes a trace in another format. [`plan`]
+//! calculates what needs no run. [`torture`] lets the power fail in many small runs.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

@@ -1,8 +1,9 @@
-//! Reading scenario and device files: the I/O that the core does not do, and the errors that belong to it.
+//! Reading scenario and device files: the I/O that the core does not do, and the errors that belong
+//! to it.
 
 use manx_core::config::{
-    ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name, load as load_text,
-    load_device, overlaid, resolve_policy, why_unread,
+    ConfigError, Input, Overlaid, Override, Scenario, Source, builtin_scenario, device_name,
+    load as load_text, load_device, overlaid, resolve_policy, why_unread,
 };
 use manx_core::flash::Device;
 use std::fs::File;
@@ -12,21 +13,24 @@ use std::path::{Path, PathBuf};
 /// No file that is read as a whole is longer: a run is some 40 KB of a result.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// A scenario as it was asked for: its text, its device's text where that is a file, and what overrides both.
+/// A scenario as it was asked for: its text, its device's text where that is a file, and what
+/// overrides both.
 #[derive(Clone, Debug)]
 pub struct Request {
     scenario: Source,
     device: Option<Source>,
     overrides: Vec<Override>,
-    /// The trace is an option's: its path is relative to the current folder, whatever the scenario says.
+    /// The trace is an option's: its path is relative to the current folder, whatever the scenario
+    /// says.
     trace_from_here: bool,
 }
 
 impl Request {
-    /// Reads the scenario `name`, a built-in name or the path of a file, and the device file it points at, if any.
+    /// Reads the scenario `name`, a built-in name or the path of a file, and the device file it
+    /// points at, if any.
     ///
-    /// A device path in a scenario file is relative to that file; one in an override (`--device`) to the current
-    /// folder.
+    /// A device path in a scenario file is relative to that file; one in an override (`--device`)
+    /// to the current folder.
     pub fn read(name: &str, overrides: Vec<Override>) -> Result<Self, ConfigError> {
         Self::of(read_scenario(name)?, overrides)
     }
@@ -36,32 +40,51 @@ impl Request {
         let named = device_name(&scenario, &[])?;
         let device = match device_name(&scenario, &overrides)? {
             Some(path) if is_path(&path) => {
-                let beside = if named.as_deref() == Some(&path) { Path::new(&scenario.file).parent() } else { None };
-                Some(read_text(&beside.map_or(PathBuf::from(&path), |folder| folder.join(&path)), "a device table")?)
+                let beside = if named.as_deref() == Some(&path) {
+                    Path::new(&scenario.file).parent()
+                } else {
+                    None
+                };
+                Some(read_text(
+                    &beside.map_or(PathBuf::from(&path), |folder| folder.join(&path)),
+                    "a device table",
+                )?)
             }
             _ => None,
         };
         Ok(Self { scenario, device, overrides, trace_from_here: false })
     }
 
-    /// The same, where an option (`--trace`) names the trace: its path is relative to the current folder.
+    /// The same, where an option (`--trace`) names the trace: its path is relative to the current
+    /// folder.
     ///
     /// Otherwise a trace path that stands in the scenario file is relative to that file.
     pub fn with_trace_from_here(self) -> Self {
         Self { trace_from_here: true, ..self }
     }
 
-    /// The same with more overrides, over those that are there; none of them may name another device.
+    /// The same with more overrides, over those that are there; none of them may name another
+    /// device.
     pub fn with(&self, more: impl IntoIterator<Item = Override>) -> Self {
         let mut request = self.clone();
         request.overrides.extend(more);
         request
     }
 
-    /// The root seed, before anything is checked: what an override says, or the scenario; 1 if neither says a number.
+    /// The root seed, before anything is checked: what an override says, or the scenario; 1 if
+    /// neither says a number.
     pub fn seed(&self) -> u64 {
         let set = self.overrides.iter().rev().find(|set| set.key() == "seed");
-        let written = || self.scenario.text.parse::<toml::Table>().ok()?.get("seed")?.as_integer()?.try_into().ok();
+        let written = || {
+            self.scenario
+                .text
+                .parse::<toml::Table>()
+                .ok()?
+                .get("seed")?
+                .as_integer()?
+                .try_into()
+                .ok()
+        };
         set.map_or_else(written, |set| set.text().parse().ok()).unwrap_or(1)
     }
 
@@ -82,7 +105,8 @@ impl Request {
         self.load(Some(policy))
     }
 
-    /// What was said in vain: keys that none of `runs` looks at, and values whose place another one takes.
+    /// What was said in vain: keys that none of `runs` looks at, and values whose place another one
+    /// takes.
     pub fn notes(&self, runs: &[(String, Scenario)]) -> Vec<String> {
         let mut notes = Vec::new();
         for (at, set) in self.overrides.iter().enumerate() {
@@ -91,12 +115,20 @@ impl Request {
             if !is_own(set) {
                 continue;
             }
-            let later = self.overrides[at + 1..].iter().find(|later| later.key() == set.key() && is_own(later));
+            let later = self.overrides[at + 1..]
+                .iter()
+                .find(|later| later.key() == set.key() && is_own(later));
             if let Some(later) = later {
-                notes.push(format!("{}: {} takes its place: {} is set twice", set.said(), later.said(), set.key()));
+                notes.push(format!(
+                    "{}: {} takes its place: {} is set twice",
+                    set.said(),
+                    later.said(),
+                    set.key()
+                ));
                 continue;
             }
-            let reasons: Option<Vec<_>> = runs.iter().map(|(_, scenario)| why_unread(scenario, set.key())).collect();
+            let reasons: Option<Vec<_>> =
+                runs.iter().map(|(_, scenario)| why_unread(scenario, set.key())).collect();
             if let Some(why) = reasons.and_then(|reasons| reasons.into_iter().next()) {
                 notes.push(format!("{}: it changes nothing: {why}", set.said()));
             }
@@ -106,7 +138,8 @@ impl Request {
 
     fn load(&self, policy: Option<&str>) -> Result<Scenario, ConfigError> {
         let (device, overrides) = (self.device.as_ref(), self.overrides.as_slice());
-        let mut scenario = load_text(&Input { scenario: &self.scenario, device, policy, overrides })?;
+        let mut scenario =
+            load_text(&Input { scenario: &self.scenario, device, policy, overrides })?;
         if !self.trace_from_here && is_path(&self.scenario.file) {
             self.find_traces(&mut scenario);
         }
@@ -118,9 +151,13 @@ impl Request {
         let Some(folder) = Path::new(&self.scenario.file).parent() else { return };
         let table: toml::Table = self.scenario.text.parse().unwrap_or_default();
         let workload = table.get("workload");
-        let jobs = workload.and_then(|workload| workload.get("jobs")?.as_array()).into_iter().flatten();
-        let written: Vec<&str> =
-            workload.into_iter().chain(jobs).filter_map(|job| job.get("trace")?.get("file")?.as_str()).collect();
+        let jobs =
+            workload.and_then(|workload| workload.get("jobs")?.as_array()).into_iter().flatten();
+        let written: Vec<&str> = workload
+            .into_iter()
+            .chain(jobs)
+            .filter_map(|job| job.get("trace")?.get("file")?.as_str())
+            .collect();
         for trace in scenario.workload.jobs.iter_mut().filter_map(|job| job.trace.as_mut()) {
             if written.contains(&trace.file.as_str()) {
                 // An absolute path takes the folder's place.
@@ -183,7 +220,9 @@ fn read_text(path: &Path, what: &str) -> Result<Source, ConfigError> {
     }
     let bytes = read_bounded(path).map_err(|cause| match cause.kind() {
         ErrorKind::NotFound => error(format!("no such file: {what} was expected here")),
-        ErrorKind::PermissionDenied => error(format!("no permission to read it: {what} was expected here")),
+        ErrorKind::PermissionDenied => {
+            error(format!("no permission to read it: {what} was expected here"))
+        }
         _ => error(format!("cannot read {what}: {cause}")),
     })?;
     let text = String::from_utf8(bytes).map_err(|cause| {

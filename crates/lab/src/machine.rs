@@ -1,4 +1,5 @@
-//! What the machine says of a run: CPU time and memory. Nothing of it may reach a result outside `machine`.
+//! What the machine says of a run: CPU time and memory. Nothing of it may reach a result outside
+//! `machine`.
 
 /// CPU time of the calling thread in seconds; `None` where the system does not tell.
 pub fn thread_cpu_s() -> Option<f64> {
@@ -18,9 +19,11 @@ pub fn peak_rss_bytes() -> Option<u64> {
     #[cfg(unix)]
     {
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` is a valid place for the answer; it is zeroed, which is a valid `rusage` in any case.
-        let (answered, usage) =
-            unsafe { (libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), usage.assume_init()) };
+        // SAFETY: `usage` is a valid place for the answer; it is zeroed, which is a valid `rusage`
+        // in any case.
+        let (answered, usage) = unsafe {
+            (libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), usage.assume_init())
+        };
         // Linux and the BSDs count in KiB, macOS in bytes.
         let unit = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
         (answered == 0).then(|| usage.ru_maxrss as u64 * unit)
@@ -29,7 +32,8 @@ pub fn peak_rss_bytes() -> Option<u64> {
     None
 }
 
-/// CPU seconds of the calling thread since its start; NaN, which means "not measured", where the system does not tell.
+/// CPU seconds of the calling thread since its start; NaN, which means "not measured", where the
+/// system does not tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Option<f64>);
 

@@ -1,7 +1,7 @@
 //! The memory that a run will take, before it takes it, and the memory that is there.
 //!
-//! The figures are measured (resident bytes over pages, x86-64) and rather too small than too large: a run that would
-//! have fitted is not refused.
+//! The figures are measured (resident bytes over pages, x86-64) and rather too small than too
+//! large: a run that would have fitted is not refused.
 
 use manx_core::config::Scenario;
 use manx_core::drive::PreconditionState;
@@ -31,23 +31,29 @@ pub struct Need {
 impl Need {
     /// Of a run of `scenario`.
     pub fn of(scenario: &Scenario, verify: bool) -> Self {
-        let (capacity, unit) = (Capacity::of(&scenario.device), scenario.device.geometry.map_unit.get());
+        let (capacity, unit) =
+            (Capacity::of(&scenario.device), scenario.device.geometry.map_unit.get());
         let (raw, user) = (capacity.raw.get() / unit, capacity.user.get() / unit);
         let verify = verify || scenario.recovery.cut_at.is_some();
         // The maps; log blocks have an entry more for each page.
-        let mut drive = 4 * user + 3 * raw + if scenario.ftl.kind == FtlKind::LogBlock { 7 * raw } else { 0 };
+        let mut drive =
+            4 * user + 3 * raw + if scenario.ftl.kind == FtlKind::LogBlock { 7 * raw } else { 0 };
         if verify {
             drive += 4 * raw + 8 * user;
         }
         if scenario.recovery.keep {
-            drive += if scenario.precondition.state == PreconditionState::Empty { 8 } else { 14 } * raw;
+            drive +=
+                if scenario.precondition.state == PreconditionState::Empty { 8 } else { 14 } * raw;
         }
         let spare = u64::from(!scenario.array.replace_after.is_zero());
-        let drives = if scenario.array.is_on() { u64::from(scenario.array.members) + spare } else { 1 };
+        let drives =
+            if scenario.array.is_on() { u64::from(scenario.array.members) + spare } else { 1 };
         let closed = scenario.workload.jobs.iter().filter(|job| job.arrival == Arrival::Closed);
         let waiting: u64 = closed.map(|job| u64::from(job.queue_depth)).sum();
-        let bytes = drives.saturating_mul(drive).saturating_add(waiting.saturating_mul(REQUEST_BYTES));
-        let mut words = format!("{:.1} M pages of {unit} bytes (device.geometry)", raw as f64 / 1e6);
+        let bytes =
+            drives.saturating_mul(drive).saturating_add(waiting.saturating_mul(REQUEST_BYTES));
+        let mut words =
+            format!("{:.1} M pages of {unit} bytes (device.geometry)", raw as f64 / 1e6);
         if verify {
             words.push_str(", with --verify");
         }
@@ -58,7 +64,11 @@ impl Need {
             let _ = write!(words, ", {drives} drives (array.members)");
         }
         if waiting * REQUEST_BYTES > bytes / 10 {
-            let _ = write!(words, ", {:.1} M requests outstanding (workload.queue_depth)", waiting as f64 / 1e6);
+            let _ = write!(
+                words,
+                ", {:.1} M requests outstanding (workload.queue_depth)",
+                waiting as f64 / 1e6
+            );
         }
         Self { bytes, words }
     }
@@ -88,7 +98,8 @@ pub fn timeline_refusal(records: u64) -> Option<String> {
     })
 }
 
-/// Why a backlog of `waiting` requests must not grow further, if it must not: growing may take as much again.
+/// Why a backlog of `waiting` requests must not grow further, if it must not: growing may take as
+/// much again.
 pub(crate) fn backlog_refusal(waiting: u64) -> Option<String> {
     let Available { bytes, limit } = available()?;
     (bytes < waiting * REQUEST_BYTES + RESERVE_BYTES).then(|| {
@@ -120,14 +131,19 @@ struct Available {
     limit: &'static str,
 }
 
-/// The smallest of what the machine has, its control group and its `ulimit`; `None` where the system does not tell.
+/// The smallest of what the machine has, its control group and its `ulimit`; `None` where the
+/// system does not tell.
 fn available() -> Option<Available> {
-    [of_machine(), of_group(), of_process()].into_iter().flatten().min_by_key(|available| available.bytes)
+    [of_machine(), of_group(), of_process()]
+        .into_iter()
+        .flatten()
+        .min_by_key(|available| available.bytes)
 }
 
 fn of_machine() -> Option<Available> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let bytes = field(&text, "MemAvailable:")? * 1024 + field(&text, "SwapFree:").unwrap_or(0) * 1024;
+    let bytes =
+        field(&text, "MemAvailable:")? * 1024 + field(&text, "SwapFree:").unwrap_or(0) * 1024;
     Some(Available { bytes, limit: "of the machine" })
 }
 
@@ -140,17 +156,22 @@ fn field(text: &str, name: &str) -> Option<u64> {
 fn of_group() -> Option<Available> {
     let number = |path: String| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let left = |folder: &str, [limit, used]: [&str; 2]| {
-        let (limit, used) = (number(format!("{folder}/{limit}"))?, number(format!("{folder}/{used}"))?);
+        let (limit, used) =
+            (number(format!("{folder}/{limit}"))?, number(format!("{folder}/{used}"))?);
         // What only caches files is given up when it is needed.
         let stat = std::fs::read_to_string(format!("{folder}/memory.stat")).unwrap_or_default();
         let files = field(&stat, "file ").or_else(|| field(&stat, "cache ")).unwrap_or(0);
         Some(limit.saturating_sub(used.saturating_sub(files)))
     };
     let own = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
+    let own =
+        own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").trim_end_matches('/');
     let paths = std::path::Path::new(own).ancestors().map(|path| path.display().to_string());
     let second = paths.filter_map(|path| {
-        left(&format!("/sys/fs/cgroup{}", path.trim_end_matches('/')), ["memory.max", "memory.current"])
+        left(
+            &format!("/sys/fs/cgroup{}", path.trim_end_matches('/')),
+            ["memory.max", "memory.current"],
+        )
     });
     let first = left("/sys/fs/cgroup/memory", ["memory.limit_in_bytes", "memory.usage_in_bytes"]);
     second.chain(first).min().map(|bytes| Available { bytes, limit: "of its control group" })
@@ -198,10 +219,18 @@ mod tests {
         let verified = need(&[], true).bytes as f64 / raw;
         assert!((9.0..12.0).contains(&(verified - per_page)), "{verified}");
         assert_eq!(need(&[("array.members", "4")], false).bytes, 4 * plain.bytes);
-        assert!(need(&[("recovery.keep", "true")], false).bytes as f64 >= plain.bytes as f64 + 8.0 * raw);
-        let deep = need(&[("workload.arrival", "\"closed\""), ("workload.queue_depth", "1000000")], false);
+        assert!(
+            need(&[("recovery.keep", "true")], false).bytes as f64
+                >= plain.bytes as f64 + 8.0 * raw
+        );
+        let deep =
+            need(&[("workload.arrival", "\"closed\""), ("workload.queue_depth", "1000000")], false);
         assert_eq!(deep.bytes, plain.bytes + 1_000_000 * REQUEST_BYTES);
-        assert!(deep.words.contains("1.0 M requests outstanding (workload.queue_depth)"), "{}", deep.words);
+        assert!(
+            deep.words.contains("1.0 M requests outstanding (workload.queue_depth)"),
+            "{}",
+            deep.words
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The pages that a workload writes, for ever: what `precondition.overwrite = "workload"` overwrites a drive with.
+//! The pages that a workload writes, for ever: what `precondition.overwrite = "workload"`
+//! overwrites a drive with.
 
 use crate::open::trace_source;
 use crate::run::RunError;
@@ -10,9 +11,10 @@ use manx_core::sim::Rng;
 use manx_core::units::{Duration, Lpn, SECTOR};
 use manx_trace::{TraceSource, TraceSpec};
 
-/// So many of the run's own requests are passed over before the first page. The hot pages of a job hang on its seed, so
-/// preconditioning draws from the run's own stream; were it to start where the run starts, the run would overwrite the
-/// pages in the very order in which they lie in the blocks, and garbage collection would find empty blocks.
+/// So many of the run's own requests are passed over before the first page. The hot pages of a job
+/// hang on its seed, so preconditioning draws from the run's own stream; were it to start where the
+/// run starts, the run would overwrite the pages in the very order in which they lie in the blocks,
+/// and garbage collection would find empty blocks.
 const SKIPPED_MAX: u64 = 1 << 24;
 
 /// Requests of a trace that are kept at most: 128 MiB. A longer trace is read again in each pass.
@@ -38,14 +40,16 @@ enum Source {
     Replayed(Box<Replayed>),
 }
 
-/// The writes of a trace, again and again. The file is read once; then its page ranges come from memory.
+/// The writes of a trace, again and again. The file is read once; then its page ranges come from
+/// memory.
 struct Replayed {
     spec: TraceSpec,
     sectors: u64,
     stream: u8,
     /// The pass under way; none once all its ranges are kept.
     source: Option<TraceSource>,
-    /// First page and pages of each request; 0 pages stand for requests that write nothing, the first number of them.
+    /// First page and pages of each request; 0 pages stand for requests that write nothing, the
+    /// first number of them.
     kept: Vec<(u32, u32)>,
     /// The place in `kept`, and the requests of it that are done where it stands for several.
     next: (usize, u32),
@@ -60,10 +64,11 @@ enum Turn {
 }
 
 impl WorkloadPages {
-    /// The pages of `scenario`'s writes on a device of `pages` pages; `None` when its jobs write nothing.
+    /// The pages of `scenario`'s writes on a device of `pages` pages; `None` when its jobs write
+    /// nothing.
     ///
-    /// Several jobs take turns, one request each. What a generated job writes is drawn with every request a write:
-    /// addresses do not depend on the operation. A trace starts again at its end.
+    /// Several jobs take turns, one request each. What a generated job writes is drawn with every
+    /// request a write: addresses do not depend on the operation. A trace starts again at its end.
     pub(crate) fn new(scenario: &Scenario, pages: u32) -> Result<Option<Self>, RunError> {
         let unit_sectors = scenario.device.geometry.map_unit.get() / SECTOR;
         let sectors = u64::from(pages) * unit_sectors;
@@ -74,7 +79,8 @@ impl WorkloadPages {
                 let replayed = Replayed::new(spec, sectors, job.stream)?;
                 sources.extend(replayed.map(|replayed| Source::Replayed(Box::new(replayed))));
             } else if job.read_percent + job.trim_percent < 100.0 {
-                let mut source = Generator::new(&writes_without_end(job), sectors, scenario.seed, number)?;
+                let mut source =
+                    Generator::new(&writes_without_end(job), sectors, scenario.seed, number)?;
                 for _ in 0..job.requests.min(SKIPPED_MAX) {
                     source.next_request();
                 }
@@ -112,14 +118,17 @@ impl WorkloadPages {
         }
     }
 
-    /// True when the sources ended all the same (a trace file that changed under way) and random pages took over.
+    /// True when the sources ended all the same (a trace file that changed under way) and random
+    /// pages took over.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
     /// True when a trace was too long to be kept, and read again in each pass.
     pub(crate) fn reread(&self) -> bool {
-        self.sources.iter().any(|source| matches!(source, Source::Replayed(replayed) if !replayed.is_kept))
+        self.sources
+            .iter()
+            .any(|source| matches!(source, Source::Replayed(replayed) if !replayed.is_kept))
     }
 
     fn turn(&mut self) {
@@ -187,7 +196,8 @@ impl Replayed {
         }
     }
 
-    /// The file is read to its end: what is kept takes its place, or it is opened again. False where neither can be.
+    /// The file is read to its end: what is kept takes its place, or it is opened again. False
+    /// where neither can be.
     fn end_of_pass(&mut self) -> bool {
         let whole = self.source.take().is_some_and(|source| source.error().is_none());
         if whole && self.is_kept {
@@ -195,7 +205,10 @@ impl Replayed {
             return !self.kept.is_empty();
         }
         (self.kept, self.is_kept) = (Vec::new(), false);
-        self.source = whole.then(|| trace_source(&self.spec, self.sectors).ok()).flatten().map(|(source, _)| source);
+        self.source = whole
+            .then(|| trace_source(&self.spec, self.sectors).ok())
+            .flatten()
+            .map(|(source, _)| source);
         self.source.is_some()
     }
 
@@ -234,7 +247,8 @@ mod tests {
 
     /// 40 writes of one or two pages, each third request a read.
     fn trace(name: &str) -> std::path::PathBuf {
-        let file = std::env::temp_dir().join(format!("manx-overwrite-{}-{name}.csv", std::process::id()));
+        let file =
+            std::env::temp_dir().join(format!("manx-overwrite-{}-{name}.csv", std::process::id()));
         let line = |n: u64| match n % 3 {
             0 => format!("{},R,0,4096\n", n * 100),
             _ => format!("{},W,{},{}\n", n * 100, n * 7 % 50 * 4096, 4096 * (1 + n % 2)),
@@ -266,7 +280,8 @@ mod tests {
         assert_eq!(all.next(), expected[0]);
         std::fs::remove_file(&file).unwrap();
         for pass in 0..3 {
-            let again: Vec<_> = expected[1..].iter().chain(&expected[..1]).map(|_| all.next()).collect();
+            let again: Vec<_> =
+                expected[1..].iter().chain(&expected[..1]).map(|_| all.next()).collect();
             assert_eq!(again, [&expected[1..], &expected[..1]].concat(), "pass {pass}");
         }
         assert!(!all.ended());
@@ -283,15 +298,19 @@ mod tests {
         let scenario = scenario(&[jobs]);
         let (pages, sectors) = (logical_pages(&scenario), u64::from(logical_pages(&scenario)) * 8);
         let specs = &scenario.workload.jobs;
-        let endless = TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..specs[0].trace.clone().unwrap() };
-        let mut generated = Generator::new(&writes_without_end(&specs[1]), sectors, scenario.seed, 1).unwrap();
+        let endless =
+            TraceSpec { rate_scale: 1e9, repeat: u32::MAX, ..specs[0].trace.clone().unwrap() };
+        let mut generated =
+            Generator::new(&writes_without_end(&specs[1]), sectors, scenario.seed, 1).unwrap();
         generated.next_request();
         let mut both: [Box<dyn RequestSource>; 2] =
             [Box::new(trace_source(&endless, sectors).unwrap().0), Box::new(generated)];
         let mut expected = Vec::new();
         for turn in 1..1_000 {
             let request = both[turn % 2].next_request().unwrap();
-            expected.extend(written(&request, 8, pages.into()).unwrap_or_default().map(|page| (Lpn(page), 0)));
+            expected.extend(
+                written(&request, 8, pages.into()).unwrap_or_default().map(|page| (Lpn(page), 0)),
+            );
         }
         let mut all = WorkloadPages::new(&scenario, pages).unwrap().unwrap();
         let found: Vec<_> = expected.iter().map(|_| all.next()).collect();

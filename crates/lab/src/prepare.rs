@@ -1,8 +1,10 @@
-//! The state a run starts from: made by preconditioning, or taken from the cache, or shared with another policy's run.
+//! The state a run starts from: made by preconditioning, or taken from the cache, or shared with
+//! another policy's run.
 //!
-//! What determines a state is its [`Key`]: device geometry, placement, reclaiming (but not what a collection blocks,
-//! which takes time and so no part in preconditioning), the kind of state, the seed, the program. Runs of one
-//! comparison with the same key share the state: it is made once and cloned.
+//! What determines a state is its [`Key`]: device geometry, placement, reclaiming (but not what a
+//! collection blocks, which takes time and so no part in preconditioning), the kind of state, the
+//! seed, the program. Runs of one comparison with the same key share the state: it is made once and
+//! cloned.
 
 use crate::cache::Cache;
 use crate::machine::Stopwatch;
@@ -94,8 +96,8 @@ impl States {
         Self { cache: cache.filter(|_| program().is_some()), shared }
     }
 
-    /// The state of `key`, which is that of `scenario`. `progress` as in [`precondition`]; a state that it stopped is
-    /// not whole, and neither kept nor shared.
+    /// The state of `key`, which is that of `scenario`. `progress` as in [`precondition`]; a state
+    /// that it stopped is not whole, and neither kept nor shared.
     pub(crate) fn take(
         &self,
         key: &Key,
@@ -122,7 +124,8 @@ impl States {
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Prepared, RunError> {
         // Snapshots are of page maps only.
-        let kept = scenario.precondition.state != PreconditionState::Empty && scenario.ftl.kind == FtlKind::Page;
+        let kept = scenario.precondition.state != PreconditionState::Empty
+            && scenario.ftl.kind == FtlKind::Page;
         let cache = self.cache.as_ref().filter(|_| kept);
         if let Some(state) = cache.and_then(|cache| load(cache, key, scenario)) {
             return Ok(state);
@@ -134,7 +137,8 @@ impl States {
         {
             let kept = cache.store(key, &state.about, &state.map.snapshot());
             let folder = cache.folder().display();
-            state.trouble = kept.err().map(|error| format!("cannot keep the state in {folder}: {error}"));
+            state.trouble =
+                kept.err().map(|error| format!("cannot keep the state in {folder}: {error}"));
         }
         Ok(state)
     }
@@ -161,10 +165,20 @@ fn load(cache: &Cache, key: &Key, scenario: &Scenario) -> Option<Prepared> {
     let (about, snapshot) = cache.load(key)?;
     let mut map = scenario.drive_config().empty_map();
     map.restore(&snapshot).ok()?;
-    Some(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: true, whole: true, trouble: None })
+    Some(Prepared {
+        map,
+        about,
+        cpu_s: watch.cpu_s(),
+        from_cache: true,
+        whole: true,
+        trouble: None,
+    })
 }
 
-pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prepared, RunError> {
+pub(crate) fn make(
+    scenario: &Scenario,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Prepared, RunError> {
     let (watch, mut notes, mut whole) = (Stopwatch::start(), Vec::new(), true);
     let mut map = scenario.drive_config().empty_map();
     let mut pages = None;
@@ -183,7 +197,13 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
     let Preconditioned { waf, passes, settled, .. } = match &mut pages {
         Some(pages) => {
             let mut next = || pages.next();
-            precondition(&mut map, spec, seed, Some(&mut next as &mut dyn FnMut() -> (Lpn, u8)), &mut progress)
+            precondition(
+                &mut map,
+                spec,
+                seed,
+                Some(&mut next as &mut dyn FnMut() -> (Lpn, u8)),
+                &mut progress,
+            )
         }
         None => precondition(&mut map, spec, seed, None, &mut progress),
     }
@@ -194,7 +214,10 @@ pub(crate) fn make(scenario: &Scenario, progress: &mut dyn FnMut(u64) -> bool) -
     }
     if pages.is_some_and(|pages| pages.ended()) {
         whole = false;
-        notes.push("a trace changed while the drive was overwritten with it: random pages took its place".to_string());
+        notes.push(
+            "a trace changed while the drive was overwritten with it: random pages took its place"
+                .to_string(),
+        );
     }
     let about = About { waf, passes, settled, overwrite, notes };
     Ok(Prepared { map, about, cpu_s: watch.cpu_s(), from_cache: false, whole, trouble: None })
@@ -226,7 +249,9 @@ impl Keys {
         let device = &scenario.device;
         let mut gc = json!(scenario.gc);
         if let Value::Object(gc) = &mut gc {
-            ["mode", "when", "copyback", "reads_first"].into_iter().for_each(|name| drop(gc.remove(name)));
+            ["mode", "when", "copyback", "reads_first"]
+                .into_iter()
+                .for_each(|name| drop(gc.remove(name)));
         }
         let mut all = json!({
             "program": program(),
@@ -246,7 +271,8 @@ impl Keys {
         if overwrites_as_workload(scenario) {
             all["workload"] = json!(scenario.workload);
             let traces = scenario.workload.jobs.iter().filter_map(|job| job.trace.as_ref());
-            all["traces"] = traces.map(|trace| self.trace(&trace.file)).collect::<Result<_, _>>()?;
+            all["traces"] =
+                traces.map(|trace| self.trace(&trace.file)).collect::<Result<_, _>>()?;
         }
         let text = serde_json::to_vec(&all).expect("a scenario is plain data");
         Ok(Key(Sha256::digest(text).into()))
@@ -264,8 +290,12 @@ impl Keys {
         if let Some(hash) = self.traces.get(file) {
             return Ok(hash.as_str().into());
         }
-        let refused = |error: std::io::Error| TraceError::Open { file: Arc::from(file), reason: error.to_string() };
-        let hashes = files_of(Path::new(file))?.into_iter().map(|part| hash_file(&part).map_err(refused));
+        let refused = |error: std::io::Error| TraceError::Open {
+            file: Arc::from(file),
+            reason: error.to_string(),
+        };
+        let hashes =
+            files_of(Path::new(file))?.into_iter().map(|part| hash_file(&part).map_err(refused));
         let hash = hashes.collect::<Result<Vec<_>, _>>()?.join(" ");
         self.traces.insert(file.to_string(), hash.clone());
         Ok(hash.into())
@@ -279,7 +309,8 @@ fn program() -> Option<&'static str> {
 }
 
 fn hash_file(path: &Path) -> std::io::Result<String> {
-    let (mut file, mut hash, mut buffer) = (std::fs::File::open(path)?, Sha256::new(), vec![0; 1 << 20]);
+    let (mut file, mut hash, mut buffer) =
+        (std::fs::File::open(path)?, Sha256::new(), vec![0; 1 << 20]);
     loop {
         match file.read(&mut buffer)? {
             0 => return Ok(Key(hash.finalize().into()).to_string()),

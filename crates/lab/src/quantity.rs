@@ -1,12 +1,13 @@
 //! The numbers of a result by name: what a claim compares, a sweep tabulates, a plot draws.
 //!
-//! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name for one. Two things
-//! are no fields: one that says a word, with the word behind it (`outcome.starved`, `act.rules.paper.pass`), is 1 if
-//! it says so and else 0; `read.slower_than_200us` is the share of the reads that took longer (ratio).
+//! A name is the path of a field in `result.json` (`flash.waf`, `write.p99_us`), or a short name
+//! for one. Two things are no fields: one that says a word, with the word behind it
+//! (`outcome.starved`, `act.rules.paper.pass`), is 1 if it says so and else 0;
+//! `read.slower_than_200us` is the share of the reads that took longer (ratio).
 
 use manx_core::stats::{
-    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, RainReport, RotationReport, RunResult, ScrubReport,
-    TolerantReport,
+    ArrayCounters, Curve, FaultCounters, LogReport, MapReport, RainReport, RotationReport,
+    RunResult, ScrubReport, TolerantReport,
 };
 use manx_core::units::Duration;
 use serde_json::Value;
@@ -65,18 +66,32 @@ pub enum Missing {
 impl Quantities {
     /// The numbers of a result.
     pub fn of(result: &RunResult) -> Self {
-        // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
+        // A result holds only numbers, text and maps keyed by text, none of which serde_json can
+        // refuse.
         Self(serde_json::to_value(result).expect("a result is plain data"))
     }
 
     /// Every name that a result may have: of one with the parts that others leave out.
     pub fn every() -> Self {
-        let rain = RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
+        let rain =
+            RainReport { tolerant: Some(TolerantReport::default()), ..RainReport::default() };
         let (rotation, scrub) = (Some(RotationReport::default()), Some(ScrubReport::default()));
-        let (log, map, faults) =
-            (Some(LogReport::default()), Some(MapReport::default()), Some(FaultCounters::default()));
+        let (log, map, faults) = (
+            Some(LogReport::default()),
+            Some(MapReport::default()),
+            Some(FaultCounters::default()),
+        );
         let array = Some(ArrayCounters::default());
-        Self::of(&RunResult { rain: Some(rain), rotation, scrub, log, map, faults, array, ..RunResult::default() })
+        Self::of(&RunResult {
+            rain: Some(rain),
+            rotation,
+            scrub,
+            log,
+            map,
+            faults,
+            array,
+            ..RunResult::default()
+        })
     }
 
     /// The number called `name`.
@@ -91,7 +106,9 @@ impl Quantities {
         if let Some((field, time)) = path.split_once(SLOWER) {
             let Ok(time) = time.parse::<Duration>() else { return Err(self.unknown(name)) };
             let curve = self.value(&format!("{field}.curve"))?;
-            let Ok(curve) = serde_json::from_value::<Curve>(curve.clone()) else { return Err(self.unknown(name)) };
+            let Ok(curve) = serde_json::from_value::<Curve>(curve.clone()) else {
+                return Err(self.unknown(name));
+            };
             return curve.beyond_us(time.as_us_f64()).ok_or(Missing::Null);
         }
         match self.value(name)? {
@@ -155,7 +172,9 @@ impl std::fmt::Display for Missing {
                  one of {}",
                 SHORT.map(|(short, ..)| short).join(", ")
             ),
-            Self::Null => f.write_str("it is null in this result: too few samples, or nothing of the kind happened"),
+            Self::Null => f.write_str(
+                "it is null in this result: too few samples, or nothing of the kind happened",
+            ),
             Self::NoNumber => f.write_str("it is no number"),
         }
     }
@@ -194,11 +213,21 @@ mod tests {
         assert_eq!(result.get("scenario"), Err(Missing::NoNumber));
         let text = |name: &str| result.get(name).unwrap_err().to_string();
         assert_eq!(text("p999_9"), "no quantity is called `p999_9`; did you mean `p99_9`?");
-        assert_eq!(text("flash.wav"), "no quantity is called `flash.wav`; did you mean `flash.waf`?");
+        assert_eq!(
+            text("flash.wav"),
+            "no quantity is called `flash.wav`; did you mean `flash.waf`?"
+        );
         assert!(text("nothing_like_it_at_all").contains("one of mean, p50"));
-        let starved = Quantities::of(&RunResult { outcome: Outcome::Starved, ..RunResult::default() });
-        assert_eq!((starved.get("outcome.starved"), starved.get("outcome.completed")), (Ok(1.0), Ok(0.0)));
-        assert_eq!((result.get("outcome.starved"), result.get("outcome.completed")), (Ok(0.0), Ok(1.0)));
+        let starved =
+            Quantities::of(&RunResult { outcome: Outcome::Starved, ..RunResult::default() });
+        assert_eq!(
+            (starved.get("outcome.starved"), starved.get("outcome.completed")),
+            (Ok(1.0), Ok(0.0))
+        );
+        assert_eq!(
+            (result.get("outcome.starved"), result.get("outcome.completed")),
+            (Ok(0.0), Ok(1.0))
+        );
         assert!(matches!(result.get("outcome.starvd"), Err(Missing::Unknown { .. })));
         assert!(matches!(result.get("read.slower_than_soon"), Err(Missing::Unknown { .. })));
         assert!(text("attribution.read.0.mean_us.erase").starts_with("it is null"));

@@ -1,4 +1,5 @@
-//! What became of the traces of a run: the sources belong to the driver, their tallies are wanted when it is done.
+//! What became of the traces of a run: the sources belong to the driver, their tallies are wanted
+//! when it is done.
 
 use crate::open::{note, opener, trace_source};
 use manx_core::host::{Request, RequestSource};
@@ -23,34 +24,53 @@ struct Replay {
 pub(crate) struct Replays(Arc<Mutex<Vec<Replay>>>);
 
 impl Replays {
-    /// The trace of `spec` as a source that leaves its tallies here when it is dropped; and its number of requests.
-    pub(crate) fn source(&self, spec: &TraceSpec, sectors: u64) -> Result<(Box<dyn RequestSource>, u64), TraceError> {
+    /// The trace of `spec` as a source that leaves its tallies here when it is dropped; and its
+    /// number of requests.
+    pub(crate) fn source(
+        &self,
+        spec: &TraceSpec,
+        sectors: u64,
+    ) -> Result<(Box<dyn RequestSource>, u64), TraceError> {
         let (source, summary) = trace_source(spec, sectors)?;
         let total = source.total_requests();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Replay { summary, altered: Tally::default(), dropped: Tally::default(), error: None });
+        all.push(Replay {
+            summary,
+            altered: Tally::default(),
+            dropped: Tally::default(),
+            error: None,
+        });
         Ok((Box::new(Watched { source, number: all.len() - 1, replays: self.clone() }), total))
     }
 
-    /// The trace of `spec` as a source for each of its devices; the devices' names; and the number of requests in all.
+    /// The trace of `spec` as a source for each of its devices; the devices' names; and the number
+    /// of requests in all.
     #[allow(clippy::type_complexity)]
     pub(crate) fn each_device(
         &self,
         spec: &TraceSpec,
         sectors: u64,
     ) -> Result<(Vec<Box<dyn RequestSource>>, Vec<String>, u64), TraceError> {
-        let (sources, summary) = TraceSource::each_device(spec, sectors, &mut || opener(&spec.file))?;
+        let (sources, summary) =
+            TraceSource::each_device(spec, sectors, &mut || opener(&spec.file))?;
         let total = sources.iter().map(TraceSource::total_requests).fold(0, u64::saturating_add);
         let played = summary.devices.iter().filter(|device| device.requests > 0);
         let names = played.map(|device| device.name.clone()).collect();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Replay { summary, altered: Tally::default(), dropped: Tally::default(), error: None });
+        all.push(Replay {
+            summary,
+            altered: Tally::default(),
+            dropped: Tally::default(),
+            error: None,
+        });
         let (number, replays) = (all.len() - 1, self.clone());
-        let watched = |source| Box::new(Watched { source, number, replays: replays.clone() }) as Box<_>;
+        let watched =
+            |source| Box::new(Watched { source, number, replays: replays.clone() }) as Box<_>;
         Ok((sources.into_iter().map(watched).collect(), names, total))
     }
 
-    /// The report, and a warning for each trace that ended before its time. Call when the sources are dropped.
+    /// The report, and a warning for each trace that ended before its time. Call when the sources
+    /// are dropped.
     pub(crate) fn report(&self) -> (Option<TraceReport>, Vec<String>) {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.is_empty() {

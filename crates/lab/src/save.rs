@@ -53,11 +53,19 @@ pub fn result_files(runs: &[(String, Scenario)]) -> Vec<String> {
 }
 
 fn scenario_file(policy: &str, runs: usize) -> String {
-    if runs == 1 { "scenario.toml".to_string() } else { format!("scenario.{}.toml", file_name(policy)) }
+    if runs == 1 {
+        "scenario.toml".to_string()
+    } else {
+        format!("scenario.{}.toml", file_name(policy))
+    }
 }
 
-/// `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each: names and texts.
-pub fn documents(set: &RunSet, runs: &[(String, Scenario)]) -> Result<Vec<(String, String)>, String> {
+/// `result.json`, and `scenario.toml` or, for several runs, `scenario.POLICY.toml` each: names and
+/// texts.
+pub fn documents(
+    set: &RunSet,
+    runs: &[(String, Scenario)],
+) -> Result<Vec<(String, String)>, String> {
     let mut files = vec![("result.json".to_string(), to_json(set))];
     for (policy, scenario) in runs {
         files.push((scenario_file(policy, runs.len()), with_head(&as_run(scenario)?)));
@@ -70,7 +78,8 @@ fn with_head(scenario: &str) -> String {
     format!("{HEAD}{}\n\n{scenario}", Key(Sha256::digest(scenario).into()))
 }
 
-/// Whether a file under one of the names of [`result_files`] is what an earlier run left there, and no one's own work.
+/// Whether a file under one of the names of [`result_files`] is what an earlier run left there, and
+/// no one's own work.
 pub fn is_ours(path: &Path) -> bool {
     let Ok(bytes) = read_bounded(path) else { return false };
     let text = String::from_utf8_lossy(&bytes);
@@ -84,7 +93,8 @@ pub fn is_ours(path: &Path) -> bool {
     }
 }
 
-/// The scenario as a file that runs again from anywhere: policy merged in, traces by their full paths.
+/// The scenario as a file that runs again from anywhere: policy merged in, traces by their full
+/// paths.
 pub fn as_run(scenario: &Scenario) -> Result<String, String> {
     let mut scenario = scenario.clone();
     for trace in scenario.workload.jobs.iter_mut().filter_map(|job| job.trace.as_mut()) {
@@ -96,7 +106,8 @@ pub fn as_run(scenario: &Scenario) -> Result<String, String> {
         // They are made again when the file is read, and may not stand beside it.
         scenario.workload.jobs.clear();
     }
-    toml::to_string(&scenario).map_err(|error| format!("the scenario cannot be written as TOML: {error}"))
+    toml::to_string(&scenario)
+        .map_err(|error| format!("the scenario cannot be written as TOML: {error}"))
 }
 
 /// A policy's name without what a file system might not like.
@@ -110,12 +121,13 @@ pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), String> {
     write_together(&[(path.to_path_buf(), text)])
 }
 
-/// Writes files that belong together: every one under another name first, and none takes its place before all are
-/// whole.
+/// Writes files that belong together: every one under another name first, and none takes its place
+/// before all are whole.
 pub fn write_together(files: &[(PathBuf, impl AsRef<[u8]>)]) -> Result<(), String> {
     // Two processes may write the same file: the last one's is there, and no mixture.
     let part = |path: &Path| path.with_added_extension(format!("{}.part", std::process::id()));
-    let failed = |path: &Path, error: io::Error| format!("{}: cannot write it: {error}", path.display());
+    let failed =
+        |path: &Path, error: io::Error| format!("{}: cannot write it: {error}", path.display());
     let whole = || {
         for (path, text) in files {
             if path.is_dir() {
@@ -123,7 +135,9 @@ pub fn write_together(files: &[(PathBuf, impl AsRef<[u8]>)]) -> Result<(), Strin
             }
             std::fs::write(part(path), text).map_err(|error| failed(path, error))?;
         }
-        files.iter().try_for_each(|(path, _)| std::fs::rename(part(path), path).map_err(|error| failed(path, error)))
+        files.iter().try_for_each(|(path, _)| {
+            std::fs::rename(part(path), path).map_err(|error| failed(path, error))
+        })
     };
     whole().inspect_err(|_| {
         // Half a file helps nobody; that it cannot be removed either changes nothing.
@@ -131,7 +145,8 @@ pub fn write_together(files: &[(PathBuf, impl AsRef<[u8]>)]) -> Result<(), Strin
     })
 }
 
-/// A file that has its name once it is whole. A device or a pipe under that name is written as it is.
+/// A file that has its name once it is whole. A device or a pipe under that name is written as it
+/// is.
 #[derive(Debug)]
 pub(crate) struct Part {
     path: PathBuf,
@@ -146,7 +161,8 @@ impl Part {
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
-        let part = is_plain.then(|| path.with_added_extension(format!("{}.part", std::process::id())));
+        let part =
+            is_plain.then(|| path.with_added_extension(format!("{}.part", std::process::id())));
         let file = File::create(part.as_deref().unwrap_or(path))?;
         Ok(Self { path: path.to_path_buf(), part, file })
     }
@@ -155,7 +171,8 @@ impl Part {
     pub(crate) fn finish(mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)?;
         match self.part.take() {
-            Some(part) => std::fs::rename(&part, &self.path).inspect_err(|_| drop(std::fs::remove_file(&part))),
+            Some(part) => std::fs::rename(&part, &self.path)
+                .inspect_err(|_| drop(std::fs::remove_file(&part))),
             None => Ok(()),
         }
     }
@@ -191,10 +208,14 @@ mod tests {
     fn a_file_is_ours_as_long_as_nobody_edited_it() {
         let folder = std::env::temp_dir().join(format!("manx-ours-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let runs = [("base".to_string(), Request::read("quick", Vec::new()).unwrap().plain().unwrap())];
+        let runs =
+            [("base".to_string(), Request::read("quick", Vec::new()).unwrap().plain().unwrap())];
         let set = crate::table::example::three_policies();
         let files = documents(&set, &runs).unwrap();
-        assert_eq!(files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["result.json", "scenario.toml"]);
+        assert_eq!(
+            files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            ["result.json", "scenario.toml"]
+        );
         for (name, text) in &files {
             let path = folder.join(name);
             write(&path, text).unwrap();

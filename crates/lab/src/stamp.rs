@@ -1,6 +1,8 @@
-//! Which program this is: its version, the commit that it was built from, the version of the schema of its results.
+//! Which program this is: its version, the commit that it was built from, the version of the schema
+//! of its results.
 //!
-//! The commit is known to who builds the program (`crates/cli/build.rs`): a binary tells it here when it begins.
+//! The commit is known to who builds the program (`crates/cli/build.rs`): a binary tells it here
+//! when it begins.
 
 use manx_core::stats::{Program, SCHEMA_VERSION};
 use std::sync::OnceLock;

@@ -1,5 +1,6 @@
-//! What must be known before the numbers of a set are compared: whether anything was collected, from which state the
-//! drives began, whether their WAF was steady, and whether the runs differ in one thing only.
+//! What must be known before the numbers of a set are compared: whether anything was collected,
+//! from which state the drives began, whether their WAF was steady, and whether the runs differ in
+//! one thing only.
 
 use crate::table::three_digits;
 use manx_core::stats::{RunResult, RunSet};
@@ -9,7 +10,9 @@ const COPIES_LEAST_PERCENT: u64 = 1;
 
 /// The first line of what is printed, where garbage collection had no part in the numbers.
 pub fn first_line(set: &RunSet) -> Option<String> {
-    let idle = |run: &RunResult| !run.state.began.is_empty() && run.state.reclaimed_blocks + run.gc.runs == 0;
+    let idle = |run: &RunResult| {
+        !run.state.began.is_empty() && run.state.reclaimed_blocks + run.gc.runs == 0
+    };
     let without: Vec<&RunResult> = set.runs.iter().filter(|run| idle(run)).collect();
     if let Some(most) = without.iter().copied().max_by_key(|run| run.state.programmed_bytes) {
         return Some(format!(
@@ -21,11 +24,16 @@ pub fn first_line(set: &RunSet) -> Option<String> {
     // `nogc` copies in no time, log blocks are merged: neither counts its copies so.
     let copies = |run: &&RunResult| is_collected_in_time(run) && run.log.is_none();
     let with: Vec<&RunResult> = set.runs.iter().filter(copies).collect();
-    let few = |run: &&RunResult| run.gc.pages_copied * 100 < COPIES_LEAST_PERCENT * run.flash.host_pages_written;
+    let few = |run: &&RunResult| {
+        run.gc.pages_copied * 100 < COPIES_LEAST_PERCENT * run.flash.host_pages_written
+    };
     let first = with.first().filter(|_| with.iter().all(few))?;
     let by_workload = first.state.overwritten_by.as_deref() == Some("workload");
-    let hint =
-        if by_workload { "; precondition.overwrite = \"random\" begins with a drive written all over" } else { "" };
+    let hint = if by_workload {
+        "; precondition.overwrite = \"random\" begins with a drive written all over"
+    } else {
+        ""
+    };
     Some(format!(
         "Garbage collection had next to nothing to copy{}: {} of {} pages for {} blocks reclaimed{hint}",
         in_which(set, &with),
@@ -35,11 +43,16 @@ pub fn first_line(set: &RunSet) -> Option<String> {
     ))
 }
 
-/// The state that the drives began in, what was reclaimed, and whether the WAF was steady, then the paths: a line each.
-/// Whether a state was `cached` depends on the machine.
+/// The state that the drives began in, what was reclaimed, and whether the WAF was steady, then the
+/// paths: a line each. Whether a state was `cached` depends on the machine.
 pub fn lines(set: &RunSet, cached: bool) -> Vec<String> {
     let paths = mixed_axes(set).or_else(|| paths(set));
-    preparations(set, cached).into_iter().chain(reclaimed(set)).chain(steadiness(set)).chain(paths).collect()
+    preparations(set, cached)
+        .into_iter()
+        .chain(reclaimed(set))
+        .chain(steadiness(set))
+        .chain(paths)
+        .collect()
 }
 
 /// What the names of policies amount to, where that is more than they say.
@@ -54,17 +67,26 @@ pub fn mixed_axes(set: &RunSet) -> Option<String> {
     // What no drive can have is a yardstick, not a rival.
     let rivals: Vec<&RunResult> = set.runs.iter().filter(|run| is_collected_in_time(run)).collect();
     let first = rivals.first()?;
-    let differs = |axis: &&String| rivals.iter().any(|run| run.axes.get(*axis) != first.axes.get(*axis));
+    let differs =
+        |axis: &&String| rivals.iter().any(|run| run.axes.get(*axis) != first.axes.get(*axis));
     let axes: Vec<&str> = first.axes.keys().filter(differs).map(String::as_str).collect();
     if axes.len() < 2 {
         return None;
     }
     let runs: Vec<String> = rivals.iter().map(|run| of_path(run)).collect();
-    Some(format!("not one thing compared: the policies differ in {}: {}", and(&axes), runs.join(", ")))
+    Some(format!(
+        "not one thing compared: the policies differ in {}: {}",
+        and(&axes),
+        runs.join(", ")
+    ))
 }
 
 fn of_path(run: &RunResult) -> String {
-    if run.path == run.policy { run.policy.clone() } else { format!("{} is {}", run.policy, run.path) }
+    if run.path == run.policy {
+        run.policy.clone()
+    } else {
+        format!("{} is {}", run.policy, run.path)
+    }
 }
 
 fn is_collected_in_time(run: &RunResult) -> bool {
@@ -76,7 +98,9 @@ fn nothing_because(set: &RunSet, run: &RunResult) -> String {
     let drives = if run.array.is_some() || run.drives.is_some() { "drives" } else { "drive" };
     match (run.state.programmed_bytes, run.state.free_bytes) {
         (0, _) => "nothing was written".to_string(),
-        (wrote, Some(free)) => format!("the {drives} wrote {} of {} of free space{alike}", size(wrote), size(free)),
+        (wrote, Some(free)) => {
+            format!("the {drives} wrote {} of {} of free space{alike}", size(wrote), size(free))
+        }
         (wrote, None) => format!("the {drives} wrote {}{alike}", size(wrote)),
     }
 }
@@ -89,13 +113,19 @@ fn in_which(set: &RunSet, runs: &[&RunResult]) -> String {
 
 fn preparations(set: &RunSet, cached: bool) -> Vec<String> {
     let told = |run: &RunResult| {
-        let cached = if cached && run.machine.precondition_from_cache { " (from the cache)" } else { "" };
+        let cached =
+            if cached && run.machine.precondition_from_cache { " (from the cache)" } else { "" };
         run.state.text.clone() + cached
     };
     let known = set.runs.iter().filter(|run| !run.state.began.is_empty());
     grouped(set, known.map(|run| (told(run), run)))
         .into_iter()
-        .map(|(text, of)| format!("preconditioning{}: {text}", if of.is_empty() { of } else { format!(" of {of}") }))
+        .map(|(text, of)| {
+            format!(
+                "preconditioning{}: {text}",
+                if of.is_empty() { of } else { format!(" of {of}") }
+            )
+        })
         .collect()
 }
 
@@ -113,7 +143,10 @@ fn steadiness(set: &RunSet) -> Vec<String> {
     let told = |run: &RunResult| {
         let halves = run.state.reclaimed_per_written?;
         Some(match run.state.waf_steady {
-            Some(true) => "steady (as much reclaimed for a byte written in both halves, within 10 %)".to_string(),
+            Some(true) => {
+                "steady (as much reclaimed for a byte written in both halves, within 10 %)"
+                    .to_string()
+            }
             Some(false) => {
                 let [first, second] = halves.map(three_digits);
                 format!(
@@ -133,7 +166,10 @@ fn steadiness(set: &RunSet) -> Vec<String> {
 }
 
 /// Each text once, with the names of the runs that it is about; none where it is about all.
-fn grouped<'a>(set: &RunSet, told: impl Iterator<Item = (String, &'a RunResult)>) -> Vec<(String, String)> {
+fn grouped<'a>(
+    set: &RunSet,
+    told: impl Iterator<Item = (String, &'a RunResult)>,
+) -> Vec<(String, String)> {
     let mut all: Vec<(String, Vec<&RunResult>)> = Vec::new();
     for (text, run) in told {
         match all.iter_mut().find(|(other, _)| *other == text) {
@@ -141,7 +177,9 @@ fn grouped<'a>(set: &RunSet, told: impl Iterator<Item = (String, &'a RunResult)>
             None => all.push((text, vec![run])),
         }
     }
-    let named = |runs: Vec<&RunResult>| if runs.len() == set.runs.len() { String::new() } else { names(&runs) };
+    let named = |runs: Vec<&RunResult>| {
+        if runs.len() == set.runs.len() { String::new() } else { names(&runs) }
+    };
     all.into_iter().map(|(text, runs)| (text, named(runs))).collect()
 }
 
@@ -178,7 +216,11 @@ mod tests {
             waf_steady: (reclaimed > 20).then_some(false),
             ..StateReport::default()
         };
-        let axes = ["gc", "erase"].iter().zip(axes).map(|(axis, part)| (axis.to_string(), part.to_string())).collect();
+        let axes = ["gc", "erase"]
+            .iter()
+            .zip(axes)
+            .map(|(axis, part)| (axis.to_string(), part.to_string()))
+            .collect();
         let gc = GcReport { pages_copied: 1000, ..GcReport::default() };
         let (policy, path) = (policy.to_string(), path.to_string());
         let mut run = RunResult { policy, path, axes, state, gc, ..RunResult::default() };
@@ -207,10 +249,17 @@ mod tests {
         empty.state.overwritten_by = Some("workload".to_string());
         let line = first_line(&RunSet { runs: vec![empty.clone()] }).unwrap();
         assert!(
-            line.starts_with("Garbage collection had next to nothing to copy in base: 99 of 10000 pages"),
+            line.starts_with(
+                "Garbage collection had next to nothing to copy in base: 99 of 10000 pages"
+            ),
             "{line}"
         );
-        assert!(line.ends_with("precondition.overwrite = \"random\" begins with a drive written all over"), "{line}");
+        assert!(
+            line.ends_with(
+                "precondition.overwrite = \"random\" begins with a drive written all over"
+            ),
+            "{line}"
+        );
         empty.gc.pages_copied = 100;
         assert_eq!(first_line(&RunSet { runs: vec![empty] }), None, "one percent is something");
     }
@@ -234,12 +283,17 @@ mod tests {
         let base = run("base", "base", ["base", "baseline"], 1);
         let erase = run("t-es", "reads-first/t-es(64ms)", ["reads-first", "t-es(64ms)"], 1);
         let nogc = run("nogc", "nogc", ["nogc", "baseline"], 1);
-        let line = mixed_axes(&RunSet { runs: vec![nogc.clone(), base.clone(), erase.clone()] }).unwrap();
+        let line =
+            mixed_axes(&RunSet { runs: vec![nogc.clone(), base.clone(), erase.clone()] }).unwrap();
         let expected = "not one thing compared: the policies differ in erase and gc: base, t-es is \
                         reads-first/t-es(64ms)";
         assert_eq!(line, expected);
         let like = RunSet { runs: vec![erase.clone(), nogc.clone()] };
         assert_eq!(lines(&like, false).last().unwrap(), "paths: t-es is reads-first/t-es(64ms)");
-        assert_eq!(mixed_axes(&RunSet { runs: vec![nogc, base] }), None, "what no drive can have is a yardstick");
+        assert_eq!(
+            mixed_axes(&RunSet { runs: vec![nogc, base] }),
+            None,
+            "what no drive can have is a yardstick"
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! A drive's timeline as a file for Perfetto (https://ui.perfetto.dev).
 //!
-//! The format is Perfetto's own: a `Trace` message of `TracePacket`s (protos/perfetto/trace in its repository;
-//! "Synthetic Track Events" in its documentation). It holds times as whole nanoseconds; in Chrome's JSON format they
-//! are microseconds, and Perfetto's reader multiplies a double by 1000 and cuts it off, which loses a nanosecond
-//! here and there. Names are interned where they first occur. Packets stand track by track, each track in the order of
-//! time: at one instant a slice ends before the next begins, and Perfetto keeps that order when it sorts by time.
+//! The format is Perfetto's own: a `Trace` message of `TracePacket`s (protos/perfetto/trace in its
+//! repository; "Synthetic Track Events" in its documentation). It holds times as whole nanoseconds;
+//! in Chrome's JSON format they are microseconds, and Perfetto's reader multiplies a double by 1000
+//! and cuts it off, which loses a nanosecond here and there. Names are interned where they first
+//! occur. Packets stand track by track, each track in the order of time: at one instant a slice
+//! ends before the next begins, and Perfetto keeps that order when it sorts by time.
 
 mod proto;
 
@@ -48,7 +49,9 @@ impl fmt::Display for TimelineReport {
                 write!(f, "; warning: {left_out} more were left out, the first began at {at}: ")?;
                 write!(f, "choose a --timeline-window, or raise --timeline-limit")
             }
-            None if *kept == 0 => write!(f, "; nothing happened in --timeline-window, or in the run"),
+            None if *kept == 0 => {
+                write!(f, "; nothing happened in --timeline-window, or in the run")
+            }
             None => Ok(()),
         }
     }
@@ -72,13 +75,17 @@ impl TimelineFile {
                 let report = TimelineReport { path, ..TimelineReport::default() };
                 Ok(Self { part, title, trace: Trace::new(), report })
             }
-            Err(error) => Err(format!("--timeline {}: cannot make this file: {error}", path.display())),
+            Err(error) => {
+                Err(format!("--timeline {}: cannot make this file: {error}", path.display()))
+            }
         }
     }
 
-    /// What a drive did, which stands for `device` where a run has several; or an array and its drives.
+    /// What a drive did, which stands for `device` where a run has several; or an array and its
+    /// drives.
     pub(crate) fn add<S: Storage>(&mut self, driver: &Driver<S>, device: Option<&String>) {
-        let title = device.map_or(self.title.clone(), |device| format!("{}, device {device}", self.title));
+        let title =
+            device.map_or(self.title.clone(), |device| format!("{}, device {device}", self.title));
         let root = self.trace.group(None, &title, 0);
         let storage = driver.storage();
         let Some((room, requests)) = storage.slow_requests() else {
@@ -87,7 +94,8 @@ impl TimelineFile {
         self.count(room);
         self.note_limit(root, room);
         let group = self.trace.group(Some(root), "slow requests", 1);
-        let requests: Vec<_> = requests.iter().map(|walked| (&walked.request, walked.steps.as_slice())).collect();
+        let requests: Vec<_> =
+            requests.iter().map(|walked| (&walked.request, walked.steps.as_slice())).collect();
         write_requests(&mut self.trace, group, "slow requests", requests);
         for number in 0..storage.drives() {
             let group = self.trace.group(Some(root), &format!("drive {number}"), 2 + number as u32);
@@ -123,7 +131,8 @@ impl TimelineFile {
     /// Writes it.
     pub(crate) fn finish(self) -> Result<TimelineReport, String> {
         let Self { part, trace, report, .. } = self;
-        part.finish(trace.bytes()).map_err(|error| format!("{}: cannot write it: {error}", report.path.display()))?;
+        part.finish(trace.bytes())
+            .map_err(|error| format!("{}: cannot write it: {error}", report.path.display()))?;
         Ok(report)
     }
 }
@@ -151,15 +160,27 @@ fn write_drive(
     Place { before, requests }: &Place,
 ) {
     let group = trace.group(Some(root), requests, 1);
-    write_requests(trace, group, requests, recorded.requests.iter().map(|request| (request, &[][..])).collect());
+    write_requests(
+        trace,
+        group,
+        requests,
+        recorded.requests.iter().map(|request| (request, &[][..])).collect(),
+    );
     let collections = trace.group(Some(root), "garbage collection", 2);
     let mut by_pool: BTreeMap<u32, Vec<&Collection>> = BTreeMap::new();
-    recorded.collections.iter().for_each(|collection| by_pool.entry(collection.pool).or_default().push(collection));
+    recorded
+        .collections
+        .iter()
+        .for_each(|collection| by_pool.entry(collection.pool).or_default().push(collection));
     for (pool, of_pool) in by_pool {
         let lanes = lanes(pool);
         let name = match lanes.len() {
             1 => format!("{before}pool {pool} (die {})", layout.die_of(lanes.start)),
-            _ => format!("{before}pool {pool} (dies {}..{})", layout.die_of(lanes.start), layout.die_of(lanes.end - 1)),
+            _ => format!(
+                "{before}pool {pool} (dies {}..{})",
+                layout.die_of(lanes.start),
+                layout.die_of(lanes.end - 1)
+            ),
         };
         let track = trace.track(collections, &name, pool);
         of_pool.into_iter().for_each(|collection| write_collection(trace, track, collection));
@@ -194,11 +215,14 @@ fn write_drive(
 fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: &Layout) {
     slices.sort_by_key(|slice| slice.start);
     for slice in slices {
-        let mut args = Args::default().uint("die", slice.die.into()).uint("block", slice.block.0.into());
+        let mut args =
+            Args::default().uint("die", slice.die.into()).uint("block", slice.block.0.into());
         args = args.uint("block_in_lane", layout.index_of(slice.block).into());
         args = args.uint("lane", layout.lane_of(slice.block).into());
         if slice.page.is_some() {
-            args = args.uint("row", layout.row_of(slice.page).into()).uint("sectors", slice.sectors.into());
+            args = args
+                .uint("row", layout.row_of(slice.page).into())
+                .uint("sectors", slice.sectors.into());
         }
         trace.slice(track, (slice.start, slice.end), name_of(slice), &args);
     }
@@ -233,8 +257,19 @@ fn name_of(slice: &Slice) -> &'static str {
 
 /// A collection, and within it its phases.
 fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
-    let Collection { pool, block, draining, copying, erasing, end, valid, copied, forced, held, unfinished } =
-        *collection;
+    let Collection {
+        pool,
+        block,
+        draining,
+        copying,
+        erasing,
+        end,
+        valid,
+        copied,
+        forced,
+        held,
+        unfinished,
+    } = *collection;
     let mut args = Args::default().uint("pool", pool.into()).uint("block", block.0.into());
     args = args.uint("valid_pages", valid.into()).uint("copied_pages", copied.into());
     args = args.uint("forced", forced.into()).uint("unfinished", unfinished.into());
@@ -242,7 +277,8 @@ fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
         args = args.uint("first_channel_held", held.0.into()).uint("channels_held", held.1.into());
     }
     trace.begin(track, draining, "collection", &args);
-    for (from, to, name) in [(draining, copying, "draining"), (copying, erasing, "copying"), (erasing, end, "erasing")]
+    for (from, to, name) in
+        [(draining, copying, "draining"), (copying, erasing, "copying"), (erasing, end, "erasing")]
     {
         if from < to {
             trace.slice(track, (from, to), name, &Args::default());
@@ -251,14 +287,22 @@ fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
     trace.end(track, end);
 }
 
-/// Requests overlap: each goes to a track that is free, all of one name, which Perfetto shows as one.
-fn write_requests(trace: &mut Trace, group: Track, name: &str, mut requests: Vec<(&SlowCommand, &[Step])>) {
+/// Requests overlap: each goes to a track that is free, all of one name, which Perfetto shows as
+/// one.
+fn write_requests(
+    trace: &mut Trace,
+    group: Track,
+    name: &str,
+    mut requests: Vec<(&SlowCommand, &[Step])>,
+) {
     requests.sort_by_key(|(request, _)| request.start);
     let mut tracks: Vec<Vec<(&SlowCommand, &[Step])>> = Vec::new();
     let mut free: BinaryHeap<Reverse<(Instant, usize)>> = BinaryHeap::new();
     for (request, steps) in requests {
         let track = match free.peek() {
-            Some(Reverse((end, _))) if *end <= request.start => free.pop().map_or(0, |Reverse((_, track))| track),
+            Some(Reverse((end, _))) if *end <= request.start => {
+                free.pop().map_or(0, |Reverse((_, track))| track)
+            }
             _ => {
                 tracks.push(Vec::new());
                 tracks.len() - 1
@@ -287,7 +331,8 @@ fn write_requests(trace: &mut Trace, group: Track, name: &str, mut requests: Vec
 
 fn args_of(request: &SlowCommand) -> Args {
     let latency = request.end.since(request.start).as_ns();
-    let mut args = Args::default().uint("lba", request.lba.0).uint("sectors", request.sectors.into());
+    let mut args =
+        Args::default().uint("lba", request.lba.0).uint("sectors", request.sectors.into());
     args = args.uint("latency_ns", latency);
     let Some(attributed) = &request.attributed else { return args };
     with_parts(args, &attributed.split, attributed.story)
@@ -299,13 +344,16 @@ fn with_parts(mut args: Args, split: &Split, story: Option<Story>) -> Args {
     }
     if let Some(Story { die, met, times: [came, began, ended], .. }) = story {
         args = args.uint("die", die.into()).text("die_was_kept_by", met.keeper.name());
-        args = args.uint("waited_for_die_ns", began.since(came).as_ns()).uint("served_ns", ended.since(began).as_ns());
+        args = args
+            .uint("waited_for_die_ns", began.since(came).as_ns())
+            .uint("served_ns", ended.since(began).as_ns());
     }
     args
 }
 
 fn args_of_step(step: &Step) -> Args {
-    let args = step.drive.map_or_else(Args::default, |drive| Args::default().uint("drive", drive.into()));
+    let args =
+        step.drive.map_or_else(Args::default, |drive| Args::default().uint("drive", drive.into()));
     with_parts(args, &step.split, step.story)
 }
 

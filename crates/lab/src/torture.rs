@@ -1,12 +1,15 @@
-//! Power losses at random events of many small runs, and whether the drives keep what they promised.
+//! Power losses at random events of many small runs, and whether the drives keep what they
+//! promised.
 //!
-//! A run is a seed: it draws the kind of drive (or takes a scenario), its workload and the events at which the power
-//! fails. After each cut the drive recovers, every page is held against the promises ([`manx_core::host::Outage`]), and
-//! the run goes on with every read checked; after the last one some more requests are played. So a violation is
-//! repeated by its seed alone. A panic of the model, or requests that never complete, are violations, too.
+//! A run is a seed: it draws the kind of drive (or takes a scenario), its workload and the events
+//! at which the power fails. After each cut the drive recovers, every page is held against the
+//! promises ([`manx_core::host::Outage`]), and the run goes on with every read checked; after the
+//! last one some more requests are played. So a violation is repeated by its seed alone. A panic of
+//! the model, or requests that never complete, are violations, too.
 //!
-//! Beside that drives are struck ([`strike`]): the power fails again during a recovery, rows that hold nothing that
-//! counts become illegible; and in some of them blocks are bad from the start, and programs and erases fail.
+//! Beside that drives are struck ([`strike`]): the power fails again during a recovery, rows that
+//! hold nothing that counts become illegible; and in some of them blocks are bad from the start,
+//! and programs and erases fail.
 
 use crate::prepare::{logical_pages, make};
 use crate::run::RunError;
@@ -142,7 +145,10 @@ pub fn torture(options: &Options<'_>) -> Result<Tally, TortureError> {
                     all.1 = Some(error);
                 }
             }
-            (options.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, found.load(Ordering::Relaxed));
+            (options.progress)(
+                done.fetch_add(1, Ordering::Relaxed) + 1,
+                found.load(Ordering::Relaxed),
+            );
         }
     };
     on_threads(threads, work);
@@ -177,7 +183,9 @@ impl Tally {
 pub fn check(scenario: &Scenario) -> Result<(), ConfigError> {
     let Scenario { array, recovery, .. } = scenario;
     if !recovery.keep {
-        return Err(ConfigError::new("recovery.keep = false: torture needs a drive that can recover"));
+        return Err(ConfigError::new(
+            "recovery.keep = false: torture needs a drive that can recover",
+        ));
     }
     if array.is_on() {
         let message = "torture needs 1: a power loss of an array is not modelled";
@@ -212,14 +220,17 @@ fn one(options: &Options<'_>, seed: u64) -> Result<Tally, TortureError> {
 fn driver(scenario: &Scenario) -> Result<Driver, TortureError> {
     let prepared = make(scenario, &mut |_| true)?;
     let drive = scenario.drive_config().build(prepared.map, true);
-    let sectors = u64::from(logical_pages(scenario)) * (scenario.device.geometry.map_unit.get() / 512);
+    let sectors =
+        u64::from(logical_pages(scenario)) * (scenario.device.geometry.map_unit.get() / 512);
     let mut jobs = Vec::new();
     for (number, spec) in scenario.workload.jobs.iter().enumerate() {
         if let Some(trace) = &spec.trace {
-            let message = format!("workload.trace.file = {:?}: torture runs generated workloads", trace.file);
+            let message =
+                format!("workload.trace.file = {:?}: torture runs generated workloads", trace.file);
             return Err(ConfigError::new(message).into());
         }
-        let source = Generator::new(spec, sectors, scenario.seed, number).map_err(RunError::Generate)?;
+        let source =
+            Generator::new(spec, sectors, scenario.seed, number).map_err(RunError::Generate)?;
         jobs.push(Job::new(Box::new(source), Pacing::of(spec)));
     }
     let mut oracle = Oracle::new(&drive);
@@ -268,7 +279,10 @@ fn play(mut driver: Driver, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(
     tally.read_only += u32::from(faults.read_only_at.is_some());
     reads_are_right(&driver)?;
     if let Some(starved) = driver.starved() {
-        return Err(format!("after {} cuts a request waited {}: {starved:?}", tally.cuts, starved.age));
+        return Err(format!(
+            "after {} cuts a request waited {}: {starved:?}",
+            tally.cuts, starved.age
+        ));
     }
     let progress = driver.progress();
     if !goes_on && progress.issued != progress.completed {
@@ -278,9 +292,9 @@ fn play(mut driver: Driver, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(
     Ok(())
 }
 
-/// What else befalls a drive without power: rows without anything that counts become illegible, and the power comes
-/// back only to fail again, up to three times, at any time of the recovery or, as often, of its repairs. Counts these
-/// cuts, and the rows.
+/// What else befalls a drive without power: rows without anything that counts become illegible, and
+/// the power comes back only to fail again, up to three times, at any time of the recovery or, as
+/// often, of its repairs. Counts these cuts, and the rows.
 fn strike(mut remains: CrashImage, rng: &mut Rng, (cuts, rows): &mut (u64, u64)) -> CrashImage {
     if rng.below(3) == 0 {
         let most = 1 + rng.below(40) as u32;
@@ -305,14 +319,19 @@ fn reads_are_right(driver: &Driver) -> Result<(), String> {
 
 /// A small drive of a kind that the seed draws; `over` are overrides over that.
 pub fn drawn(seed: u64, over: &[Override]) -> Result<Scenario, ConfigError> {
-    let scenario = Source { file: "torture.toml".to_string(), text: include_str!("torture/base.toml").to_string() };
+    let scenario = Source {
+        file: "torture.toml".to_string(),
+        text: include_str!("torture/base.toml").to_string(),
+    };
     let mut overrides = vec![Override::new("seed", seed.to_string(), format!("--seed {seed}"))];
     let mut keys = kind(seed);
     // What somebody asks for may not go with a checkpoint.
     if over.is_empty() {
         keys.extend(checkpoint(seed, &keys));
     }
-    overrides.extend(keys.into_iter().map(|(key, value)| Override::new(key, value, format!("seed {seed}"))));
+    overrides.extend(
+        keys.into_iter().map(|(key, value)| Override::new(key, value, format!("seed {seed}"))),
+    );
     let drawn = |own: &[Override]| {
         let all = [&overrides[..], own, over].concat();
         load(&Input { scenario: &scenario, device: None, policy: None, overrides: &all })
@@ -387,11 +406,12 @@ fn kind(seed: u64) -> Vec<(&'static str, String)> {
     keys
 }
 
-/// How often a checkpoint is written, in half of the drives that may have them: from one after the other to hardly
-/// ever.
+/// How often a checkpoint is written, in half of the drives that may have them: from one after the
+/// other to hardly ever.
 fn checkpoint(seed: u64, kind: &[(&'static str, String)]) -> Option<(&'static str, String)> {
     let mut rng = Rng::stream(seed, "checkpoint");
-    let differs = |key: &str, value: &str| kind.iter().any(|(named, drawn)| *named == key && drawn != value);
+    let differs =
+        |key: &str, value: &str| kind.iter().any(|(named, drawn)| *named == key && drawn != value);
     let every = ["4KiB", "16KiB", "48KiB", "128KiB", "512KiB"][rng.below(5) as usize];
     let may = !differs("ftl.kind", "page") && !differs("ftl.map.cache", "0B") && rng.below(2) == 0;
     may.then(|| ("recovery.checkpoint_every", every.to_string()))
@@ -401,10 +421,21 @@ fn checkpoint(seed: u64, kind: &[(&'static str, String)]) -> Option<(&'static st
 mod tests {
     use super::*;
 
-    fn campaign(scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync), jobs: usize) -> Tally {
+    fn campaign(
+        scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync),
+        jobs: usize,
+    ) -> Tally {
         let (stop, progress) = (AtomicBool::new(false), |_: u32, _: u32| {});
         let jobs = NonZero::new(jobs);
-        let options = Options { scenario, seed: 1, seeds: 40, cuts: 5, jobs, stop: &stop, progress: &progress };
+        let options = Options {
+            scenario,
+            seed: 1,
+            seeds: 40,
+            cuts: 5,
+            jobs,
+            stop: &stop,
+            progress: &progress,
+        };
         torture(&options).expect("every drawn drive is valid")
     }
 
@@ -416,12 +447,15 @@ mod tests {
         assert_eq!((tally.runs, tally.cuts - tally.cuts_again), (40, 200));
         assert!(tally.torn_rows > 50 && tally.illegible_blocks > 5, "{tally:?}");
         assert!(tally.checkpoints > 10 && tally.from_checkpoint > 10, "{tally:?}");
-        assert!(tally.cuts_again > 20 && tally.spoilt_rows > 50 && tally.bad_blocks > 10, "{tally:?}");
+        assert!(
+            tally.cuts_again > 20 && tally.spoilt_rows > 50 && tally.bad_blocks > 10,
+            "{tally:?}"
+        );
         assert_eq!(Tally { seconds: 0.0, ..campaign(&drawn, 1) }, Tally { seconds: 0.0, ..tally });
     }
 
-    /// A block of which a program had failed left service, unlike one that is erased, before the journal of what had
-    /// been deallocated in it: an older version came back.
+    /// A block of which a program had failed left service, unlike one that is erased, before the
+    /// journal of what had been deallocated in it: an older version came back.
     #[test]
     fn a_failed_block_waits_for_the_journal_like_an_erase() {
         let sets = [
@@ -439,13 +473,24 @@ mod tests {
         ];
         let sets = sets.map(|(key, value)| Override::new(key, value, "the test"));
         let (stop, progress) = (AtomicBool::new(false), |_: u32, _: u32| {});
-        let scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync) = &|seed| drawn(seed, &sets);
-        let options = Options { scenario, seed: 8150, seeds: 1, cuts: 8, jobs: None, stop: &stop, progress: &progress };
+        let scenario: &(dyn Fn(u64) -> Result<Scenario, ConfigError> + Sync) =
+            &|seed| drawn(seed, &sets);
+        let options = Options {
+            scenario,
+            seed: 8150,
+            seeds: 1,
+            cuts: 8,
+            jobs: None,
+            stop: &stop,
+            progress: &progress,
+        };
         assert_eq!(torture(&options).expect("a valid drive").violations, []);
     }
 
     #[test]
     fn every_kind_that_is_drawn_is_valid() {
-        (0..2000).for_each(|seed| drop(drawn(seed, &[]).unwrap_or_else(|error| panic!("seed {seed}: {error}"))));
+        (0..2000).for_each(|seed| {
+            drop(drawn(seed, &[]).unwrap_or_else(|error| panic!("seed {seed}: {error}")))
+        });
     }
 }

@@ -5,13 +5,16 @@ mod render;
 pub use render::{details, rows};
 
 use crate::open::opener;
-use manx_trace::{StatisticsReport, TraceError, TraceSpec, TraceStatistics, TraceSummary, survey_each};
+use manx_trace::{
+    StatisticsReport, TraceError, TraceSpec, TraceStatistics, TraceSummary, survey_each,
+};
 use serde::Serialize;
 
 /// So many requests pass between two calls that say how far it is.
 const STEP: u64 = 1 << 16;
 
-/// Everything that is known of a trace: what was read of the file, and the statistics of its data requests.
+/// Everything that is known of a trace: what was read of the file, and the statistics of its data
+/// requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceInfo {
     /// What the file holds: format, counts, times, devices, what was dropped or altered.
@@ -21,8 +24,12 @@ pub struct TraceInfo {
     pub statistics: StatisticsReport,
 }
 
-/// Reads the trace of `spec` once (and its head once more, for the format); `progress` is told the requests so far.
-pub fn trace_info(spec: &TraceSpec, progress: &mut dyn FnMut(u64)) -> Result<TraceInfo, TraceError> {
+/// Reads the trace of `spec` once (and its head once more, for the format); `progress` is told the
+/// requests so far.
+pub fn trace_info(
+    spec: &TraceSpec,
+    progress: &mut dyn FnMut(u64),
+) -> Result<TraceInfo, TraceError> {
     let mut statistics = TraceStatistics::new();
     let mut requests = 0u64;
     let summary = survey_each(spec, &mut opener(&spec.file), &mut |record| {
@@ -58,12 +65,17 @@ mod tests {
         info.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// 300 requests on two disks, 2 ms apart: every third a write of 8 KiB to one of ten places, else a 4 KiB read.
+    /// 300 requests on two disks, 2 ms apart: every third a write of 8 KiB to one of ten places,
+    /// else a 4 KiB read.
     fn two_disks() -> TraceInfo {
         info(
             "two-disks.csv",
             (0..300u64).map(|n| match n % 3 {
-                0 => format!("{},h,1,Write,{},8192,500\n", 10_000_000 + n * 20_000, (n / 3 % 10) * 8192),
+                0 => format!(
+                    "{},h,1,Write,{},8192,500\n",
+                    10_000_000 + n * 20_000,
+                    (n / 3 % 10) * 8192
+                ),
                 _ => format!("{},h,0,Read,{},4096,1000\n", 10_000_000 + n * 20_000, n * 1_048_576),
             }),
         )
@@ -72,7 +84,8 @@ mod tests {
     #[test]
     fn the_document_holds_summary_and_statistics_with_units() {
         let info = two_disks();
-        let document: serde_json::Value = serde_json::from_str(&to_json(std::slice::from_ref(&info))).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&to_json(std::slice::from_ref(&info))).unwrap();
         assert_eq!(document["format"], "msr");
         assert_eq!(document["requests"], 300);
         let statistics = &document["statistics"];
@@ -103,9 +116,9 @@ mod tests {
             assert!(text.contains(piece), "`{piece}` is not in:\n{text}");
         }
         let row = |head: &str| {
-            text.lines()
-                .find(|line| line.starts_with(head))
-                .map(|line| line[head.len()..].split_whitespace().map(str::to_string).collect::<Vec<_>>())
+            text.lines().find(|line| line.starts_with(head)).map(|line| {
+                line[head.len()..].split_whitespace().map(str::to_string).collect::<Vec<_>>()
+            })
         };
         assert_eq!(row("write size").unwrap(), ["8KiB"; 5]);
         assert_eq!(row("time to next write of a page").unwrap(), ["60.00ms"; 8]);
@@ -116,10 +129,12 @@ mod tests {
 
     #[test]
     fn a_table_has_a_row_for_each_trace() {
-        let one = info("one.trace", ["0 0 8 8 1\n", "1000 0 16 8 1\n"].map(str::to_string).into_iter());
+        let one =
+            info("one.trace", ["0 0 8 8 1\n", "1000 0 16 8 1\n"].map(str::to_string).into_iter());
         let table = rows(&[two_disks(), one]);
         println!("{table}");
-        let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        let cells: Vec<Vec<&str>> =
+            table.lines().map(|line| line.split_whitespace().collect()).collect();
         let (first, second) = (&cells[cells.len() - 2], &cells[cells.len() - 1]);
         assert!(first[0].ends_with("two-disks.csv") && second[0].ends_with("one.trace"), "{table}");
         assert_eq!(&first[1..4], ["300", "0.598", "501.7"]);

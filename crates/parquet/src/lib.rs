@@ -9,15 +9,17 @@
 //! | `device` | BYTE_ARRAY, UTF-8, optional | the device's name |
 //! | `fua` | BOOLEAN, optional | force unit access |
 //!
-//! [`write`](mod@write) is an encoder of `manx-trace`'s converter. [`read`] gives the rows of anybody's file with these
-//! columns as the byte stream `manx-records`, which `manx-trace` decodes; so neither it nor the lab knows Parquet,
-//! and a program without this crate is the smaller by it. What that costs: the stream numbers the devices in the order
-//! in which they appear, and their names stay behind.
+//! [`write`](mod@write) is an encoder of `manx-trace`'s converter. [`read`] gives the rows of
+//! anybody's file with these columns as the byte stream `manx-records`, which `manx-trace` decodes;
+//! so neither it nor the lab knows Parquet, and a program without this crate is the smaller by it.
+//! What that costs: the stream numbers the devices in the order in which they appear, and their
+//! names stay behind.
 //!
 //! [`requests`] writes every request of a run.
 //! [`table`] writes any other table (a sweep).
 //!
-//! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or Zstandard.
+//! Not read: nested columns, encrypted files, and columns compressed otherwise than with Snappy or
+//! Zstandard.
 
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

@@ -1,8 +1,9 @@
 //! Parquet into the byte stream `manx-records`, batch by batch, in constant memory.
 //!
-//! The stream: 16 bytes of header, `MANXREC1` and eight zeros; then records of 40 bytes, little-endian: time in ns,
-//! offset, bytes, latency in ns (all ones: none), each of 64 bits; device, 32 bits; operation (0 read, 1 write,
-//! 2 flush, 3 trim), flags (bit 0: FUA), a byte each; two zeros.
+//! The stream: 16 bytes of header, `MANXREC1` and eight zeros; then records of 40 bytes,
+//! little-endian: time in ns, offset, bytes, latency in ns (all ones: none), each of 64 bits;
+//! device, 32 bits; operation (0 read, 1 write, 2 flush, 3 trim), flags (bit 0: FUA), a byte each;
+//! two zeros.
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -107,10 +108,14 @@ impl<R: ChunkReader + 'static> Stream<R> {
             None => {
                 let group = self.file.get_row_group(self.group).map_err(failed)?;
                 self.group += 1;
-                let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| bad("a row group of -1 rows"))?;
+                let rows = usize::try_from(group.metadata().num_rows())
+                    .map_err(|_| bad("a row group of -1 rows"))?;
                 let mut readers = [const { None }; 7];
                 for (reader, place) in readers.iter_mut().zip(self.places) {
-                    *reader = place.map(|place| group.get_column_reader(place.column)).transpose().map_err(failed)?;
+                    *reader = place
+                        .map(|place| group.get_column_reader(place.column))
+                        .transpose()
+                        .map_err(failed)?;
                 }
                 (readers, rows)
             }
@@ -135,7 +140,8 @@ impl<R: ChunkReader + 'static> Stream<R> {
     /// One row as a record.
     fn push(&mut self, columns: &[Values; 7], index: usize) -> Result<(), String> {
         let [t_us, op, offset, bytes, latency_us, device, fua] = columns;
-        let required = |name: &str, value: Option<u64>| value.ok_or_else(|| format!("`{name}` is null"));
+        let required =
+            |name: &str, value: Option<u64>| value.ok_or_else(|| format!("`{name}` is null"));
         let ns = required("t_us", t_us.nanoseconds("t_us", index)?)?;
         let offset = required("offset", offset.whole("offset", index)?)?;
         let bytes = required("bytes", bytes.whole("bytes", index)?)?;
@@ -164,7 +170,10 @@ fn places(schema: &SchemaDescriptor) -> io::Result<Places> {
                 if schema.num_columns() > has.len() {
                     has.push("...".to_string());
                 }
-                return Err(bad(&format!("there is no column `{name}` ({what}); there are {}", has.join(", "))));
+                return Err(bad(&format!(
+                    "there is no column `{name}` ({what}); there are {}",
+                    has.join(", ")
+                )));
             }
             None => {}
         }
@@ -174,7 +183,8 @@ fn places(schema: &SchemaDescriptor) -> io::Result<Places> {
 
 fn placed(column: usize, about: &ColumnDescriptor, name: &str, what: &str) -> io::Result<Place> {
     let (physical, logical) = (about.physical_type(), about.logical_type_ref());
-    // Old files have the converted type alone; new ones may have a logical type that no converted type matches.
+    // Old files have the converted type alone; new ones may have a logical type that no converted
+    // type matches.
     let converted = about.converted_type();
     let is_unsigned = UNSIGNED.contains(&converted);
     let is_integer = matches!(logical, None | Some(LogicalType::Integer(_)))
@@ -184,7 +194,9 @@ fn placed(column: usize, about: &ColumnDescriptor, name: &str, what: &str) -> io
         _ => converted == ConvertedType::TIMESTAMP_MICROS,
     };
     let is_right = match (name, physical) {
-        ("t_us" | "latency_us", Type::DOUBLE) | ("op" | "device", Type::BYTE_ARRAY) | ("fua", Type::BOOLEAN) => true,
+        ("t_us" | "latency_us", Type::DOUBLE)
+        | ("op" | "device", Type::BYTE_ARRAY)
+        | ("fua", Type::BOOLEAN) => true,
         ("t_us", Type::INT64) => is_integer || is_micros,
         ("latency_us" | "offset" | "bytes" | "device", Type::INT64 | Type::INT32) => is_integer,
         _ => false,
@@ -218,13 +230,17 @@ impl Values {
                 None => Ok(None),
                 Some(us) => match u64::try_from(us).ok().and_then(|us| us.checked_mul(1_000)) {
                     Some(ns) => Ok(Some(ns)),
-                    None => Err(format!("`{name}` is {us}; expected microseconds from 0 to 2^64 ns")),
+                    None => {
+                        Err(format!("`{name}` is {us}; expected microseconds from 0 to 2^64 ns"))
+                    }
                 },
             },
             Values::Floats(values) => match values[index] {
                 Some(us) if !us.is_nan() => match nanoseconds(us) {
                     Some(ns) => Ok(Some(ns)),
-                    None => Err(format!("`{name}` is {us}; expected microseconds from 0 to 2^64 ns")),
+                    None => {
+                        Err(format!("`{name}` is {us}; expected microseconds from 0 to 2^64 ns"))
+                    }
                 },
                 _ => Ok(None),
             },
@@ -235,7 +251,9 @@ impl Values {
     fn whole(&self, name: &str, index: usize) -> Result<Option<u64>, String> {
         match self {
             Values::Ints(values) => match values[index] {
-                Some(value) if value < 0 => Err(format!("`{name}` is {value}; expected bytes from 0")),
+                Some(value) if value < 0 => {
+                    Err(format!("`{name}` is {value}; expected bytes from 0"))
+                }
                 value => Ok(value.map(|value| value as u64)),
             },
             _ => Ok(None),
@@ -258,8 +276,8 @@ impl Values {
     }
 }
 
-/// Microseconds as the nearest nanoseconds; `None` where they do not fit. The fraction is taken apart from the rest:
-/// their product with 1000, as one number, would be rounded twice.
+/// Microseconds as the nearest nanoseconds; `None` where they do not fit. The fraction is taken
+/// apart from the rest: their product with 1000, as one number, would be rounded twice.
 pub(crate) fn nanoseconds(us: f64) -> Option<u64> {
     if !(0.0..18_446_744_073_709_551.0).contains(&us) {
         return None;
@@ -293,7 +311,9 @@ impl Devices {
         let next = self.numbers.len();
         let number = match self.numbers.get(name) {
             Some(number) => *number,
-            None if next >= MAX_DEVICES => return Err(format!("one more device than {MAX_DEVICES}")),
+            None if next >= MAX_DEVICES => {
+                return Err(format!("one more device than {MAX_DEVICES}"));
+            }
             None => {
                 self.numbers.insert(name.to_vec(), next as u32);
                 next as u32
@@ -310,14 +330,20 @@ fn read(reader: &mut ColumnReader, rows: usize, place: Place) -> Result<Values, 
     Ok(match reader {
         ColumnReader::BoolColumnReader(reader) => Values::Bools(typed(reader, rows, max_def)?),
         ColumnReader::Int32ColumnReader(reader) => {
-            let wide = |value: i32| if place.is_unsigned { i64::from(value as u32) } else { i64::from(value) };
+            let wide = |value: i32| {
+                if place.is_unsigned { i64::from(value as u32) } else { i64::from(value) }
+            };
             let values: Vec<Option<i32>> = typed(reader, rows, max_def)?;
             Values::Ints(values.into_iter().map(|value| value.map(wide)).collect())
         }
         ColumnReader::Int64ColumnReader(reader) => Values::Ints(typed(reader, rows, max_def)?),
         ColumnReader::DoubleColumnReader(reader) => Values::Floats(typed(reader, rows, max_def)?),
         ColumnReader::ByteArrayColumnReader(reader) => Values::Texts(typed(reader, rows, max_def)?),
-        _ => return Err(ParquetError::General("a column of a type that was not asked for".to_string())),
+        _ => {
+            return Err(ParquetError::General(
+                "a column of a type that was not asked for".to_string(),
+            ));
+        }
     })
 }
 
@@ -329,9 +355,12 @@ fn typed<T: DataType>(
     let (mut values, mut levels) = (Vec::with_capacity(rows), Vec::new());
     let mut read = 0;
     while read < rows {
-        let (more, _, _) = reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+        let (more, _, _) =
+            reader.read_records(rows - read, Some(&mut levels), None, &mut values)?;
         if more == 0 {
-            return Err(ParquetError::General("a column ends before its row group does".to_string()));
+            return Err(ParquetError::General(
+                "a column ends before its row group does".to_string(),
+            ));
         }
         read += more;
     }
@@ -339,12 +368,16 @@ fn typed<T: DataType>(
         return Ok(values.into_iter().map(Some).collect());
     }
     let mut values = values.into_iter();
-    Ok(levels.into_iter().map(|level| if level == max_def { values.next() } else { None }).collect())
+    Ok(levels
+        .into_iter()
+        .map(|level| if level == max_def { values.next() } else { None })
+        .collect())
 }
 
 /// A damaged file must be an error, wherever the decoder would rather panic.
 fn guarded<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Err(bad("the file is damaged")))
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(bad("the file is damaged")))
 }
 
 fn failed(error: ParquetError) -> io::Error {

@@ -62,12 +62,14 @@ impl Encoder {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(zstd))
             .set_created_by(format!("manx {}", env!("CARGO_PKG_VERSION")));
-        // Nearly every value differs from all others: a dictionary would be built to be thrown away.
+        // Nearly every value differs from all others: a dictionary would be built to be thrown
+        // away.
         for name in ["t_us", "offset"] {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(name), false);
         }
         let schema = Arc::new(parse_message_type(&schema(with_parts)).map_err(failed)?);
-        let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).map_err(failed)?;
+        let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))
+            .map_err(failed)?;
         let mut encoder = Self { writer, with_parts };
         encoder.hand_on(out)?;
         Ok(encoder)
@@ -123,7 +125,10 @@ fn schema(with_parts: bool) -> String {
     schema + "}"
 }
 
-fn requests(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Row]) -> Result<(), ParquetError> {
+fn requests(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    all: &[Row],
+) -> Result<(), ParquetError> {
     let op = |row: &Row| match row.op {
         Op::Read => "R",
         Op::Write => "W",
@@ -143,10 +148,13 @@ fn requests(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Row]) -> R
     column::<BoolType>(group, &list(all, |row| row.counted), None)
 }
 
-fn parts(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, all: &[Split]) -> Result<(), ParquetError> {
-    Cause::ALL
-        .into_iter()
-        .try_for_each(|cause| column::<Int64Type>(group, &list(all, |split| split.get(cause).as_ns() as i64), None))
+fn parts(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    all: &[Split],
+) -> Result<(), ParquetError> {
+    Cause::ALL.into_iter().try_for_each(|cause| {
+        column::<Int64Type>(group, &list(all, |split| split.get(cause).as_ns() as i64), None)
+    })
 }
 
 fn list<T, U>(all: &[T], value: impl Fn(&T) -> U) -> Vec<U> {

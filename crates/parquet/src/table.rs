@@ -1,9 +1,11 @@
 //! Any table as Parquet: columns with a type, rows as they come, a row group every so many of them.
 //!
-//! Every column is optional, for what was not measured. A name may hold dots (`workload.rate`): it is one name, not a
-//! path. The same rows are the same bytes.
+//! Every column is optional, for what was not measured. A name may hold dots (`workload.rate`): it
+//! is one name, not a path. The same rows are the same bytes.
 
-use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical, ZstdLevel};
+use parquet::basic::{
+    Compression, ConvertedType, LogicalType, Repetition, Type as Physical, ZstdLevel,
+};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -73,8 +75,11 @@ impl<W: Write + Send> Writer<W> {
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).map_err(failed)?))
             .set_created_by(format!("manx {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(failed)?;
-        let columns = columns.iter().map(|(_, kind)| Column { values: Values::of(*kind), present: Vec::new() });
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))
+            .map_err(failed)?;
+        let columns = columns
+            .iter()
+            .map(|(_, kind)| Column { values: Values::of(*kind), present: Vec::new() });
         Ok(Self { file, columns: columns.collect(), rows: 0 })
     }
 
@@ -82,7 +87,9 @@ impl<W: Write + Send> Writer<W> {
     pub fn row(&mut self, row: &[Value<'_>]) -> io::Result<()> {
         if row.len() != self.columns.len() {
             let (values, columns) = (row.len(), self.columns.len());
-            return Err(io::Error::other(format!("a row of {values} values in a table of {columns} columns")));
+            return Err(io::Error::other(format!(
+                "a row of {values} values in a table of {columns} columns"
+            )));
         }
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(value)?;
@@ -100,7 +107,10 @@ impl<W: Write + Send> Writer<W> {
     fn end_group(&mut self) -> io::Result<()> {
         if self.rows > 0 {
             let mut group = self.file.next_row_group().map_err(failed)?;
-            self.columns.iter_mut().try_for_each(|column| column.write(&mut group)).map_err(failed)?;
+            self.columns
+                .iter_mut()
+                .try_for_each(|column| column.write(&mut group))
+                .map_err(failed)?;
             group.close().map_err(failed)?;
             self.rows = 0;
         }
@@ -127,20 +137,33 @@ impl Column {
             (Values::Number(values), Value::Number(number)) => values.push(*number),
             (Values::Boolean(values), Value::Boolean(is)) => values.push(*is),
             (_, Value::Null) => {}
-            (_, value) => return Err(io::Error::other(format!("{value:?} in a column of another type"))),
+            (_, value) => {
+                return Err(io::Error::other(format!("{value:?} in a column of another type")));
+            }
         }
         self.present.push((*value != Value::Null).into());
         Ok(())
     }
 
     /// Writes the column, and is empty after it.
-    fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+    fn write<W: Write + Send>(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, W>,
+    ) -> Result<(), ParquetError> {
         let present = std::mem::take(&mut self.present);
         match &mut self.values {
-            Values::Text(values) => write::<ByteArrayType, _>(group, &std::mem::take(values), &present),
-            Values::Integer(values) => write::<Int64Type, _>(group, &std::mem::take(values), &present),
-            Values::Number(values) => write::<DoubleType, _>(group, &std::mem::take(values), &present),
-            Values::Boolean(values) => write::<BoolType, _>(group, &std::mem::take(values), &present),
+            Values::Text(values) => {
+                write::<ByteArrayType, _>(group, &std::mem::take(values), &present)
+            }
+            Values::Integer(values) => {
+                write::<Int64Type, _>(group, &std::mem::take(values), &present)
+            }
+            Values::Number(values) => {
+                write::<DoubleType, _>(group, &std::mem::take(values), &present)
+            }
+            Values::Boolean(values) => {
+                write::<BoolType, _>(group, &std::mem::take(values), &present)
+            }
         }
     }
 }
@@ -163,11 +186,13 @@ fn field(name: &str, kind: Kind) -> Result<Type, ParquetError> {
         Kind::Number => Physical::DOUBLE,
         Kind::Boolean => Physical::BOOLEAN,
     };
-    let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+    let builder =
+        Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
     match kind {
-        Kind::Text => {
-            builder.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8).build()
-        }
+        Kind::Text => builder
+            .with_logical_type(Some(LogicalType::String))
+            .with_converted_type(ConvertedType::UTF8)
+            .build(),
         _ => builder.build(),
     }
 }
@@ -183,8 +208,12 @@ mod tests {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, RowAccessor};
 
-    const COLUMNS: [(&str, Kind); 4] =
-        [("workload.rate", Kind::Text), ("erases", Kind::Integer), ("waf", Kind::Number), ("on", Kind::Boolean)];
+    const COLUMNS: [(&str, Kind); 4] = [
+        ("workload.rate", Kind::Text),
+        ("erases", Kind::Integer),
+        ("waf", Kind::Number),
+        ("on", Kind::Boolean),
+    ];
 
     fn written(rows: &[[Value<'_>; 4]]) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new(), "table", &COLUMNS).unwrap();
@@ -200,25 +229,38 @@ mod tests {
             [Value::Text(""), Value::Integer(i64::MAX), Value::Number(0.0), Value::Boolean(false)],
         ];
         let reader = SerializedFileReader::new(Bytes::from(written(&rows))).unwrap();
-        let names: Vec<_> = reader.metadata().file_metadata().schema().get_fields().iter().map(|f| f.name()).collect();
+        let names: Vec<_> = reader
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|f| f.name())
+            .collect();
         assert_eq!(names, ["workload.rate", "erases", "waf", "on"]);
         let read: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         assert_eq!(read.len(), 3);
         assert_eq!(read[0].get_string(0).unwrap(), "1,\"é");
         assert_eq!((read[0].get_long(1).unwrap(), read[0].get_double(2).unwrap()), (-7, 1.5));
         assert!(read[1].get_column_iter().all(|(_, field)| *field == Field::Null));
-        assert_eq!((read[2].get_string(0).unwrap().as_str(), read[2].get_long(1).unwrap()), ("", i64::MAX));
+        assert_eq!(
+            (read[2].get_string(0).unwrap().as_str(), read[2].get_long(1).unwrap()),
+            ("", i64::MAX)
+        );
         assert!(!read[2].get_bool(3).unwrap());
     }
 
     #[test]
     fn rows_go_out_in_groups_and_the_same_rows_are_the_same_bytes() {
-        let row = |n: usize| [Value::Null, Value::Integer(n as i64), Value::Number(n as f64), Value::Null];
+        let row = |n: usize| {
+            [Value::Null, Value::Integer(n as i64), Value::Number(n as f64), Value::Null]
+        };
         let rows: Vec<_> = (0..GROUP_ROWS + 3).map(row).collect();
         let bytes = written(&rows);
         assert!(bytes == written(&rows));
         let reader = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
-        let groups: Vec<_> = reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
+        let groups: Vec<_> =
+            reader.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
         assert_eq!(groups, [GROUP_ROWS as i64, 3]);
         let last = reader.get_row_iter(None).unwrap().last().unwrap().unwrap();
         assert_eq!(last.get_long(1).unwrap(), (GROUP_ROWS + 2) as i64);

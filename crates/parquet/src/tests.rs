@@ -95,7 +95,8 @@ proptest! {
         prop_assert_eq!(losses, Losses::default());
     }
 
-    /// A file that was cut or hit is an error or other records, but never a panic or a stream without an end.
+    /// A file that was cut or hit is an error or other records, but never a panic or a stream
+    /// without an end.
     #[test]
     fn a_damaged_file_is_not_the_end_of_the_world(at in any::<prop::sample::Index>(), with in any::<u8>(), cut: bool) {
         let records: Vec<_> = (0..40).map(|number| record(number * 1_000, number)).collect();
@@ -138,7 +139,8 @@ enum Column {
     Bool(Vec<bool>),
 }
 
-/// A file of these columns; `levels` say of each which of its rows are no nulls, where it is optional.
+/// A file of these columns; `levels` say of each which of its rows are no nulls, where it is
+/// optional.
 fn file_of(schema: &str, columns: &[(Column, Option<&[i16]>)]) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(&format!("message m {{ {schema} }}")).unwrap());
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
@@ -146,10 +148,18 @@ fn file_of(schema: &str, columns: &[(Column, Option<&[i16]>)]) -> Vec<u8> {
     for (values, levels) in columns {
         let mut column = group.next_column().unwrap().unwrap();
         match (column.untyped(), values) {
-            (ColumnWriter::Int32ColumnWriter(to), Column::Int32(values)) => to.write_batch(values, *levels, None),
-            (ColumnWriter::Int64ColumnWriter(to), Column::Int64(values)) => to.write_batch(values, *levels, None),
-            (ColumnWriter::DoubleColumnWriter(to), Column::Double(values)) => to.write_batch(values, *levels, None),
-            (ColumnWriter::BoolColumnWriter(to), Column::Bool(values)) => to.write_batch(values, *levels, None),
+            (ColumnWriter::Int32ColumnWriter(to), Column::Int32(values)) => {
+                to.write_batch(values, *levels, None)
+            }
+            (ColumnWriter::Int64ColumnWriter(to), Column::Int64(values)) => {
+                to.write_batch(values, *levels, None)
+            }
+            (ColumnWriter::DoubleColumnWriter(to), Column::Double(values)) => {
+                to.write_batch(values, *levels, None)
+            }
+            (ColumnWriter::BoolColumnWriter(to), Column::Bool(values)) => {
+                to.write_batch(values, *levels, None)
+            }
             (ColumnWriter::ByteArrayColumnWriter(to), Column::Text(values)) => {
                 let values: Vec<_> = values.iter().map(|text| ByteArray::from(*text)).collect();
                 to.write_batch(&values, *levels, None)
@@ -204,27 +214,46 @@ fn nulls_and_nans_are_absent_latencies_and_unsigned_numbers_are_large() {
 fn a_wrong_column_is_named_with_what_is_there() {
     let good = "required binary op; required int64 offset; required int64 bytes;";
     let table: [(&str, Column, &[&str]); 8] = [
-        ("required int64 time", Column::Int64(vec![0]), &["no column `t_us`", "time, op, offset, bytes"]),
+        (
+            "required int64 time",
+            Column::Int64(vec![0]),
+            &["no column `t_us`", "time, op, offset, bytes"],
+        ),
         ("required int32 t_us", Column::Int32(vec![0]), &["`t_us` is INT32", "DOUBLE or INT64"]),
         ("required binary t_us (UTF8)", Column::Text(vec!["0"]), &["`t_us` is BYTE_ARRAY"]),
-        ("required int64 t_us (TIMESTAMP(NANOS,true))", Column::Int64(vec![0]), &["`t_us` is INT64", "NANOS"]),
+        (
+            "required int64 t_us (TIMESTAMP(NANOS,true))",
+            Column::Int64(vec![0]),
+            &["`t_us` is INT64", "NANOS"],
+        ),
         ("required double t_us", Column::Double(vec![-0.5]), &["row 1", "`t_us` is -0.5"]),
         ("required double t_us", Column::Double(vec![f64::INFINITY]), &["row 1", "`t_us` is inf"]),
-        ("required int64 t_us", Column::Int64(vec![i64::MAX]), &["row 1", "`t_us` is 9223372036854775807"]),
+        (
+            "required int64 t_us",
+            Column::Int64(vec![i64::MAX]),
+            &["row 1", "`t_us` is 9223372036854775807"],
+        ),
         ("required double t_us", Column::Double(vec![f64::NAN]), &["row 1", "`t_us` is null"]),
     ];
     for (first, column, pieces) in table {
         let rest = [Column::Text(vec!["R"]), Column::Int64(vec![0]), Column::Int64(vec![512])];
-        let columns: Vec<_> = [column].into_iter().chain(rest).map(|column| (column, None)).collect();
+        let columns: Vec<_> =
+            [column].into_iter().chain(rest).map(|column| (column, None)).collect();
         let error = bytes_of(&file_of(&format!("{first}; {good}"), &columns)).unwrap_err();
-        assert!(pieces.iter().all(|piece| error.contains(piece)) && !error.contains('\n'), "{first}: {error}");
+        assert!(
+            pieces.iter().all(|piece| error.contains(piece)) && !error.contains('\n'),
+            "{first}: {error}"
+        );
     }
     for (op, offset, bytes, pieces) in
         [("X", 0, 512, ["`op` is \"X\"", "R, W"]), ("R", -512, 512, ["`offset` is -512", "from 0"])]
     {
-        let rest = [Column::Text(vec![op]), Column::Int64(vec![offset]), Column::Int64(vec![bytes])];
-        let columns: Vec<_> = [Column::Int64(vec![0])].into_iter().chain(rest).map(|column| (column, None)).collect();
-        let error = bytes_of(&file_of(&format!("required int64 t_us; {good}"), &columns)).unwrap_err();
+        let rest =
+            [Column::Text(vec![op]), Column::Int64(vec![offset]), Column::Int64(vec![bytes])];
+        let columns: Vec<_> =
+            [Column::Int64(vec![0])].into_iter().chain(rest).map(|column| (column, None)).collect();
+        let error =
+            bytes_of(&file_of(&format!("required int64 t_us; {good}"), &columns)).unwrap_err();
         assert!(pieces.iter().all(|piece| error.contains(piece)), "{error}");
     }
 }

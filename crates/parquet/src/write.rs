@@ -15,7 +15,8 @@ use parquet::schema::types::ColumnPath;
 use std::io;
 use std::sync::Arc;
 
-/// Rows that are held and written at once: a few MB, and large enough for readers that work group by group.
+/// Rows that are held and written at once: a few MB, and large enough for readers that work group
+/// by group.
 const GROUP_ROWS: usize = 1 << 17;
 
 const SCHEMA: &str = "message trace {
@@ -57,7 +58,10 @@ impl Encoder {
 
     /// Writes the rows that are held as a group, and hands the file's bytes so far on.
     fn flush(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        let writer = self.writer.as_mut().ok_or_else(|| io::Error::other("a Parquet file that was not begun"))?;
+        let writer = self
+            .writer
+            .as_mut()
+            .ok_or_else(|| io::Error::other("a Parquet file that was not begun"))?;
         if !self.rows.t_us.is_empty() {
             let group = writer.next_row_group().map_err(failed)?;
             self.rows.write(group).map_err(failed)?;
@@ -76,19 +80,30 @@ impl convert::Encoder for Encoder {
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(zstd))
             .set_created_by(format!("manx {}", env!("CARGO_PKG_VERSION")));
-        // Nearly every value differs from all others: a dictionary would be built to be thrown away.
+        // Nearly every value differs from all others: a dictionary would be built to be thrown
+        // away.
         for column in ["t_us", "offset", "latency_us"] {
             properties = properties.set_column_dictionary_enabled(ColumnPath::from(column), false);
         }
         let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
-        let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build())).map_err(failed)?;
+        let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))
+            .map_err(failed)?;
         self.writer = Some(writer);
         self.flush(out)
     }
 
-    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>) -> io::Result<()> {
+    fn encode(
+        &mut self,
+        record: &Record,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let rows = &mut self.rows;
-        rows.t_us.push(microseconds(record.at.as_ns(), "time rounded: microseconds in a DOUBLE end there", losses));
+        rows.t_us.push(microseconds(
+            record.at.as_ns(),
+            "time rounded: microseconds in a DOUBLE end there",
+            losses,
+        ));
         rows.op.push(ByteArray::from(letter(record.op)));
         // Sectors lie below 2^47: their bytes fit a signed number.
         rows.offset.push((record.lba.0 * SECTOR) as i64);

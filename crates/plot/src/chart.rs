@@ -60,8 +60,15 @@ impl Chart {
         least: f64,
     ) -> Result<Self, String> {
         let (width, height) = (plot.width.0, plot.height.0);
-        let mut chart =
-            Self { svg: String::new(), width, height, left, right: width - right, top: 4.0, bottom: height - bottom };
+        let mut chart = Self {
+            svg: String::new(),
+            width,
+            height,
+            left,
+            right: width - right,
+            top: 4.0,
+            bottom: height - bottom,
+        };
         let _ = writeln!(
             chart.svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" height=\"{height:.2}pt\" \
@@ -83,7 +90,9 @@ impl Chart {
         if missing > 0.0 {
             let millimetres = ((height + missing) * 25.4 / 72.0).ceil();
             let runs = plot.runs.len();
-            return Err(format!("{runs} runs leave no room for the chart: it needs --height {millimetres}mm or more"));
+            return Err(format!(
+                "{runs} runs leave no room for the chart: it needs --height {millimetres}mm or more"
+            ));
         }
         Ok(chart)
     }
@@ -113,8 +122,13 @@ impl Chart {
             return;
         }
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
-        let dash: Vec<String> = dash.iter().map(|length| format!("{:.1}", f64::from(*length) * 0.6)).collect();
-        let dash = if dash.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{}\"", dash.join(" ")) };
+        let dash: Vec<String> =
+            dash.iter().map(|length| format!("{:.1}", f64::from(*length) * 0.6)).collect();
+        let dash = if dash.is_empty() {
+            String::new()
+        } else {
+            format!(" stroke-dasharray=\"{}\"", dash.join(" "))
+        };
         let points = points.join(" ");
         let _ = writeln!(
             self.svg,
@@ -135,7 +149,10 @@ impl Chart {
     /// A text at its base line.
     pub fn text(&mut self, x: f64, y: f64, anchor: &str, text: &str) {
         let text = escape(text);
-        let _ = writeln!(self.svg, "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{text}</text>");
+        let _ = writeln!(
+            self.svg,
+            "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{text}</text>"
+        );
     }
 
     fn rule(&mut self, from: (f64, f64), to: (f64, f64), colour: &str) {
@@ -216,8 +233,14 @@ pub(super) fn bounds(latencies: impl Iterator<Item = f64>) -> Option<(f64, f64)>
         return None;
     }
     let decade = |us: f64| pow(10.0, log10(us * 1.000_001).floor());
-    let bottom = [5.0, 2.0, 1.0].map(|step| step * decade(low)).into_iter().find(|edge| *edge <= low * 1.000_1);
-    let top = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade(high)).into_iter().find(|edge| *edge >= high * 0.999_9);
+    let bottom = [5.0, 2.0, 1.0]
+        .map(|step| step * decade(low))
+        .into_iter()
+        .find(|edge| *edge <= low * 1.000_1);
+    let top = [1.0, 2.0, 5.0, 10.0]
+        .map(|step| step * decade(high))
+        .into_iter()
+        .find(|edge| *edge >= high * 0.999_9);
     let (bottom, top) = (bottom.unwrap_or(low), top.unwrap_or(high));
     Some(if bottom < top * 0.999 { (bottom, top) } else { (bottom / 2.0, top * 2.0) })
 }

@@ -1,9 +1,10 @@
-//! Plots for papers: one chart of results as SVG, PDF or PNG. A crate and a program of its own: what lays out text and
-//! writes PDF takes as long to compile as the simulator, and no simulation needs it.
+//! Plots for papers: one chart of results as SVG, PDF or PNG. A crate and a program of its own:
+//! what lays out text and writes PDF takes as long to compile as the simulator, and no simulation
+//! needs it.
 //!
-//! `chart` writes SVG; usvg then sets its text in the font of `vendor/`, and that tree is the SVG that is written (text
-//! as outlines), what svg2pdf makes a PDF of (text as text, the font embedded in part), and what resvg paints at 600
-//! dots an inch. No font of the machine takes part.
+//! `chart` writes SVG; usvg then sets its text in the font of `vendor/`, and that tree is the SVG
+//! that is written (text as outlines), what svg2pdf makes a PDF of (text as text, the font embedded
+//! in part), and what resvg paints at 600 dots an inch. No font of the machine takes part.
 
 mod chart;
 mod kinds;
@@ -51,7 +52,8 @@ impl Kind {
 
 /// The nearest name, as a question.
 fn meant(name: &str, names: &[&str]) -> String {
-    nearest(name, names.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"))
+    nearest(name, names.iter().copied())
+        .map_or(String::new(), |near| format!("; did you mean {near}?"))
 }
 
 /// Of which requests.
@@ -69,7 +71,9 @@ impl Op {
         match name {
             "read" => Ok(Op::Read),
             "write" => Ok(Op::Write),
-            _ => Err(format!("no such operation; read or write{}", meant(name, &["read", "write"]))),
+            _ => {
+                Err(format!("no such operation; read or write{}", meant(name, &["read", "write"])))
+            }
         }
     }
 
@@ -127,7 +131,8 @@ pub struct Length(f64);
 impl Length {
     /// "88mm", "3.5in" or "252pt", from 20 mm to 500 mm.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let expected = || "expected a length from 20mm to 500mm, such as 88mm, 3.5in or 252pt".to_string();
+        let expected =
+            || "expected a length from 20mm to 500mm, such as 88mm, 3.5in or 252pt".to_string();
         let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
         let number: f64 = text[..unit].trim().parse().map_err(|_| expected())?;
         let points = match &text[unit..] {
@@ -165,7 +170,8 @@ impl Plot<'_> {
         let fonts = Arc::make_mut(&mut options.fontdb);
         fonts.load_font_data(FONT.to_vec());
         fonts.set_sans_serif_family("Liberation Sans");
-        let tree = usvg::Tree::from_str(&svg, &options).map_err(|error| format!("the plot is no SVG: {error}"))?;
+        let tree = usvg::Tree::from_str(&svg, &options)
+            .map_err(|error| format!("the plot is no SVG: {error}"))?;
         match format {
             Format::Svg => Ok(tree.to_string(&usvg::WriteOptions::default()).into_bytes()),
             Format::Pdf => {
@@ -176,10 +182,18 @@ impl Plot<'_> {
             Format::Png => {
                 let scale = DPI / CSS_DPI;
                 let size = tree.size();
-                let (width, height) = ((size.width() * scale).ceil() as u32, (size.height() * scale).ceil() as u32);
-                let mut pixels = tiny_skia::Pixmap::new(width, height).ok_or("the plot is too large for a PNG")?;
-                resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
-                pixels.encode_png().map_err(|error| format!("the plot cannot be written as PNG: {error}"))
+                let (width, height) =
+                    ((size.width() * scale).ceil() as u32, (size.height() * scale).ceil() as u32);
+                let mut pixels = tiny_skia::Pixmap::new(width, height)
+                    .ok_or("the plot is too large for a PNG")?;
+                resvg::render(
+                    &tree,
+                    tiny_skia::Transform::from_scale(scale, scale),
+                    &mut pixels.as_mut(),
+                );
+                pixels
+                    .encode_png()
+                    .map_err(|error| format!("the plot cannot be written as PNG: {error}"))
             }
         }
     }

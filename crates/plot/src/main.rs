@@ -33,16 +33,23 @@ fn main() -> ExitCode {
 
 /// Reads the results, draws them, writes the file.
 fn draw(args: &PlotArgs) -> Result<(), Failure> {
-    let format = Format::of(&args.output).map_err(|why| input(format!("-o {}: {why}", args.output.display())))?;
-    let kind = Kind::named(&args.kind).map_err(|why| input(format!("--kind {}: {why}", args.kind)))?;
+    let format = Format::of(&args.output)
+        .map_err(|why| input(format!("-o {}: {why}", args.output.display())))?;
+    let kind =
+        Kind::named(&args.kind).map_err(|why| input(format!("--kind {}: {why}", args.kind)))?;
     let op = Op::named(&args.op).map_err(|why| input(format!("--op {}: {why}", args.op)))?;
-    let width = Length::parse(&args.width).map_err(|why| input(format!("--width {}: {why}", args.width)))?;
-    let height = Length::parse(&args.height).map_err(|why| input(format!("--height {}: {why}", args.height)))?;
+    let width = Length::parse(&args.width)
+        .map_err(|why| input(format!("--width {}: {why}", args.width)))?;
+    let height = Length::parse(&args.height)
+        .map_err(|why| input(format!("--height {}: {why}", args.height)))?;
     let mut runs: Vec<RunResult> = Vec::new();
     for said in &args.results {
         runs.extend(read_result(said)?);
     }
-    let twice = runs.iter().enumerate().find(|(at, run)| runs[..*at].iter().any(|other| other.policy == run.policy));
+    let twice = runs
+        .iter()
+        .enumerate()
+        .find(|(at, run)| runs[..*at].iter().any(|other| other.policy == run.policy));
     if let Some((_, run)) = twice {
         let (all, name) = (args.results.join(", "), &run.policy);
         return Err(input(format!(
@@ -57,7 +64,8 @@ fn draw(args: &PlotArgs) -> Result<(), Failure> {
         }
     }
     let plot = Plot { runs: &runs, kind, op, title: args.title.as_deref(), width, height };
-    let bytes = plot.draw(format).map_err(|why| input(format!("{}: {why}", args.results.join(", "))))?;
+    let bytes =
+        plot.draw(format).map_err(|why| input(format!("{}: {why}", args.results.join(", "))))?;
     save::write(&args.output, bytes).map_err(Failure::Work)
 }
 

@@ -1,8 +1,8 @@
 //! Results for the eye: a page that stands alone.
 //!
-//! Reading order: [`page`] makes `report.html` of a set of runs: `data` is what its charts draw, `tables` what a person
-//! reads, `page.js` and `page.css` how it behaves. [`style`] and [`number`] are what plots (`crates/plot`) share with
-//! it.
+//! Reading order: [`page`] makes `report.html` of a set of runs: `data` is what its charts draw,
+//! `tables` what a person reads, `page.js` and `page.css` how it behaves. [`style`] and [`number`]
+//! are what plots (`crates/plot`) share with it.
 //!
 //! Nothing here reads a clock, a file or the environment: the same results are the same bytes.
 

@@ -1,4 +1,5 @@
-//! Numbers for people, as the terminal has them: a time as a scenario takes it (142.6us), a size with a no-break space.
+//! Numbers for people, as the terminal has them: a time as a scenario takes it (142.6us), a size
+//! with a no-break space.
 
 /// The space between a size and its unit.
 const SPACE: char = '\u{a0}';
@@ -43,7 +44,10 @@ mod tests {
 
     #[test]
     fn sizes_have_few_digits() {
-        assert_eq!([0, 1023, 1024, 3 << 30].map(|n| plain(bytes(n))), ["0 B", "1023 B", "1.00 KiB", "3.00 GiB"]);
+        assert_eq!(
+            [0, 1023, 1024, 3 << 30].map(|n| plain(bytes(n))),
+            ["0 B", "1023 B", "1.00 KiB", "3.00 GiB"]
+        );
         assert_eq!(plain(bytes(u64::MAX)), "16.0 EiB");
     }
 }

@@ -1,7 +1,8 @@
 //! Colours, dashes and words that the page and the plots share.
 //!
-//! The colours are those of Okabe and Ito (Color Universal Design, 2008), which stay apart for the colour-blind; a dash
-//! pattern of its own tells each line in black and white too. `page.css` holds lighter ones for a dark background.
+//! The colours are those of Okabe and Ito (Color Universal Design, 2008), which stay apart for the
+//! colour-blind; a dash pattern of its own tells each line in black and white too. `page.css` holds
+//! lighter ones for a dark background.
 
 use manx_core::units::{Cause, Stage};
 
@@ -9,9 +10,10 @@ use manx_core::units::{Cause, Stage};
 pub const POLICY_COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#00805f", "#b0568a", "#8a6d00", "#2f8fc4", "#444444", "#7a4fb5"];
 
-/// Dashes of policies, on and off in pixels; the first is a solid line. Their number shares no factor with that of the
-/// colours but two, so that 24 policies differ.
-pub const POLICY_DASHES: [&[u8]; 6] = [&[], &[7, 3], &[2, 2], &[9, 2, 2, 2], &[4, 2], &[9, 2, 2, 2, 2, 2]];
+/// Dashes of policies, on and off in pixels; the first is a solid line. Their number shares no
+/// factor with that of the colours but two, so that 24 policies differ.
+pub const POLICY_DASHES: [&[u8]; 6] =
+    [&[], &[7, 3], &[2, 2], &[9, 2, 2, 2], &[4, 2], &[9, 2, 2, 2, 2, 2]];
 
 /// The colour of a policy by its place.
 pub fn policy_colour(number: usize) -> &'static str {
@@ -23,7 +25,8 @@ pub fn policy_dash(number: usize) -> &'static [u8] {
     POLICY_DASHES[number % POLICY_DASHES.len()]
 }
 
-/// The colour of a cause: own work is grey, what garbage collection does is warm, what other requests do is cold.
+/// The colour of a cause: own work is grey, what garbage collection does is warm, what other
+/// requests do is cold.
 pub const fn cause_colour(cause: Cause) -> &'static str {
     match cause {
         Cause::Service => "#bdbdbd",
@@ -92,7 +95,8 @@ mod tests {
 
     #[test]
     fn two_dozen_policies_have_lines_of_their_own() {
-        let lines: Vec<_> = (0..24).map(|number| (policy_colour(number), policy_dash(number))).collect();
+        let lines: Vec<_> =
+            (0..24).map(|number| (policy_colour(number), policy_dash(number))).collect();
         for (number, line) in lines.iter().enumerate() {
             assert!(!lines[..number].contains(line), "{number}");
         }

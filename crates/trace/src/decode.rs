@@ -1,8 +1,9 @@
 //! What a format's reader is: a decoder of one piece of the file at a time.
 //!
-//! Contract: a decoder keeps what it must know from piece to piece (a header's columns, the time so far) in bounded
-//! memory, never panics whatever the bytes, and counts nothing itself: the [`Line`]s that it returns say what was
-//! dropped, skipped or altered, and [`super::TraceReader`] counts them.
+//! Contract: a decoder keeps what it must know from piece to piece (a header's columns, the time so
+//! far) in bounded memory, never panics whatever the bytes, and counts nothing itself: the
+//! [`Line`]s that it returns say what was dropped, skipped or altered, and [`super::TraceReader`]
+//! counts them.
 
 use super::{LbaUnit, Spread, TimeUnit, TraceEvent};
 use manx_base::units::Op;
@@ -46,13 +47,14 @@ pub trait Decoder: Send {
         1
     }
 
-    /// Ticks in which the format's clock stands still (0: it never does), such as the second of a clock that has
-    /// whole seconds. Requests of one such span are spread evenly over it.
+    /// Ticks in which the format's clock stands still (0: it never does), such as the second of a
+    /// clock that has whole seconds. Requests of one such span are spread evenly over it.
     fn granularity(&self) -> u64 {
         0
     }
 
-    /// True if requests get their latencies from the completions among the pieces ([`Line::Completion`]).
+    /// True if requests get their latencies from the completions among the pieces
+    /// ([`Line::Completion`]).
     fn has_completions(&self) -> bool {
         false
     }
@@ -70,8 +72,8 @@ pub trait Decoder: Send {
         0
     }
 
-    /// A request that the decoder held back until now, such as a write after the flush before it. Asked before
-    /// every piece until there is none, and at the end of the file.
+    /// A request that the decoder held back until now, such as a write after the flush before it.
+    /// Asked before every piece until there is none, and at the end of the file.
     fn held(&mut self) -> Option<Entry<'_>> {
         None
     }
@@ -121,7 +123,8 @@ pub enum Line<'a> {
     Request(Entry<'a>),
     /// A request that [`Decoder::held`] will give, once more is known of it.
     Held,
-    /// The end of a request of the same device, operation and range; counted as skipped, of this kind.
+    /// The end of a request of the same device, operation and range; counted as skipped, of this
+    /// kind.
     Completion(Entry<'a>, &'static str),
     /// A request that is not played, and why.
     Drop(&'static str),
@@ -135,8 +138,8 @@ pub const WIDENED: &str = "not on 512-byte sectors: widened to whole ones";
 /// A request without a byte.
 pub const ZERO_LENGTH: &str = "request of zero length";
 
-/// A range of bytes as whole sectors: first sector, sectors, and why it is not exactly the range if it is not. `None`
-/// where no device has such a range (see [`super::MAX_SECTOR`]), or it is empty.
+/// A range of bytes as whole sectors: first sector, sectors, and why it is not exactly the range if
+/// it is not. `None` where no device has such a range (see [`super::MAX_SECTOR`]), or it is empty.
 pub fn sectors_of(offset: u64, bytes: u64) -> Option<(u64, u32, Option<&'static str>)> {
     use manx_base::units::SECTOR;
     let lba = offset / SECTOR;
@@ -151,7 +154,16 @@ pub fn sectors_of(offset: u64, bytes: u64) -> Option<(u64, u32, Option<&'static 
 impl<'a> Entry<'a> {
     /// A request with a range, without FUA and a latency, on the file's only device.
     pub fn new(ticks: u64, op: Op, lba: u64, sectors: u32) -> Self {
-        Self { ticks, op, lba, sectors, fua: false, device: DeviceName::Only, latency: None, altered: None }
+        Self {
+            ticks,
+            op,
+            lba,
+            sectors,
+            fua: false,
+            device: DeviceName::Only,
+            latency: None,
+            altered: None,
+        }
     }
 
     /// A flush, on the file's only device.

@@ -1,4 +1,5 @@
-//! What can be wrong with a trace. Every error ends the reading, so that no run is played from half a file.
+//! What can be wrong with a trace. Every error ends the reading, so that no run is played from half
+//! a file.
 
 use super::TraceFormat;
 use std::fmt;
@@ -188,7 +189,9 @@ impl fmt::Display for TraceError {
 
 /// A text with its control characters as escapes.
 pub fn escaped(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect()
 }
 
 /// An error as it is put, with names as they are.
@@ -197,14 +200,24 @@ struct Said<'a>(&'a TraceError);
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            TraceError::Open { file, reason } => write!(f, "{file}: cannot open the trace: {reason}"),
+            TraceError::Open { file, reason } => {
+                write!(f, "{file}: cannot open the trace: {reason}")
+            }
             TraceError::Read { place, reason } => {
                 let after = if place.line == 0 { "" } else { " after this line" };
-                write!(f, "{place}: reading the trace failed{after}: {reason}; is the file cut or damaged?")
+                write!(
+                    f,
+                    "{place}: reading the trace failed{after}: {reason}; is the file cut or damaged?"
+                )
             }
-            TraceError::Line { place, text, expected } => write!(f, "{place}: `{text}` is not {expected}"),
+            TraceError::Line { place, text, expected } => {
+                write!(f, "{place}: `{text}` is not {expected}")
+            }
             TraceError::Truncated { place, text, expected } => {
-                write!(f, "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}")
+                write!(
+                    f,
+                    "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}"
+                )
             }
             TraceError::NotText { place, text } => {
                 write!(
@@ -226,10 +239,16 @@ impl fmt::Display for Said<'_> {
                  known. If it is one of them, name it with `--format` to see which line is wrong"
             ),
             TraceError::Doubtful { file, found } => {
-                write!(f, "{file}: not taken for a trace: {found}. If it is one, name its format with `--format`")
+                write!(
+                    f,
+                    "{file}: not taken for a trace: {found}. If it is one, name its format with `--format`"
+                )
             }
             TraceError::Ambiguous { file, candidates } => {
-                write!(f, "{file}: several formats have such lines; choose one with `--format`: {candidates}")
+                write!(
+                    f,
+                    "{file}: several formats have such lines; choose one with `--format`: {candidates}"
+                )
             }
             TraceError::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
@@ -250,9 +269,18 @@ impl fmt::Display for Said<'_> {
                 format.name()
             ),
             TraceError::NoSuchDevice { file, missing, known } => {
-                let shown = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("`, `");
-                let more = if known.len() > 20 { format!(" and {} more", known.len() - 20) } else { String::new() };
-                write!(f, "{file}: the trace has no device `{}`; it has `{shown}`{more}", missing.join("`, `"))
+                let shown =
+                    known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("`, `");
+                let more = if known.len() > 20 {
+                    format!(" and {} more", known.len() - 20)
+                } else {
+                    String::new()
+                };
+                write!(
+                    f,
+                    "{file}: the trace has no device `{}`; it has `{shown}`{more}",
+                    missing.join("`, `")
+                )
             }
             TraceError::Beyond { place, lba, sectors, capacity } => write!(
                 f,
@@ -264,7 +292,10 @@ impl fmt::Display for Said<'_> {
                 write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")
             }
             TraceError::Changed { place } => {
-                write!(f, "{place}: the trace is not the same as when it was surveyed; the replay stopped here")
+                write!(
+                    f,
+                    "{place}: the trace is not the same as when it was surveyed; the replay stopped here"
+                )
             }
         }
     }

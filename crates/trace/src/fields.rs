@@ -5,7 +5,8 @@ pub fn find(bytes: &[u8], byte: u8) -> Option<usize> {
     memchr::memchr(byte, bytes)
 }
 
-/// True if no text file holds such bytes: control characters other than tab, line and page ends, or broken UTF-8.
+/// True if no text file holds such bytes: control characters other than tab, line and page ends, or
+/// broken UTF-8.
 pub fn is_binary(text: &[u8]) -> bool {
     let control = |b: &u8| (*b < 0x20 && !matches!(*b, b'\t' | b'\n' | b'\r' | 0x0c)) || *b == 0x7f;
     text.iter().any(control) || std::str::from_utf8(text).is_err_and(|e| e.error_len().is_some())
@@ -55,8 +56,8 @@ pub fn whole(mut word: &[u8]) -> Option<u64> {
     word.is_empty().then_some(value)
 }
 
-/// Takes a decimal number (`12`, `12.345`) off `rest`, in parts of `10^-places`: exactly, or `None` where it has more
-/// decimals than that (zeros aside) or does not fit.
+/// Takes a decimal number (`12`, `12.345`) off `rest`, in parts of `10^-places`: exactly, or `None`
+/// where it has more decimals than that (zeros aside) or does not fit.
 pub fn decimal(rest: &mut &[u8], places: u32) -> Option<u64> {
     let mut value = digits(rest)?.checked_mul(10u64.checked_pow(places)?)?;
     if expect(rest, b'.').is_none() {
@@ -76,7 +77,8 @@ pub fn decimal(rest: &mut &[u8], places: u32) -> Option<u64> {
     Some(value)
 }
 
-/// Takes the next field, up to a `comma` or the end, off `rest`, and the comma with it. `None` when nothing is left.
+/// Takes the next field, up to a `comma` or the end, off `rest`, and the comma with it. `None` when
+/// nothing is left.
 pub fn field<'a>(rest: &mut Option<&'a [u8]>, comma: u8) -> Option<&'a [u8]> {
     let text = (*rest)?;
     match find(text, comma) {

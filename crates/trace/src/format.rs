@@ -1,7 +1,8 @@
-//! The table of formats: how each is named, what its lines look like, what it leaves open, and who reads it.
+//! The table of formats: how each is named, what its lines look like, what it leaves open, and who
+//! reads it.
 //!
-//! A new format is a file in [`super::formats`], a variant of [`TraceFormat`], a row here, and a recogniser in
-//! [`super::sniff`].
+//! A new format is a file in [`super::formats`], a variant of [`TraceFormat`], a row here, and a
+//! recogniser in [`super::sniff`].
 
 use super::decode::{Decoder, Reading};
 use super::{LbaUnit, TimeUnit, TraceFormat, formats};
@@ -331,7 +332,10 @@ pub static FORMATS: [Format; 25] = [
 impl TraceFormat {
     /// What is known of it.
     pub fn info(self) -> &'static Format {
-        FORMATS.iter().find(|format| format.id == self).expect("every format has a row in the table")
+        FORMATS
+            .iter()
+            .find(|format| format.id == self)
+            .expect("every format has a row in the table")
     }
 
     /// How it is named on the command line and in scenarios.

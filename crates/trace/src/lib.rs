@@ -6,21 +6,25 @@
 //! ```
 //!
 //! Reading order:
-//! * [`decode`]: what a format's reader is. [`format`]: the table of them. [`formats`]: one file for each.
+//! * [`decode`]: what a format's reader is. [`format`]: the table of them. [`formats`]: one file
+//!   for each.
 //! * `pieces`: a stream cut into lines or records. `fields`, `rwbs`: what their fields say.
-//! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`, `pairs`, `devices`),
-//!   with everything dropped or altered counted.
+//! * [`TraceReader`]: any format as a stream of [`Record`]s in time order (`spread`, `reorder`,
+//!   `pairs`, `devices`), with everything dropped or altered counted.
 //! * [`sniff`]: which format a file has, and whether its units are believable.
-//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are. [`statistics`]: more of it.
+//! * `select`: which requests are played. `survey`, [`TraceSummary`]: what they are.
+//!   [`statistics`]: more of it.
 //! * `treat`, `dense`: addresses fitted to a device.
 //! * [`TraceSource`]: the requests of a trace, as a workload plays them.
 //! * [`convert`]: the requests of a trace, written in another format.
 //!
 //! No file I/O here: the caller gives an [`Opener`] that can open the stream again for each pass. A
-//! trace is surveyed once, whole, before it is played; so a malformed line is an error before the run, not in it.
+//! trace is surveyed once, whole, before it is played; so a malformed line is an error before the
+//! run, not in it.
 //!
-//! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it a time that goes
-//! back is clamped and counted), or impose a trace's own latencies on the drive: they stand beside its own.
+//! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it
+//! a time that goes back is clamped and counted), or impose a trace's own latencies on the drive:
+//! they stand beside its own.
 
 pub mod convert;
 pub mod decode;
@@ -49,7 +53,9 @@ pub use decode::Reading;
 pub use error::{Place, TraceError, escaped};
 pub use reader::TraceReader;
 pub use source::TraceSource;
-pub use spec::{Layout, LbaUnit, Remap, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec};
+pub use spec::{
+    Layout, LbaUnit, Remap, Spread, TimeUnit, TraceEvent, TraceFormat, TraceOp, TraceSpec,
+};
 pub use statistics::{StatisticsReport, TraceStatistics};
 pub use summary::{DeviceSummary, Recorded, Tally, TraceSummary};
 pub use survey::{survey, survey_each};
@@ -69,8 +75,8 @@ pub struct Part {
     pub stream: Stream,
 }
 
-/// Opens the trace from its start, each of its parts; called once for each pass over it. Several parts are merged by
-/// time.
+/// Opens the trace from its start, each of its parts; called once for each pass over it. Several
+/// parts are merged by time.
 pub type Opener = Box<dyn FnMut() -> Result<Vec<Part>, TraceError> + Send>;
 
 /// One request of a trace, as the file states it.

@@ -1,12 +1,13 @@
-//! Requests of the block layer's traces find their completions, which gives them a latency: from the event that is
-//! replayed (queue or issue) to the completion.
+//! Requests of the block layer's traces find their completions, which gives them a latency: from
+//! the event that is replayed (queue or issue) to the completion.
 //!
-//! It works on records in time order, after the files of all CPUs are merged: a request may complete on another CPU
-//! than it was issued on. A completion answers the oldest request of its device, operation and first sector. It need
-//! not have the request's length: what was merged before the issue completes several queued requests that follow each
-//! other, and what was split, or completes in parts, is answered by its last part. Flushes have no sector and are
-//! answered in their order. Requests are given out in their order: at most `HELD` wait, and what is never answered
-//! goes without a latency and is counted.
+//! It works on records in time order, after the files of all CPUs are merged: a request may
+//! complete on another CPU than it was issued on. A completion answers the oldest request of its
+//! device, operation and first sector. It need not have the request's length: what was merged
+//! before the issue completes several queued requests that follow each other, and what was split,
+//! or completes in parts, is answered by its last part. Flushes have no sector and are answered in
+//! their order. Requests are given out in their order: at most `HELD` wait, and what is never
+//! answered goes without a latency and is counted.
 
 use super::Tally;
 use super::reorder::Pending;
@@ -17,7 +18,8 @@ use std::collections::{BTreeSet, VecDeque};
 const HELD: usize = 4096;
 
 const NO_END: &str = "request without a completion in the trace";
-const LATE_END: &str = "request not completed while 4096 others came: its completion was not awaited";
+const LATE_END: &str =
+    "request not completed while 4096 others came: its completion was not awaited";
 const NO_START: &str = "completion without its request in the trace";
 
 /// Holds requests until they are answered.
@@ -64,7 +66,9 @@ impl Pairs {
         let (node, op) = (completion.node, number(completion.record.op));
         let (mut at, mut count) = (completion.record.lba.0, 0);
         let end = at + u64::from(completion.record.sectors);
-        while let Some(key) = self.open.range((node, op, at, 0)..=(node, op, at, u64::MAX)).next().copied() {
+        while let Some(key) =
+            self.open.range((node, op, at, 0)..=(node, op, at, u64::MAX)).next().copied()
+        {
             self.open.remove(&key);
             let waiting = &mut self.waiting[(key.3 - self.first) as usize];
             let answered = u64::from(waiting.left).min(end - at);
@@ -73,7 +77,8 @@ impl Pairs {
             if waiting.left == 0 {
                 waiting.is_answered = true;
                 let ticks = completion.ticks.saturating_sub(waiting.pending.ticks);
-                waiting.pending.record.latency = ticks.checked_mul(self.tick).map(Duration::from_ns);
+                waiting.pending.record.latency =
+                    ticks.checked_mul(self.tick).map(Duration::from_ns);
             } else {
                 self.open.insert((node, op, at, key.3));
             }
@@ -98,7 +103,8 @@ impl Pairs {
         Some((next.part, next.pending))
     }
 
-    /// Requests and completions that did not find each other; none where the trace has no completions at all.
+    /// Requests and completions that did not find each other; none where the trace has no
+    /// completions at all.
     pub(super) fn unpaired(&self) -> Tally {
         if self.completions == 0 { Tally::default() } else { self.unpaired.clone() }
     }
@@ -130,7 +136,15 @@ mod tests {
     fn event(ticks: u64, op: Op, lba: u64, sectors: u32, is_completion: bool) -> Pending {
         let (at, lba) = (Duration::ZERO, Lba(lba));
         let record = Record { at, op, lba, sectors, fua: false, device: 0, latency: None };
-        Pending { ticks, line: 0, record, node: 8 << 20, is_completion, altered: None, is_spread: false }
+        Pending {
+            ticks,
+            line: 0,
+            record,
+            node: 8 << 20,
+            is_completion,
+            altered: None,
+            is_spread: false,
+        }
     }
 
     fn read(ticks: u64, lba: u64, sectors: u32) -> Pending {
@@ -156,16 +170,19 @@ mod tests {
 
     #[test]
     fn the_oldest_request_of_a_range_is_answered_first() {
-        let (latencies, unpaired) = paired(&[read(1, 8, 8), read(2, 8, 8), done(5, 8, 8), done(9, 8, 8)]);
+        let (latencies, unpaired) =
+            paired(&[read(1, 8, 8), read(2, 8, 8), done(5, 8, 8), done(9, 8, 8)]);
         assert_eq!((latencies, unpaired), (vec![Some(4), Some(7)], Tally::default()));
     }
 
     #[test]
     fn merged_requests_complete_together_and_split_ones_with_their_last_part() {
-        let (latencies, unpaired) = paired(&[read(1, 0, 8), read(2, 8, 8), read(3, 16, 8), done(9, 0, 16)]);
+        let (latencies, unpaired) =
+            paired(&[read(1, 0, 8), read(2, 8, 8), read(3, 16, 8), done(9, 0, 16)]);
         assert_eq!(latencies, [Some(8), Some(7), None]);
         assert_eq!((unpaired.get(NO_END), unpaired.total()), (1, 1));
-        let (latencies, unpaired) = paired(&[read(1, 0, 16), done(4, 0, 8), done(9, 8, 8), done(10, 8, 8)]);
+        let (latencies, unpaired) =
+            paired(&[read(1, 0, 16), done(4, 0, 8), done(9, 8, 8), done(10, 8, 8)]);
         assert_eq!((latencies, unpaired.get(NO_START), unpaired.total()), (vec![Some(8)], 1, 1));
     }
 
@@ -173,7 +190,8 @@ mod tests {
     fn another_operation_device_or_sector_answers_nothing() {
         let write = event(4, Op::Write, 8, 8, true);
         let other = Pending { node: 7, ..done(5, 8, 8) };
-        let (latencies, unpaired) = paired(&[read(1, 8, 8), write, other, done(6, 9, 8), done(7, 8, 8)]);
+        let (latencies, unpaired) =
+            paired(&[read(1, 8, 8), write, other, done(6, 9, 8), done(7, 8, 8)]);
         assert_eq!((latencies, unpaired.get(NO_START)), (vec![Some(6)], 3));
     }
 

@@ -1,10 +1,12 @@
-//! A stream cut into pieces, lines or binary records, through one buffer that is used again and again.
+//! A stream cut into pieces, lines or binary records, through one buffer that is used again and
+//! again.
 
 use super::Stream;
 use super::fields::find;
 use std::io::{self, Read};
 
-/// No line of any format is longer; more is a file without line ends, which must not fill the memory.
+/// No line of any format is longer; more is a file without line ends, which must not fill the
+/// memory.
 const MAX_LINE: usize = 1 << 16;
 
 /// Bytes read at once: a piece and its look-ahead always fit.
@@ -83,7 +85,11 @@ impl Pieces {
         self.number += 1;
         let start = self.start;
         self.start += held;
-        Ok(Some(Piece { bytes: &self.buffer[start..start + held], whole: held == count, too_long: false }))
+        Ok(Some(Piece {
+            bytes: &self.buffer[start..start + held],
+            whole: held == count,
+            too_long: false,
+        }))
     }
 
     /// Passes over `count` bytes; false if the stream ends before.

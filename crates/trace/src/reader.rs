@@ -1,4 +1,5 @@
-//! Any format as a stream of records: pieces are decoded, devices numbered, times counted from the first record.
+//! Any format as a stream of records: pieces are decoded, devices numbered, times counted from the
+//! first record.
 //!
 //! ```text
 //! part ── pieces ── decoder ── spread ── reorder ┐
@@ -20,9 +21,9 @@ use std::sync::Arc;
 
 /// Reads a trace record by record, in constant memory.
 ///
-/// Records come in the order of time: what is a little out of order is sorted within a window, and a time that still
-/// goes back is clamped to the one before it and counted, so that [`Record::at`] never decreases. Several parts (such
-/// as the files of each CPU) are merged by time.
+/// Records come in the order of time: what is a little out of order is sorted within a window, and
+/// a time that still goes back is clamped to the one before it and counted, so that [`Record::at`]
+/// never decreases. Several parts (such as the files of each CPU) are merged by time.
 pub struct TraceReader {
     format: TraceFormat,
     feeds: Vec<Feed>,
@@ -34,7 +35,8 @@ pub struct TraceReader {
     clock: Clock,
     /// Where the record last returned stands.
     last: (usize, u64),
-    /// Why it is not exactly what the file states: at most one reason of its decoder, of `spread` and of the clock.
+    /// Why it is not exactly what the file states: at most one reason of its decoder, of `spread`
+    /// and of the clock.
     altered: [Option<&'static str>; 3],
 }
 
@@ -60,8 +62,15 @@ const NO_END: &str = "the last line of the file has no end: a number in it may b
 
 impl TraceReader {
     /// A reader of `parts`, all of one format, read as `reading` says.
-    pub fn new(format: TraceFormat, reading: Reading, parts: Vec<Part>) -> Result<Self, TraceError> {
-        let feeds = parts.into_iter().map(|part| Feed::new(format, reading, part)).collect::<Result<Vec<_>, _>>()?;
+    pub fn new(
+        format: TraceFormat,
+        reading: Reading,
+        parts: Vec<Part>,
+    ) -> Result<Self, TraceError> {
+        let feeds = parts
+            .into_iter()
+            .map(|part| Feed::new(format, reading, part))
+            .collect::<Result<Vec<_>, _>>()?;
         let tick = feeds.first().map_or(1, |feed| feed.decoder.tick());
         let has_completions = feeds.first().is_some_and(|feed| feed.decoder.has_completions());
         let clock = Clock { tick, first: None, last: 0, at: Duration::ZERO };
@@ -77,13 +86,18 @@ impl TraceReader {
         })
     }
 
-    /// The next record, or `None` at the end of the trace. After an error the reader is of no more use.
+    /// The next record, or `None` at the end of the trace. After an error the reader is of no more
+    /// use.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
         let Some((part, pending)) = self.paired()? else { return Ok(None) };
         self.last = (part, pending.line);
         let Some((at, clamped)) = self.clock.read(pending.ticks) else {
             let (place, text) = (self.place(), pending.ticks.to_string());
-            return Err(TraceError::Line { place, text, expected: "a time within 584 years of the trace's first" });
+            return Err(TraceError::Line {
+                place,
+                text,
+                expected: "a time within 584 years of the trace's first",
+            });
         };
         let clamped = clamped.then_some("time went back: clamped to the one before");
         self.altered = [pending.altered, pending.is_spread.then_some(SPREAD), clamped];
@@ -116,7 +130,11 @@ impl TraceReader {
                 self.heads.push(feed.next(&mut self.shared)?);
             }
         }
-        let heads = self.heads.iter().enumerate().filter_map(|(part, head)| Some((head.as_ref()?.ticks, part)));
+        let heads = self
+            .heads
+            .iter()
+            .enumerate()
+            .filter_map(|(part, head)| Some((head.as_ref()?.ticks, part)));
         let Some((_, part)) = heads.min() else { return Ok(None) };
         let next = self.feeds[part].next(&mut self.shared)?;
         let head = std::mem::replace(&mut self.heads[part], next);
@@ -131,7 +149,9 @@ impl TraceReader {
     /// The place of the record last returned.
     pub(super) fn place(&self) -> Place {
         let (part, line) = self.last;
-        self.feeds.get(part).map_or(Place { file: "".into(), line, is_record: false }, |feed| feed.place(line))
+        self.feeds
+            .get(part)
+            .map_or(Place { file: "".into(), line, is_record: false }, |feed| feed.place(line))
     }
 
     /// Why the record last returned is not exactly what the file states.
@@ -191,7 +211,8 @@ impl Feed {
             reason: error.to_string(),
         })?;
         let decoder = (format.info().decoder)(head, reading);
-        // A file that ends in its header holds no record; that is found where the first is asked for.
+        // A file that ends in its header holds no record; that is found where the first is asked
+        // for.
         pieces.skip(decoder.preamble()).map_err(|error| TraceError::Read {
             place: Place { file: file.clone(), line: 0, is_record: true },
             reason: error.to_string(),
@@ -245,7 +266,12 @@ impl Feed {
             let piece = match piece {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(None),
-                Err(error) => return Err(TraceError::Read { place: self.place(line), reason: error.to_string() }),
+                Err(error) => {
+                    return Err(TraceError::Read {
+                        place: self.place(line),
+                        reason: error.to_string(),
+                    });
+                }
             };
             let cut = !piece.whole && (self.framing != Framing::Lines || piece.too_long);
             let decoded = if cut { None } else { self.decoder.decode(piece.bytes) };
@@ -297,7 +323,9 @@ impl Feed {
                 text: format!("a record with {payload} bytes of payload"),
                 expected: "followed by all of them",
             }),
-            Err(error) => Err(TraceError::Read { place: self.place(line), reason: error.to_string() }),
+            Err(error) => {
+                Err(TraceError::Read { place: self.place(line), reason: error.to_string() })
+            }
         }
     }
 
@@ -307,7 +335,11 @@ impl Feed {
 
     #[cold]
     fn too_many(&self, line: u64) -> TraceError {
-        TraceError::Line { place: self.place(line), text: "one more device".into(), expected: TOO_MANY_DEVICES }
+        TraceError::Line {
+            place: self.place(line),
+            text: "one more device".into(),
+            expected: TOO_MANY_DEVICES,
+        }
     }
 
     #[cold]
@@ -324,7 +356,8 @@ impl Feed {
 }
 
 impl Shared {
-    /// The entry as a record of a numbered device, its time still open; `None` if there are too many devices.
+    /// The entry as a record of a numbered device, its time still open; `None` if there are too
+    /// many devices.
     #[inline]
     fn pending(&mut self, entry: &Entry<'_>, line: u64) -> Option<Pending> {
         let device = self.devices.number(entry.device)?;
@@ -346,8 +379,24 @@ impl Shared {
 /// The end of a request. Its device is not numbered: no request may be of it.
 fn completion(entry: &Entry<'_>, line: u64) -> Pending {
     let Entry { ticks, op, lba, sectors, .. } = *entry;
-    let record = Record { at: Duration::ZERO, op, lba: Lba(lba), sectors, fua: false, device: 0, latency: None };
-    Pending { ticks, line, record, node: node(entry), is_completion: true, altered: None, is_spread: false }
+    let record = Record {
+        at: Duration::ZERO,
+        op,
+        lba: Lba(lba),
+        sectors,
+        fua: false,
+        device: 0,
+        latency: None,
+    };
+    Pending {
+        ticks,
+        line,
+        record,
+        node: node(entry),
+        is_completion: true,
+        altered: None,
+        is_spread: false,
+    }
 }
 
 fn node(entry: &Entry<'_>) -> u32 {
@@ -359,7 +408,8 @@ fn node(entry: &Entry<'_>) -> u32 {
 
 /// A binary record as an error shows it.
 fn hexadecimal(bytes: &[u8]) -> String {
-    let shown = bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let shown =
+        bytes.iter().take(24).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
     if bytes.len() > 24 { shown + " ..." } else { shown }
 }
 

@@ -1,7 +1,8 @@
 //! Puts records that are a little out of time order back in order.
 //!
-//! blkparse writes the events of each CPU in batches, so a third of its lines go back in time by a few milliseconds;
-//! MSR volumes hold a few such lines too. Clamping them would turn a smooth stream into bursts.
+//! blkparse writes the events of each CPU in batches, so a third of its lines go back in time by a
+//! few milliseconds; MSR volumes hold a few such lines too. Clamping them would turn a smooth
+//! stream into bursts.
 
 use super::Record;
 use std::collections::VecDeque;
@@ -31,7 +32,8 @@ pub(super) struct Reorder {
     window: VecDeque<Pending>,
     /// Requests among them.
     requests: usize,
-    /// Requests held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of up to 512 events.
+    /// Requests held back. Measured on blkparse output of 4 CPUs, 64 are enough; its batches are of
+    /// up to 512 events.
     size: usize,
     /// Requests that were put before others.
     pub(super) moved: u64,
@@ -54,7 +56,8 @@ impl Reorder {
             return;
         }
         let place = self.window.partition_point(|other| other.ticks <= pending.ticks);
-        let overtakes = !pending.is_completion && self.window.range(place..).any(|other| !other.is_completion);
+        let overtakes =
+            !pending.is_completion && self.window.range(place..).any(|other| !other.is_completion);
         self.moved += u64::from(overtakes);
         self.window.insert(place, pending);
     }
@@ -75,8 +78,17 @@ mod tests {
 
     fn pending(ticks: u64, line: u64) -> Pending {
         let (at, lba) = (Duration::ZERO, Lba(0));
-        let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-        Pending { ticks, line, record, node: 0, is_completion: false, altered: None, is_spread: false }
+        let record =
+            Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
+        Pending {
+            ticks,
+            line,
+            record,
+            node: 0,
+            is_completion: false,
+            altered: None,
+            is_spread: false,
+        }
     }
 
     const WINDOW: usize = 512;
@@ -85,7 +97,8 @@ mod tests {
         /// What is out of order by less than the window comes out as a stable sort would put it.
         #[test]
         fn a_window_sorts_what_is_nearly_in_order(late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000)) {
-            // One record a tick, each up to `late` ticks too early: at most as many records are overtaken.
+            // One record a tick, each up to `late` ticks too early: at most as many records are
+            // overtaken.
             let ticks: Vec<u64> = late.iter().zip(WINDOW as u64..).map(|(late, tick)| tick - late).collect();
             let (mut reorder, mut out) = (Reorder::new(WINDOW), Vec::new());
             for (ticks, line) in ticks.iter().zip(1..) {

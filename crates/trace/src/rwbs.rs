@@ -1,4 +1,5 @@
-//! The rwbs column of the block layer's traces: what a request is, in letters (blkparse(1), kernel `blk_fill_rwbs`).
+//! The rwbs column of the block layer's traces: what a request is, in letters (blkparse(1), kernel
+//! `blk_fill_rwbs`).
 
 use super::MAX_SECTOR;
 use super::decode::{DeviceName, Entry, Line, ZERO_LENGTH};
@@ -13,8 +14,8 @@ pub const UNKNOWN_KIND: &str = "event of a kind that is not replayed (zone manag
 /// Why a write with a flush before it is not played so.
 pub const PREFLUSH: &str = "flush before the write (F) not replayed";
 
-/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync, `M` meta, `B`
-/// barrier, `E` erase.
+/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S`
+/// sync, `M` meta, `B` barrier, `E` erase.
 pub struct Flags {
     /// A flush goes before it.
     pub preflush: bool,
@@ -50,7 +51,13 @@ impl Flags {
 
     /// The request with these flags; `None` where no device has its range.
     #[inline]
-    pub fn request<'a>(&self, ticks: u64, device: DeviceName<'a>, lba: u64, sectors: u32) -> Option<Line<'a>> {
+    pub fn request<'a>(
+        &self,
+        ticks: u64,
+        device: DeviceName<'a>,
+        lba: u64,
+        sectors: u32,
+    ) -> Option<Line<'a>> {
         let entry = Entry::flush(ticks).on(device);
         match (self.op, sectors) {
             // A flush has no range; its sector may be 2^64 - 1.
@@ -60,8 +67,8 @@ impl Flags {
             (_, _) if lba >= MAX_SECTOR => None,
             (_, _) if self.dataless => Some(Line::Drop("event without a direction (N)")),
             (op, _) => {
-                // The block layer issues the flush before such a write as an event of its own. Of what is queued,
-                // `AfterFlush` makes both.
+                // The block layer issues the flush before such a write as an event of its own. Of
+                // what is queued, `AfterFlush` makes both.
                 let altered = self.preflush.then_some(PREFLUSH);
                 Some(Line::Request(Entry { op, lba, sectors, fua: self.fua, altered, ..entry }))
             }
@@ -89,7 +96,11 @@ impl AfterFlush {
     }
 
     /// The same, where the write is `altered`.
-    pub fn split_altered(&mut self, line: Line<'static>, altered: Option<&'static str>) -> Line<'static> {
+    pub fn split_altered(
+        &mut self,
+        line: Line<'static>,
+        altered: Option<&'static str>,
+    ) -> Line<'static> {
         let line = self.split(line);
         if let Some(write) = &mut self.write {
             write.altered = altered;

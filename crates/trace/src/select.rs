@@ -1,4 +1,5 @@
-//! Which requests of a trace are played: of which devices, of which kinds, in which window, and how many.
+//! Which requests of a trace are played: of which devices, of which kinds, in which window, and how
+//! many.
 
 use super::{Opener, Place, Reading, Record, Tally, TraceError, TraceFormat, TraceReader};
 use crate::{TraceOp, TraceSpec};
@@ -37,11 +38,21 @@ impl Selected {
         let ignored = |op| spec.ignore.contains(&op);
         if !spec.to.is_zero() && spec.to <= spec.from {
             let (file, value) = (spec.file.as_str().into(), spec.to.to_string());
-            return Err(TraceError::Setting { file, key: "to", value, allowed: "later than `from`; 0s is no bound" });
+            return Err(TraceError::Setting {
+                file,
+                key: "to",
+                value,
+                allowed: "later than `from`; 0s is no bound",
+            });
         }
         Ok(Self {
             reader: TraceReader::new(format, reading, open()?)?,
-            ignore: [ignored(TraceOp::Read), ignored(TraceOp::Write), ignored(TraceOp::Flush), ignored(TraceOp::Trim)],
+            ignore: [
+                ignored(TraceOp::Read),
+                ignored(TraceOp::Write),
+                ignored(TraceOp::Flush),
+                ignored(TraceOp::Trim),
+            ],
             ignore_fua: ignored(TraceOp::Fua),
             devices: DeviceChoice { wanted: spec.devices.clone(), known: Vec::new() },
             from: spec.from,
@@ -67,7 +78,8 @@ impl Selected {
         while !self.ended {
             let Some(record) = self.reader.next_record()? else { break };
             if record.at >= self.to || self.left == 0 {
-                // What follows is later still. It is not read, so a trace of weeks costs only its window.
+                // What follows is later still. It is not read, so a trace of weeks costs only its
+                // window.
                 self.ended = true;
                 break;
             }

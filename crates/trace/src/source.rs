@@ -18,8 +18,9 @@ const DEFAULT_GAP: Duration = Duration::from_us(1);
 
 /// The requests of a trace, fitted to a device and to the times asked for.
 ///
-/// The survey has validated every line before the first request is given out. Should the file change or become
-/// unreadable between the passes, the source ends and [`TraceSource::error`] says why.
+/// The survey has validated every line before the first request is given out. Should the file
+/// change or become unreadable between the passes, the source ends and [`TraceSource::error`] says
+/// why.
 pub struct TraceSource {
     spec: TraceSpec,
     sniffed: Sniffed,
@@ -49,7 +50,8 @@ struct Timing {
 }
 
 impl TraceSource {
-    /// Surveys the trace that `open` opens and makes it playable on a device of `capacity_sectors`, as `spec` says.
+    /// Surveys the trace that `open` opens and makes it playable on a device of `capacity_sectors`,
+    /// as `spec` says.
     pub fn new(
         spec: &TraceSpec,
         capacity_sectors: u64,
@@ -70,9 +72,10 @@ impl TraceSource {
         Ok((source, summary))
     }
 
-    /// One source for each device of which requests are selected, each for a drive of its own of `capacity_sectors`;
-    /// and what the trace holds. The selection, the time base and the repetition are those of the trace as a whole, so
-    /// the devices keep their distances in time. `open` makes an opener for each.
+    /// One source for each device of which requests are selected, each for a drive of its own of
+    /// `capacity_sectors`; and what the trace holds. The selection, the time base and the
+    /// repetition are those of the trace as a whole, so the devices keep their distances in time.
+    /// `open` makes an opener for each.
     pub fn each_device(
         spec: &TraceSpec,
         capacity_sectors: u64,
@@ -88,7 +91,9 @@ impl TraceSource {
         for (device, _) in (0..).zip(&summary.devices).filter(|(_, device)| device.requests > 0) {
             let mut opener = open();
             let extents = match spec.remap {
-                Remap::Dense => Some(survey_extents(spec, &plan.sniffed, &mut opener, Some(device))?.1),
+                Remap::Dense => {
+                    Some(survey_extents(spec, &plan.sniffed, &mut opener, Some(device))?.1)
+                }
                 _ => None,
             };
             sources.push(plan.source(&summary, Some(device), extents, opener)?);
@@ -101,7 +106,8 @@ impl TraceSource {
         self.error.as_ref()
     }
 
-    /// Requests given out so far otherwise than the trace states them, by reason; over all repetitions.
+    /// Requests given out so far otherwise than the trace states them, by reason; over all
+    /// repetitions.
     pub fn altered(&self) -> &Tally {
         &self.treatment.altered
     }
@@ -116,7 +122,8 @@ impl TraceSource {
         self.requests.saturating_mul(self.timing.passes)
     }
 
-    /// Sectors that the packed footprint takes (4 KiB grains); `None` unless the addresses are packed.
+    /// Sectors that the packed footprint takes (4 KiB grains); `None` unless the addresses are
+    /// packed.
     pub fn footprint_sectors(&self) -> Option<u64> {
         match &self.treatment.fit {
             Fit::Dense(packing) => Some(packing.size),
@@ -124,8 +131,9 @@ impl TraceSource {
         }
     }
 
-    /// The error for a trace that does not fit: plays one pass without playing it, up to the request that is beyond.
-    /// `None` if there is none, since a trim that is narrowed may end before the device does.
+    /// The error for a trace that does not fit: plays one pass without playing it, up to the
+    /// request that is beyond. `None` if there is none, since a trim that is narrowed may end
+    /// before the device does.
     fn first_beyond(&mut self) -> Option<TraceError> {
         while self.pass == 0 {
             match self.step() {
@@ -170,7 +178,12 @@ impl TraceSource {
                 Placed::Nowhere(reason) => self.dropped.add(reason),
                 Placed::Beyond(lba) => {
                     let (place, capacity) = (reader.place(), self.treatment.capacity);
-                    return Err(TraceError::Beyond { place, lba, sectors: record.sectors, capacity });
+                    return Err(TraceError::Beyond {
+                        place,
+                        lba,
+                        sectors: record.sectors,
+                        capacity,
+                    });
                 }
             }
         }
@@ -197,7 +210,12 @@ impl Plan<'_> {
     ) -> Result<TraceSource, TraceError> {
         let Self { spec, capacity, .. } = *self;
         if capacity == 0 {
-            return Err(setting(spec, "device capacity", "0 sectors".to_string(), "at least one sector"));
+            return Err(setting(
+                spec,
+                "device capacity",
+                "0 sectors".to_string(),
+                "at least one sector",
+            ));
         }
         let one = only.and_then(|only| summary.devices.get(only as usize));
         let requests = one.map_or(summary.requests, |device| device.requests);
@@ -266,14 +284,20 @@ impl Timing {
             gap => gap,
         };
         let passes = u64::from(spec.repeat);
-        // Where the first request keeps its distance from the start of the trace, it does so in each pass.
+        // Where the first request keeps its distance from the start of the trace, it does so in
+        // each pass.
         let last = summary.lead_ns.saturating_add(summary.span_ns);
         let timing = Timing { rate, passes, period: last.saturating_add(gap) };
         match timing.at(passes - 1, Duration::from_ns(last)) {
             Some(_) => Ok(timing),
             None => {
                 let value = format!("{} with rate_scale = {}", spec.repeat, spec.rate_scale);
-                Err(setting(spec, "repeat", value, "such that the whole replay lasts less than 584 years"))
+                Err(setting(
+                    spec,
+                    "repeat",
+                    value,
+                    "such that the whole replay lasts less than 584 years",
+                ))
             }
         }
     }
@@ -294,7 +318,12 @@ pub(super) fn scaled(ns: u128, rate: u128) -> Option<u64> {
 /// The rate scale as a whole number of parts, so that no float is part of the state.
 pub(super) fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
     if !(1e-6..=1e9).contains(&spec.rate_scale) {
-        return Err(setting(spec, "rate_scale", spec.rate_scale.to_string(), "from 0.000001 to 1000000000"));
+        return Err(setting(
+            spec,
+            "rate_scale",
+            spec.rate_scale.to_string(),
+            "from 0.000001 to 1000000000",
+        ));
     }
     Ok((spec.rate_scale * SCALE_PARTS as f64).round() as u128)
 }
@@ -303,12 +332,22 @@ pub(super) fn rate_parts(spec: &TraceSpec) -> Result<u128, TraceError> {
 pub(super) fn align_sectors(spec: &TraceSpec) -> Result<u64, TraceError> {
     let sectors = spec.align.get() / SECTOR;
     if !spec.align.get().is_multiple_of(SECTOR) || sectors > 1 << 21 {
-        return Err(setting(spec, "align", spec.align.to_string(), "a multiple of 512B, at most 1GiB; 0B for none"));
+        return Err(setting(
+            spec,
+            "align",
+            spec.align.to_string(),
+            "a multiple of 512B, at most 1GiB; 0B for none",
+        ));
     }
     Ok(sectors.max(1))
 }
 
-fn setting(spec: &TraceSpec, key: &'static str, value: String, allowed: &'static str) -> TraceError {
+fn setting(
+    spec: &TraceSpec,
+    key: &'static str,
+    value: String,
+    allowed: &'static str,
+) -> TraceError {
     TraceError::Setting { file: spec.file.as_str().into(), key, value, allowed }
 }
 

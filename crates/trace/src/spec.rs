@@ -1,4 +1,5 @@
-//! The settings of a replay, as a scenario writes them: the file, its units, what of it is played and how.
+//! The settings of a replay, as a scenario writes them: the file, its units, what of it is played
+//! and how.
 
 use manx_base::units::{Bytes, Duration, SECTOR};
 use schemars::JsonSchema;
@@ -6,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 /// A trace to replay and how to treat it.
 ///
-/// The order of the treatment, for each request of the file. First what is replayed, in this order: `to` ends the
-/// reading, as does `head`; then `devices`, `ignore`, `from` and `skip` leave requests out, each counted under the
-/// first reason that applies (so `skip` and `head` count requests that all else would replay). Times are rebased on the
-/// first request that is left. Then how: the devices are laid out (`layout`), requests widened to `align`, fitted to
-/// the device (`remap`), and times scaled (`rate_scale`). All of it is the same in each pass of `repeat`.
+/// The order of the treatment, for each request of the file. First what is replayed, in this order:
+/// `to` ends the reading, as does `head`; then `devices`, `ignore`, `from` and `skip` leave
+/// requests out, each counted under the first reason that applies (so `skip` and `head` count
+/// requests that all else would replay). Times are rebased on the first request that is left. Then
+/// how: the devices are laid out (`layout`), requests widened to `align`, fitted to the device
+/// (`remap`), and times scaled (`rate_scale`). All of it is the same in each pass of `repeat`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSpec {
@@ -52,8 +54,8 @@ pub struct TraceSpec {
     /// Requests that are replayed at most; 0 is no bound.
     #[serde(default)]
     pub head: u64,
-    /// The first request that is replayed arrives at 0; false keeps its distance from the start of the trace, in each
-    /// pass of `repeat`.
+    /// The first request that is replayed arrives at 0; false keeps its distance from the start of
+    /// the trace, in each pass of `repeat`.
     #[serde(default = "yes")]
     pub rebase: bool,
     /// Requests arrive at this multiple of the trace's own rate: 2 replays twice as fast.
@@ -193,7 +195,8 @@ impl LbaUnit {
     }
 }
 
-/// Which of a request's events is its record, in traces of the block layer (blkparse, blktrace, ftrace).
+/// Which of a request's events is its record, in traces of the block layer (blkparse, blktrace,
+/// ftrace).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceEvent {
@@ -226,8 +229,8 @@ pub enum Layout {
     Concat,
     /// Each starts at 0: the devices are views of one.
     Overlay,
-    /// Each device has a drive of its own, all with the same settings and the same starting state. Preconditioning with
-    /// the workload's own pages lays them upon each other, as `overlay` does.
+    /// Each device has a drive of its own, all with the same settings and the same starting state.
+    /// Preconditioning with the workload's own pages lays them upon each other, as `overlay` does.
     Separate,
 }
 

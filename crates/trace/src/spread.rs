@@ -1,13 +1,14 @@
 //! Requests of a clock that stands still for a second, spread over it.
 //!
-//! The rule: of the n requests that the file puts into one second, in the file's order, request i comes i / n into it.
-//! What it cannot give back is the burstiness within the second, so such a trace says little about short queues.
+//! The rule: of the n requests that the file puts into one second, in the file's order, request i
+//! comes i / n into it. What it cannot give back is the burstiness within the second, so such a
+//! trace says little about short queues.
 
 use super::reorder::Pending;
 use std::collections::VecDeque;
 
-/// Requests of one second that are held at most; what is beyond stands at the second's end. One more is held for a
-/// moment, which must not double the memory.
+/// Requests of one second that are held at most; what is beyond stands at the second's end. One
+/// more is held for a moment, which must not double the memory.
 const HELD: usize = (1 << 20) - 1;
 
 /// Why a time is not the file's.
@@ -43,7 +44,8 @@ impl Spreading {
         if over {
             let count = self.held.len() as u64;
             for (place, pending) in self.held.iter_mut().enumerate().skip(1) {
-                pending.ticks = pending.ticks.saturating_add(part(self.granularity, place as u64, count));
+                pending.ticks =
+                    pending.ticks.saturating_add(part(self.granularity, place as u64, count));
                 pending.is_spread = true;
             }
             self.spread = self.held.len();
@@ -78,8 +80,17 @@ mod tests {
         let file = [5, 5, 5, 5, 6, 9, 9].map(|s| s * second);
         let mut input = file.iter().map(|ticks| {
             let (at, lba) = (Duration::ZERO, Lba(0));
-            let record = Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
-            Pending { ticks: *ticks, line: 0, record, node: 0, is_completion: false, altered: None, is_spread: false }
+            let record =
+                Record { at, op: Op::Read, lba, sectors: 1, fua: false, device: 0, latency: None };
+            Pending {
+                ticks: *ticks,
+                line: 0,
+                record,
+                node: 0,
+                is_completion: false,
+                altered: None,
+                is_spread: false,
+            }
         });
         let (mut out, mut altered) = (Vec::new(), 0);
         loop {

@@ -99,7 +99,8 @@ pub struct TraceSummary {
     pub tick_ns: u64,
     /// From the first to the last request.
     pub span_ns: u64,
-    /// When the first request arrives; 0 unless `rebase = false` keeps its distance from the start of the trace.
+    /// When the first request arrives; 0 unless `rebase = false` keeps its distance from the start
+    /// of the trace.
     pub lead_ns: u64,
     /// The selection ended before the file did: what follows was not read.
     pub is_cut: bool,
@@ -113,7 +114,8 @@ pub struct TraceSummary {
     pub min_lba: Option<u64>,
     /// The highest sector touched on any device.
     pub max_lba: Option<u64>,
-    /// Sectors that a device needs to hold the trace as it is, all of the trace's devices one after the other.
+    /// Sectors that a device needs to hold the trace as it is, all of the trace's devices one after
+    /// the other.
     pub address_space_sectors: u64,
     /// Requests that the file holds out of time order and that were put in order.
     pub reordered: u64,
@@ -123,7 +125,8 @@ pub struct TraceSummary {
     pub altered: Tally,
     /// Lines that are no requests, as the format foresees, by kind.
     pub skipped_lines: Tally,
-    /// Requests and completions that did not find each other, by reason; empty where latencies are not made of events.
+    /// Requests and completions that did not find each other, by reason; empty where latencies are
+    /// not made of events.
     pub unpaired: Tally,
     /// The span of the recorded latencies; `None` where none is recorded.
     pub recorded_span: Option<&'static str>,
@@ -278,16 +281,37 @@ impl fmt::Display for TraceSummary {
             (_, 1) => "ns".to_string(),
             (_, tick) => format!("x {tick} ns"),
         };
-        writeln!(f, "requests    {} in {:.3} s{}", self.requests, self.span_ns as f64 / 1e9, rate(self.mean_rate()))?;
+        writeln!(
+            f,
+            "requests    {} in {:.3} s{}",
+            self.requests,
+            self.span_ns as f64 / 1e9,
+            rate(self.mean_rate())
+        )?;
         writeln!(f, "times       {} to {} {tick}", self.first_time, self.last_time)?;
-        writeln!(f, "reads       {} ({:.1} %), {:.3} GB", self.reads, self.read_percent(), gb(self.read_bytes))?;
+        writeln!(
+            f,
+            "reads       {} ({:.1} %), {:.3} GB",
+            self.reads,
+            self.read_percent(),
+            gb(self.read_bytes)
+        )?;
         writeln!(f, "writes      {}, {:.3} GB", self.writes, gb(self.write_bytes))?;
         if self.flushes + self.trims > 0 {
-            writeln!(f, "flush, trim {} flushes, {} trims of {:.3} GB", self.flushes, self.trims, gb(self.trim_bytes))?;
+            writeln!(
+                f,
+                "flush, trim {} flushes, {} trims of {:.3} GB",
+                self.flushes,
+                self.trims,
+                gb(self.trim_bytes)
+            )?;
         }
         if let (Some(min), Some(max)) = (self.min_lba, self.max_lba) {
             let space = self.address_space_sectors as f64 * SECTOR as f64 / (1u64 << 30) as f64;
-            writeln!(f, "sectors     {min} to {max}; a device of {space:.2} GiB holds the trace as it is")?;
+            writeln!(
+                f,
+                "sectors     {min} to {max}; a device of {space:.2} GiB holds the trace as it is"
+            )?;
         }
         match self.devices.len() {
             0 | 1 => {}
@@ -301,13 +325,25 @@ impl fmt::Display for TraceSummary {
             }
         }
         if !self.devices_not_met.is_empty() {
-            writeln!(f, "not met     `{}`, before the selection ended", self.devices_not_met.join("`, `"))?;
+            writeln!(
+                f,
+                "not met     `{}`, before the selection ended",
+                self.devices_not_met.join("`, `")
+            )?;
         }
         if self.reordered > 0 {
-            writeln!(f, "reordered   {} requests that the file holds out of time order", self.reordered)?;
+            writeln!(
+                f,
+                "reordered   {} requests that the file holds out of time order",
+                self.reordered
+            )?;
         }
         if let Some(span) = self.recorded_span {
-            writeln!(f, "recorded    {} latencies of reads and writes, {span}", self.recorded.count())?;
+            writeln!(
+                f,
+                "recorded    {} latencies of reads and writes, {span}",
+                self.recorded.count()
+            )?;
         }
         let tallies = [
             ("unpaired", &self.unpaired),

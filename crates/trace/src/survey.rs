@@ -1,5 +1,5 @@
-//! The first pass over a trace: every line is validated, everything is counted, and what the replay must know before
-//! it starts (spans, footprint) is measured.
+//! The first pass over a trace: every line is validated, everything is counted, and what the replay
+//! must know before it starts (spans, footprint) is measured.
 
 use super::dense::Extents;
 use super::select::Selected;
@@ -11,7 +11,8 @@ use super::{Opener, Record, TraceError, TraceSummary};
 use crate::{Layout, TraceSpec};
 use manx_base::units::Op;
 
-/// Reads what is selected of a trace from end to end and says what it holds. Nothing is played, no device is needed.
+/// Reads what is selected of a trace from end to end and says what it holds. Nothing is played, no
+/// device is needed.
 pub fn survey(spec: &TraceSpec, open: &mut Opener) -> Result<TraceSummary, TraceError> {
     survey_each(spec, open, &mut |_| {})
 }
@@ -37,7 +38,9 @@ pub(super) fn survey_extents(
     let grain = align_sectors(spec)?;
     // A trim is no use of a sector: it may cover a whole device.
     let summary = measure(spec, sniffed, open, &mut |record| {
-        if matches!(record.op, Op::Read | Op::Write) && only.is_none_or(|only| only == record.device) {
+        if matches!(record.op, Op::Read | Op::Write)
+            && only.is_none_or(|only| only == record.device)
+        {
             let range = widened(record.lba.0..record.lba.0 + u64::from(record.sectors), grain);
             let device = if spec.layout == Layout::Concat { record.device } else { 0 };
             extents.touch(device, range.start, (range.end - range.start) as u32);
@@ -69,7 +72,8 @@ pub(super) fn measure(
     summary.altered.merge(&selected.altered);
     summary.is_cut = selected.is_cut();
     summary.unpaired = reader.unpaired();
-    summary.recorded_span = (summary.recorded.count() > 0).then(|| recorded_span(sniffed.format, spec.event));
+    summary.recorded_span =
+        (summary.recorded.count() > 0).then(|| recorded_span(sniffed.format, spec.event));
     let missing = selected.missing_devices();
     // Where the selection ends before the file does, a device may come later, so it is only noted.
     if !missing.is_empty() && (!summary.is_cut || summary.requests == 0) {
@@ -81,12 +85,17 @@ pub(super) fn measure(
         return Err(TraceError::NoRequests { file, format: sniffed.format, held });
     }
     summary.devices_not_met = missing;
-    lay_out(&mut summary, reader.device_names(), spec.layout, grain_of_layout(align_sectors(spec)?));
+    lay_out(
+        &mut summary,
+        reader.device_names(),
+        spec.layout,
+        grain_of_layout(align_sectors(spec)?),
+    );
     Ok(summary)
 }
 
-/// Lays the devices' address spaces one after the other, each on a boundary of pages and of the alignment, or upon each
-/// other.
+/// Lays the devices' address spaces one after the other, each on a boundary of pages and of the
+/// alignment, or upon each other.
 fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout, grain: u64) {
     let mut base = 0;
     summary.devices.resize_with(names.len().max(summary.devices.len()), Default::default);
@@ -94,7 +103,8 @@ fn lay_out(summary: &mut TraceSummary, names: &[String], layout: Layout, grain: 
         device.name.clone_from(name);
         device.base_lba = base;
         if device.end_lba > 0 {
-            summary.address_space_sectors = summary.address_space_sectors.max(base + device.end_lba);
+            summary.address_space_sectors =
+                summary.address_space_sectors.max(base + device.end_lba);
         }
         if layout == Layout::Concat {
             base += device.end_lba.next_multiple_of(grain);
@@ -110,7 +120,9 @@ fn held_instead(summary: &TraceSummary, spec: &TraceSpec) -> String {
     match (summary.skipped_lines.is_empty(), summary.dropped.is_empty()) {
         (false, true) => format!("{wanted}lines of {}", summary.skipped_lines),
         (true, false) => format!("{wanted}dropped {}", summary.dropped),
-        (false, false) => format!("{wanted}lines of {}; dropped {}", summary.skipped_lines, summary.dropped),
+        (false, false) => {
+            format!("{wanted}lines of {}; dropped {}", summary.skipped_lines, summary.dropped)
+        }
         (true, true) => "nothing inside the window that was asked for".to_string(),
     }
 }

@@ -1,8 +1,9 @@
 //! Addresses of a trace fitted to a device.
 //!
-//! First the devices of the trace are laid out (on multiples of the alignment) and the request is widened to the
-//! alignment; then the remapping is applied, which keeps the alignment; then a request that straddles the end of the
-//! device is shifted down, and one that is larger than the device is cut. Every change is counted.
+//! First the devices of the trace are laid out (on multiples of the alignment) and the request is
+//! widened to the alignment; then the remapping is applied, which keeps the alignment; then a
+//! request that straddles the end of the device is shifted down, and one that is larger than the
+//! device is cut. Every change is counted.
 
 use super::dense::{GRAIN, Packing};
 use super::{Record, Tally};
@@ -73,14 +74,16 @@ impl Treatment {
                 let grain = grain_of_layout(self.grain);
                 let grains = u128::from((self.capacity / grain).max(1));
                 let span = u128::from(span.div_ceil(grain).max(1));
-                let scaled = (u128::from(start / grain) * grains / span) as u64 * grain + start % grain;
+                let scaled =
+                    (u128::from(start / grain) * grains / span) as u64 * grain + start % grain;
                 self.note(scaled != start, "address scaled");
                 self.settle(scaled..scaled + (range.end - start))
             }
         }
     }
 
-    /// The range widened to the alignment. A trim is narrowed: more than was given up must not be lost.
+    /// The range widened to the alignment. A trim is narrowed: more than was given up must not be
+    /// lost.
     fn aligned(&mut self, lba: u64, record: &Record) -> Range<u64> {
         let asked = lba..lba + u64::from(record.sectors);
         if record.op == Op::Trim {
@@ -109,7 +112,8 @@ impl Treatment {
         self.note(length < wanted, "larger than the device: cut");
         let start = range.start.min(self.capacity - length);
         self.note(start != range.start, "shifted down from across the device's end");
-        // The length is that of an aligned record, or of the packed part of it, which is never longer.
+        // The length is that of an aligned record, or of the packed part of it, which is never
+        // longer.
         Placed::At(start, length as u32)
     }
 
@@ -120,13 +124,15 @@ impl Treatment {
     }
 }
 
-/// A range widened to multiples of the alignment; one that no request could then hold (2 TiB) stays as it is.
+/// A range widened to multiples of the alignment; one that no request could then hold (2 TiB) stays
+/// as it is.
 pub(super) fn widened(range: Range<u64>, grain: u64) -> Range<u64> {
     let wide = range.start / grain * grain..range.end.next_multiple_of(grain);
     if wide.end - wide.start > u64::from(u32::MAX) { range } else { wide }
 }
 
-/// Devices are laid out, and addresses scaled, on multiples of this, so that pages and the alignment survive.
+/// Devices are laid out, and addresses scaled, on multiples of this, so that pages and the
+/// alignment survive.
 pub(super) fn grain_of_layout(align: u64) -> u64 {
     let (mut a, mut b) = (align, GRAIN);
     while b > 0 {

@@ -1,4 +1,5 @@
-//! Reading a trace allocates nothing for a record: not where its devices take turns, nor where each record is altered.
+//! Reading a trace allocates nothing for a record: not where its devices take turns, nor where each
+//! record is altered.
 
 use manx_trace::{Part, Reading, TraceFormat, TraceReader};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -47,7 +48,9 @@ type Line = fn(u64) -> String;
 #[test]
 fn a_record_allocates_nothing() {
     let lines: [(TraceFormat, Line); 4] = [
-        (TraceFormat::Msr, |n| format!("{},host{},{},Read,{},100,1\n", n * 10, n % 5, n % 3, n * 4096 + 1)),
+        (TraceFormat::Msr, |n| {
+            format!("{},host{},{},Read,{},100,1\n", n * 10, n % 5, n % 3, n * 4096 + 1)
+        }),
         (TraceFormat::Mqsim, |n| format!("{} {} {} 8 1\n", n * 1000, n % 16, n * 8)),
         (TraceFormat::Alibaba, |n| format!("{},R,{},4096,{}\n", n % 1000, n * 4096, n * 7)),
         (TraceFormat::Blkparse, |n| {

@@ -1,6 +1,8 @@
-//! Log-linear buckets: below 2 x 2^BITS every value has its own, above it each octave is cut into 2^BITS equal ones.
+//! Log-linear buckets: below 2 x 2^BITS every value has its own, above it each octave is cut into
+//! 2^BITS equal ones.
 
-/// The bucket of a value: the octave above the exact range, then the top BITS + 1 bits, of which the first is set.
+/// The bucket of a value: the octave above the exact range, then the top BITS + 1 bits, of which
+/// the first is set.
 #[inline]
 pub fn index_of<const BITS: u32>(value: u64) -> usize {
     let octave = u64::BITS - 1 - BITS - (value | 1 << BITS).leading_zeros();

@@ -1,7 +1,8 @@
-//! The inverse of the cumulative distribution: how long the slowest share of the requests takes, down to one request.
+//! The inverse of the cumulative distribution: how long the slowest share of the requests takes,
+//! down to one request.
 //!
-//! Points lie evenly on a logarithmic axis of the share beyond, sixteen a decade: a plot over 1 - 10^-k shows the tail
-//! as wide as the rest.
+//! Points lie evenly on a logarithmic axis of the share beyond, sixteen a decade: a plot over 1 -
+//! 10^-k shows the tail as wide as the rest.
 
 use super::Histogram;
 use schemars::JsonSchema;
@@ -36,7 +37,8 @@ const WHOLE: u64 = 1_000_000_000;
 pub struct Curve {
     /// Shares of the requests, falling: 16 a decade from 1 down to one request (ratio).
     pub beyond: Vec<f64>,
-    /// The latency that so many exceed (microseconds); the first is the shortest and the last the longest of all.
+    /// The latency that so many exceed (microseconds); the first is the shortest and the last the
+    /// longest of all.
     pub us: Vec<f64>,
 }
 
@@ -54,7 +56,8 @@ impl Curve {
                 if beyond == 0 {
                     break 'decades;
                 }
-                // Each share is a whole number of billionths over a power of ten: one division, rounded alike anywhere.
+                // Each share is a whole number of billionths over a power of ten: one division,
+                // rounded alike anywhere.
                 curve.push(share as f64 / decade as f64, histogram, (count - beyond).max(1));
             }
             let Some(next) = decade.checked_mul(10) else { break };
@@ -64,8 +67,8 @@ impl Curve {
         curve
     }
 
-    /// The share that took longer than `us` (ratio), on a straight line between the two points around it; `None` of an
-    /// empty curve.
+    /// The share that took longer than `us` (ratio), on a straight line between the two points
+    /// around it; `None` of an empty curve.
     pub fn beyond_us(&self, us: f64) -> Option<f64> {
         let at = self.us.partition_point(|point| *point <= us);
         match (at.checked_sub(1), self.us.get(at)) {
@@ -111,7 +114,9 @@ mod tests {
         let mut histogram = Histogram::new();
         (1..=1000u64).for_each(|us| histogram.record(us * 1000));
         let curve = Curve::of(&histogram);
-        for (us, share) in [(0.5, 1.0), (900.0, 0.1), (950.0, 0.05), (990.0, 0.01), (1000.0, 0.0), (2000.0, 0.0)] {
+        for (us, share) in
+            [(0.5, 1.0), (900.0, 0.1), (950.0, 0.05), (990.0, 0.01), (1000.0, 0.0), (2000.0, 0.0)]
+        {
             let got = curve.beyond_us(us).unwrap();
             assert!((got - share).abs() < 2e-3, "{us}: {got}");
         }

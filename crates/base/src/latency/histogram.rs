@@ -1,13 +1,16 @@
-//! A recorder of latencies: integer nanoseconds, log-linear buckets, two to three nanoseconds a record.
+//! A recorder of latencies: integer nanoseconds, log-linear buckets, two to three nanoseconds a
+//! record.
 //!
-//! Below 2 x [`SUB`] ns every value has its own bucket; above, each octave is cut into [`SUB`] equal ones. A bucket
-//! remembers the smallest and the largest value that it holds: where they are one, it is exact (a simulated drive
-//! repeats its latencies to the nanosecond), elsewhere their middle is within 1 / (2 x [`SUB`]) = 0.049 % of every
-//! value between. Count, extremes, sum and sum of squares are exact. Two histograms merge exactly, in any order:
-//! parallel sweeps give the same bytes as serial ones.
+//! Below 2 x [`SUB`] ns every value has its own bucket; above, each octave is cut into [`SUB`]
+//! equal ones. A bucket remembers the smallest and the largest value that it holds: where they are
+//! one, it is exact (a simulated drive repeats its latencies to the nanosecond), elsewhere their
+//! middle is within 1 / (2 x [`SUB`]) = 0.049 % of every value between. Count, extremes, sum and
+//! sum of squares are exact. Two histograms merge exactly, in any order: parallel sweeps give the
+//! same bytes as serial ones.
 //!
-//! What it does not know: how values lie between the extremes of a bucket. It is our own because the HdrHistogram crate
-//! is not exact where a latency repeats, and no faster (reference/engine-performance.md, section 5).
+//! What it does not know: how values lie between the extremes of a bucket. It is our own because
+//! the HdrHistogram crate is not exact where a latency repeats, and no faster
+//! (reference/engine-performance.md, section 5).
 
 use super::buckets::index_of;
 use crate::units::Duration;
@@ -72,14 +75,15 @@ impl Histogram {
             None => self.add_beyond_buckets(index, one),
         }
         self.count += count;
-        // 2^64 values of 2^64 ns fit the sum. The squares could outgrow 128 bits only after 2^24 latencies of 52 days.
+        // 2^64 values of 2^64 ns fit the sum. The squares could outgrow 128 bits only after 2^24
+        // latencies of 52 days.
         self.sum += u128::from(ns) * u128::from(count);
         let squares = (u128::from(ns) * u128::from(ns)).saturating_mul(u128::from(count));
         self.sum_of_squares = self.sum_of_squares.saturating_add(squares);
     }
 
-    /// Grows to the end of the octave, so that the length depends on the largest value alone and equal contents are
-    /// equal.
+    /// Grows to the end of the octave, so that the length depends on the largest value alone and
+    /// equal contents are equal.
     #[cold]
     fn add_beyond_buckets(&mut self, index: usize, one: Bucket) {
         self.buckets.resize((index | (SUB as usize - 1)) + 1, Bucket::EMPTY);
@@ -129,9 +133,10 @@ impl Histogram {
 
     /// The standard deviation of the population, rounded to the nearest nanosecond.
     ///
-    /// The squares are taken about the integer part m of the mean: sum (x - m)^2 = sum x^2 - m (sum x + r), where r is
-    /// the remainder of sum x / n. That is exact and cannot overflow where n * sum x^2 could. What is left is one
-    /// division and one square root, both of which IEEE 754 rounds alike on every machine.
+    /// The squares are taken about the integer part m of the mean: sum (x - m)^2 = sum x^2 - m (sum
+    /// x + r), where r is the remainder of sum x / n. That is exact and cannot overflow where n *
+    /// sum x^2 could. What is left is one division and one square root, both of which IEEE 754
+    /// rounds alike on every machine.
     pub fn stddev(&self) -> Option<Duration> {
         if self.count == 0 {
             return None;
@@ -144,8 +149,9 @@ impl Histogram {
         Some(Duration::from_ns((ns + 0.5) as u64))
     }
 
-    /// The value at `rank` (1 is the smallest, [`count`](Self::count) the largest): exact if it is the first or the
-    /// last of its bucket or the bucket holds one value only, else the middle of the bucket's extremes.
+    /// The value at `rank` (1 is the smallest, [`count`](Self::count) the largest): exact if it is
+    /// the first or the last of its bucket or the bucket holds one value only, else the middle of
+    /// the bucket's extremes.
     pub fn value_at_rank(&self, rank: u64) -> Option<Duration> {
         if rank == 0 {
             return None;
@@ -182,7 +188,8 @@ mod tests {
         histogram
     }
 
-    /// Values over every octave (a random number of significant bits) and, so that buckets hold several, close ones.
+    /// Values over every octave (a random number of significant bits) and, so that buckets hold
+    /// several, close ones.
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
         let spread = (any::<u64>(), 0u32..64).prop_map(|(bits, shift)| bits >> shift);
         prop::collection::vec(prop_oneof![spread, 1_048_576u64..1_054_000], 1..300)
@@ -201,14 +208,18 @@ mod tests {
     #[test]
     fn latencies_that_repeat_to_the_nanosecond_are_exact_beside_others() {
         let histogram = of(&[20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
-        let found: Vec<u64> = (1..=7).map(|rank| histogram.value_at_rank(rank).unwrap().as_ns()).collect();
+        let found: Vec<u64> =
+            (1..=7).map(|rank| histogram.value_at_rank(rank).unwrap().as_ns()).collect();
         assert_eq!(found, [20_000, 20_000, 20_000, 142_575, 142_575, 142_575, 48_892_575]);
     }
 
     #[test]
     fn nothing_recorded_has_no_value_and_no_mean() {
         let empty = Histogram::new();
-        assert_eq!((empty.min(), empty.max(), empty.mean(), empty.stddev()), (None, None, None, None));
+        assert_eq!(
+            (empty.min(), empty.max(), empty.mean(), empty.stddev()),
+            (None, None, None, None)
+        );
         assert_eq!(empty.value_at_rank(1), None);
         assert_eq!(of(&[7]).value_at_rank(0), None);
         assert_eq!(of(&[7]).value_at_rank(2), None);

@@ -1,7 +1,7 @@
 //! Latencies: counted, ordered, summarised.
 //!
-//! [`Histogram`] takes each latency, [`OpStats`] one kind of request, [`Percentiles`] say how far they can be trusted,
-//! [`Curve`] is the tail as a line. Nothing here knows who measured.
+//! [`Histogram`] takes each latency, [`OpStats`] one kind of request, [`Percentiles`] say how far
+//! they can be trusted, [`Curve`] is the tail as a line. Nothing here knows who measured.
 
 pub mod buckets;
 mod curve;

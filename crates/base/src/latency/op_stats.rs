@@ -30,21 +30,28 @@ pub struct LatencySummary {
     pub stddev_us: Option<f64>,
     /// Median latency (microseconds); null when fewer than 10 samples lie beyond it.
     pub p50_us: Option<f64>,
-    /// 90th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 90th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond
+    /// it.
     pub p90_us: Option<f64>,
-    /// 95th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 95th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond
+    /// it.
     pub p95_us: Option<f64>,
-    /// 99th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 99th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond
+    /// it.
     pub p99_us: Option<f64>,
-    /// 99.9th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 99.9th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond
+    /// it.
     pub p99_9_us: Option<f64>,
-    /// 99.99th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 99.99th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond
+    /// it.
     pub p99_99_us: Option<f64>,
-    /// 99.999th percentile of the latency (microseconds); null when fewer than 10 samples lie beyond it.
+    /// 99.999th percentile of the latency (microseconds); null when fewer than 10 samples lie
+    /// beyond it.
     pub p99_999_us: Option<f64>,
     /// Longest latency (microseconds), exact.
     pub max_us: Option<f64>,
-    /// The same percentiles with the samples beyond each and its 95 % confidence interval (microseconds).
+    /// The same percentiles with the samples beyond each and its 95 % confidence interval
+    /// (microseconds).
     pub percentiles: Percentiles,
     /// The whole distribution as a line.
     #[serde(default)]
@@ -83,7 +90,8 @@ impl OpStats {
     /// The summary over `virtual_span`, the virtual time in which these requests completed.
     pub fn summary(&self, virtual_span: Duration) -> LatencySummary {
         let percentiles = Percentiles::of(&self.histogram);
-        let [p50_us, p90_us, p95_us, p99_us, p99_9_us, p99_99_us, p99_999_us] = percentiles.all().map(|p| p.us);
+        let [p50_us, p90_us, p95_us, p99_us, p99_9_us, p99_99_us, p99_999_us] =
+            percentiles.all().map(|p| p.us);
         LatencySummary {
             count: self.count(),
             bytes: self.bytes,
@@ -105,7 +113,10 @@ impl OpStats {
 
     /// Count and mean alone.
     pub fn count_summary(&self) -> CountSummary {
-        CountSummary { count: self.count(), mean_us: self.histogram.mean().map(Duration::as_us_f64) }
+        CountSummary {
+            count: self.count(),
+            mean_us: self.histogram.mean().map(Duration::as_us_f64),
+        }
     }
 }
 
@@ -119,7 +130,8 @@ mod tests {
         (0..1_000_000).for_each(|_| reads.record(Duration::from_ns(142_575), 4_096));
         let summary = reads.summary(Duration::from_ms(500));
         assert_eq!((summary.count, summary.bytes, summary.iops), (1_000_000, 4_096_000_000, 2e6));
-        let times = [summary.mean_us, summary.p50_us, summary.p99_9_us, summary.p99_999_us, summary.max_us];
+        let times =
+            [summary.mean_us, summary.p50_us, summary.p99_9_us, summary.p99_999_us, summary.max_us];
         assert_eq!(times, [Some(142.575); 5]);
         assert_eq!(summary.stddev_us, Some(0.0));
     }

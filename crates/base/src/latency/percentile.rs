@@ -1,19 +1,22 @@
-//! Percentiles that say how far they can be trusted: the samples beyond them and a confidence interval.
+//! Percentiles that say how far they can be trusted: the samples beyond them and a confidence
+//! interval.
 //!
-//! A percentile is an order statistic: of n samples, the one of rank ceil(q n), that is the smallest value with at
-//! least ceil(q n) samples at or below it. q is a fraction of integers, so no rank depends on how 0.99999 rounds.
+//! A percentile is an order statistic: of n samples, the one of rank ceil(q n), that is the
+//! smallest value with at least ceil(q n) samples at or below it. q is a fraction of integers, so
+//! no rank depends on how 0.99999 rounds.
 //!
-//! The interval is the binomial one (Conover, Practical Nonparametric Statistics, 3rd ed., section 3.2): the number of
-//! samples below the true percentile is binomial, so the percentile lies between the ranks n q -+ 1.96 sqrt(n q (1 -
-//! q)) in 95 % of all runs. That holds for independent samples. Latencies in one queue are not independent: one erase
-//! delays many reads, so read it as the least uncertainty there is, and repeat the run over seeds where a claim hangs
-//! on it.
+//! The interval is the binomial one (Conover, Practical Nonparametric Statistics, 3rd ed., section
+//! 3.2): the number of samples below the true percentile is binomial, so the percentile lies
+//! between the ranks n q -+ 1.96 sqrt(n q (1 - q)) in 95 % of all runs. That holds for independent
+//! samples. Latencies in one queue are not independent: one erase delays many reads, so read it as
+//! the least uncertainty there is, and repeat the run over seeds where a claim hangs on it.
 
 use super::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A percentile with fewer samples than this beyond it is not reported: it would be the luck of a few requests.
+/// A percentile with fewer samples than this beyond it is not reported: it would be the luck of a
+/// few requests.
 pub const BEYOND_MIN: u64 = 10;
 
 /// A level of a percentile, as an exact fraction.
@@ -79,14 +82,16 @@ impl Level {
         (u128::from(count) * q).div_ceil(of) as u64
     }
 
-    /// The ranks of the 95 % interval among `count` samples: n q -+ 1.96 sqrt(n q (1 - q)), rounded outward, within 1
-    /// and `count`.
+    /// The ranks of the 95 % interval among `count` samples: n q -+ 1.96 sqrt(n q (1 - q)), rounded
+    /// outward, within 1 and `count`.
     ///
-    /// The upper rank is one more, because a percentile with at most k samples below it lies below the sample of rank
-    /// k + 1; without it the interval of a p50 of 21 samples covers 94.8 %.
+    /// The upper rank is one more, because a percentile with at most k samples below it lies below
+    /// the sample of rank k + 1; without it the interval of a p50 of 21 samples covers 94.8 %.
     pub fn interval_ranks(self, count: u64) -> (u64, u64) {
-        let (q, of, n) = (u128::from(self.numerator), u128::from(self.denominator), u128::from(count));
-        // All in units of 1 / (100 * of) ranks, so that it is integer arithmetic; 196^2 n q (of - q) stays below 2^98.
+        let (q, of, n) =
+            (u128::from(self.numerator), u128::from(self.denominator), u128::from(count));
+        // All in units of 1 / (100 * of) ranks, so that it is integer arithmetic; 196^2 n q (of -
+        // q) stays below 2^98.
         let variance = n * q * (of - q);
         let half = (196 * 196 * variance).isqrt() + 1;
         let (centre, unit) = (100 * n * q, 100 * of);
@@ -104,7 +109,12 @@ impl Level {
         }
         let us_at = |rank| histogram.value_at_rank(rank).map(|latency| latency.as_us_f64());
         let (low, high) = self.interval_ranks(count);
-        Percentile { us: us_at(self.rank(count)), n_beyond, low_us: us_at(low), high_us: us_at(high) }
+        Percentile {
+            us: us_at(self.rank(count)),
+            n_beyond,
+            low_us: us_at(low),
+            high_us: us_at(high),
+        }
     }
 }
 
@@ -123,7 +133,10 @@ impl Percentiles {
     /// The names of the levels that have too few samples beyond them.
     pub fn unsupported(&self) -> Vec<&'static str> {
         let levels = LEVELS.iter().zip(self.all());
-        levels.filter(|(_, percentile)| percentile.us.is_none()).map(|(level, _)| level.name).collect()
+        levels
+            .filter(|(_, percentile)| percentile.us.is_none())
+            .map(|(level, _)| level.name)
+            .collect()
     }
 }
 
@@ -197,7 +210,8 @@ mod tests {
         assert_eq!(percentiles.all().map(|p| p.n_beyond), [0; 7]);
     }
 
-    /// P(low <= B < high) for B samples below the true percentile, summed over the binomial distribution.
+    /// P(low <= B < high) for B samples below the true percentile, summed over the binomial
+    /// distribution.
     #[test]
     fn the_interval_covers_the_true_percentile_in_95_of_100_runs() {
         for (level, counts) in [(0, 20..200), (1, 100..300), (2, 200..400), (3, 1_000..1_010)] {
@@ -205,8 +219,16 @@ mod tests {
             for count in counts {
                 let (low, high) = level.interval_ranks(count);
                 let covered: f64 = binomial(count, q)[low as usize..high as usize].iter().sum();
-                assert!(covered >= 0.95, "{} of {count}: ranks {low}..{high} cover {covered}", level.name);
-                assert!(covered < 0.995, "{} of {count}: ranks {low}..{high} are too wide, {covered}", level.name);
+                assert!(
+                    covered >= 0.95,
+                    "{} of {count}: ranks {low}..{high} cover {covered}",
+                    level.name
+                );
+                assert!(
+                    covered < 0.995,
+                    "{} of {count}: ranks {low}..{high} are too wide, {covered}",
+                    level.name
+                );
             }
         }
     }

@@ -11,7 +11,8 @@ pub struct Lba(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lpn(pub u32);
 
-/// A physical page number: one map unit of flash, numbered lane by lane, block by block, row by row.
+/// A physical page number: one map unit of flash, numbered lane by lane, block by block, row by
+/// row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ppn(pub u32);
 

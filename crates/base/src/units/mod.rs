@@ -1,7 +1,8 @@
-//! Units are types: times, sizes, rates and addresses, each with named conversions and no bare numbers.
+//! Units are types: times, sizes, rates and addresses, each with named conversions and no bare
+//! numbers.
 //!
-//! Everything here is integer arithmetic, but for shares of a whole in settings. Reading order: `time`, `size`,
-//! `address`, `op`, `split`.
+//! Everything here is integer arithmetic, but for shares of a whole in settings. Reading order:
+//! `time`, `size`, `address`, `op`, `split`.
 
 mod address;
 mod op;

@@ -17,12 +17,19 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// Reads `text` as a decimal number times one of `units` (name, value in base units), or says what was `expected`.
-/// The result must be a whole number of base units: "0.5ns" is an error, not a silent zero.
-pub(super) fn parse(text: &str, units: &[(&str, u64)], expected: &'static str) -> Result<u64, QuantityError> {
+/// Reads `text` as a decimal number times one of `units` (name, value in base units), or says what
+/// was `expected`. The result must be a whole number of base units: "0.5ns" is an error, not a
+/// silent zero.
+pub(super) fn parse(
+    text: &str,
+    units: &[(&str, u64)],
+    expected: &'static str,
+) -> Result<u64, QuantityError> {
     let error = || QuantityError { value: text.to_string(), expected };
     let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
+    let split = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
+        .unwrap_or(trimmed.len());
     let (number, unit) = (trimmed[..split].replace('_', ""), trimmed[split..].trim());
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     if whole.is_empty() || whole.len() > 20 || fraction.len() > 12 {

@@ -1,8 +1,9 @@
 //! Shares of a whole: a number as it is, or a percentage as text.
 //!
-//! `0.05` and `"5%"` are the same share. Over-provisioning is told in two ways in the field: data sheets say how much
-//! spare there is over what the user sees ("7 %"), the models say which share of the raw capacity is spare (0.0654). A
-//! number in a device table is the latter; a percentage is the former, as on a data sheet, unless it says "of raw".
+//! `0.05` and `"5%"` are the same share. Over-provisioning is told in two ways in the field: data
+//! sheets say how much spare there is over what the user sees ("7 %"), the models say which share
+//! of the raw capacity is spare (0.0654). A number in a device table is the latter; a percentage is
+//! the former, as on a data sheet, unless it says "of raw".
 
 use serde::de::{Deserializer, Error, Visitor};
 use std::fmt;

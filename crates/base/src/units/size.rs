@@ -53,7 +53,10 @@ text_quantity!(Bytes, "a size such as \"4KiB\" (B, KiB, MiB, GiB, TiB, KB, MB, G
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-        match units.iter().find(|(shift, _)| self.0 >= 1 << shift && self.0.is_multiple_of(1 << shift)) {
+        match units
+            .iter()
+            .find(|(shift, _)| self.0 >= 1 << shift && self.0.is_multiple_of(1 << shift))
+        {
             Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
             None => write!(f, "{}B", self.0),
         }
@@ -82,7 +85,9 @@ impl Bandwidth {
     pub fn time_for(self, bytes: u64) -> Duration {
         match self.0 {
             0 => Duration::ZERO,
-            rate => Duration::from_ns((u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)) as u64),
+            rate => Duration::from_ns(
+                (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)) as u64,
+            ),
         }
     }
 
@@ -135,7 +140,8 @@ mod tests {
     /// MQSim truncates these three to one rate (reference/peers.md, defect 8).
     #[test]
     fn nearby_rates_stay_different() {
-        let times = ["667MT/s", "800MT/s", "1000MT/s"].map(|r| r.parse::<Bandwidth>().unwrap().time_for(4096));
+        let times = ["667MT/s", "800MT/s", "1000MT/s"]
+            .map(|r| r.parse::<Bandwidth>().unwrap().time_for(4096));
         assert!(times[0] > times[1] && times[1] > times[2], "{times:?}");
     }
 

@@ -7,13 +7,15 @@ use std::ops::AddAssign;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
-    /// Its own work: commands, array operations, transfers, the buffer's and the controller's fixed times.
+    /// Its own work: commands, array operations, transfers, the buffer's and the controller's fixed
+    /// times.
     Service,
     /// Behind an erase on its die.
     Erase,
     /// Behind programs of host data on its die.
     Program,
-    /// Behind garbage collection's copies: on its die, on its channel, or because collection holds the channel.
+    /// Behind garbage collection's copies: on its die, on its channel, or because collection holds
+    /// the channel.
     GcCopy,
     /// Behind other reads on its die.
     Reads,
@@ -33,7 +35,8 @@ pub enum Cause {
     Retry,
     /// An array: for its row, behind another update of it or reads of the whole row.
     Stripe,
-    /// For a free block: a row has none to go to until garbage collection gives one, and its die stands idle.
+    /// For a free block: a row has none to go to until garbage collection gives one, and its die
+    /// stands idle.
     Space,
 }
 
@@ -121,7 +124,9 @@ impl Split {
     /// The cause that took most, and its time.
     #[inline]
     pub fn largest(&self) -> (Cause, Duration) {
-        self.iter().fold((Cause::Service, Duration::ZERO), |most, next| if next.1 > most.1 { next } else { most })
+        self.iter().fold((Cause::Service, Duration::ZERO), |most, next| {
+            if next.1 > most.1 { next } else { most }
+        })
     }
 }
 

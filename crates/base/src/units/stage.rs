@@ -1,4 +1,5 @@
-//! The stages of an array's request: what of the array it was at, to the nanosecond, beside the causes of that time.
+//! The stages of an array's request: what of the array it was at, to the nanosecond, beside the
+//! causes of that time.
 
 use super::Duration;
 use std::ops::AddAssign;
@@ -9,7 +10,8 @@ use std::ops::AddAssign;
 pub enum Stage {
     /// A read of a drive for its own page.
     Read,
-    /// A command that brought nothing: the drive failed it fast or died, or it was waited for in vain.
+    /// A command that brought nothing: the drive failed it fast or died, or it was waited for in
+    /// vain.
     Retry,
     /// Reads of the other drives, to compute the page.
     Reconstruct,

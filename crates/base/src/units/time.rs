@@ -30,7 +30,8 @@ impl Instant {
         self.0
     }
 
-    /// The span since `earlier`; the clock of a run never goes back, so a negative span is a defect.
+    /// The span since `earlier`; the clock of a run never goes back, so a negative span is a
+    /// defect.
     #[inline]
     pub fn since(self, earlier: Instant) -> Duration {
         debug_assert!(earlier <= self, "{earlier:?} is later than {self:?}");

@@ -10,7 +10,8 @@ use manx_lab::plan::tw::GcUnit;
 /// `manx plan`.
 #[derive(Debug, Subcommand)]
 pub enum PlanCommand {
-    /// The busy window TW of drives that take turns to collect garbage (IODA, SOSP '21): how long it may be, must be
+    /// The busy window TW of drives that take turns to collect garbage (IODA, SOSP '21): how long
+    /// it may be, must be
     Tw(Box<TwArgs>),
 }
 
@@ -20,7 +21,8 @@ pub struct TwArgs {
     /// The drive: a name of `manx device list` or the path of a table
     #[arg(long, value_name = "NAME|FILE")]
     pub device: Option<String>,
-    /// Device, marks and unit of GC, and link of this scenario: a built-in one or the path of a file
+    /// Device, marks and unit of GC, and link of this scenario: a built-in one or the path of a
+    /// file
     #[arg(long, value_name = "NAME|FILE")]
     pub scenario: Option<String>,
     /// Override a key of the scenario: gc.soft=0.1 (repeatable)
@@ -32,7 +34,8 @@ pub struct TwArgs {
     /// Rated drive writes a day, all within 8 hours [default: 1]
     #[arg(long, value_name = "D", allow_negative_numbers = true, value_parser = number)]
     pub dwpd: Option<f64>,
-    /// Over-provisioning: a share of the raw capacity, or 28% of user, as on a data sheet [default: the device's]
+    /// Over-provisioning: a share of the raw capacity, or 28% of user, as on a data sheet [default:
+    /// the device's]
     #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = parse_over_provisioning)]
     pub op: Option<f64>,
     /// R_v, the share of valid pages in a victim [default: 0.75]
@@ -102,7 +105,10 @@ impl TwArgs {
 }
 
 fn number(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "expected a number".to_string())
+    text.parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
+        .ok_or_else(|| "expected a number".to_string())
 }
 
 fn rate(text: &str) -> Result<Bandwidth, String> {

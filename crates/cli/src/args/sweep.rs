@@ -15,12 +15,12 @@ pub struct SweepArgs {
     /// The policies, each with every point [default: the scenario as it is written]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub policies: Vec<String>,
-    /// A key and its values, a list of values and ranges LOW..HIGH+STEP and LOW..HIGH*FACTOR; several keys are
-    /// multiplied, the first being the slowest (repeatable)
+    /// A key and its values, a list of values and ranges LOW..HIGH+STEP and LOW..HIGH*FACTOR;
+    /// several keys are multiplied, the first being the slowest (repeatable)
     #[arg(long, value_name = "KEY=V1,V2,..")]
     pub grid: Vec<String>,
-    /// A key and where its values are drawn from: LOW..HIGH evenly, LOW..HIGH:log evenly in the logarithm, or a set
-    /// V1|V2|.. (repeatable)
+    /// A key and where its values are drawn from: LOW..HIGH evenly, LOW..HIGH:log evenly in the
+    /// logarithm, or a set V1|V2|.. (repeatable)
     #[arg(long, value_name = "KEY=LOW..HIGH")]
     pub random: Vec<String>,
     /// Draw so many points for --random; more points begin with the same ones
@@ -29,11 +29,12 @@ pub struct SweepArgs {
     /// Repeat each point with so many seeds, from --seed on [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole)]
     pub seeds: Option<u64>,
-    /// The numbers of each row: short names (p99_99, waf) and paths in result.json (write.p99_us) [default: every
-    /// short name]
+    /// The numbers of each row: short names (p99_99, waf) and paths in result.json (write.p99_us)
+    /// [default: every short name]
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Print the points that no other point beats in all of these quantities; max:NAME where more is better
+    /// Print the points that no other point beats in all of these quantities; max:NAME where more
+    /// is better
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub pareto: Vec<String>,
     /// Leave out points that cannot be run, and list them in skipped.txt

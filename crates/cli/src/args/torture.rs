@@ -6,7 +6,8 @@ use clap::{Args as ClapArgs, value_parser};
 /// `manx torture`.
 #[derive(Debug, ClapArgs)]
 pub struct TortureArgs {
-    /// A built-in scenario or the path of a scenario file [default: small drives of many kinds, drawn from the seed]
+    /// A built-in scenario or the path of a scenario file [default: small drives of many kinds,
+    /// drawn from the seed]
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<String>,
     /// Override a key of the scenario, or of every drawn drive (repeatable)

@@ -20,21 +20,26 @@ pub fn script(shell: Shell) -> Result<(), Failure> {
 
 /// The manual pages: `manx.1`, `manx-compare.1` and so on.
 pub fn manual(folder: &Path) -> Result<(), Failure> {
-    let wrong = |error: std::io::Error| Failure::Work(format!("{}: cannot write it: {error}", folder.display()));
+    let wrong = |error: std::io::Error| {
+        Failure::Work(format!("{}: cannot write it: {error}", folder.display()))
+    };
     fs::create_dir_all(folder).map_err(wrong)?;
     clap_mangen::generate_to(Args::command(), folder).map_err(wrong)
 }
 
-/// The command with the names that its arguments take. Only for completion: a path is allowed as well.
+/// The command with the names that its arguments take. Only for completion: a path is allowed as
+/// well.
 fn with_names(command: Command) -> Command {
-    let subcommands: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_string()).collect();
+    let subcommands: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_string()).collect();
     let command = match command.get_name() {
         of @ ("device" | "policy" | "scenario" | "workload") => {
             let of = of.to_string();
             command.mut_subcommand("show", |show| show.mut_args(|arg| shown(arg, &of)))
         }
         "lab" => {
-            let command = command.mut_subcommand("show", |show| show.mut_args(|arg| shown(arg, "experiment")));
+            let command = command
+                .mut_subcommand("show", |show| show.mut_args(|arg| shown(arg, "experiment")));
             command.mut_subcommand("run", |run| run.mut_args(|arg| shown(arg, "experiment")))
         }
         _ => command,
@@ -54,9 +59,11 @@ fn shown(arg: Arg, kind: &str) -> Arg {
 /// An argument of this meaning with its names.
 fn named(arg: Arg, meaning: &str) -> Arg {
     let names: Vec<&'static str> = match meaning {
-        "policy" | "policies" => {
-            POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|a| a.name)).collect()
-        }
+        "policy" | "policies" => POLICIES
+            .iter()
+            .map(|policy| policy.name)
+            .chain(ALIASES.iter().map(|a| a.name))
+            .collect(),
         "device" => device_names().collect(),
         "scenario" => scenario_names().collect(),
         "workload" => workload_names().collect(),
@@ -69,7 +76,12 @@ fn named(arg: Arg, meaning: &str) -> Arg {
 /// Bash completes names alone where there are names; all but a policy may be a file too.
 fn with_files(script: &str) -> String {
     let of = |line: &str, names: &str| line.contains("compgen -W") && line.contains(names);
-    let firsts = [device_names().next(), scenario_names().next(), workload_names().next(), experiment_names().next()];
+    let firsts = [
+        device_names().next(),
+        scenario_names().next(),
+        workload_names().next(),
+        experiment_names().next(),
+    ];
     let line = |line: &str| match firsts.iter().flatten().any(|first| of(line, first)) {
         true => line.replace("compgen -W", "compgen -f -W"),
         false => line.to_string(),

@@ -28,7 +28,8 @@ pub fn convert(args: &TraceConvertArgs, screen: &Screen) -> Result<(), Failure> 
     signals::listen();
     let encoder = |about: &About| encoder(target, about, args.fio_file.as_deref());
     let (out, force) = (args.out.as_path(), args.force);
-    let conversion = Conversion { spec: &spec, out, force, encoder: &encoder, progress: &progress, stop: &STOP };
+    let conversion =
+        Conversion { spec: &spec, out, force, encoder: &encoder, progress: &progress, stop: &STOP };
     let converted = manx_lab::convert::convert(&conversion);
     bar.clear();
     match converted {
@@ -58,7 +59,9 @@ fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
     let out = args.out.display();
     let Some(target) = args.target.or_else(|| Target::of_file(&args.out)) else {
         let endings = "its ending is none of .parquet, .csv, .fio, .iolog, .trace, .ascii";
-        let message = format!("{out}: {endings}: --as parquet, manx, msr, fio-v3 or mqsim says what to write");
+        let message = format!(
+            "{out}: {endings}: --as parquet, manx, msr, fio-v3 or mqsim says what to write"
+        );
         return Err(input(message));
     };
     if target == Target::Parquet {
@@ -66,7 +69,8 @@ fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
             let built = "this manx was built without the cargo feature `parquet`, which writes it";
             return Err(input(format!("--as parquet: {built}")));
         }
-        let is_packed = args.out.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
+        let is_packed =
+            args.out.extension().is_some_and(|ending| ending == "gz" || ending == "zst");
         if is_packed || is_stdout(&args.out) {
             let why = "Parquet needs a file of its own, and is compressed inside";
             return Err(input(format!("{out}: {why}: name one that ends in .parquet")));
@@ -76,7 +80,8 @@ fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
         if target != Target::FioV3 {
             return Err(input(format!("--fio-file {name}: only --as fio-v3 has files")));
         }
-        fio::check_name(name).map_err(|expected| input(format!("--fio-file {name}: {expected}")))?;
+        fio::check_name(name)
+            .map_err(|expected| input(format!("--fio-file {name}: {expected}")))?;
     }
     Ok(target)
 }
@@ -94,8 +99,10 @@ fn encoder(target: Target, about: &About, fio_file: Option<&str>) -> Box<dyn Enc
 /// What was read, what was written, and what is missing there.
 fn report(converted: &Converted, target: Target, out: &Path) -> String {
     let Converted { summary, losses, written } = converted;
-    let place = if is_stdout(out) { "standard output".to_string() } else { out.display().to_string() };
-    let mut text = format!("{summary}written     {written} requests as {} to {place}\n", target.name());
+    let place =
+        if is_stdout(out) { "standard output".to_string() } else { out.display().to_string() };
+    let mut text =
+        format!("{summary}written     {written} requests as {} to {place}\n", target.name());
     for (name, tally) in [("not held", &losses.dropped), ("held else", &losses.altered)] {
         if !tally.is_empty() {
             let _ = writeln!(text, "{name:<11} {}", tally.total());

@@ -18,7 +18,14 @@ pub fn run(command: &DeviceCommand) -> Result<(), Failure> {
 
 fn list(devices: &[Device]) -> String {
     devices.iter().fold(String::new(), |mut text, device| {
-        let _ = writeln!(text, "{:<16} {}\n{:<16} {}", device.name, device.summary, "", Capacity::of(device));
+        let _ = writeln!(
+            text,
+            "{:<16} {}\n{:<16} {}",
+            device.name,
+            device.summary,
+            "",
+            Capacity::of(device)
+        );
         text
     })
 }
@@ -43,7 +50,9 @@ fn show(device: &Device) -> String {
 fn line(text: &mut String, device: &Device, key: &str, value: &Value) {
     let shown = match value {
         Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" / "),
+        Value::Array(values) => {
+            values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" / ")
+        }
         value => value.to_string(),
     };
     let _ = writeln!(text, "{key:<24} {shown:<22} {}", source(device, key));
@@ -51,8 +60,11 @@ fn line(text: &mut String, device: &Device, key: &str, value: &Value) {
 
 /// The most exact entry of `source` for a key.
 fn source<'a>(device: &'a Device, key: &str) -> &'a str {
-    let covers = |entry: &str| key == entry || key.strip_prefix(entry).is_some_and(|rest| rest.starts_with('.'));
+    let covers = |entry: &str| {
+        key == entry || key.strip_prefix(entry).is_some_and(|rest| rest.starts_with('.'))
+    };
     let entries = device.source.iter().filter(|(entry, _)| covers(entry));
-    let nothing_said = if key.starts_with("feature.") { "(the plainest die)" } else { "(no source)" };
+    let nothing_said =
+        if key.starts_with("feature.") { "(the plainest die)" } else { "(no source)" };
     entries.max_by_key(|(entry, _)| entry.len()).map_or(nothing_said, |(_, source)| source)
 }

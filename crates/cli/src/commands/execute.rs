@@ -1,7 +1,7 @@
 //! From a list of runs to what is printed and written.
 //!
-//! stdout carries the results: tables, or with `--json` one document and nothing else. What depends on the machine (the
-//! cache, CPU times, progress) goes to stderr.
+//! stdout carries the results: tables, or with `--json` one document and nothing else. What depends
+//! on the machine (the cache, CPU times, progress) goes to stderr.
 
 use super::progress::Bars;
 use super::requests_file;
@@ -33,7 +33,9 @@ const HEAD: usize = 12;
 pub fn execute(request: RunRequest, screen: &Screen) -> Result<(), Failure> {
     let made = match &request.out {
         // Before the work: a folder that cannot be should not cost a run.
-        Some(folder) => make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?,
+        Some(folder) => {
+            make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?
+        }
         None => MadeFolders::default(),
     };
     signals::listen();
@@ -44,10 +46,13 @@ pub fn execute(request: RunRequest, screen: &Screen) -> Result<(), Failure> {
         made.remove();
         return Err(failure);
     }
-    let said: String = runs.iter().zip(&finished).map(|(run, finished)| in_words(&run.0, finished)).collect();
+    let said: String =
+        runs.iter().zip(&finished).map(|(run, finished)| in_words(&run.0, finished)).collect();
     let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
-    // Stopped while the drives were prepared: nothing was measured that should take the place of an older result.
-    let nothing_measured = set.runs.iter().all(|run| run.outcome == Outcome::Partial && run.requests == 0);
+    // Stopped while the drives were prepared: nothing was measured that should take the place of an
+    // older result.
+    let nothing_measured =
+        set.runs.iter().all(|run| run.outcome == Outcome::Partial && run.requests == 0);
     // Before anything is said: who closed the terminal wants the results all the same.
     let saved = match &request.out {
         Some(_) if nothing_measured => {
@@ -58,7 +63,8 @@ pub fn execute(request: RunRequest, screen: &Screen) -> Result<(), Failure> {
         None => Ok(()),
     };
     say(&said);
-    let look = screen.look(&if request.json { Term::stderr() } else { Term::stdout() }, request.wide);
+    let look =
+        screen.look(&if request.json { Term::stderr() } else { Term::stdout() }, request.wide);
     let text = report(&set, &runs, &request, &look);
     let printed = match request.json {
         true => {
@@ -73,13 +79,20 @@ pub fn execute(request: RunRequest, screen: &Screen) -> Result<(), Failure> {
         return Err(failure);
     }
     match nothing_measured && request.out.is_some() {
-        true => Err(Failure::Interrupted("no request was completed, and nothing was written into the folder of --out")),
+        true => Err(Failure::Interrupted(
+            "no request was completed, and nothing was written into the folder of --out",
+        )),
         false => verdict(&set).and(printed),
     }
 }
 
 /// `result.json`, the report and the scenarios, together. `ended` are the runs that have a result.
-fn save(folder: &Path, set: &RunSet, request: &RunRequest, ended: &[(String, Scenario)]) -> Result<(), String> {
+fn save(
+    folder: &Path,
+    set: &RunSet,
+    request: &RunRequest,
+    ended: &[(String, Scenario)],
+) -> Result<(), String> {
     let mut files = documents(set, &request.runs)?;
     files.push(super::report::page(set, request.workload.as_deref(), ended)?);
     super::report::save(folder, files)
@@ -101,7 +114,8 @@ impl<'a> Ended<'a> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs[number] = Some(finished.clone());
         // The last one is saved with all of them, and so is what a signal ended.
-        let is_last = runs.iter().all(Option::is_some) || finished.result.outcome == Outcome::Partial;
+        let is_last =
+            runs.iter().all(Option::is_some) || finished.result.outcome == Outcome::Partial;
         let Some(folder) = self.request.out.as_ref().filter(|_| !is_last) else { return };
         let (ended, finished) = with_results(&self.request.runs, &runs);
         let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
@@ -120,7 +134,10 @@ fn with_results(
     runs: &[(String, Scenario)],
     finished: &[Option<Finished>],
 ) -> (Vec<(String, Scenario)>, Vec<Finished>) {
-    runs.iter().zip(finished).filter_map(|(run, finished)| Some((run.clone(), finished.clone()?))).unzip()
+    runs.iter()
+        .zip(finished)
+        .filter_map(|(run, finished)| Some((run.clone(), finished.clone()?)))
+        .unzip()
 }
 
 fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(), Failure> {
@@ -135,7 +152,10 @@ fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(
         beside: Beside {
             act_log: request.act_log.as_deref(),
             timeline: request.timeline.as_ref().map(|(file, spec)| (file.as_path(), *spec)),
-            requests: request.requests.as_deref().map(|file| (file, requests_file::make as MakeSink)),
+            requests: request
+                .requests
+                .as_deref()
+                .map(|file| (file, requests_file::make as MakeSink)),
         },
         stop: &STOP,
         observer: &observer,
@@ -154,7 +174,8 @@ fn in_words(policy: &str, Finished { preparation, timeline, .. }: &Finished) -> 
     lines.map(|line| format!("{policy}: {line}").replace(char::is_control, " ") + "\n").collect()
 }
 
-/// Everything for a person: drive and workload, traces, the state they began in, table, picture, causes, warnings.
+/// Everything for a person: drive and workload, traces, the state they began in, table, picture,
+/// causes, warnings.
 fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look: &Look) -> String {
     let plain = |text: &str| text.replace(|c: char| c.is_control() && c != '\n', " ");
     let lines = |text: &str, indent| -> String {
@@ -178,7 +199,8 @@ fn report(set: &RunSet, runs: &[(String, Scenario)], request: &RunRequest, look:
     let more = request.overlaid.iter().cloned().chain(state::lines(set, true));
     more.for_each(|line| text += &lines(&line, 2));
     let chart = tail_chart(set, look);
-    let _ = write!(text, "\n{}{}{chart}", render(set, look), if chart.is_empty() { "" } else { "\n" });
+    let _ =
+        write!(text, "\n{}{}{chart}", render(set, look), if chart.is_empty() { "" } else { "\n" });
     let causes = explain::summary(set);
     if !causes.is_empty() {
         let _ = write!(text, "\n{}", lines(&causes, 2));
@@ -199,7 +221,9 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
     let (act, paper, stress) = (act.name(), paper.name(), paper_stress.name());
     let plural = if slices.len() == 1 { "" } else { "s" };
     let of = format!("{} slice{plural} of {slice_s} s", slices.len());
-    let mut text = format!("act({multiplier}) {policy}: act6.6 {act} ({of}), paper {paper}, paper-stress {stress}\n");
+    let mut text = format!(
+        "act({multiplier}) {policy}: act6.6 {act} ({of}), paper {paper}, paper-stress {stress}\n"
+    );
     why.iter().for_each(|why| text += &format!("  {why}\n"));
     text
 }
@@ -209,18 +233,24 @@ fn verdict(set: &RunSet) -> Result<(), Failure> {
     for RunResult { policy, verify, outcome, power_loss, .. } in &set.runs {
         let broken = power_loss.map_or(0, |loss| loss.broken_promises);
         if broken > 0 {
-            let message = format!("{policy}: after the power loss {broken} pages did not hold what was promised");
+            let message = format!(
+                "{policy}: after the power loss {broken} pages did not hold what was promised"
+            );
             return Err(Failure::Work(message));
         }
         if let Some(verify) = verify
             && verify.mismatches > 0
         {
             let (wrong, reads) = (verify.mismatches, verify.reads_checked);
-            let message = format!("{policy}: {wrong} pages of {reads} checked reads were not what was written last");
+            let message = format!(
+                "{policy}: {wrong} pages of {reads} checked reads were not what was written last"
+            );
             return Err(Failure::Work(message));
         }
         if *outcome == Outcome::Stuck {
-            return Err(Failure::Work(format!("{policy}: requests were left that the drive never completed")));
+            return Err(Failure::Work(format!(
+                "{policy}: requests were left that the drive never completed"
+            )));
         }
     }
     match set.runs.iter().any(|run| run.outcome == Outcome::Partial) {

@@ -1,7 +1,7 @@
 //! `manx lab`: experiments, their runs and their claims.
 //!
-//! stdout carries the claims (or with `--json` one document), stderr what depends on the machine. A journal remembers
-//! what was run: in the folder of `--out`, else in the user's cache.
+//! stdout carries the claims (or with `--json` one document), stderr what depends on the machine. A
+//! journal remembers what was run: in the folder of `--out`, else in the user's cache.
 
 use super::progress::Bar;
 use super::{Failure, outputs, print, report};
@@ -23,7 +23,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// A journal in the cache that grew beyond this is begun anew: most of it is of programs that are no more.
+/// A journal in the cache that grew beyond this is begun anew: most of it is of programs that are
+/// no more.
 const JOURNAL_BYTES_MAX: u64 = 64 << 20;
 
 /// Does what was asked.
@@ -40,7 +41,11 @@ fn list() -> Result<(), Failure> {
     for name in experiment_names() {
         let experiment = Experiment::read(name, Asked::default())?;
         let (runs, claims) = (experiment.points().len(), experiment.claims.len());
-        let _ = writeln!(text, "{name:<14} {runs:>3} runs, {claims:>2} claims: {}", experiment.summary.trim());
+        let _ = writeln!(
+            text,
+            "{name:<14} {runs:>3} runs, {claims:>2} claims: {}",
+            experiment.summary.trim()
+        );
     }
     print(&text)
 }
@@ -50,25 +55,37 @@ fn show(name: &str) -> Result<(), Failure> {
     let mut text = format!("{}\n\nwhat follows:\n", experiment.text.trim_end());
     for run in &experiment.runs {
         let policy = run.policy.as_deref().unwrap_or("as written");
-        let jobs: Vec<String> = run.scenarios[0].workload.jobs.iter().map(|job| job.requests.to_string()).collect();
-        let _ = writeln!(text, "  run {:<24} policy {policy}, requests {}", run.name, jobs.join(" + "));
+        let jobs: Vec<String> =
+            run.scenarios[0].workload.jobs.iter().map(|job| job.requests.to_string()).collect();
+        let _ =
+            writeln!(text, "  run {:<24} policy {policy}, requests {}", run.name, jobs.join(" + "));
     }
     print(&text)
 }
 
 fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
     let all = || experiment_names().map(str::to_string).collect();
-    let names: Vec<String> = if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
+    let names: Vec<String> =
+        if args.names.iter().any(|name| name == "all") { all() } else { args.names.clone() };
     let asked = Asked { quick: args.quick, sets: args.sets.clone() };
-    // All of them before the first runs: a mistake in the last should not cost the work of the others.
+    // All of them before the first runs: a mistake in the last should not cost the work of the
+    // others.
     let mut experiments = Vec::new();
     for name in &names {
         let experiment = Experiment::read(name, asked.clone())?;
-        experiments.push(if args.claims_only { experiment.with_claimed_runs_only() } else { experiment });
+        experiments.push(if args.claims_only {
+            experiment.with_claimed_runs_only()
+        } else {
+            experiment
+        });
     }
     for (at, experiment) in experiments.iter().enumerate() {
         if experiments[..at].iter().any(|earlier| earlier.name == experiment.name) {
-            return Err(ConfigError::new(format!("experiment `{}` is named twice", experiment.name)).into());
+            return Err(ConfigError::new(format!(
+                "experiment `{}` is named twice",
+                experiment.name
+            ))
+            .into());
         }
     }
     for (said, experiment) in names.iter().zip(&experiments) {
@@ -82,7 +99,9 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
         let outcome = run_one(experiment, args, screen)?;
         if let Some(run) = outcome.stuck() {
             let name = &experiment.name;
-            return Err(Failure::Work(format!("{name}: {run}: requests were left that the drive never completed")));
+            return Err(Failure::Work(format!(
+                "{name}: {run}: requests were left that the drive never completed"
+            )));
         }
         let table = format!("{}{}", if number > 0 { "\n" } else { "" }, render::table(&outcome));
         if args.json {
@@ -92,7 +111,9 @@ fn run_all(args: &LabRunArgs, screen: &Screen) -> Result<(), Failure> {
             print(&table)?;
         }
         claims += experiment.claims.len();
-        failing.extend(outcome.failing().iter().map(|claim| format!("{}/{}", experiment.name, claim.id)));
+        failing.extend(
+            outcome.failing().iter().map(|claim| format!("{}/{}", experiment.name, claim.id)),
+        );
     }
     if args.json {
         print(&indented(&document(documents)))?;
@@ -112,7 +133,11 @@ fn document(mut documents: Vec<Value>) -> Value {
     if documents.len() == 1 { documents.remove(0) } else { json!({ "experiments": documents }) }
 }
 
-fn run_one<'a>(experiment: &'a Experiment, args: &LabRunArgs, screen: &Screen) -> Result<Outcome<'a>, Failure> {
+fn run_one<'a>(
+    experiment: &'a Experiment,
+    args: &LabRunArgs,
+    screen: &Screen,
+) -> Result<Outcome<'a>, Failure> {
     let folder = args.out.as_ref().map(|out| out.join(&experiment.name));
     if let Some(folder) = &folder {
         let _ = make_folder(folder).map_err(|why| ConfigError::new(format!("--out {why}")))?;
@@ -188,7 +213,11 @@ struct Journal {
 }
 
 impl Journal {
-    fn of(experiment: &Experiment, args: &LabRunArgs, folder: Option<&Path>) -> Result<Self, Failure> {
+    fn of(
+        experiment: &Experiment,
+        args: &LabRunArgs,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let cache = if args.no_cache { None } else { Cache::of_user() };
         let cached = || cache.map(|cache| cache.folder().join("lab").join(&experiment.name));
         let (folder, is_temporary) = match folder.map(Path::to_path_buf).or_else(cached) {
@@ -196,12 +225,14 @@ impl Journal {
             None => (std::env::temp_dir().join(format!("manx-lab-{}", std::process::id())), true),
         };
         let path = folder.join("journal.jsonl");
-        std::fs::create_dir_all(&folder)
-            .map_err(|why| Failure::Work(format!("{}: cannot make this folder: {why}", folder.display())))?;
+        std::fs::create_dir_all(&folder).map_err(|why| {
+            Failure::Work(format!("{}: cannot make this folder: {why}", folder.display()))
+        })?;
         let size = std::fs::metadata(&path).map_or(0, |about| about.len());
         if size > 0 && (args.fresh || (args.out.is_none() && size > JOURNAL_BYTES_MAX)) {
-            std::fs::remove_file(&path)
-                .map_err(|why| Failure::Work(format!("{}: cannot begin it anew: {why}", path.display())))?;
+            std::fs::remove_file(&path).map_err(|why| {
+                Failure::Work(format!("{}: cannot begin it anew: {why}", path.display()))
+            })?;
         }
         Ok(Self { path, is_temporary })
     }
@@ -216,14 +247,18 @@ impl Journal {
             true => "nothing of it is kept (--out DIR keeps it)".to_string(),
             false => format!("the same command goes on from {}", self.shown()),
         };
-        Failure::Stopped(format!("{}: interrupted after {ready} of {of} runs; {rest}", experiment.name))
+        Failure::Stopped(format!(
+            "{}: interrupted after {ready} of {of} runs; {rest}",
+            experiment.name
+        ))
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
         if self.is_temporary {
-            // Only this process knew of it; what cannot be removed lies in the system's folder for such things.
+            // Only this process knew of it; what cannot be removed lies in the system's folder for
+            // such things.
             let _ = std::fs::remove_file(&self.path);
             let _ = self.path.parent().map(std::fs::remove_dir);
         }

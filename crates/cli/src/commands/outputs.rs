@@ -8,11 +8,16 @@ use manx_lab::sweep::plan::Plan;
 use std::path::{Path, PathBuf};
 
 /// The names of what a sweep leaves in its folder.
-const SWEEP_FILES: [&str; 5] = ["sweep.toml", "journal.jsonl", "sweep.csv", "sweep.parquet", "skipped.txt"];
+const SWEEP_FILES: [&str; 5] =
+    ["sweep.toml", "journal.jsonl", "sweep.csv", "sweep.parquet", "skipped.txt"];
 
-/// Refuses a run that would write over what it reads, two files under one name, or, unless `force` says so, what is not
-/// an earlier run's.
-pub fn check(args: &SharedArgs, force: bool, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
+/// Refuses a run that would write over what it reads, two files under one name, or, unless `force`
+/// says so, what is not an earlier run's.
+pub fn check(
+    args: &SharedArgs,
+    force: bool,
+    runs: &[(String, Scenario)],
+) -> Result<(), ConfigError> {
     let read = Read::of(named(args).into_iter().chain(traces(runs)));
     let mut written: Vec<(String, PathBuf)> = Vec::new();
     if let Some(folder) = &args.out {
@@ -36,17 +41,22 @@ pub fn check(args: &SharedArgs, force: bool, runs: &[(String, Scenario)]) -> Res
         let Some(base) = base else { continue };
         for (policy, _) in runs {
             let path = path_for(base, policy, runs.len(), named);
-            let refuse = |why: String| Err(ConfigError::new(format!("{option} {}: {why}", path.display())));
+            let refuse =
+                |why: String| Err(ConfigError::new(format!("{option} {}: {why}", path.display())));
             // Devices (/dev/null) take anything, any number of times.
             if path.exists() && !path.is_file() {
                 continue;
             }
             if read.holds(&path) {
-                return refuse("the run reads this file; what it writes needs another name".to_string());
+                return refuse(
+                    "the run reads this file; what it writes needs another name".to_string(),
+                );
             }
             let real = place(&path);
             if let Some((other, _)) = written.iter().find(|(_, other)| *other == real) {
-                return refuse(format!("{other} writes this file too; each needs a name of its own"));
+                return refuse(format!(
+                    "{other} writes this file too; each needs a name of its own"
+                ));
             }
             written.push((option.to_string(), real));
         }
@@ -63,7 +73,11 @@ pub fn check_sweep(args: &SharedArgs, folder: &Path, plan: &Plan) -> Result<(), 
 }
 
 /// As [`check`], of an experiment.
-pub fn check_experiment(name: &str, folder: &Path, runs: &[(String, Scenario)]) -> Result<(), ConfigError> {
+pub fn check_experiment(
+    name: &str,
+    folder: &Path,
+    runs: &[(String, Scenario)],
+) -> Result<(), ConfigError> {
     let read = Read::of([PathBuf::from(name)].into_iter().chain(traces(runs)));
     let own = ["claims.json", "claims.md", "journal.jsonl"].map(str::to_string);
     let names: Vec<String> = result_files(runs).into_iter().chain(own).collect();
@@ -116,8 +130,8 @@ fn is_one_file(_: &Path, _: &Path) -> bool {
     false
 }
 
-/// The files that options name. A name of a library is seldom a file; if it is one, it was not read, but it
-/// is somebody's all the same.
+/// The files that options name. A name of a library is seldom a file; if it is one, it was not
+/// read, but it is somebody's all the same.
 fn named(args: &SharedArgs) -> Vec<PathBuf> {
     let named = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
     named.into_iter().flatten().map(PathBuf::from).collect()
@@ -138,7 +152,8 @@ fn traces(runs: &[(String, Scenario)]) -> impl Iterator<Item = PathBuf> {
 
 /// Where a path leads, also if nothing is there yet.
 fn place(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = || Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?));
     std::fs::canonicalize(path).ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }

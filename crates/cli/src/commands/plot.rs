@@ -1,5 +1,5 @@
-//! `manx plot`: the program `manx-plot` beside this one, as git does it. What draws takes longer to compile than what
-//! simulates, and a first comparison does not wait for it.
+//! `manx plot`: the program `manx-plot` beside this one, as git does it. What draws takes longer to
+//! compile than what simulates, and a first comparison does not wait for it.
 
 use super::Failure;
 use std::env;
@@ -9,12 +9,15 @@ use std::process::Command;
 /// Becomes `manx-plot`, with what was said after `plot`; returns only when that cannot be.
 pub fn run() -> Result<(), Failure> {
     // Without /proc, as in a bare chroot, the path that it was started by.
-    let by_path = || env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
+    let by_path =
+        || env::args_os().next().map(PathBuf::from).filter(|path| path.components().count() > 1);
     let manx = env::current_exe().or_else(|error| by_path().ok_or(error));
-    let manx = manx.map_err(|error| Failure::Work(format!("cannot tell where manx is: {error}")))?;
+    let manx =
+        manx.map_err(|error| Failure::Work(format!("cannot tell where manx is: {error}")))?;
     let plot = manx.with_file_name(format!("manx-plot{}", env::consts::EXE_SUFFIX));
     if !plot.is_file() {
-        let (plot, profile) = (plot.display(), if cfg!(debug_assertions) { "" } else { " --release" });
+        let (plot, profile) =
+            (plot.display(), if cfg!(debug_assertions) { "" } else { " --release" });
         return Err(Failure::Work(format!(
             "manx plot needs {plot}, which is not built: `cargo build{profile} -p manx-plot`"
         )));

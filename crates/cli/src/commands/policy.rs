@@ -16,7 +16,8 @@ pub fn run(command: &PolicyCommand) -> Result<(), Failure> {
 fn list() -> String {
     let mut text = String::new();
     for policy in POLICIES {
-        let _ = writeln!(text, "{:<16} {:<6} {}", policy.name, policy.axis.to_string(), policy.summary);
+        let _ =
+            writeln!(text, "{:<16} {:<6} {}", policy.name, policy.axis.to_string(), policy.summary);
     }
     for alias in ALIASES {
         let _ = writeln!(text, "{:<16} {:<6} another name for {}", alias.name, "", alias.path);
@@ -28,8 +29,11 @@ fn show(name: &str) -> Result<(), Failure> {
     let mut text = String::new();
     for policy in resolve_policy(name)? {
         let (name, axis, about) = (policy.name, policy.policy.axis, policy.policy);
-        let _ =
-            writeln!(text, "{name} (decides {axis}): {}\nfrom: {}\n\n{}", about.summary, about.source, policy.overlay);
+        let _ = writeln!(
+            text,
+            "{name} (decides {axis}): {}\nfrom: {}\n\n{}",
+            about.summary, about.source, policy.overlay
+        );
     }
     print(&text)
 }

@@ -20,11 +20,18 @@ pub fn read_result(said: &str) -> Result<Vec<RunResult>, Failure> {
     if path.is_empty() {
         return Err(input(format!("{said}: no path behind the name: expected NAME=RESULT")));
     }
-    let path = if Path::new(path).is_dir() { Path::new(path).join("result.json") } else { PathBuf::from(path) };
+    let path = if Path::new(path).is_dir() {
+        Path::new(path).join("result.json")
+    } else {
+        PathBuf::from(path)
+    };
     let shown = path.display();
-    let bytes = read_bounded(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
+    let bytes =
+        read_bounded(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
     let not_one = |why: &dyn std::fmt::Display| {
-        input(format!("{shown}: not a result that `manx run` or `manx compare` wrote with --out or --json: {why}"))
+        input(format!(
+            "{shown}: not a result that `manx run` or `manx compare` wrote with --out or --json: {why}"
+        ))
     };
     let text = String::from_utf8(bytes).map_err(|_| not_one(&"no UTF-8 text"))?;
     if text.trim().is_empty() {

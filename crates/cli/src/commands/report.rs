@@ -6,7 +6,8 @@ use manx_lab::{about, save};
 use manx_report::page::{Claim, Page};
 use std::path::Path;
 
-/// Options that change no result: what is written must not depend on them, so they are left out of the command.
+/// Options that change no result: what is written must not depend on them, so they are left out of
+/// the command.
 const OPTIONS_WITH_VALUE: [&str; 10] = [
     "--out",
     "--jobs",
@@ -19,11 +20,18 @@ const OPTIONS_WITH_VALUE: [&str; 10] = [
     "--color",
     "--progress-every",
 ];
-const OPTIONS: [&str; 8] = ["--json", "--no-cache", "--check", "--fresh", "--force", "--wide", "--quiet", "-q"];
+const OPTIONS: [&str; 8] =
+    ["--json", "--no-cache", "--check", "--fresh", "--force", "--wide", "--quiet", "-q"];
 
-/// The page of a comparison: its name and its text. `workload` is what took the place of the scenario's.
-pub fn page(set: &RunSet, workload: Option<&str>, runs: &[(String, Scenario)]) -> Result<(String, String), String> {
-    let title = runs.first().map(|(_, scenario)| about::title(workload, scenario)).unwrap_or_default();
+/// The page of a comparison: its name and its text. `workload` is what took the place of the
+/// scenario's.
+pub fn page(
+    set: &RunSet,
+    workload: Option<&str>,
+    runs: &[(String, Scenario)],
+) -> Result<(String, String), String> {
+    let title =
+        runs.first().map(|(_, scenario)| about::title(workload, scenario)).unwrap_or_default();
     page_of(&title, workload, set, runs, &[])
 }
 
@@ -35,13 +43,24 @@ pub fn page_of(
     runs: &[(String, Scenario)],
     claims: &[Claim],
 ) -> Result<(String, String), String> {
-    let scenarios = runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
+    let scenarios =
+        runs.iter().map(|(policy, scenario)| Ok((policy.clone(), save::as_run(scenario)?)));
     let scenarios = scenarios.collect::<Result<Vec<_>, String>>()?;
-    let command = command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
+    let command =
+        command(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()));
     let drives = about::drives(runs);
-    let workload = runs.first().map(|(_, scenario)| about::workload(workload, scenario)).unwrap_or_default();
+    let workload =
+        runs.first().map(|(_, scenario)| about::workload(workload, scenario)).unwrap_or_default();
     let workload = if claims.is_empty() { workload.as_str() } else { "" };
-    let page = Page { title, set, command: &command, drives: &drives, workload, scenarios: &scenarios, claims };
+    let page = Page {
+        title,
+        set,
+        command: &command,
+        drives: &drives,
+        workload,
+        scenarios: &scenarios,
+        claims,
+    };
     Ok(("report.html".to_string(), page.html()))
 }
 
@@ -90,7 +109,10 @@ mod tests {
         let said = "compare oltp --out results --seed 7 --jobs=2 --json --timeline t --timeline-slow=1ms --set name='x \
                     --workload act(4) it's";
         let command = command(said.split(' ').map(str::to_string));
-        assert_eq!(command, r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'");
+        assert_eq!(
+            command,
+            r"manx compare oltp --seed 7 --set 'name='\''x' --workload 'act(4)' 'it'\''s'"
+        );
     }
 
     /// The page of a run with `--requests FILE` told of the file, and was another than without.
@@ -98,6 +120,9 @@ mod tests {
     fn regression_files_beside_the_result_are_no_part_of_the_command() {
         let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s --timeline-slow 1ms \
                     --timeline-limit 9 --attribution";
-        assert_eq!(command(said.split_whitespace().map(str::to_string)), "manx run oltp --attribution");
+        assert_eq!(
+            command(said.split_whitespace().map(str::to_string)),
+            "manx run oltp --attribution"
+        );
     }
 }

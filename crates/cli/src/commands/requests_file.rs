@@ -6,9 +6,13 @@ use std::path::Path;
 /// Whether such a file can be asked for.
 pub fn check(file: &Path) -> Result<(), String> {
     if cfg!(not(feature = "parquet")) {
-        return Err("this manx was built without the cargo feature `parquet`, which writes it".to_string());
+        return Err(
+            "this manx was built without the cargo feature `parquet`, which writes it".to_string()
+        );
     }
-    if !file.is_dir() && file.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet")) {
+    if !file.is_dir()
+        && file.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("parquet"))
+    {
         return Err("the file is Parquet: name one that ends in .parquet, or a folder".to_string());
     }
     Ok(())
@@ -48,7 +52,8 @@ mod parquet {
 
     impl RequestsFile {
         pub fn create(path: &Path, with_parts: bool) -> Result<Self, String> {
-            let refused = |error: io::Error| format!("{}: cannot make this file: {error}", path.display());
+            let refused =
+                |error: io::Error| format!("{}: cannot make this file: {error}", path.display());
             let part = path.with_added_extension(format!("{}.part", std::process::id()));
             let (file, mut bytes) = (File::create(&part).map_err(refused)?, Vec::new());
             let encoder = Encoder::new(with_parts, &mut bytes).map_err(refused)?;
@@ -76,13 +81,25 @@ mod parquet {
 
         fn finish(&mut self) -> Result<(), String> {
             let ended = self.encoder.end(&mut self.bytes).and_then(|()| self.write());
-            ended.and_then(|()| std::fs::rename(&self.part, &self.path)).map_err(|error| self.failed(&error))
+            ended
+                .and_then(|()| std::fs::rename(&self.part, &self.path))
+                .map_err(|error| self.failed(&error))
         }
     }
 
     fn row(record: &Record) -> Row {
         let Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted } = *record;
-        Row { at, latency, op, lba, sectors, job, ok: status == Status::Success, gc_blocked, counted }
+        Row {
+            at,
+            latency,
+            op,
+            lba,
+            sectors,
+            job,
+            ok: status == Status::Success,
+            gc_blocked,
+            counted,
+        }
     }
 
     impl Drop for RequestsFile {

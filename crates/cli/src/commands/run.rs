@@ -14,7 +14,8 @@ use std::path::PathBuf;
 /// Everything that the lab needs to know: what to run, and what to do with the results.
 #[derive(Debug)]
 pub struct RunRequest {
-    /// The runs in the order of the table: the name of the policy and the scenario with it laid over.
+    /// The runs in the order of the table: the name of the policy and the scenario with it laid
+    /// over.
     pub runs: Vec<(String, Scenario)>,
     /// Numbers of the device's table that the scenario lies over, in a line.
     pub overlaid: Option<String>,
@@ -72,21 +73,27 @@ pub fn compare(args: &CompareArgs, screen: &Screen) -> Result<(), Failure> {
     let plain = request.plain()?;
     let policies = if args.policies.is_empty() { &plain.policies } else { &args.policies };
     if policies.is_empty() {
-        return Err(
-            ConfigError::new("no policy to run: name some with --policies, or in the scenario's `policies`").into()
-        );
+        return Err(ConfigError::new(
+            "no policy to run: name some with --policies, or in the scenario's `policies`",
+        )
+        .into());
     }
     // An empty name (`--policies base,,nogc`) is told as one, however often it is there.
     if let Some(nameless) = policies.iter().find(|policy| policy.trim().is_empty()) {
         request.under(nameless)?;
     }
-    let twice =
-        policies.iter().enumerate().find(|(at, policy)| policies[..*at].iter().any(|p| p.trim() == policy.trim()));
+    let twice = policies
+        .iter()
+        .enumerate()
+        .find(|(at, policy)| policies[..*at].iter().any(|p| p.trim() == policy.trim()));
     if let Some((_, policy)) = twice {
-        let message = format!("policy `{}` is named twice: each can be compared once", policy.trim());
+        let message =
+            format!("policy `{}` is named twice: each can be compared once", policy.trim());
         return Err(ConfigError::new(message).into());
     }
-    let runs = policies.iter().map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
+    let runs = policies
+        .iter()
+        .map(|policy| Ok((policy.trim().to_string(), request.under(policy.trim())?)));
     let runs = runs.collect::<Result<Vec<_>, ConfigError>>()?;
     let overlaid = overlaid(&request, &plain)?;
     let notes = [cost(&plain).into_iter().collect(), request.notes(&runs)].concat();
@@ -116,7 +123,8 @@ const BYTES_A_PAGE: f64 = 7.4;
 /// What a large drive costs, and how to have less of it.
 fn cost(scenario: &Scenario) -> Option<String> {
     let device = &scenario.device;
-    let pages = scenario.capacity().raw.get() / device.geometry.map_unit.get() * u64::from(scenario.array.members);
+    let pages = scenario.capacity().raw.get() / device.geometry.map_unit.get()
+        * u64::from(scenario.array.members);
     let blocks = device.geometry.blocks;
     let fewer = (u64::from(blocks) * PAGES_CUT / pages.max(1)).clamp(32, blocks.max(32).into());
     (pages >= PAGES_LARGE).then(|| {
@@ -131,7 +139,8 @@ fn cost(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// What the scenario says of its device in place of the device's own table: the drive is not the one of that name.
+/// What the scenario says of its device in place of the device's own table: the drive is not the
+/// one of that name.
 fn overlaid(request: &Request, scenario: &Scenario) -> Result<Option<String>, ConfigError> {
     let told = |Overlaid { key, value, table }: &Overlaid| {
         let table = table.as_deref().unwrap_or("nothing");
@@ -139,7 +148,8 @@ fn overlaid(request: &Request, scenario: &Scenario) -> Result<Option<String>, Co
     };
     let all: Vec<String> = request.overlaid()?.iter().map(told).collect();
     let (name, device) = (&scenario.name, &scenario.device.name);
-    Ok((!all.is_empty()).then(|| format!("{name} changes {device} (its own in parentheses): {}", all.join(", "))))
+    Ok((!all.is_empty())
+        .then(|| format!("{name} changes {device} (its own in parentheses): {}", all.join(", "))))
 }
 
 fn request(args: &SharedArgs) -> Result<Request, Failure> {
@@ -147,17 +157,35 @@ fn request(args: &SharedArgs) -> Result<Request, Failure> {
     Ok(if args.trace.is_some() { request.with_trace_from_here() } else { request })
 }
 
-fn run_request(runs: Vec<(String, Scenario)>, args: &SharedArgs, force: bool) -> Result<RunRequest, Failure> {
-    let SharedArgs { workload, wide, out, act_log, timeline, requests, json, verify, no_cache, jobs, .. } = args;
+fn run_request(
+    runs: Vec<(String, Scenario)>,
+    args: &SharedArgs,
+    force: bool,
+) -> Result<RunRequest, Failure> {
+    let SharedArgs {
+        workload,
+        wide,
+        out,
+        act_log,
+        timeline,
+        requests,
+        json,
+        verify,
+        no_cache,
+        jobs,
+        ..
+    } = args;
     if let Some(file) = act_log
         && runs.iter().any(|(_, scenario)| scenario.workload.act.is_none())
     {
         let file = file.display();
-        let message = format!("--act-log {file}: only a workload with [workload.act] has such a log");
+        let message =
+            format!("--act-log {file}: only a workload with [workload.act] has such a log");
         return Err(ConfigError::new(message).into());
     }
     if let Some(file) = requests {
-        requests_file::check(file).map_err(|why| ConfigError::new(format!("--requests {}: {why}", file.display())))?;
+        requests_file::check(file)
+            .map_err(|why| ConfigError::new(format!("--requests {}: {why}", file.display())))?;
     }
     if let (Some(file), Some(why)) = (&timeline.file, timeline_refusal(timeline.limit)) {
         let message = format!("--timeline-limit {} ({}): {why}", timeline.limit, file.display());

@@ -31,7 +31,11 @@ fn list() -> Result<String, Failure> {
         let drives = about::drives(&[(String::new(), scenario.clone())]).concat();
         let workload = about::workload(None, &scenario);
         let workload = workload.strip_prefix(&format!("{name}: ")).unwrap_or(&workload);
-        let rows = [("drive", drives.as_str()), ("workload", workload), ("policies", &scenario.policies.join(", "))];
+        let rows = [
+            ("drive", drives.as_str()),
+            ("workload", workload),
+            ("policies", &scenario.policies.join(", ")),
+        ];
         for (head, said) in rows {
             let _ = writeln!(text, "{:<10}   {head:<9} {said}", "");
         }

@@ -27,16 +27,24 @@ const SKIPPED_SHOWN: usize = 10;
 
 /// Does what was asked.
 pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
-    let out = args.shared.out.as_deref().ok_or_else(|| input("--out DIR is missing: the rows are written there"))?;
+    let out = args
+        .shared
+        .out
+        .as_deref()
+        .ok_or_else(|| input("--out DIR is missing: the rows are written there"))?;
     let objectives = args.pareto.iter().map(|text| Objective::parse(text));
-    let objectives = objectives.collect::<Result<Vec<_>, _>>().map_err(|why| input(format!("--pareto: {why}")))?;
-    let nothing_varies =
-        args.grid.is_empty() && args.random.is_empty() && args.policies.is_empty() && args.seeds.is_none();
+    let objectives = objectives
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|why| input(format!("--pareto: {why}")))?;
+    let nothing_varies = args.grid.is_empty()
+        && args.random.is_empty()
+        && args.policies.is_empty()
+        && args.seeds.is_none();
     if nothing_varies && args.points.is_none() {
         return match objectives.is_empty() {
-            true => {
-                Err(input("nothing to sweep: --grid KEY=V1,V2, --random KEY=LOW..HIGH, --policies A,B or --seeds N"))
-            }
+            true => Err(input(
+                "nothing to sweep: --grid KEY=V1,V2, --random KEY=LOW..HIGH, --policies A,B or --seeds N",
+            )),
             false => front_alone(out, &objectives, args.shared.json),
         };
     }
@@ -47,9 +55,10 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     let cache = if args.shared.no_cache { None } else { Cache::of_user() };
     let bar = Bar::new(screen, "sweep", "points");
     let progress = |&Progress { done, total, best, .. }: &Progress| {
-        let best = objectives.first().zip(best).map_or(String::new(), |(objective, (point, value))| {
-            format!("best {} {value} at point {point}", objective.name)
-        });
+        let best =
+            objectives.first().zip(best).map_or(String::new(), |(objective, (point, value))| {
+                format!("best {} {value} at point {point}", objective.name)
+            });
         bar.show(done as u64, Some(total as u64), &best);
     };
     let options = Options {
@@ -79,9 +88,10 @@ fn refuse_for_one_run(args: &SweepArgs) -> Result<(), Failure> {
         ("--requests", &args.shared.requests),
     ];
     match files.into_iter().find_map(|(option, file)| Some((option, file.as_ref()?))) {
-        Some((option, file)) => {
-            Err(input(format!("{option} {}: a sweep has many runs; `manx run` writes it", file.display())))
-        }
+        Some((option, file)) => Err(input(format!(
+            "{option} {}: a sweep has many runs; `manx run` writes it",
+            file.display()
+        ))),
         None => Ok(()),
     }
 }
@@ -147,9 +157,16 @@ fn show(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
         }
     }
     let csv = out.join("sweep.csv");
-    let files = if cfg!(feature = "parquet") { "sweep.parquet beside it" } else { "this manx has no Parquet" };
-    let _ =
-        writeln!(about, "{written} of {total} rows in {} ({files}), {from_journal} from the journal", csv.display());
+    let files = if cfg!(feature = "parquet") {
+        "sweep.parquet beside it"
+    } else {
+        "this manx has no Parquet"
+    };
+    let _ = writeln!(
+        about,
+        "{written} of {total} rows in {} ({files}), {from_journal} from the journal",
+        csv.display()
+    );
     say(&about.replace(|c: char| c.is_control() && c != '\n', " "));
     if args.shared.json {
         return print(&to_json(swept));

@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering;
 
 /// Does what was asked.
 pub fn run(args: &TortureArgs, screen: &Screen) -> Result<(), Failure> {
-    let sets = args.sets.iter().map(|set| Override::from_set(set)).collect::<Result<Vec<_>, _>>()?;
+    let sets =
+        args.sets.iter().map(|set| Override::from_set(set)).collect::<Result<Vec<_>, _>>()?;
     let request = args.scenario.as_ref().map(|name| Request::read(name, Vec::new())).transpose()?;
     let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
     // What cannot be played at all is told before anything else.
@@ -22,7 +23,8 @@ pub fn run(args: &TortureArgs, screen: &Screen) -> Result<(), Failure> {
     signals::listen();
     let bar = Bar::new(screen, "torture", "runs");
     let progress = |done: u32, violations: u32| {
-        let violations = if violations > 0 { format!("{violations} violations") } else { String::new() };
+        let violations =
+            if violations > 0 { format!("{violations} violations") } else { String::new() };
         bar.show(done.into(), Some(args.seeds.into()), &violations);
     };
     let options = Options {
@@ -42,13 +44,21 @@ pub fn run(args: &TortureArgs, screen: &Screen) -> Result<(), Failure> {
     })?;
     print(&in_words(&tally, args))?;
     match tally.violations.len() {
-        _ if STOP.load(Ordering::Relaxed) => Err(Failure::Interrupted("the counts are those until then")),
+        _ if STOP.load(Ordering::Relaxed) => {
+            Err(Failure::Interrupted("the counts are those until then"))
+        }
         0 => Ok(()),
-        count => Err(Failure::Work(format!("{count} of {} runs violated what was promised", tally.runs))),
+        count => {
+            Err(Failure::Work(format!("{count} of {} runs violated what was promised", tally.runs)))
+        }
     }
 }
 
-fn scenario(request: Option<&Request>, seed: u64, sets: &[Override]) -> Result<Scenario, ConfigError> {
+fn scenario(
+    request: Option<&Request>,
+    seed: u64,
+    sets: &[Override],
+) -> Result<Scenario, ConfigError> {
     let Some(request) = request else { return drawn(seed, sets) };
     let said = "torture";
     let own = [
@@ -64,11 +74,23 @@ fn in_words(tally: &Tally, args: &TortureArgs) -> String {
         let (seed, what) = (violation.seed, &violation.what);
         let scenario = args.scenario.as_ref().map_or(String::new(), |name| format!(" {name}"));
         let sets: String = args.sets.iter().map(|set| format!(" --set {set}")).collect();
-        let repeat = format!("manx torture{scenario}{sets} --seed {seed} --seeds 1 --cuts {}", args.cuts);
+        let repeat =
+            format!("manx torture{scenario}{sets} --seed {seed} --seeds 1 --cuts {}", args.cuts);
         let _ = writeln!(text, "violation: seed {seed}: {what}; repeat: {repeat}");
     }
-    let Tally { runs, cuts, cuts_again, torn_rows, spoilt_rows, illegible_blocks, bad_blocks, read_only, .. } = tally;
-    let Tally { pages_checked, recovery_max_us, checkpoints, from_checkpoint, violations, .. } = tally;
+    let Tally {
+        runs,
+        cuts,
+        cuts_again,
+        torn_rows,
+        spoilt_rows,
+        illegible_blocks,
+        bad_blocks,
+        read_only,
+        ..
+    } = tally;
+    let Tally { pages_checked, recovery_max_us, checkpoints, from_checkpoint, violations, .. } =
+        tally;
     let _ = writeln!(
         text,
         "{runs} runs, {cuts} power losses ({cuts_again} during a recovery), {torn_rows} torn rows, {spoilt_rows} rows \

@@ -37,11 +37,14 @@ fn formats() -> Result<(), Failure> {
     print(&text)
 }
 
-/// What each file holds. All options are checked before the first file is read; of several files those that can be read
-/// are shown, and what is wrong with the others is told.
+/// What each file holds. All options are checked before the first file is read; of several files
+/// those that can be read are shown, and what is wrong with the others is told.
 fn info(args: &TraceInfoArgs, screen: &Screen) -> Result<(), Failure> {
-    let specs =
-        args.files.iter().map(|file| trace_spec(args.reading.overrides(file))).collect::<Result<Vec<_>, _>>()?;
+    let specs = args
+        .files
+        .iter()
+        .map(|file| trace_spec(args.reading.overrides(file)))
+        .collect::<Result<Vec<_>, _>>()?;
     let (mut infos, mut wrong) = (Vec::new(), Vec::new());
     for spec in &specs {
         let counter = Bar::new(screen, &spec.file, "requests");

@@ -1,4 +1,5 @@
-//! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a trace.
+//! `manx workload`: workload profiles, what they say and what follows from it; one fitted to a
+//! trace.
 
 use super::trace::trace_spec;
 use super::{Failure, print};
@@ -27,7 +28,8 @@ fn list() -> Result<(), Failure> {
     let mut text = String::new();
     for name in workload_names() {
         let profile = load_profile(&builtin_workload(name)?, None)?;
-        let shown = if profile.parameter.is_some() { format!("{name}(X)") } else { name.to_string() };
+        let shown =
+            if profile.parameter.is_some() { format!("{name}(X)") } else { name.to_string() };
         let _ = writeln!(text, "{shown:<16} {}", profile.summary);
     }
     print(&text)
@@ -53,22 +55,34 @@ fn show(name: &str) -> Result<(), Failure> {
 fn derived(job: &JobSpec) -> String {
     let reads = job.read_percent / 100.0;
     let writes = 1.0 - reads - job.trim_percent / 100.0;
-    let own = if job.write_block_sizes.is_empty() { &job.block_sizes } else { &job.write_block_sizes };
+    let own =
+        if job.write_block_sizes.is_empty() { &job.block_sizes } else { &job.write_block_sizes };
     let (read, write) = (mean(&job.block_sizes), mean(own));
     // A flush counts as a request.
-    let data = if job.flush_every == 0 { 1.0 } else { 1.0 / (1.0 + writes / f64::from(job.flush_every)) };
+    let data =
+        if job.flush_every == 0 { 1.0 } else { 1.0 / (1.0 + writes / f64::from(job.flush_every)) };
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<14} {value}");
     };
     line("mix", format!("{:.1} % reads, {:.1} % writes", 100.0 * reads, 100.0 * writes));
-    line("mean sizes", format!("{:.1} KiB a read, {:.1} KiB a write", read / 1024.0, write / 1024.0));
+    line(
+        "mean sizes",
+        format!("{:.1} KiB a read, {:.1} KiB a write", read / 1024.0, write / 1024.0),
+    );
     match job.arrival {
-        Arrival::Poisson | Arrival::Fixed | Arrival::Bursty | Arrival::Paced | Arrival::PacedSmooth => {
+        Arrival::Poisson
+        | Arrival::Fixed
+        | Arrival::Bursty
+        | Arrival::Paced
+        | Arrival::PacedSmooth => {
             let rate = job.rate;
             let (down, up) = (rate * data * reads, rate * data * writes);
             line("mean rate", format!("{rate:.1} requests/s: {down:.1} reads/s, {up:.1} writes/s"));
-            line("mean bytes", format!("{:.3} MB/s read, {:.3} MB/s written", down * read / 1e6, up * write / 1e6));
+            line(
+                "mean bytes",
+                format!("{:.3} MB/s read, {:.3} MB/s written", down * read / 1e6, up * write / 1e6),
+            );
             if job.arrival == Arrival::Bursty {
                 line("in a burst", format!("{:.1} requests/s", rate * job.peak_to_mean));
             }
@@ -77,7 +91,13 @@ fn derived(job: &JobSpec) -> String {
             }
         }
         Arrival::Closed => {
-            line("rate", format!("what the drive does with {} outstanding, {} between", job.queue_depth, job.think));
+            line(
+                "rate",
+                format!(
+                    "what the drive does with {} outstanding, {} between",
+                    job.queue_depth, job.think
+                ),
+            );
         }
         Arrival::Trace => line("rate", "the trace's".to_string()),
     }

@@ -1,4 +1,5 @@
-//! The load of the Aerospike Certification Tool from a scenario to its log, its verdicts and its result.
+//! The load of the Aerospike Certification Tool from a scenario to its log, its verdicts and its
+//! result.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::PathBuf;
@@ -32,7 +33,17 @@ fn reads(log: &str, after: u64) -> (u64, u64) {
 fn each_policy_writes_a_log_that_agrees_with_its_result() {
     let (scenario, out) = (scenario("act.toml", ACT), folder("act-out"));
     let (log, out) = (out.join("act.txt").display().to_string(), out.display().to_string());
-    let args = ["compare", &scenario, "--policies", "nogc,base", "--act-log", &log, "--out", &out, "--no-cache"];
+    let args = [
+        "compare",
+        &scenario,
+        "--policies",
+        "nogc,base",
+        "--act-log",
+        &log,
+        "--out",
+        &out,
+        "--no-cache",
+    ];
     let output = manx(&args);
     assert!(output.status.success(), "{}", stderr(&output));
     let said = stdout(&output);
@@ -44,17 +55,26 @@ fn each_policy_writes_a_log_that_agrees_with_its_result() {
         let log = std::fs::read_to_string(format!("{out}/act.{policy}.txt")).unwrap();
         assert_eq!(log.matches("\nafter ").count(), 12, "{policy}");
         let (first, second) = (reads(&log, 5), reads(&log, 10));
-        for (slice, total, below) in [(0, first.0, first.1), (1, second.0 - first.0, second.1 - first.1)] {
+        for (slice, total, below) in
+            [(0, first.0, first.1), (1, second.0 - first.0, second.1 - first.1)]
+        {
             let slice = &act["slices"][slice];
             assert_eq!(slice["reads"], total, "{policy}");
             let over = 100.0 * (total - below) as f64 / total as f64;
-            assert!((slice["over_1ms_percent"].as_f64().unwrap() - over).abs() < 1e-6, "{policy}: {slice}");
+            assert!(
+                (slice["over_1ms_percent"].as_f64().unwrap() - over).abs() < 1e-6,
+                "{policy}: {slice}"
+            );
         }
         assert_eq!(act["multiplier"], 1.0);
         assert_eq!(act["reads"]["count"], 24_000);
-        assert_eq!(act["large_writes"]["count"], 283, "12 x 23.529 = 282.4 after the first, at once");
+        assert_eq!(
+            act["large_writes"]["count"], 283,
+            "12 x 23.529 = 282.4 after the first, at once"
+        );
         // What a run leaves in its folder runs again.
-        let again = manx(&["run", &format!("{out}/scenario.{policy}.toml"), "--json", "--no-cache"]);
+        let again =
+            manx(&["run", &format!("{out}/scenario.{policy}.toml"), "--json", "--no-cache"]);
         let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();
         assert_eq!(&again["runs"][0]["act"], act, "{policy}");
     }
@@ -64,17 +84,25 @@ fn each_policy_writes_a_log_that_agrees_with_its_result() {
 fn the_library_s_act_runs_with_its_multiplier_and_its_log() {
     let log = folder("act-library").join("act.txt").display().to_string();
     let sets = ["--set", "workload.act.time=4s", "--set", "workload.act.slice=2s"];
-    let run = ["run", "quick", "--workload", "act(2)", "--act-log", log.as_str(), "--json", "--no-cache"];
+    let run =
+        ["run", "quick", "--workload", "act(2)", "--act-log", log.as_str(), "--json", "--no-cache"];
     let output = manx(&[run.as_slice(), &sets].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let act = &result["runs"][0]["act"];
-    assert_eq!((act["multiplier"].as_f64(), act["slices"].as_array().map(Vec::len)), (Some(2.0), Some(2)));
+    assert_eq!(
+        (act["multiplier"].as_f64(), act["slices"].as_array().map(Vec::len)),
+        (Some(2.0), Some(2))
+    );
     // 4 s of 4000 reads; 4 x 47.06 = 188.2 large ones after the first.
-    assert_eq!((&act["reads"]["count"], &act["large_reads"]["count"]), (&16_000.into(), &189.into()));
+    assert_eq!(
+        (&act["reads"]["count"], &act["large_reads"]["count"]),
+        (&16_000.into(), &189.into())
+    );
     assert_eq!(std::fs::read_to_string(&log).unwrap().matches("\nafter ").count(), 4);
     assert_refused(
-        &[&["run", "quick", "--workload", "act(2)"], ["--set", "workload.rate=5"].as_slice()].concat(),
+        &[&["run", "quick", "--workload", "act(2)"], ["--set", "workload.rate=5"].as_slice()]
+            .concat(),
         &["workload.rate = 5", "makes its own jobs"],
     );
 }
@@ -83,23 +111,43 @@ fn the_library_s_act_runs_with_its_multiplier_and_its_log() {
 fn what_cannot_be_an_act_run_is_refused() {
     let good = scenario("act-good.toml", ACT);
     assert_refused(&["run", "quick", "--act-log", "x.txt"], &["--act-log x.txt", "[workload.act]"]);
-    assert_refused(&["run", &good, "--act-log", "/nowhere/x.txt"], &["/nowhere/x.txt", "cannot make this ACT log"]);
+    assert_refused(
+        &["run", &good, "--act-log", "/nowhere/x.txt"],
+        &["/nowhere/x.txt", "cannot make this ACT log"],
+    );
     let text = std::fs::read(&good).unwrap();
-    assert_refused(&["run", &good, "--act-log", &good], &["--act-log", "act-good.toml", "another name"]);
+    assert_refused(
+        &["run", &good, "--act-log", &good],
+        &["--act-log", "act-good.toml", "another name"],
+    );
     assert_eq!(std::fs::read(&good).unwrap(), text);
     let bad = |name: &str, more: &str, pieces: &[&str]| {
         let file = scenario(name, &format!("{ACT}{more}"));
         assert_refused(&["run", &file], pieces);
     };
-    bad("act-key.toml", "record_byte = 1\n", &["act-key.toml:", "workload.act.record_byte", "record_bytes"]);
-    bad("act-pct.toml", "update_pct = 101\n", &["workload.act.update_pct = 101 is not allowed", "from 0 to 100"]);
+    bad(
+        "act-key.toml",
+        "record_byte = 1\n",
+        &["act-key.toml:", "workload.act.record_byte", "record_bytes"],
+    );
+    bad(
+        "act-pct.toml",
+        "update_pct = 101\n",
+        &["workload.act.update_pct = 101 is not allowed", "from 0 to 100"],
+    );
     bad("act-type.toml", "smooth = 3\n", &["workload.act.smooth = 3", "true or false"]);
     let beside = scenario("act-beside.toml", &format!("[workload]\nread_percent = 5.0\n{ACT}"));
-    assert_refused(&["run", &beside], &["act-beside.toml:", "workload.read_percent = 5", "makes its own jobs"]);
+    assert_refused(
+        &["run", &beside],
+        &["act-beside.toml:", "workload.read_percent = 5", "makes its own jobs"],
+    );
     let sets = ["run", good.as_str(), "--set", "workload.act.multiplier=0"];
     assert_refused(&sets, &["--set workload.act.multiplier=0", "above 0"]);
     let large = scenario("act-large.toml", &format!("{ACT}large_block_kbytes = 96\n"));
-    assert_refused(&["run", &large], &["act-large.toml:", "large_block_kbytes = 96", "a power of two"]);
+    assert_refused(
+        &["run", &large],
+        &["act-large.toml:", "large_block_kbytes = 96", "a power of two"],
+    );
 }
 
 #[test]
@@ -113,6 +161,12 @@ fn paced_jobs_need_threads_and_a_rate() {
     // 250 turns of four threads, one each 2 ms: the last at 498 ms.
     let seconds = result["runs"][0]["virtual_s"].as_f64().unwrap();
     assert!((0.498..0.520).contains(&seconds), "{seconds}");
-    assert_refused(&["run", &scenario("paced-0.toml", job)], &["workload.rate = 0", "requests per second"]);
-    assert_refused(&["run", &good, "--set", "workload.queue_depth=0"], &["workload.queue_depth=0", "threads"]);
+    assert_refused(
+        &["run", &scenario("paced-0.toml", job)],
+        &["workload.rate = 0", "requests per second"],
+    );
+    assert_refused(
+        &["run", &good, "--set", "workload.queue_depth=0"],
+        &["workload.queue_depth=0", "threads"],
+    );
 }

@@ -1,5 +1,5 @@
-//! Input as it should not be: each line of these tables is refused before anything is run or written, with one line
-//! that names the place, the key and the value, and exit code 2.
+//! Input as it should not be: each line of these tables is refused before anything is run or
+//! written, with one line that names the place, the key and the value, and exit code 2.
 
 use crate::support::{assert_refused, file};
 use std::path::Path;
@@ -24,23 +24,36 @@ fn a_scenario_file_is_refused_by_line_key_and_value() {
         ("block_sizes = [[\"4KiB\", -1]]", &["workload.block_sizes.0.1 = -1", "above 0"]),
         ("block_sizes = [[\"1GiB\", 1]]", &["workload.block_sizes.0.0 = 1GiB", "at most"]),
         ("read_percent = nan", &["workload.read_percent = NaN", "from 0 to 100"]),
-        ("read_percent = 60\ntrim_percent = 60", &[":10: workload.trim_percent = 60", "read_percent"]),
+        (
+            "read_percent = 60\ntrim_percent = 60",
+            &[":10: workload.trim_percent = 60", "read_percent"],
+        ),
         ("zipf_theta = inf\npattern = \"zipf\"", &[":9: workload.zipf_theta = inf", "at most 10"]),
         ("time = \"99999999999999d\"", &[":9: workload.time", "a time"]),
         ("queue_depth = 0", &[":9: workload.queue_depth = 0", "from 1"]),
         ("arrival = \"trace\"", &[":9: workload.arrival = \"trace\"", "workload.trace"]),
         ("jobs = [1]", &[":9: workload.jobs.0 = 1", "a table"]),
         ("requests = 11", &[":9:1: not TOML: duplicate key"]),
-        ("zipf_theta = 99999999999999999999", &[":9:14: not TOML: the whole number 99999999999999999999 is too large"]),
-        ("[[workload.jobs]]\nread_percentt = 1", &[":10: unknown key", "did you mean workload.jobs.0.read_percent?"]),
+        (
+            "zipf_theta = 99999999999999999999",
+            &[":9:14: not TOML: the whole number 99999999999999999999 is too large"],
+        ),
+        (
+            "[[workload.jobs]]\nread_percentt = 1",
+            &[":10: unknown key", "did you mean workload.jobs.0.read_percent?"],
+        ),
         ("think = \"2ms\"\r\nbad = 1\r", &[":10: unknown key workload.bad"]),
-        ("[measure]\nwarmup_requests = 10", &[":10: measure.warmup_requests = 10", "below the 10 requests"]),
+        (
+            "[measure]\nwarmup_requests = 10",
+            &[":10: measure.warmup_requests = 10", "below the 10 requests"],
+        ),
         ("[workload.trace]\nfile = \"\"", &[":10: workload.trace.file = \"\"", "path"]),
         ("[workload.trace]\nfile = \"not-there.csv\"", &["not-there.csv", "no such file"]),
         ("[work", &[":9:6: not TOML: unclosed table"]),
     ];
     for (number, (keys, pieces)) in table.iter().enumerate() {
-        let path = file(&format!("scenario-{number}.toml"), format!("{SCENARIO}{keys}\n").as_bytes());
+        let path =
+            file(&format!("scenario-{number}.toml"), format!("{SCENARIO}{keys}\n").as_bytes());
         assert_refused(&["run", &path], pieces);
     }
 }
@@ -79,7 +92,10 @@ fn an_override_is_refused_by_key_and_value() {
     ];
     for (set, pieces) in table {
         let key = set.split('=').next().unwrap();
-        assert_refused(&["run", "quick", "--set", set], &[pieces, [key, "--set "].as_slice()].concat());
+        assert_refused(
+            &["run", "quick", "--set", set],
+            &[pieces, [key, "--set "].as_slice()].concat(),
+        );
     }
 }
 
@@ -91,9 +107,21 @@ fn a_device_table_is_refused_by_line_and_key() {
         femu.replace(from, to)
     };
     let table: &[(&str, String, &[&str])] = &[
-        ("device-0.toml", edited("channels = 8", "channels = 0"), &["device.geometry.channels = 0", "at least 1"]),
-        ("device-1.toml", edited("\"40us\"", "\"40 lightyears\""), &["device.timing.read.0", "lightyears", "a time"]),
-        ("device-2.toml", edited("channels = 8", "chanels = 8"), &["did you mean device.geometry.channels?"]),
+        (
+            "device-0.toml",
+            edited("channels = 8", "channels = 0"),
+            &["device.geometry.channels = 0", "at least 1"],
+        ),
+        (
+            "device-1.toml",
+            edited("\"40us\"", "\"40 lightyears\""),
+            &["device.timing.read.0", "lightyears", "a time"],
+        ),
+        (
+            "device-2.toml",
+            edited("channels = 8", "chanels = 8"),
+            &["did you mean device.geometry.channels?"],
+        ),
         ("device-3.toml", edited("channels = 8", ""), &["device.geometry.channels is missing"]),
         ("device-4.toml", "name = \"x\"\n".to_string(), &["device.", "is missing"]),
         ("device-5.toml", "version https://git-lfs".to_string(), &["not TOML"]),
@@ -111,50 +139,97 @@ fn a_trace_is_refused_by_line_and_reason() {
     let junk: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let after = |line: &str| [LINE, line].concat().into_bytes();
     let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_vec();
-    // A zstd frame whose one raw block of 200 bytes ends early; a gzip header with nothing right behind it.
+    // A zstd frame whose one raw block of 200 bytes ends early; a gzip header with nothing right
+    // behind it.
     let cut = [b"\x28\xB5\x2F\xFD\x00\x58\x41\x06\x00", LINE.as_bytes()].concat();
-    let gz = [b"\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03".as_slice(), b"this is no deflate stream"].concat();
+    let gz = [b"\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03".as_slice(), b"this is no deflate stream"]
+        .concat();
     let table: Vec<(&str, Vec<u8>, &[&str])> = vec![
         ("t-empty.csv", vec![], &["empty"]),
         ("t-blank.csv", b"\n\r\n\n".to_vec(), &["empty"]),
         ("t-junk.csv", junk, &["binary"]),
-        ("t-prose.csv", b"dear diary\n".to_vec(), &["no known trace format", "dear diary", "--format"]),
+        (
+            "t-prose.csv",
+            b"dear diary\n".to_vec(),
+            &["no known trace format", "dear diary", "--format"],
+        ),
         ("t-lfs.csv", lfs, &["git LFS pointer", "git lfs pull"]),
         ("t-cut.csv.zst", cut, &["incomplete frame"]),
         ("t-junk.csv.gz", gz, &["reading the trace failed"]),
         ("t-truncated.csv", after("128166372003081629,hm,0,Wri"), &[":2: the file is truncated"]),
-        ("t-huge.csv", after("128166372003071629,hm,0,Write,999999999999999999999999,4096,1\n"), &[":2: ", "64 PiB"]),
-        ("t-negative.csv", after("128166372003071629,hm,0,Write,-4096,4096,1\n"), &[":2: ", "not an MSR line"]),
-        ("t-nan.csv", after("128166372003071629,hm,0,Write,NaN,4096,1\n"), &[":2: ", "NaN", "not an MSR line"]),
-        ("t-op.csv", after("128166372003071629,hm,0,Erase,4096,4096,1\r\n"), &[":2: ", "Read|Write"]),
-        ("t-beyond.csv", after("128166372003071629,hm,0,Write,900000000000000,4096,1\n"), &[":2: ", "--remap"]),
-        ("t-nothing.csv", b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(), &["no known trace format", "--format"]),
+        (
+            "t-huge.csv",
+            after("128166372003071629,hm,0,Write,999999999999999999999999,4096,1\n"),
+            &[":2: ", "64 PiB"],
+        ),
+        (
+            "t-negative.csv",
+            after("128166372003071629,hm,0,Write,-4096,4096,1\n"),
+            &[":2: ", "not an MSR line"],
+        ),
+        (
+            "t-nan.csv",
+            after("128166372003071629,hm,0,Write,NaN,4096,1\n"),
+            &[":2: ", "NaN", "not an MSR line"],
+        ),
+        (
+            "t-op.csv",
+            after("128166372003071629,hm,0,Erase,4096,4096,1\r\n"),
+            &[":2: ", "Read|Write"],
+        ),
+        (
+            "t-beyond.csv",
+            after("128166372003071629,hm,0,Write,900000000000000,4096,1\n"),
+            &[":2: ", "--remap"],
+        ),
+        (
+            "t-nothing.csv",
+            b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(),
+            &["no known trace format", "--format"],
+        ),
         (
             "t-type.trace",
             b"100 0 8 8 1\n120 0 8 8 0\n130 0 8 8 1\n150 0 8 8 zz\n".to_vec(),
             &[":4: ", "type 1 for a read"],
         ),
-        ("t-sector.trace", b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(), &[":2: ", "below 2^47"]),
+        (
+            "t-sector.trace",
+            b"1 0 8 8 1\n2 0 18446744073709551615 8 1\n".to_vec(),
+            &[":2: ", "below 2^47"],
+        ),
         ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no issue event"]),
         (
             "t-utf16.csv",
-            LINE.encode_utf16().fold(vec![0xff, 0xfe], |text, unit| [text, unit.to_le_bytes().to_vec()].concat()),
+            LINE.encode_utf16()
+                .fold(vec![0xff, 0xfe], |text, unit| [text, unit.to_le_bytes().to_vec()].concat()),
             &["UTF-16", "iconv"],
         ),
         ("t-zeros.csv", vec![0; 70_000], &["zeros"]),
         ("t-zip.csv", b"PK\x03\x04\x14\0\0\0".to_vec(), &["zip archive", "unpack"]),
         ("t-bz2.csv", b"BZh91".to_vec(), &["bzip2", "cut"]),
-        ("t-nothing.bz2", b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0".to_vec(), &["the trace is empty"]),
+        (
+            "t-nothing.bz2",
+            b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0".to_vec(),
+            &["the trace is empty"],
+        ),
         ("t-cut.tar", cut_tar(), &["tar archive", "cut"]),
-        ("t-cut.gz", b"\x1F\x8B\x08\x00".to_vec(), &["t-cut.gz: reading the trace failed: ", "cut or damaged"]),
+        (
+            "t-cut.gz",
+            b"\x1F\x8B\x08\x00".to_vec(),
+            &["t-cut.gz: reading the trace failed: ", "cut or damaged"],
+        ),
         ("t-nul.csv", after("12\0\0\0"), &[":2: ", "`12\\0\\0\\0`", "binary"]),
         ("t-parquet.csv", b"PAR1 and no more PAR1".to_vec(), &["Parquet"]),
     ];
     for (name, bytes, pieces) in &table {
         let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
-        let args = ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
+        let args =
+            ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
         assert_refused(&args, &[pieces, [*name].as_slice()].concat());
-        assert!(!Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(), "{name} left a folder");
+        assert!(
+            !Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(),
+            "{name} left a folder"
+        );
     }
     let nothing = file("t-nothing-msr.csv", b"128166372003061629,hm,0,Read,8192,0,1\n");
     let args = ["compare", "quick", "--trace", &nothing, "--format", "msr", "--remap", "none"];
@@ -175,7 +250,8 @@ fn cut_tar() -> Vec<u8> {
 
 #[test]
 fn an_option_is_refused_where_it_makes_no_sense() {
-    let (trace, scenario) = (file("o-trace.csv", LINE.as_bytes()), file("o-scenario.toml", SCENARIO.as_bytes()));
+    let (trace, scenario) =
+        (file("o-trace.csv", LINE.as_bytes()), file("o-scenario.toml", SCENARIO.as_bytes()));
     let in_the_way = file("in-the-way", b"");
     let below = format!("{in_the_way}/below");
     let no_policy = file("o-none.toml", format!("policies = []\n{SCENARIO}").as_bytes());
@@ -193,23 +269,50 @@ fn an_option_is_refused_where_it_makes_no_sense() {
         (&["--out", &below], &["in-the-way", "cannot make this folder"]),
         (&["--time-unit", "us"], &["--trace"]),
         (&["--format", "msr"], &["--trace"]),
-        (&["--trace", &trace, "--time-unit", "us"], &["o-trace.csv", "states its own units", "--time-unit"]),
-        (&["--trace", &trace, "--time-unit", "hours"], &["--time-unit hours", "`ns`, `us`, `ms`, `s`"]),
+        (
+            &["--trace", &trace, "--time-unit", "us"],
+            &["o-trace.csv", "states its own units", "--time-unit"],
+        ),
+        (
+            &["--trace", &trace, "--time-unit", "hours"],
+            &["--time-unit hours", "`ns`, `us`, `ms`, `s`"],
+        ),
         (&["--trace", &trace, "--set", "workload.trace.repeat=0"], &["repeat = 0", "at least 1"]),
-        (&["--trace", &trace, "--set", "workload.trace.rate_scale=0"], &["rate_scale = 0", "0.000001"]),
-        (&["--trace", &trace, "--set", "workload.arrival=poisson"], &["poisson", "\"trace\" or \"closed\""]),
+        (
+            &["--trace", &trace, "--set", "workload.trace.rate_scale=0"],
+            &["rate_scale = 0", "0.000001"],
+        ),
+        (
+            &["--trace", &trace, "--set", "workload.arrival=poisson"],
+            &["poisson", "\"trace\" or \"closed\""],
+        ),
         (&["--trace", ""], &["--trace"]),
         (&["--trace", &trace, "--format", "msrr"], &["--format msrr", "did you mean msr?"]),
-        (&["--trace", &trace, "--remap", "Modulo"], &["--remap Modulo", "`dense`", "did you mean modulo?"]),
-        (&["--trace", &trace, "--from", "-5s"], &["--from -5s", "workload.trace.from", "not negative"]),
+        (
+            &["--trace", &trace, "--remap", "Modulo"],
+            &["--remap Modulo", "`dense`", "did you mean modulo?"],
+        ),
+        (
+            &["--trace", &trace, "--from", "-5s"],
+            &["--from -5s", "workload.trace.from", "not negative"],
+        ),
         (&["--trace", &trace, "--to", "-1ms"], &["--to -1ms", "not negative"]),
         (&["--trace", &trace, "--align", "-4KiB"], &["--align -4KiB", "a size"]),
         (&["--trace", &trace, "--skip", "-1"], &["'-1'", "--skip", "a whole number from 0"]),
-        (&["--trace", &trace, "--skip", "18446744073709551615"], &["--skip", "to 9223372036854775807"]),
+        (
+            &["--trace", &trace, "--skip", "18446744073709551615"],
+            &["--skip", "to 9223372036854775807"],
+        ),
         (&["--trace", &trace, "--head", "1.5"], &["'1.5'", "--head", "a whole number from 0"]),
         (&["--trace", &trace, "--loop", "-1"], &["'-1'", "--loop", "from 1 to 4294967295"]),
-        (&["--trace", &trace, "--rate-scale", "-2"], &["--rate-scale -2", "0.000001 to 1000000000"]),
-        (&["--trace", &trace, "--rate-scale", "fast"], &["'fast'", "--rate-scale", "0.000001 to 1000000000"]),
+        (
+            &["--trace", &trace, "--rate-scale", "-2"],
+            &["--rate-scale -2", "0.000001 to 1000000000"],
+        ),
+        (
+            &["--trace", &trace, "--rate-scale", "fast"],
+            &["'fast'", "--rate-scale", "0.000001 to 1000000000"],
+        ),
         (&["--trace", &trace, "--skip", "5"], &["holds no request", "skipped as asked"]),
         (&["--trace", &trace, "--from", "1s"], &["holds no request", "before the window"]),
         (&["--trace", &trace, "--from", "2s", "--to", "1s"], &["--to 1s", "after trace.from = 2s"]),

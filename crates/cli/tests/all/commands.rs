@@ -1,10 +1,11 @@
 //! Every command of README and docs/ runs as it stands.
 //!
-//! The commands of a document are the lines of its blocks marked `sh`, and the lines of blocks marked `console` that
-//! begin with `$`. They run one after the other in a folder of the document's own, where the sample trace lies as in
-//! the repository, and where a block `toml file: NAME` has left its text. A block `python` runs with the Python of
-//! the tests. What a block marked `sh long: WHY` holds is begun and, once it runs, stopped by Ctrl-C, as it takes too
-//! long for a test; with MANX_LONG=1 it runs to its end. `sh elsewhere: WHY` needs files that the repository may not
+//! The commands of a document are the lines of its blocks marked `sh`, and the lines of blocks
+//! marked `console` that begin with `$`. They run one after the other in a folder of the document's
+//! own, where the sample trace lies as in the repository, and where a block `toml file: NAME` has
+//! left its text. A block `python` runs with the Python of the tests. What a block marked `sh long:
+//! WHY` holds is begun and, once it runs, stopped by Ctrl-C, as it takes too long for a test; with
+//! MANX_LONG=1 it runs to its end. `sh elsewhere: WHY` needs files that the repository may not
 //! hold: it runs as far as the error that names the missing file.
 
 use crate::documents::{Block, Document, blocks, prose, root, spans, user_documents};
@@ -23,8 +24,8 @@ const HANGS_AFTER: Duration = Duration::from_secs(300);
 /// The shells of `sh` blocks know these; another word is an error, as nobody would have tried it.
 const PROGRAMS: [&str; 5] = ["manx", "cargo", "make", "ls", "head"];
 
-/// `cargo run --release -- ...` is the binary of this build; of `cargo build --release -p CRATE` and `make TARGET` only
-/// the names are looked up.
+/// `cargo run --release -- ...` is the binary of this build; of `cargo build --release -p CRATE`
+/// and `make TARGET` only the names are looked up.
 const CARGO: &str = r#"#!/bin/sh
 case "$1 $2 $3" in
 "run --release --") shift 3; exec manx "$@" ;;
@@ -60,7 +61,10 @@ fn every_command_of_the_documents_runs_as_it_stands() {
 /// `manx plot` is a program of another crate, which is there when the whole workspace is tested.
 fn build_plot() {
     if !Path::new(env!("CARGO_BIN_EXE_manx")).with_file_name("manx-plot").exists() {
-        let built = Command::new(env!("CARGO")).args(["build", "-q", "-p", "manx-plot"]).current_dir(root()).status();
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "-q", "-p", "manx-plot"])
+            .current_dir(root())
+            .status();
         assert!(built.unwrap().success());
     }
 }
@@ -71,13 +75,23 @@ fn a_command_stands_in_a_block_that_is_run() {
     for document in user_documents() {
         for block in blocks(&document.text) {
             let looks = ["manx ", "$ manx ", "cargo run "];
-            let found = block.lines.iter().find(|line| looks.iter().any(|look| line.trim_start().starts_with(look)));
+            let found = block
+                .lines
+                .iter()
+                .find(|line| looks.iter().any(|look| line.trim_start().starts_with(look)));
             let is_run = ["sh", "console"].contains(&block.language());
             let place = format!("{}:{}", document.name, block.line);
-            assert!(is_run || found.is_none(), "{place}: this block holds commands, mark it `sh`: {found:?}");
+            assert!(
+                is_run || found.is_none(),
+                "{place}: this block holds commands, mark it `sh`: {found:?}"
+            );
             let told = ["long", "elsewhere"].iter().find_map(|word| block.told(word));
             let told = block.info == block.language() || told.is_some_and(|why| !why.is_empty());
-            assert!(!is_run || told, "{place}: `{}`, expected `sh`, `sh long: WHY` or `sh elsewhere: WHY`", block.info);
+            assert!(
+                !is_run || told,
+                "{place}: `{}`, expected `sh`, `sh long: WHY` or `sh elsewhere: WHY`",
+                block.info
+            );
         }
     }
 }
@@ -91,19 +105,27 @@ fn a_command_in_running_text_names_what_there_is() {
         for (line, text) in prose(&document.text) {
             for span in spans(text).filter(|span| span.starts_with("manx ")) {
                 let words: Vec<&str> = span.split_whitespace().skip(1).collect();
-                let names = words.iter().take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
+                let names = words
+                    .iter()
+                    .take_while(|word| word.bytes().all(|byte| byte.is_ascii_lowercase()));
                 let names: Vec<&str> = names.copied().collect();
                 let place = format!("{}:{line}: `{span}`", document.name);
                 // The last words may be a scenario, a name.
                 let known = (0..=names.len()).rev().find_map(|taken| {
-                    let help = helps.entry(names[..taken].join(" ")).or_insert_with(|| help_of(&names[..taken]));
+                    let help = helps
+                        .entry(names[..taken].join(" "))
+                        .or_insert_with(|| help_of(&names[..taken]));
                     help.clone().map(|help| (help, taken))
                 });
                 let (help, taken) = known.unwrap();
                 let family = help.contains("Commands:");
-                assert!(!family || words[taken..].iter().all(|word| word.starts_with('-')), "{place}: no such command");
+                assert!(
+                    !family || words[taken..].iter().all(|word| word.starts_with('-')),
+                    "{place}: no such command"
+                );
                 for option in words.iter().filter(|word| word.starts_with("--")) {
-                    let option = option.split('=').next().unwrap().trim_end_matches([',', ']', '.']);
+                    let option =
+                        option.split('=').next().unwrap().trim_end_matches([',', ']', '.']);
                     assert!(help.contains(option), "{place}: no option {option}");
                 }
             }
@@ -131,7 +153,8 @@ impl Sandbox {
         symlink(env!("CARGO_BIN_EXE_manx"), programs.join("manx")).unwrap();
         for (name, text) in [("cargo", CARGO), ("make", MAKE)] {
             std::fs::write(programs.join(name), text).unwrap();
-            std::fs::set_permissions(programs.join(name), PermissionsExt::from_mode(0o755)).unwrap();
+            std::fs::set_permissions(programs.join(name), PermissionsExt::from_mode(0o755))
+                .unwrap();
         }
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
         Self { folder, path }
@@ -154,7 +177,9 @@ impl Sandbox {
             for (line, command) in commands(&block) {
                 let said = self.command(&folder, &command, block.told("long").is_some());
                 let said = if block.told("elsewhere").is_some() { missing(said) } else { said };
-                complaints.extend(said.err().map(|why| format!("{}:{line}: `{command}`: {why}", document.name)));
+                complaints.extend(
+                    said.err().map(|why| format!("{}:{line}: `{command}`: {why}", document.name)),
+                );
             }
         }
         complaints
@@ -163,7 +188,9 @@ impl Sandbox {
     fn command(&self, folder: &Path, command: &str, long: bool) -> Result<(), String> {
         let first = command.split_whitespace().next().unwrap();
         if !PROGRAMS.contains(&first) && first != python() {
-            return Err(format!("no test runs `{first}`: mark the block `text` if it is not for this program"));
+            return Err(format!(
+                "no test runs `{first}`: mark the block `text` if it is not for this program"
+            ));
         }
         let long = long && std::env::var_os("MANX_LONG").is_none();
         // So slow a machine that Ctrl-C came before the program could heed it: later then.
@@ -184,7 +211,11 @@ impl Sandbox {
         Command::new("sh")
             .arg("-c")
             // In the shell's place, so that a signal reaches it.
-            .arg(if command.contains('|') { command.to_string() } else { format!("exec {command}") })
+            .arg(if command.contains('|') {
+                command.to_string()
+            } else {
+                format!("exec {command}")
+            })
             .current_dir(folder)
             .env("PATH", &self.path)
             .env("MANX_CACHE", self.folder.join("cache"))
@@ -212,7 +243,8 @@ fn said(folder: &Path) -> String {
     text.trim_end().chars().take(600).collect()
 }
 
-/// Waits for the end of a command, of which a long one gets Ctrl-C and any other that goes on is killed.
+/// Waits for the end of a command, of which a long one gets Ctrl-C and any other that goes on is
+/// killed.
 fn await_end(mut child: Child, patience: Duration, long: bool) -> Result<ExitStatus, String> {
     let begin = Instant::now();
     let mut stopped = false;
@@ -227,7 +259,8 @@ fn await_end(mut child: Child, patience: Duration, long: bool) -> Result<ExitSta
         }
         if long && !stopped && begin.elapsed() > patience {
             stopped = true;
-            let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            let sent =
+                Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
             assert!(sent.success());
         }
         sleep(Duration::from_millis(5));
@@ -250,7 +283,8 @@ fn commands(block: &Block) -> Vec<(usize, String)> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let (text, continued) = line.strip_suffix('\\').map_or((line, false), |line| (line.trim_end(), true));
+        let (text, continued) =
+            line.strip_suffix('\\').map_or((line, false), |line| (line.trim_end(), true));
         match all.last_mut() {
             Some((_, before)) if goes_on => *before += &format!(" {text}"),
             _ => all.push((block.line + number + 1, text.to_string())),

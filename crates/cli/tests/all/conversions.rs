@@ -1,7 +1,8 @@
-//! A trace written in each format that is written, and read again by our own readers, as a user does it.
+//! A trace written in each format that is written, and read again by our own readers, as a user
+//! does it.
 //!
-//! Manx csv holds all that a request has, so each result is brought back to it and its cells are compared with those of
-//! the generated trace, as far as the format between them holds them.
+//! Manx csv holds all that a request has, so each result is brought back to it and its cells are
+//! compared with those of the generated trace, as far as the format between them holds them.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::PathBuf;
@@ -18,11 +19,13 @@ struct Row {
     fua: bool,
 }
 
-/// Reads, writes, flushes and discards of two devices: odd sectors, times in ns, some with FUA, some with a latency.
+/// Reads, writes, flushes and discards of two devices: odd sectors, times in ns, some with FUA,
+/// some with a latency.
 fn generated() -> Vec<Row> {
     let mut state = 7u64;
     let mut draw = move |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut ns = 0;
@@ -30,7 +33,8 @@ fn generated() -> Vec<Row> {
         // The first requests say which devices there are, in order, and start at 0 with data.
         let op = if number < 2 { 'R' } else { ['R', 'W', 'W', 'F', 'D'][draw(5) as usize] };
         ns += if number == 0 { 0 } else { draw(3_000_000) };
-        let (offset, bytes) = if op == 'F' { (0, 0) } else { (draw(1 << 20) * 512, (1 + draw(300)) * 512) };
+        let (offset, bytes) =
+            if op == 'F' { (0, 0) } else { (draw(1 << 20) * 512, (1 + draw(300)) * 512) };
         let latency_ns = (draw(3) > 0).then(|| draw(50_000_000));
         let device = if number < 2 { number } else { draw(2) };
         Row { ns, op, offset, bytes, latency_ns, device, fua: op == 'W' && draw(4) == 0 }
@@ -44,11 +48,16 @@ fn csv(rows: &[Row]) -> String {
     rows.iter().fold("t_us,op,offset,bytes,latency_us,device,fua\n".to_string(), |text, row| {
         let latency = row.latency_ns.map_or(String::new(), micro);
         let Row { op, offset, bytes, device, fua, .. } = row;
-        text + &format!("{},{op},{offset},{bytes},{latency},{device},{}\n", micro(row.ns), u8::from(*fua))
+        text + &format!(
+            "{},{op},{offset},{bytes},{latency},{device},{}\n",
+            micro(row.ns),
+            u8::from(*fua)
+        )
     })
 }
 
-/// The requests of a Manx csv, its columns by name; those that are not there have what they stand for.
+/// The requests of a Manx csv, its columns by name; those that are not there have what they stand
+/// for.
 fn rows(text: &str) -> Vec<Row> {
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -61,7 +70,8 @@ fn rows(text: &str) -> Vec<Row> {
         let line = line.replace(",0\"", "").replace('"', "");
         let cells: Vec<&str> = line.split(',').collect();
         assert_eq!(cells.len(), header.len(), "{line}");
-        let cell = |name: &str| header.iter().position(|column| *column == name).map(|at| cells[at]);
+        let cell =
+            |name: &str| header.iter().position(|column| *column == name).map(|at| cells[at]);
         let device = cell("device").map_or(0, |name| name.parse().unwrap());
         Row {
             ns: nano(cell("t_us").unwrap()),
@@ -92,7 +102,8 @@ fn convert(args: &[&str]) -> String {
 /// The trace through `target` and back, and what the way there said.
 fn through(target: &str, ending: &str, options: &[&str]) -> (Vec<Row>, String) {
     let trace = file(&format!("round-{target}-from.csv"), csv(&generated()).as_bytes());
-    let (there, back) = (place(&format!("{target}.{ending}")), place(&format!("{target}-back.csv")));
+    let (there, back) =
+        (place(&format!("{target}.{ending}")), place(&format!("{target}-back.csv")));
     let said = convert(&[&trace, "-o", &there, "--as", target]);
     convert(&[&[there.as_str(), "-o", &back], options].concat());
     (rows(&std::fs::read_to_string(back).unwrap()), said)
@@ -123,20 +134,29 @@ fn parquet_holds_everything() {
     let (back, said) = through("parquet", "parquet", &[]);
     assert_eq!(back, generated());
     assert!(said.contains("600 requests as parquet") && !said.contains("held"), "{said}");
-    let there = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("round-parquet.parquet").display().to_string();
+    let there = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join("round-parquet.parquet")
+        .display()
+        .to_string();
     // The name of the file tells nothing, its first bytes do.
     let renamed = place("parquet.bin");
     std::fs::copy(&there, &renamed).unwrap();
-    for options in [[there.as_str(), "--json"].as_slice(), &[&renamed, "--format", "parquet", "--json"]] {
+    for options in
+        [[there.as_str(), "--json"].as_slice(), &[&renamed, "--format", "parquet", "--json"]]
+    {
         let output = manx(&[&["trace", "info"], options].concat());
-        let info: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{output:?}"));
+        let info: serde_json::Value =
+            serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{output:?}"));
         assert_eq!(info["requests"], 600);
         assert_eq!(info["reads"], count(|row| row.op == 'R'));
     }
     let played = manx(&["run", "quick", "--trace", &there, "--remap", "modulo", "--json"]);
     let played: serde_json::Value = serde_json::from_slice(&played.stdout).unwrap();
     assert_eq!(played["runs"][0]["requests"], 600);
-    assert_refused(&["trace", "convert", &there, "-o", &there, "--force"], &["round-parquet.parquet", "itself"]);
+    assert_refused(
+        &["trace", "convert", &there, "-o", &there, "--force"],
+        &["round-parquet.parquet", "itself"],
+    );
     let bytes = std::fs::read(&there).unwrap();
     let cut = file("round-cut.parquet", &bytes[..bytes.len() / 2]);
     assert_refused(&["trace", "info", &cut], &["round-cut.parquet", "Parquet"]);
@@ -145,7 +165,12 @@ fn parquet_holds_everything() {
 #[test]
 fn fio_holds_every_kind_to_the_microsecond() {
     let (back, said) = through("fio-v3", "iolog", &[]);
-    let held = generated().into_iter().map(|row| Row { ns: row.ns / 1000 * 1000, latency_ns: None, fua: false, ..row });
+    let held = generated().into_iter().map(|row| Row {
+        ns: row.ns / 1000 * 1000,
+        latency_ns: None,
+        fua: false,
+        ..row
+    });
     assert_eq!(back, held.collect::<Vec<_>>());
     for (lost, reason) in [
         (count(|row| row.fua), "FUA left out"),
@@ -159,11 +184,15 @@ fn fio_holds_every_kind_to_the_microsecond() {
 #[test]
 fn msr_holds_reads_and_writes_to_100_ns() {
     let (back, said) = through("msr", "csv", &["--format", "msr"]);
-    let held = data(100).map(|row| Row { latency_ns: Some(row.latency_ns.unwrap_or(0) / 100 * 100), ..row });
+    let held = data(100)
+        .map(|row| Row { latency_ns: Some(row.latency_ns.unwrap_or(0) / 100 * 100), ..row });
     assert_eq!(back, held.collect::<Vec<_>>());
     let kinds = [(count(|row| row.op == 'F'), "flush"), (count(|row| row.op == 'D'), "trim")];
     for (lost, kind) in kinds {
-        assert!(said.contains(&format!("{lost:>20}  {kind}: the format has none")), "{lost} {kind}: {said}");
+        assert!(
+            said.contains(&format!("{lost:>20}  {kind}: the format has none")),
+            "{lost} {kind}: {said}"
+        );
     }
 }
 

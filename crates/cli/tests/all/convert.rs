@@ -19,16 +19,30 @@ fn place(name: &str) -> String {
 
 #[test]
 fn a_trace_goes_to_another_format_and_back() {
-    let (trace, there, back) = (file("convert-back.csv", MSR.as_bytes()), place("t.trace.zst"), place("returned.csv"));
+    let (trace, there, back) =
+        (file("convert-back.csv", MSR.as_bytes()), place("t.trace.zst"), place("returned.csv"));
     let output = manx(&["trace", "convert", &trace, "-o", &there]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
     for piece in ["3 requests as mqsim", "3  latency left out", "3  device renamed"] {
         assert!(said.contains(piece), "`{piece}` is not in: {said}");
     }
-    let output = manx(&["trace", "convert", &there, "--time-unit", "ns", "-o", &back, "--as", "msr", "--skip", "1"]);
+    let output = manx(&[
+        "trace",
+        "convert",
+        &there,
+        "--time-unit",
+        "ns",
+        "-o",
+        &back,
+        "--as",
+        "msr",
+        "--skip",
+        "1",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let expected = "128166372000000000,0,0,Write,2517696512,4096,0\n128166372000000000,1,0,Write,512,1024,0\n";
+    let expected =
+        "128166372000000000,0,0,Write,2517696512,4096,0\n128166372000000000,1,0,Write,512,1024,0\n";
     // Devices that are numbers are hosts with a disk 0.
     assert_eq!(std::fs::read_to_string(&back).unwrap(), expected);
 }
@@ -49,7 +63,11 @@ fn a_file_that_is_there_stays_without_force_and_nothing_half_written_is_left() {
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "mine");
     let output = manx(&["trace", "convert", &trace, "-o", &out, "--force", "--fio-file", "disk"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(std::fs::read_to_string(&out).unwrap().starts_with("fio version 3 iolog\n0 disk-usr,0 add\n"));
+    assert!(
+        std::fs::read_to_string(&out)
+            .unwrap()
+            .starts_with("fio version 3 iolog\n0 disk-usr,0 add\n")
+    );
     let folder = Path::new(&out).parent().unwrap();
     let half = folder.read_dir().unwrap().flatten().filter(|entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -70,7 +88,10 @@ fn what_cannot_be_converted_is_one_line_and_exit_code_2() {
         (&[&trace, "-o", "-"], &["--as"]),
         (&[&trace, "-o", &fresh, "--as", "xls"], &["xls", "parquet, manx, msr, fio-v3, mqsim"]),
         (&[&trace, "-o", &fresh, "--as", "parqet"], &["parqet", "did you mean parquet?"]),
-        (&[&trace, "-o", &fresh, "--rate-scale", "-1"], &["--rate-scale -1", "0.000001 to 1000000000"]),
+        (
+            &[&trace, "-o", &fresh, "--rate-scale", "-1"],
+            &["--rate-scale -1", "0.000001 to 1000000000"],
+        ),
         (&[&trace, "-o", &trace, "--force"], &["convert-bad.csv", "the trace itself"]),
         (&[&trace, "-o", folder, "--as", "msr"], &["directory"]),
         (&[&trace, "-o", &nowhere], &["there.csv", "cannot write it"]),
@@ -100,12 +121,14 @@ fn a_full_disk_is_exit_code_1_and_a_closed_pipe_is_none() {
         &["trace", "info", &trace],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_manx")).args(args).stdout(full).output().unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_manx")).args(args).stdout(full).output().unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
         assert!(said.contains("error: cannot write to standard output"), "{args:?}: {said}");
         let mut child = Command::new(env!("CARGO_BIN_EXE_manx"));
-        let mut child = child.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child =
+            child.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         drop(child.stdout.take());
         assert_eq!(child.wait().unwrap().code(), Some(0), "{args:?}");
     }

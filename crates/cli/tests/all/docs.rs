@@ -12,10 +12,15 @@ fn text(name: &str) -> String {
 
 /// The names in backticks of the first cells of the tables in a section.
 fn first_cells(text: &str, section: &str) -> Vec<String> {
-    let from = text.split(&format!("\n## {section}\n")).nth(1).unwrap_or_else(|| panic!("no section {section}"));
+    let from = text
+        .split(&format!("\n## {section}\n"))
+        .nth(1)
+        .unwrap_or_else(|| panic!("no section {section}"));
     let section = from.split("\n## ").next().unwrap();
     let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next());
-    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>()).collect()
+    cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>())
+        .collect()
 }
 
 fn sorted(mut names: Vec<String>) -> Vec<String> {
@@ -74,7 +79,8 @@ fn page_of_fields(schema: &Value) -> String {
             page += "\n| field | type | meaning |\n|---|---|---|\n";
             for (field, property) in properties {
                 let kind = kind(property, &mut names);
-                page += &format!("| `{field}` | {kind} | {} |\n", one_line(&property["description"]));
+                page +=
+                    &format!("| `{field}` | {kind} | {} |\n", one_line(&property["description"]));
             }
         }
         let choices = definition["oneOf"].as_array().into_iter().flatten();
@@ -105,18 +111,27 @@ fn kind(property: &Value, names: &mut Vec<String>) -> String {
         return choices.iter().map(|choice| kind(choice, names)).collect::<Vec<_>>().join(" or ");
     }
     match &property["type"] {
-        Value::String(name) if name == "array" => format!("list of {}", kind(&property["items"], names)),
+        Value::String(name) if name == "array" => {
+            format!("list of {}", kind(&property["items"], names))
+        }
         Value::String(name) if name == "object" && property["additionalProperties"].is_object() => {
             format!("map of {}", kind(&property["additionalProperties"], names))
         }
         Value::String(name) => name.clone(),
-        Value::Array(choices) => choices.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        Value::Array(choices) => {
+            choices.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+        }
         _ => "any".to_string(),
     }
 }
 
 fn one_line(text: &Value) -> String {
-    text.as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    text.as_str()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
 }
 
 /// The columns of a file of requests are those of the page, in their order.
@@ -125,17 +140,29 @@ fn the_page_of_results_has_a_row_for_each_column_of_a_file_of_requests() {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("columns.parquet");
     let name = file.to_str().unwrap();
-    let small = ["--set", "workload.requests=2000", "--policy", "base", "--attribution", "--no-cache"];
+    let small =
+        ["--set", "workload.requests=2000", "--policy", "base", "--attribution", "--no-cache"];
     let output = manx(&[&["run", "quick", "--requests", name], &small[..]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let reader = SerializedFileReader::new(std::fs::File::open(&file).unwrap()).unwrap();
     let columns = reader.metadata().file_metadata().schema_descr().columns().to_vec();
     let columns: Vec<String> = columns.iter().map(|column| column.name().to_string()).collect();
     let page = text("docs/result.md");
-    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | ")).collect::<Vec<_>>();
-    let typed = |rest: &str| ["DOUBLE", "UTF-8", "INT", "BOOLEAN"].iter().any(|kind| rest.starts_with(kind));
-    let named: Vec<String> =
-        rows.into_iter().filter(|(_, rest)| typed(rest)).map(|(name, _)| name.to_string()).collect();
+    let rows = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+        .collect::<Vec<_>>();
+    let typed = |rest: &str| {
+        ["DOUBLE", "UTF-8", "INT", "BOOLEAN"].iter().any(|kind| rest.starts_with(kind))
+    };
+    let named: Vec<String> = rows
+        .into_iter()
+        .filter(|(_, rest)| typed(rest))
+        .map(|(name, _)| name.to_string())
+        .collect();
     assert_eq!(named, columns);
-    assert!(page.contains(&format!("all {}", columns.len())), "docs/result.md does not say how many columns there are");
+    assert!(
+        page.contains(&format!("all {}", columns.len())),
+        "docs/result.md does not say how many columns there are"
+    );
 }

@@ -38,7 +38,8 @@ pub fn root() -> PathBuf {
 
 /// The file at this path of the repository.
 pub fn document(name: &str) -> Document {
-    let text = std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let text = std::fs::read_to_string(root().join(name))
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
     Document { name: name.to_string(), text }
 }
 
@@ -53,7 +54,8 @@ pub fn user_documents() -> Vec<Document> {
 /// Those, and what a developer reads.
 pub fn all_documents() -> Vec<Document> {
     let mut all = user_documents();
-    let names = ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "crates/report/vendor/README.md"];
+    let names =
+        ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "crates/report/vendor/README.md"];
     all.extend(names.into_iter().filter(|name| root().join(name).exists()).map(document));
     all
 }
@@ -78,7 +80,11 @@ pub fn blocks(text: &str) -> Vec<Block> {
         match (line.trim_start().strip_prefix("```"), open.take()) {
             (Some(_), Some(block)) => all.push(block),
             (Some(info), None) => {
-                open = Some(Block { line: number + 1, info: info.trim().to_string(), lines: Vec::new() });
+                open = Some(Block {
+                    line: number + 1,
+                    info: info.trim().to_string(),
+                    lines: Vec::new(),
+                });
             }
             (None, Some(mut block)) => {
                 block.lines.push(line.to_string());

@@ -12,13 +12,17 @@ const QUICK: [&str; 4] = ["compare", "quick", "--no-cache", "--policies"];
 #[test]
 fn a_result_explains_its_tail_in_words() {
     let folder = path("explained");
-    let output = manx(&[&QUICK[..], &["base,preemptive", "--attribution", "--out", &folder]].concat());
+    let output =
+        manx(&[&QUICK[..], &["base,preemptive", "--attribution", "--out", &folder]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     // The table is followed by a line a policy.
     let shown = stdout(&output);
     let line = |policy: &str| {
         let begins = format!("{policy} ");
-        shown.lines().find(|line| line.starts_with(&begins) && line.contains(" reads beyond p99.9")).map(str::to_string)
+        shown
+            .lines()
+            .find(|line| line.starts_with(&begins) && line.contains(" reads beyond p99.9"))
+            .map(str::to_string)
     };
     assert!(line("base").unwrap().contains("% behind GC copies"), "{shown}");
     assert!(line("preemptive").is_some());
@@ -27,27 +31,47 @@ fn a_result_explains_its_tail_in_words() {
     let stories: Vec<&str> = text.lines().filter(|line| line.contains(" of LPN ")).collect();
     // Reads and writes have lists of their own: twenty of each for each policy.
     assert_eq!(stories.len(), 80, "{text}");
-    let of = |kind: &str| stories.iter().filter(|story| story.contains(&format!(". {kind} of LPN "))).count();
+    let of = |kind: &str| {
+        stories.iter().filter(|story| story.contains(&format!(". {kind} of LPN "))).count()
+    };
     assert_eq!((of("read"), of("write")), (40, 40), "{text}");
-    assert!(stories[0].trim().starts_with("1. read of LPN ") && stories[20].trim().starts_with("1. write of LPN "));
+    assert!(
+        stories[0].trim().starts_with("1. read of LPN ")
+            && stories[20].trim().starts_with("1. write of LPN ")
+    );
     assert!(text.contains("behind garbage collection"), "{text}");
     // What a write waited for is what held up the row that made its room.
-    assert!(stories[20].contains(" behind ") && stories[20].contains("for room in the write buffer"), "{text}");
+    assert!(
+        stories[20].contains(" behind ") && stories[20].contains("for room in the write buffer"),
+        "{text}"
+    );
     let one = stdout(&manx(&["explain", &folder, "--policy", "base", "--top", "3"]));
     assert_eq!(one.lines().filter(|line| line.contains(" of LPN ")).count(), 6);
     for (only, other) in [("--reads", "write"), ("--writes", "read")] {
         let text = stdout(&manx(&["explain", &folder, "--policy", "base", "--top", "3", only]));
         assert_eq!(text.lines().filter(|line| line.contains(" of LPN ")).count(), 3, "{text}");
-        assert!(!text.contains(&format!("{other} of LPN")) && !text.contains(&format!("slowest {other}s")), "{text}");
+        assert!(
+            !text.contains(&format!("{other} of LPN"))
+                && !text.contains(&format!("slowest {other}s")),
+            "{text}"
+        );
     }
     assert!(one.starts_with("quick under base, seed 1\n  all "), "{one}");
 
     assert_refused(&["explain", &folder, "--policy", "bas"], &["--policy bas", "base, preemptive"]);
     assert_refused(&["explain", &path("nothing")], &["nothing", "cannot read"]);
-    assert_refused(&["explain", &file("no-result.json", b"{}")], &["no-result.json", "not a result"]);
+    assert_refused(
+        &["explain", &file("no-result.json", b"{}")],
+        &["no-result.json", "not a result"],
+    );
     let plain = path("unexplained");
     assert!(
-        manx(&[&QUICK[..], &["base", "--out", &plain, "--set", "measure.attribution=false"]].concat()).status.success()
+        manx(
+            &[&QUICK[..], &["base", "--out", &plain, "--set", "measure.attribution=false"]]
+                .concat()
+        )
+        .status
+        .success()
     );
     assert_refused(&["explain", &plain], &["base", "--attribution"]);
 }
@@ -68,8 +92,10 @@ fn attribution_changes_nothing_but_what_it_adds() {
     let bands = |op: &str| parts[op].as_array().unwrap().clone();
     let all = &bands("read")[0];
     assert_eq!(all["count"], plain["runs"][0]["read"]["count"]);
-    // The parts of the mean add up to the mean, but for the rounding of fourteen numbers to a nanosecond.
-    let sum: f64 = all["mean_us"].as_object().unwrap().values().map(|us| us.as_f64().unwrap()).sum();
+    // The parts of the mean add up to the mean, but for the rounding of fourteen numbers to a
+    // nanosecond.
+    let sum: f64 =
+        all["mean_us"].as_object().unwrap().values().map(|us| us.as_f64().unwrap()).sum();
     assert!((sum - plain["runs"][0]["read"]["mean_us"].as_f64().unwrap()).abs() < 0.014, "{sum}");
     assert_eq!(parts["slowest"].as_array().unwrap().len(), 20);
     let slowest = parts["slowest"][0]["latency_us"].as_f64();
@@ -93,7 +119,15 @@ const IODA: [&str; 9] = [
 #[test]
 fn an_array_s_tail_is_told_by_cause_by_stage_and_by_drive() {
     let folder = path("array-explained");
-    let run = ["compare", "--policies", "raid,iod2,hedged", "--set", "drive.controller=3us", "--out", &folder];
+    let run = [
+        "compare",
+        "--policies",
+        "raid,iod2,hedged",
+        "--set",
+        "drive.controller=3us",
+        "--out",
+        &folder,
+    ];
     let output = manx(&[&run[..1], &IODA, &run[1..]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read(format!("{folder}/result.json")).unwrap();
@@ -104,37 +138,56 @@ fn an_array_s_tail_is_told_by_cause_by_stage_and_by_drive() {
         bands.iter().find(|band| band["band"] == name).unwrap().clone()
     };
     // A plain array's tail is its drives' collections, whose reads nobody goes round.
-    let (tail, whole) = (band(0, "read", "p99_9"), |band: &serde_json::Value, times: &str| -> f64 {
-        band[times].as_object().unwrap().values().map(us).sum()
-    });
+    let (tail, whole) =
+        (band(0, "read", "p99_9"), |band: &serde_json::Value, times: &str| -> f64 {
+            band[times].as_object().unwrap().values().map(us).sum()
+        });
     let behind = us(&tail["mean_us"]["gc_copy"]) + us(&tail["mean_us"]["erase"]);
     assert!(behind > 0.9 * whole(&tail, "mean_us"), "{tail}");
     for run in 0..3 {
         for (op, count) in [("read", 9), ("write", 9)] {
             let all = band(run, op, "all");
-            assert!((whole(&all, "mean_us") - us(&result["runs"][run][op]["mean_us"])).abs() < 0.014, "{all}");
+            assert!(
+                (whole(&all, "mean_us") - us(&result["runs"][run][op]["mean_us"])).abs() < 0.014,
+                "{all}"
+            );
             assert!((whole(&all, "mean_us") - whole(&all, "stages_us")).abs() < 0.014, "{all}");
             assert_eq!(all["stages_us"].as_object().unwrap().len(), count);
         }
     }
-    // A fast failure costs a controller's time; a read that nobody answers costs it and the time of the hedge.
+    // A fast failure costs a controller's time; a read that nobody answers costs it and the time of
+    // the hedge.
     let read = |run: usize, stage: &str| us(&band(run, "read", "all")["stages_us"][stage]);
     assert_eq!((read(0, "retry"), read(0, "reconstruct")), (0.0, 0.0));
-    assert!(read(1, "retry") > 0.0 && read(1, "reconstruct") > 0.0 && read(2, "retry") > read(1, "retry"));
+    assert!(
+        read(1, "retry") > 0.0
+            && read(1, "reconstruct") > 0.0
+            && read(2, "retry") > read(1, "retry")
+    );
     let array = &result["runs"][1]["array"];
     let reads = us(&band(1, "read", "all")["count"]);
     let failed = us(&array["fast_fails"]);
-    assert!(read(1, "retry") * reads <= 3.0 * failed + 1.0, "{} of {failed}", read(1, "retry") * reads / 3.0);
+    assert!(
+        read(1, "retry") * reads <= 3.0 * failed + 1.0,
+        "{} of {failed}",
+        read(1, "retry") * reads / 3.0
+    );
 
     let told = stdout(&manx(&["explain", &folder, "--policy", "iod2"]));
     assert!(told.contains("% reading its own drive"), "{told}");
     let stories: Vec<&str> = told.lines().filter(|line| line.contains(" of LPN ")).collect();
     assert_eq!(stories.len(), 40, "{told}");
     let stories = &stories[..20];
-    assert!(stories.iter().all(|story| story.contains("drive ") && story.contains(" took ")), "{told}");
+    assert!(
+        stories.iter().all(|story| story.contains("drive ") && story.contains(" took ")),
+        "{told}"
+    );
     assert!(told.contains("behind garbage collection"), "{told}");
     let page = std::fs::read_to_string(format!("{folder}/report.html")).unwrap();
-    assert!(page.contains("the rest of its row ") && page.contains("drive\u{a0}"), "stages and drives are on the page");
+    assert!(
+        page.contains("the rest of its row ") && page.contains("drive\u{a0}"),
+        "stages and drives are on the page"
+    );
 }
 
 #[test]
@@ -156,7 +209,12 @@ fn attribution_and_a_timeline_change_nothing_of_an_array() {
     assert_eq!((plain, false), (attributed, parts.is_null()));
     let bytes = std::fs::read(&file).unwrap();
     let has = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    for name in ["drive 0/die 3", "drive 3/channel 7 bus", "drive 2/slow commands", "reads the rest of its row"] {
+    for name in [
+        "drive 0/die 3",
+        "drive 3/channel 7 bus",
+        "drive 2/slow commands",
+        "reads the rest of its row",
+    ] {
         assert!(has(name), "{name}");
     }
 }
@@ -164,14 +222,19 @@ fn attribution_and_a_timeline_change_nothing_of_an_array() {
 #[test]
 fn every_request_is_a_row_that_duckdb_reads() {
     let (requests, folder) = (path("requests.parquet"), path("requested"));
-    let args = ["run", "quick", "--policy", "base", "--attribution", "--no-cache", "--out", &folder];
+    let args =
+        ["run", "quick", "--policy", "base", "--attribution", "--no-cache", "--out", &folder];
     let output = manx(&[&args[..], &["--requests", &requests]].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     let result: serde_json::Value =
         serde_json::from_slice(&std::fs::read(format!("{folder}/result.json")).unwrap()).unwrap();
     let read = &result["runs"][0]["read"];
     let python = python();
-    if !Command::new(&python).args(["-c", "import duckdb"]).output().is_ok_and(|output| output.status.success()) {
+    if !Command::new(&python)
+        .args(["-c", "import duckdb"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
         return println!("SKIPPED: {python} has no package duckdb; `make deps` makes one that has");
     }
     let script = r#"
@@ -192,7 +255,11 @@ print(*duckdb.sql(f"""
     let count = read["count"].as_f64().unwrap();
     assert_eq!(numbers[0], 50_000.0);
     assert_eq!((numbers[1], numbers[2]), (count, read["max_us"].as_f64().unwrap()));
-    assert_eq!((numbers[3], numbers[4]), (0.0, 0.0), "every sum is its latency, and every request went well");
+    assert_eq!(
+        (numbers[3], numbers[4]),
+        (0.0, 0.0),
+        "every sum is its latency, and every request went well"
+    );
     assert!((numbers[5] / count - blocked).abs() < 1e-6);
 }
 
@@ -200,9 +267,21 @@ print(*duckdb.sql(f"""
 fn a_file_of_requests_is_refused_before_the_run() {
     assert_refused(&["run", "quick", "--requests", "r.csv"], &["--requests r.csv", ".parquet"]);
     let nowhere = path("no-such-folder/r.parquet");
-    assert_refused(&["run", "quick", "--no-cache", "--requests", &nowhere], &["--requests", &nowhere]);
     assert_refused(
-        &["sweep", "quick", "--grid", "gc.soft=0.1,0.2", "--out", &path("s"), "--requests", "r.parquet"],
+        &["run", "quick", "--no-cache", "--requests", &nowhere],
+        &["--requests", &nowhere],
+    );
+    assert_refused(
+        &[
+            "sweep",
+            "quick",
+            "--grid",
+            "gc.soft=0.1,0.2",
+            "--out",
+            &path("s"),
+            "--requests",
+            "r.parquet",
+        ],
         &["--requests r.parquet", "manx run"],
     );
 }

@@ -1,5 +1,5 @@
-//! `manx lab`: the built-in experiments hold in small, a mechanism that is broken on purpose is found, and an
-//! experiment that was interrupted goes on.
+//! `manx lab`: the built-in experiments hold in small, a mechanism that is broken on purpose is
+//! found, and an experiment that was interrupted goes on.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use serde_json::Value;
@@ -26,7 +26,8 @@ fn failing(document: &Value) -> Vec<String> {
     for experiment in several.unwrap_or_else(|| vec![document.clone()]) {
         for claim in experiment["claims"].as_array().unwrap() {
             // What an experiment skips in small it skips with a reason.
-            let skipped = claim["holds"].is_null() && claim["missing"].as_str().is_some_and(|why| !why.is_empty());
+            let skipped = claim["holds"].is_null()
+                && claim["missing"].as_str().is_some_and(|why| !why.is_empty());
             if claim["holds"] != true && !skipped {
                 let name = |value: &Value| value.as_str().unwrap().to_string();
                 failing.push(format!("{}/{}", name(&experiment["experiment"]), name(&claim["id"])));
@@ -41,14 +42,18 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let out = folder("lab-all");
     let out = out.to_str().unwrap();
     let run = |more: &[&str]| {
-        let mut args =
-            [&["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out], more].concat();
+        let mut args = [
+            &["lab", "run", "all", "--quick", "--check", "--json", "--no-cache", "--out", out],
+            more,
+        ]
+        .concat();
         // Half of the runs are in no claim; `make test-long` plays them too.
         if std::env::var_os("MANX_LONG").is_none() {
             args.push("--claims-only");
         }
         let output = manx(&args);
-        let document: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        let document: Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
         (output.status.code(), document, stderr(&output))
     };
     let (code, document, said) = run(&[]);
@@ -56,7 +61,10 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
     let experiments = document["experiments"].as_array().unwrap();
     assert_eq!(experiments.len(), 35);
     for experiment in experiments {
-        assert_eq!((&experiment["quick"], &experiment["what_if"]), (&Value::Bool(true), &Value::Array(Vec::new())));
+        assert_eq!(
+            (&experiment["quick"], &experiment["what_if"]),
+            (&Value::Bool(true), &Value::Array(Vec::new()))
+        );
         assert!(experiment["runs"].as_array().unwrap().len() >= 2, "{}", experiment["experiment"]);
         for claim in experiment["claims"].as_array().unwrap() {
             let Some(measured) = claim["measured"].as_f64() else {
@@ -65,7 +73,11 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
             };
             assert!(claim["low"].as_f64().is_none_or(|low| measured >= low), "{claim}");
             assert!(claim["high"].as_f64().is_none_or(|high| measured <= high), "{claim}");
-            assert!(claim["why"].is_string() && claim["source"].is_string() && claim.get("published").is_some());
+            assert!(
+                claim["why"].is_string()
+                    && claim["source"].is_string()
+                    && claim.get("published").is_some()
+            );
         }
     }
 
@@ -77,10 +89,27 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
         ("dtrs-poisson:gc.mode=controller", "gc-modes/dtrs-blocked-model"),
     ] {
         let experiment = expected.split('/').next().unwrap();
-        let args = ["lab", "run", experiment, "--quick", "--check", "--json", "--out", out, "--no-cache", "--set", set];
+        let args = [
+            "lab",
+            "run",
+            experiment,
+            "--quick",
+            "--check",
+            "--json",
+            "--out",
+            out,
+            "--no-cache",
+            "--set",
+            set,
+        ];
         let output = manx(&args);
-        let document: Value = serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-        assert_eq!((output.status.code(), failing(&document)), (Some(1), vec![expected.to_string()]), "{set}");
+        let document: Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        assert_eq!(
+            (output.status.code(), failing(&document)),
+            (Some(1), vec![expected.to_string()]),
+            "{set}"
+        );
         assert_eq!(document["what_if"][0], set);
         assert!(stderr(&output).contains(&format!("what if: --set {set}")), "{}", stderr(&output));
     }
@@ -141,46 +170,86 @@ fn an_interrupted_experiment_goes_on_where_it_was() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the first run never ended");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
     let output = child.wait_with_output().unwrap();
     let said = stderr(&output);
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(130), ""), "{said}");
-    assert!(said.contains("three: interrupted after 1 of 3 runs; the same command goes on from"), "{said}");
+    assert!(
+        said.contains("three: interrupted after 1 of 3 runs; the same command goes on from"),
+        "{said}"
+    );
 
-    let rest = |more: &[&str]| manx(&[&args[..], &["--set", "long:workload.requests=2000"], more].concat());
+    let rest = |more: &[&str]| {
+        manx(&[&args[..], &["--set", "long:workload.requests=2000"], more].concat())
+    };
     let output = rest(&[]);
-    assert!(stderr(&output).contains("three: 1 of 3 runs are in the journal"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("three: 1 of 3 runs are in the journal"),
+        "{}",
+        stderr(&output)
+    );
     let table = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "a claim that fails is shown, and is no error: {table}");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "a claim that fails is shown, and is no error: {table}"
+    );
     assert!(table.contains("2000 to 2000  yes") && table.contains("at least 1    NO"), "{table}");
     let output = rest(&["--check"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("3 of 3 runs are in the journal"));
-    assert!(stderr(&output).ends_with("error: 1 of 2 claims do not hold or were not measured: three/wrong\n"));
+    assert!(
+        stderr(&output)
+            .ends_with("error: 1 of 2 claims do not hold or were not measured: three/wrong\n")
+    );
     let output = rest(&["--fresh"]);
     assert!(!stderr(&output).contains("journal"), "{}", stderr(&output));
 
     let written = out.join("three");
     let claims: Value = serde_json::from_str(&text(&written.join("claims.json"))).unwrap();
-    assert_eq!((&claims["claims"][0]["holds"], &claims["claims"][1]["holds"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&claims["claims"][0]["holds"], &claims["claims"][1]["holds"]),
+        (&true.into(), &false.into())
+    );
     let result: Value = serde_json::from_str(&text(&written.join("result.json"))).unwrap();
     assert_eq!(result["runs"][1]["policy"], "long");
-    assert!(text(&written.join("claims.md")).contains("| writes | 2000 | 2000 | 2000 to 2000 | yes |"));
+    assert!(
+        text(&written.join("claims.md")).contains("| writes | 2000 | 2000 | 2000 to 2000 | yes |")
+    );
     assert!(text(&written.join("scenario.last.toml")).contains("name = \"three/last\""));
 }
 
 #[test]
 fn experiments_are_listed_and_shown_and_wrong_ones_refused() {
     let list = stdout(&manx(&["lab", "list"]));
-    assert!(list.lines().count() == 35 && list.contains("engine-laws     12 runs, 19 claims: Queueing"), "{list}");
+    assert!(
+        list.lines().count() == 35 && list.contains("engine-laws     12 runs, 19 claims: Queueing"),
+        "{list}"
+    );
     let shown = stdout(&manx(&["lab", "show", "gc-modes"]));
     assert!(shown.contains("id = \"dtrs-blocked-model\""), "{shown}");
-    assert!(shown.contains("run pgbench-controller       policy controller, requests 160000"), "{shown}");
-    assert_refused(&["lab", "run", "gc-mods"], &["there is no experiment `gc-mods`", "did you mean gc-modes?"]);
-    assert_refused(&["lab", "run", "gc-modes", "--set", "dtrs-bse:gc.soft=0.1"], &["did you mean `dtrs-base`?"]);
-    assert_refused(&["lab", "run", "gc-modes", "--set", "gc.sft=0.1"], &["unknown key gc.sft; did you mean gc.soft?"]);
+    assert!(
+        shown.contains("run pgbench-controller       policy controller, requests 160000"),
+        "{shown}"
+    );
+    assert_refused(
+        &["lab", "run", "gc-mods"],
+        &["there is no experiment `gc-mods`", "did you mean gc-modes?"],
+    );
+    assert_refused(
+        &["lab", "run", "gc-modes", "--set", "dtrs-bse:gc.soft=0.1"],
+        &["did you mean `dtrs-base`?"],
+    );
+    assert_refused(
+        &["lab", "run", "gc-modes", "--set", "gc.sft=0.1"],
+        &["unknown key gc.sft; did you mean gc.soft?"],
+    );
     assert_refused(&["lab", "run", "./no.toml"], &["./no.toml: cannot read an experiment here"]);
     let wrong = file("lab-wrong.toml", THREE.replace("blocked(first)", "blockd(first)").as_bytes());
-    let expected = ["claims.wrong.quantity: column 1: no quantity is called `blockd`; did you mean `blocked`?"];
+    let expected = [
+        "claims.wrong.quantity: column 1: no quantity is called `blockd`; did you mean `blocked`?",
+    ];
     assert_refused(&["lab", "show", &wrong], &expected);
 }

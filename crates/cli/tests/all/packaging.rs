@@ -1,4 +1,5 @@
-//! What a package needs: which program this is, wherever it says so; manual pages; completions with names.
+//! What a package needs: which program this is, wherever it says so; manual pages; completions with
+//! names.
 
 use crate::support::{manx, stderr, stdout};
 use manx_cli::args::VERSION;
@@ -30,24 +31,43 @@ fn the_version_is_one_line_and_at_length_names_commit_features_and_schema() {
 fn a_result_its_report_and_its_cached_state_name_the_program_and_only_machine_does() {
     let (out, cache) = (folder("stamped"), folder("stamped-cache"));
     // Long enough to be worth a file in the cache.
-    let args = ["run", "oltp", "--set", "workload.requests=1000", "--set", "device.geometry.blocks=256", "--out"];
-    let output = Command::new(env!("CARGO_BIN_EXE_manx")).args(args).arg(&out).env("MANX_CACHE", &cache).output();
+    let args = [
+        "run",
+        "oltp",
+        "--set",
+        "workload.requests=1000",
+        "--set",
+        "device.geometry.blocks=256",
+        "--out",
+    ];
+    let output = Command::new(env!("CARGO_BIN_EXE_manx"))
+        .args(args)
+        .arg(&out)
+        .env("MANX_CACHE", &cache)
+        .output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read_to_string(out.join("result.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let program = &document["runs"][0]["machine"]["program"];
     let version = env!("CARGO_PKG_VERSION");
-    assert_eq!((&program["version"], &program["schema"]), (&version.into(), &SCHEMA_VERSION.into()));
+    assert_eq!(
+        (&program["version"], &program["schema"]),
+        (&version.into(), &SCHEMA_VERSION.into())
+    );
     let commit = program["commit"].as_str();
-    assert!(VERSION.contains(&format!("\ncommit: {}", commit.unwrap_or("not recorded"))), "{VERSION} {commit:?}");
+    assert!(
+        VERSION.contains(&format!("\ncommit: {}", commit.unwrap_or("not recorded"))),
+        "{VERSION} {commit:?}"
+    );
     assert!(!strip_machine(&text).unwrap().contains(version));
 
     let page = std::fs::read_to_string(out.join("report.html")).unwrap();
     let machine = page.split("id=\"machine\"").nth(1).unwrap();
     assert!(machine.contains(&format!("Computed by manx {version}")), "{machine}");
 
-    let states: Vec<PathBuf> = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let states: Vec<PathBuf> =
+        std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(!states.is_empty());
     for state in states {
         let head = String::from_utf8_lossy(&std::fs::read(&state).unwrap()[..1000]).into_owned();
@@ -60,8 +80,16 @@ fn every_command_has_a_manual_page() {
     let folder = folder("man");
     let output = manx(&["man", folder.to_str().unwrap()]);
     assert!(output.status.success(), "{}", stderr(&output));
-    for page in ["manx.1", "manx-run.1", "manx-compare.1", "manx-plot.1", "manx-lab-run.1", "manx-trace-convert.1"] {
-        let text = std::fs::read_to_string(folder.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+    for page in [
+        "manx.1",
+        "manx-run.1",
+        "manx-compare.1",
+        "manx-plot.1",
+        "manx-lab-run.1",
+        "manx-trace-convert.1",
+    ] {
+        let text = std::fs::read_to_string(folder.join(page))
+            .unwrap_or_else(|error| panic!("{page}: {error}"));
         assert!(text.contains(".SH NAME") && text.contains(".SH SYNOPSIS"), "{page}");
     }
 }
@@ -79,7 +107,8 @@ fn completions_know_the_policies_the_devices_and_the_scenarios() {
         let script = stdout(&manx(&["completions", shell]));
         assert!(script.contains("compare"), "{shell}");
         if ["bash", "zsh", "fish"].contains(&shell) {
-            let missing: Vec<&&str> = names.iter().filter(|name| !script.contains(**name)).collect();
+            let missing: Vec<&&str> =
+                names.iter().filter(|name| !script.contains(**name)).collect();
             assert!(missing.is_empty(), "{shell}: {missing:?}");
         }
     }
@@ -98,7 +127,11 @@ fn bash_completes_a_policy_and_the_path_of_a_scenario() {
              _manx manx \"${{COMP_WORDS[{last}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
             last - 1
         );
-        let output = Command::new("bash").args(["--norc", "-c", &script]).current_dir(&folder).output().unwrap();
+        let output = Command::new("bash")
+            .args(["--norc", "-c", &script])
+            .current_dir(&folder)
+            .output()
+            .unwrap();
         stdout(&output).trim().to_string()
     };
     assert!(complete("manx run --policy preempt", 3).split(' ').any(|name| name == "preemptive"));
@@ -109,7 +142,9 @@ fn bash_completes_a_policy_and_the_path_of_a_scenario() {
 #[test]
 fn every_crate_has_the_licences_and_the_documents_name_the_version() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let text = |path: &str| {
+        std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    };
     for entry in std::fs::read_dir(root.join("crates")).unwrap() {
         let name = format!("crates/{}", entry.unwrap().file_name().to_string_lossy());
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
@@ -117,7 +152,10 @@ fn every_crate_has_the_licences_and_the_documents_name_the_version() {
         }
         let manifest = text(&format!("{name}/Cargo.toml"));
         for key in ["description", "license", "readme", "keywords", "categories", "authors"] {
-            assert!(manifest.lines().any(|line| line.starts_with(key)), "{name}/Cargo.toml has no {key}");
+            assert!(
+                manifest.lines().any(|line| line.starts_with(key)),
+                "{name}/Cargo.toml has no {key}"
+            );
         }
     }
     let version = env!("CARGO_PKG_VERSION");

@@ -14,7 +14,8 @@ fn plan(args: &[&str]) -> Value {
 /// What `symbol` is in a document, and where from.
 #[track_caller]
 fn symbol<'a>(document: &'a Value, name: &str) -> (&'a Value, &'a str) {
-    let found = document["symbols"].as_array().unwrap().iter().find(|symbol| symbol["symbol"] == name);
+    let found =
+        document["symbols"].as_array().unwrap().iter().find(|symbol| symbol["symbol"] == name);
     let found = found.unwrap_or_else(|| panic!("no symbol {name}"));
     (&found["value"], found["source"].as_str().unwrap())
 }
@@ -66,9 +67,18 @@ fn a_plan_prints_every_symbol_with_its_source_and_both_kinds_of_parallel_collect
         let found: Vec<&str> = line.split_whitespace().rev().take(2).collect();
         assert_eq!(found, [cells[1], cells[0]], "{line}");
     }
-    let burst = said.split("burst, B = 1311MB/s").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap();
-    assert!(burst.contains("S_p / (N B - B_gc)") && burst.contains("826.1ms") && burst.contains("877.6ms"), "{burst}");
-    assert!(said.contains("norm: N B = 8.95MB/s <= B_gc = 349MB/s: no upper bound by IODA's formula"), "{said}");
+    let burst =
+        said.split("burst, B = 1311MB/s").nth(1).and_then(|rest| rest.lines().nth(1)).unwrap();
+    assert!(
+        burst.contains("S_p / (N B - B_gc)")
+            && burst.contains("826.1ms")
+            && burst.contains("877.6ms"),
+        "{burst}"
+    );
+    assert!(
+        said.contains("norm: N B = 8.95MB/s <= B_gc = 349MB/s: no upper bound by IODA's formula"),
+        "{said}"
+    );
     assert!(said.lines().all(|line| line.chars().count() <= 120), "{said}");
 }
 
@@ -84,8 +94,14 @@ fn the_document_has_the_same_values_in_ns_and_bytes() {
         (&drive["blocks"], &drive["t_gc_ns"], &drive["tw_min_ns"]),
         (&64.into(), &48_080_000.into(), &48_080_000.into())
     );
-    assert_eq!((ms(&drive["burst"]["tw_max_ns"]), ms(&document["formula"]["burst"]["tw_max_ns"])), (878, 826));
-    assert_eq!((&drive["norm"]["tw_max_ns"], &drive["norm"]["sustainable"]), (&Value::Null, &true.into()));
+    assert_eq!(
+        (ms(&drive["burst"]["tw_max_ns"]), ms(&document["formula"]["burst"]["tw_max_ns"])),
+        (878, 826)
+    );
+    assert_eq!(
+        (&drive["norm"]["tw_max_ns"], &drive["norm"]["sustainable"]),
+        (&Value::Null, &true.into())
+    );
     assert_eq!((&drive["raid5"], &document["raid5_writes"]), (&Value::Null, &Value::Null));
 }
 
@@ -95,7 +111,12 @@ fn reserve_link_and_guard_are_what_the_options_say() {
     let document = plan(&all);
     let drive = &document["drive"];
     assert_eq!((ms(&drive["burst"]["tw_max_usable_ns"]), ms(&drive["tw_min_ns"])), (178, 98));
-    assert_eq!(ms(&plan(&[&all[..], &["--link", "500MB/s"]].concat())["drive"]["burst"]["tw_max_usable_ns"]), 528);
+    assert_eq!(
+        ms(
+            &plan(&[&all[..], &["--link", "500MB/s"]].concat())["drive"]["burst"]["tw_max_usable_ns"]
+        ),
+        528
+    );
     let short = plan(&[&LINE[..], &["--reserve", "64MiB", "--guard", "50ms"]].concat());
     assert_eq!(short["drive"]["burst"]["fits"], false);
     assert!(short["notes"].to_string().contains("burst: no window fits"), "{}", short["notes"]);
@@ -109,7 +130,11 @@ fn small_writes_to_a_raid_are_two_of_its_drives() {
     assert_eq!((&load["b"], &load["sustainable"]), (&100e6.into(), &false.into()));
     // 4 GiB / (400 - 348.943) MB/s.
     assert_eq!(load["tw_max_ns"].as_u64().unwrap() / 1_000_000_000, 84);
-    assert!(document["notes"].to_string().contains("200MB/s of the user x 2 / 4 drives = 100MB/s a drive"));
+    assert!(
+        document["notes"]
+            .to_string()
+            .contains("200MB/s of the user x 2 / 4 drives = 100MB/s a drive")
+    );
 }
 
 #[test]
@@ -119,7 +144,10 @@ fn a_scenario_gives_device_marks_unit_and_link() {
                 [workload]\nrequests = 1\n";
     let path = file("plan.toml", text.as_bytes());
     let document = plan(&["--scenario", &path]);
-    assert_eq!((document["device"].as_str(), &document["drive"]["blocks"]), (Some("femu"), &64.into()));
+    assert_eq!(
+        (document["device"].as_str(), &document["drive"]["blocks"]),
+        (Some("femu"), &64.into())
+    );
     let (reserve, from) = symbol(&document, "S_use");
     let share = reserve.as_f64().unwrap() / f64::from(1u32 << 30) / 16.0;
     assert!(
@@ -127,7 +155,16 @@ fn a_scenario_gives_device_marks_unit_and_link() {
         "{reserve} {from}"
     );
     assert_eq!(symbol(&document, "B_burst").0, &Value::from(500e6));
-    let changed = plan(&["--scenario", &path, "--set", "gc.soft=0.2", "--device", "mqsim-default", "--op", "0.4"]);
+    let changed = plan(&[
+        "--scenario",
+        &path,
+        "--set",
+        "gc.soft=0.2",
+        "--device",
+        "mqsim-default",
+        "--op",
+        "0.4",
+    ]);
     assert_eq!(changed["device"], "mqsim-default");
     assert!(symbol(&changed, "S_use").1.contains("gc.soft 0.2"));
     assert_eq!(symbol(&changed, "S_t").1, format!("scenario {path}: device.geometry"));
@@ -173,7 +210,8 @@ fn a_bad_input_is_named_with_what_is_allowed() {
 fn the_page_shows_what_the_command_prints() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let (command, rest) = page.split_once("$ manx ").and_then(|(_, rest)| rest.split_once('\n')).unwrap();
+    let (command, rest) =
+        page.split_once("$ manx ").and_then(|(_, rest)| rest.split_once('\n')).unwrap();
     let shown = rest.split("```").next().unwrap();
     let args: Vec<&str> = command.split_whitespace().collect();
     assert_eq!(stdout(&manx(&args)), shown, "docs/plan.md is not what `manx {command}` prints");

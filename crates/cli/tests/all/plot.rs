@@ -14,7 +14,10 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn plot(folder: &Path) -> std::process::Output {
-    Command::new(folder.join("manx")).args(["plot", "plot", "a b.json", "-o", "x.svg"]).output().unwrap()
+    Command::new(folder.join("manx"))
+        .args(["plot", "plot", "a b.json", "-o", "x.svg"])
+        .output()
+        .unwrap()
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The report of a comparison in a real browser: Debian's Chromium, driven by crates/report/tests/browser.py.
+//! The report of a comparison in a real browser: Debian's Chromium, driven by
+//! crates/report/tests/browser.py.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,14 @@ fn root() -> PathBuf {
 
 fn report(folder: &Path) {
     let run = Command::new(env!("CARGO_BIN_EXE_manx"))
-        .args(["compare", "quick", "--policies", "nogc,base,controller,preemptive", "--no-cache", "--out"])
+        .args([
+            "compare",
+            "quick",
+            "--policies",
+            "nogc,base,controller,preemptive",
+            "--no-cache",
+            "--out",
+        ])
         .arg(folder)
         .args(["--set", "measure.attribution=true"])
         .output()
@@ -25,9 +33,11 @@ fn a_comparison_of_four_policies_opens_and_shows_what_was_measured() {
     let size = std::fs::metadata(shots.join("report.html")).unwrap().len();
     assert!(size < 400_000, "{size} bytes");
     let python = root().join("target/test-venv/bin/python");
-    let Some(chromium) = std::env::var_os("PATH")
-        .and_then(|path| std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|file| file.exists()))
-    else {
+    let Some(chromium) = std::env::var_os("PATH").and_then(|path| {
+        std::env::split_paths(&path)
+            .map(|folder| folder.join("chromium"))
+            .find(|file| file.exists())
+    }) else {
         println!("SKIPPED: no chromium on the path; `make deps-browser` installs it");
         return;
     };

@@ -1,4 +1,5 @@
-//! Work is not lost: not to an option that writes, a terminal that closes, a signal, a machine without memory.
+//! Work is not lost: not to an option that writes, a terminal that closes, a signal, a machine
+//! without memory.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::fs;
@@ -35,12 +36,16 @@ fn out_never_takes_the_place_of_what_the_run_reads() {
     put("scenario.toml", SCENARIO);
     put("report.html", TRACE);
     put("sweep.toml", SCENARIO);
-    let (scenario, trace, sweep) = (out.join("scenario.toml"), out.join("report.html"), out.join("sweep.toml"));
+    let (scenario, trace, sweep) =
+        (out.join("scenario.toml"), out.join("report.html"), out.join("sweep.toml"));
     let own = file("robust-own.toml", SCENARIO.as_bytes());
     let roundabout = format!("{}/./", text(&out));
     let reads = |name| ["--out", "the run reads ", name, "choose another folder"];
     assert_refused(&["run", text(&scenario), "--out", text(&out)], &reads("scenario.toml"));
-    assert_refused(&["run", text(&scenario), "--out", &roundabout, "--force"], &reads("scenario.toml"));
+    assert_refused(
+        &["run", text(&scenario), "--out", &roundabout, "--force"],
+        &reads("scenario.toml"),
+    );
     assert_refused(
         &["run", &own, "--trace", text(&trace), "--format", "msr", "--out", text(&out)],
         &reads("report.html"),
@@ -67,7 +72,10 @@ fn out_never_takes_the_place_of_what_the_run_reads() {
     let path = experiment.join(format!("scenario.{run}.toml"));
     fs::write(&path, format!("name = \"engine-laws\"\n{written}")).unwrap();
     let refused = ["--out", "the run reads ", &format!("scenario.{run}.toml")];
-    assert_refused(&["lab", "run", text(&path), "--out", text(experiment.parent().unwrap())], &refused);
+    assert_refused(
+        &["lab", "run", text(&path), "--out", text(experiment.parent().unwrap())],
+        &refused,
+    );
     assert_eq!(fs::read_to_string(&scenario).unwrap(), SCENARIO);
     assert_eq!(fs::read_to_string(&trace).unwrap(), TRACE);
 }
@@ -84,7 +92,11 @@ fn a_foreign_file_in_the_folder_is_replaced_only_by_force_and_an_own_result_alwa
     for name in ["result.json", "report.html", "scenario.toml"] {
         let path = out.join(name);
         let before = fs::read_to_string(&path).unwrap();
-        let edited = if name == "scenario.toml" { before.replacen("200", "300", 1) } else { "notes".to_string() };
+        let edited = if name == "scenario.toml" {
+            before.replacen("200", "300", 1)
+        } else {
+            "notes".to_string()
+        };
         fs::write(&path, &edited).unwrap();
         assert_refused(&args, &["--out", name, "not as a run of manx left it", "--force"]);
         assert_eq!(fs::read_to_string(&path).unwrap(), edited);
@@ -94,7 +106,10 @@ fn a_foreign_file_in_the_folder_is_replaced_only_by_force_and_an_own_result_alwa
     // The natural way to run again: told what to do, and nothing is lost.
     let again = out.join("scenario.toml");
     let before = fs::read(&again).unwrap();
-    assert_refused(&["run", text(&again), "--out", text(&out)], &["--out", "scenario.toml", "copy scenario.toml"]);
+    assert_refused(
+        &["run", text(&again), "--out", text(&out)],
+        &["--out", "scenario.toml", "copy scenario.toml"],
+    );
     assert_eq!(fs::read(&again).unwrap(), before);
 }
 
@@ -105,7 +120,12 @@ fn a_stderr_that_cannot_be_written_costs_no_result_and_no_exit_code() {
     let own = file("robust-full.toml", SCENARIO.as_bytes());
     let run = |args: &[&str], stdout: Stdio| {
         let full = || Stdio::from(fs::File::options().write(true).open("/dev/full").unwrap());
-        Command::new(env!("CARGO_BIN_EXE_manx")).args(args).stdout(stdout).stderr(full()).output().unwrap()
+        Command::new(env!("CARGO_BIN_EXE_manx"))
+            .args(args)
+            .stdout(stdout)
+            .stderr(full())
+            .output()
+            .unwrap()
     };
     let args = ["compare", &own, "--policies", "nogc,base", "--no-cache", "--out", text(&out)];
     let output = run(&args, Stdio::piped());
@@ -154,16 +174,20 @@ fn ended(mut child: Child) -> (Option<i32>, String) {
 fn a_closed_terminal_costs_no_result_of_any_command() {
     let own = file("robust-closed.toml", SCENARIO.as_bytes());
     let endless = ["--no-cache", "--jobs", "1", "--set", "workload.requests=1000000000", "--out"];
-    for (command, policies) in [("run", ["--policy", "base"]), ("compare", ["--policies", "base,nogc"])] {
+    for (command, policies) in
+        [("run", ["--policy", "base"]), ("compare", ["--policies", "base,nogc"])]
+    {
         let out = folder(&format!("closed-{command}"));
         let args = [[command, &own].as_slice(), &policies, &endless, &[text(&out)]].concat();
         let requests = out.with_extension("requests");
         let _ = fs::remove_dir_all(&requests);
         fs::create_dir_all(&requests).unwrap();
-        let mut child = begun(&[args.as_slice(), &["--requests", text(&requests)]].concat(), Stdio::piped());
+        let mut child =
+            begun(&[args.as_slice(), &["--requests", text(&requests)]].concat(), Stdio::piped());
         // Its first requests are written.
         let since = Instant::now();
-        let length = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().metadata().unwrap().len();
+        let length =
+            |entry: std::io::Result<fs::DirEntry>| entry.unwrap().metadata().unwrap().len();
         while !fs::read_dir(&requests).unwrap().map(length).any(|length| length > 1000) {
             assert!(since.elapsed() < Duration::from_secs(120), "{command}: nothing was measured");
             std::thread::sleep(Duration::from_millis(20));
@@ -175,7 +199,10 @@ fn a_closed_terminal_costs_no_result_of_any_command() {
         assert_eq!(ended(child).0, Some(130), "{command}");
         let runs = document(&out)["runs"].clone();
         assert_eq!(runs[0]["outcome"], "partial", "{command}");
-        assert!(runs[0]["requests"].as_u64().unwrap() > 0 && out.join("report.html").exists(), "{command}");
+        assert!(
+            runs[0]["requests"].as_u64().unwrap() > 0 && out.join("report.html").exists(),
+            "{command}"
+        );
     }
 }
 
@@ -185,14 +212,19 @@ fn a_hangup_that_was_ignored_at_the_start_stays_ignored() {
     let args = ["run", "quick", "--no-cache", "--set", "workload.requests=1000000000"].join(" ");
     let script = format!("trap '' HUP; exec {} {args}", env!("CARGO_BIN_EXE_manx"));
     let mut command = Command::new("sh");
-    let child = command.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let child =
+        command.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(1500));
     signal(&child, "-HUP");
     // Two more: the first one is heeded, so that the hang-up was not.
     std::thread::sleep(Duration::from_millis(500));
     signal(&child, "-INT");
     let (code, said) = ended(child);
-    assert_eq!((code, said.matches("stopping; press again to quit at once").count()), (Some(130), 1), "{said}");
+    assert_eq!(
+        (code, said.matches("stopping; press again to quit at once").count()),
+        (Some(130), 1),
+        "{said}"
+    );
 }
 
 #[cfg(unix)]
@@ -201,7 +233,17 @@ fn the_first_signal_ends_a_run_although_no_request_completes() {
     // A year between two requests, in which a scrubber reads.
     let gap = "t_us,op,offset,bytes\n0,R,0,4096\n1,W,0,4096\n31536000000000,R,0,4096\n";
     let gap = file("robust-gap.csv", gap.as_bytes());
-    let year = ["run", "quick", "--no-cache", "--trace", &gap, "--remap", "modulo", "--set", "scrub.rate=1000"];
+    let year = [
+        "run",
+        "quick",
+        "--no-cache",
+        "--trace",
+        &gap,
+        "--remap",
+        "modulo",
+        "--set",
+        "scrub.rate=1000",
+    ];
     let child = begun(&year, Stdio::piped());
     signal(&child, "-TERM");
     let (code, said) = ended(child);
@@ -211,12 +253,17 @@ fn the_first_signal_ends_a_run_although_no_request_completes() {
 
 #[test]
 fn a_trace_with_a_gap_of_centuries_takes_no_longer_than_its_requests() {
-    let gap = "t_us,op,offset,bytes\n0,R,0,4096\n9000000000000000,W,0,4096\n9000000000000009,R,0,4096\n";
+    let gap =
+        "t_us,op,offset,bytes\n0,R,0,4096\n9000000000000000,W,0,4096\n9000000000000009,R,0,4096\n";
     let gap = file("robust-centuries.csv", gap.as_bytes());
-    let output = manx(&["run", "quick", "--no-cache", "--trace", &gap, "--remap", "modulo", "--json"]);
+    let output =
+        manx(&["run", "quick", "--no-cache", "--trace", &gap, "--remap", "modulo", "--json"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&document["runs"][0]["outcome"], &document["runs"][0]["requests"]), (&"completed".into(), &3.into()));
+    assert_eq!(
+        (&document["runs"][0]["outcome"], &document["runs"][0]["requests"]),
+        (&"completed".into(), &3.into())
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -233,7 +280,11 @@ fn what_does_not_fit_into_memory_is_refused_with_the_keys_that_would_make_it_fit
             "--set array.members=24 --set device.geometry.blocks=262144 --set 'precondition.state=\"empty\"'",
             &["24 drives (array.members)", "device.geometry", "available (ulimit -v)"],
         ),
-        (2 << 20, "--set recovery.keep=true --set device.geometry.blocks=1048576", &["recovery.keep", "ulimit -v"]),
+        (
+            2 << 20,
+            "--set recovery.keep=true --set device.geometry.blocks=1048576",
+            &["recovery.keep", "ulimit -v"],
+        ),
         (
             2 << 20,
             "--set 'workload.arrival=\"closed\"' --set workload.queue_depth=1048576 --set array.members=2000",
@@ -250,14 +301,21 @@ fn what_does_not_fit_into_memory_is_refused_with_the_keys_that_would_make_it_fit
         assert_eq!((code, printed.len()), (Some(2), 0), "{args}: {said}");
         let lines = said.lines().filter(|line| !line.starts_with("note: "));
         assert_eq!(lines.count(), 1, "{args}: {said}");
-        pieces.iter().for_each(|piece| assert!(said.contains(piece), "{args}: `{piece}` is not in: {said}"));
+        pieces
+            .iter()
+            .for_each(|piece| assert!(said.contains(piece), "{args}: `{piece}` is not in: {said}"));
     }
     // Nobody can know before how long the queue becomes.
     let overload = "--set workload.rate=10000000 --set workload.requests=100000000";
-    let (code, said, _) = limited(1_500_000, &format!("run quick --no-cache --policy base {overload}"));
+    let (code, said, _) =
+        limited(1_500_000, &format!("run quick --no-cache --policy base {overload}"));
     assert_eq!(code, Some(2), "{said}");
     let last = said.lines().last().unwrap();
-    assert!(last.starts_with("error: base: out of memory: ") && last.contains("requests wait for the drive"), "{said}");
+    assert!(
+        last.starts_with("error: base: out of memory: ")
+            && last.contains("requests wait for the drive"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -267,9 +325,15 @@ fn a_comparison_keeps_the_policies_that_are_done_when_a_later_one_fails() {
     let timeline = folder("later-timeline").join("t.pftrace");
     fs::create_dir_all(timeline.with_file_name("t.base.pftrace")).unwrap();
     let policies = ["--policies", "nogc,base", "--jobs", "1", "--timeline", text(&timeline)];
-    let output = manx(&[["compare", &own, "--no-cache", "--out", text(&out)].as_slice(), &policies].concat());
+    let output = manx(
+        &[["compare", &own, "--no-cache", "--out", text(&out)].as_slice(), &policies].concat(),
+    );
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).lines().last().unwrap().contains("t.base.pftrace"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).lines().last().unwrap().contains("t.base.pftrace"),
+        "{}",
+        stderr(&output)
+    );
     let runs = document(&out)["runs"].as_array().unwrap().clone();
     assert_eq!((runs.len(), &runs[0]["policy"]), (1, &"nogc".into()));
     assert!(stdout(&output).contains("nogc"), "{}", stdout(&output));
@@ -278,8 +342,17 @@ fn a_comparison_keeps_the_policies_that_are_done_when_a_later_one_fails() {
 #[test]
 fn a_journal_that_was_altered_is_told_and_its_run_done_again() {
     let (out, own) = (folder("journal"), file("robust-journal.toml", SCENARIO.as_bytes()));
-    let args =
-        ["sweep", &own, "--no-cache", "--grid", "device.op=0.25,0.3,0.35", "--columns", "mean", "--out", text(&out)];
+    let args = [
+        "sweep",
+        &own,
+        "--no-cache",
+        "--grid",
+        "device.op=0.25,0.3,0.35",
+        "--columns",
+        "mean",
+        "--out",
+        text(&out),
+    ];
     assert!(manx(&args).status.success());
     let rows = fs::read(out.join("sweep.csv")).unwrap();
     let journal = fs::read_to_string(out.join("journal.jsonl")).unwrap();
@@ -288,7 +361,11 @@ fn a_journal_that_was_altered_is_told_and_its_run_done_again() {
     lines[1].replace_range(at..at + 1, "9");
     fs::write(out.join("journal.jsonl"), lines.concat()).unwrap();
     let output = manx(&args);
-    assert!(stderr(&output).contains("line 2 was altered since it was written"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("line 2 was altered since it was written"),
+        "{}",
+        stderr(&output)
+    );
     assert!(stderr(&output).contains("2 from the journal"), "{}", stderr(&output));
     assert_eq!(fs::read(out.join("sweep.csv")).unwrap(), rows);
 }
@@ -300,7 +377,9 @@ fn keys_that_would_run_for_hours_are_refused_with_their_bound() {
     let drawn = ["run", &own, "--set", "gc.victim=d-choices", "--set"];
     let refused = &["gc.choices = 4294967295", &format!("from 1 to the {blocks} blocks"), "greedy"];
     assert_refused(&[drawn.as_slice(), &["gc.choices=4294967295"]].concat(), refused);
-    assert!(manx(&[drawn.as_slice(), &[&format!("gc.choices={blocks}")]].concat()).status.success());
+    assert!(
+        manx(&[drawn.as_slice(), &[&format!("gc.choices={blocks}")]].concat()).status.success()
+    );
 }
 
 #[test]
@@ -309,19 +388,35 @@ fn what_is_said_in_vain_is_told_in_one_line() {
     let trace = file("robust-vain.csv", TRACE.as_bytes());
     let table: &[(&[&str], &[&str])] = &[
         (
-            &["--set", "workload.arrival=poisson", "--set", "workload.rate=1000", "--set", "workload.queue_depth=64"],
+            &[
+                "--set",
+                "workload.arrival=poisson",
+                "--set",
+                "workload.rate=1000",
+                "--set",
+                "workload.queue_depth=64",
+            ],
             &["workload.queue_depth=64", "workload.arrival = \"poisson\""],
         ),
         (&["--set", "erase.timeout=1ms"], &["erase.timeout=1ms", "erase.mode = \"none\""]),
         (&["--set", "gc.choices=5"], &["gc.choices=5", "gc.victim = \"greedy\""]),
-        (&["--trace", &trace, "--set", "workload.requests=5"], &["workload.requests=5", "a trace brings its own"]),
-        (&["--set", "name=a", "--set", "name=b"], &["--set name=a", "--set name=b", "name is set twice"]),
+        (
+            &["--trace", &trace, "--set", "workload.requests=5"],
+            &["workload.requests=5", "a trace brings its own"],
+        ),
+        (
+            &["--set", "name=a", "--set", "name=b"],
+            &["--set name=a", "--set name=b", "name is set twice"],
+        ),
         (
             // The device's own planes, and a buffer that fits them.
             &["--device", "femu", "--set", "device.name=femu", "--set", "drive.buffer=1MiB"],
             &["--device femu", "device.name is set twice"],
         ),
-        (&["--power-cut-at", "1ms", "--set", "recovery.cut_at=nan"], &["recovery.cut_at=nan", "--power-cut-at 1ms"]),
+        (
+            &["--power-cut-at", "1ms", "--set", "recovery.cut_at=nan"],
+            &["recovery.cut_at=nan", "--power-cut-at 1ms"],
+        ),
     ];
     for (args, pieces) in table {
         let output = manx(&[["run", &own, "--no-cache"].as_slice(), args].concat());
@@ -329,7 +424,9 @@ fn what_is_said_in_vain_is_told_in_one_line() {
         assert!(output.status.success(), "{args:?}: {said}");
         let notes: Vec<&str> = said.lines().filter(|line| line.starts_with("note: ")).collect();
         assert_eq!(notes.len(), 1, "{args:?}: {said}");
-        pieces.iter().for_each(|piece| assert!(notes[0].contains(piece), "{args:?}: `{piece}` is not in: {said}"));
+        pieces.iter().for_each(|piece| {
+            assert!(notes[0].contains(piece), "{args:?}: `{piece}` is not in: {said}")
+        });
     }
     let plain = stderr(&manx(&["run", &own, "--no-cache", "--set", "gc.soft=0.1", "--seed", "3"]));
     assert!(!plain.contains("note: "), "{plain}");
@@ -343,12 +440,22 @@ fn an_axis_of_a_sweep_on_which_nothing_changes_is_told() {
     let args = |out| {
         let poisson = ["--set", "workload.arrival=poisson", "--set", "workload.rate=1000"];
         let axes = ["--grid", "workload.queue_depth=1,4", "--grid", "device.op=0.25,0.35"];
-        [["sweep", &own, "--no-cache", "--columns", "mean,waf", "--out", out].as_slice(), &poisson, &axes].concat()
+        [
+            ["sweep", &own, "--no-cache", "--columns", "mean,waf", "--out", out].as_slice(),
+            &poisson,
+            &axes,
+        ]
+        .concat()
     };
     let output = manx(&args(text(&folder("idle"))));
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("--grid workload.queue_depth: every column is the same for all of its values"), "{said}");
+    assert!(
+        said.contains(
+            "--grid workload.queue_depth: every column is the same for all of its values"
+        ),
+        "{said}"
+    );
     assert!(!said.contains("device.op: every"), "{said}");
 }
 
@@ -356,13 +463,26 @@ fn an_axis_of_a_sweep_on_which_nothing_changes_is_told() {
 fn messages_speak_of_scenarios_and_not_of_the_program() {
     let own = file("robust-words.toml", SCENARIO.as_bytes());
     let table: &[(&[&str], &[&str])] = &[
-        (&["--set", "array.strategy=plm-rotation"], &["array.strategy = \"plm-rotation\" is not allowed"]),
-        (&["--set", "workload.stream=256"], &["workload.stream = 256", "a whole number from 0 to 255"]),
+        (
+            &["--set", "array.strategy=plm-rotation"],
+            &["array.strategy = \"plm-rotation\" is not allowed"],
+        ),
+        (
+            &["--set", "workload.stream=256"],
+            &["workload.stream = 256", "a whole number from 0 to 255"],
+        ),
         (&["--set", "gc.mode=0"], &["gc.mode = 0", "expected a word in quotes"]),
         (&["--policy", "base//t-es"], &["policy `base//t-es`: a part of the path is empty"]),
         (&["--policy", "ttflash/gtf"], &["gtf (part of ttflash) and gtf both decide"]),
         (
-            &["--policy", "faster", "--set", "recovery.keep=true", "--set", "recovery.checkpoint_every=1MiB"],
+            &[
+                "--policy",
+                "faster",
+                "--set",
+                "recovery.keep=true",
+                "--set",
+                "recovery.checkpoint_every=1MiB",
+            ],
             &["recovery.checkpoint_every = \"1MiB\" is not allowed"],
         ),
     ];
@@ -403,7 +523,11 @@ fn a_home_that_is_not_there_is_not_made() {
     let home = folder("no-home");
     let own = file("robust-home.toml", SCENARIO.as_bytes());
     let mut command = Command::new(env!("CARGO_BIN_EXE_manx"));
-    let command = command.args(["run", &own]).env("HOME", &home).env_remove("MANX_CACHE").env_remove("XDG_CACHE_HOME");
+    let command = command
+        .args(["run", &own])
+        .env("HOME", &home)
+        .env_remove("MANX_CACHE")
+        .env_remove("XDG_CACHE_HOME");
     assert!(command.output().unwrap().status.success());
     assert!(!home.exists());
 }
@@ -413,7 +537,11 @@ fn a_home_that_is_not_there_is_not_made() {
 fn two_experiments_cannot_write_into_one_folder_at_a_time() {
     let out = folder("lab-locked");
     fs::create_dir_all(out.join("engine-laws")).unwrap();
-    let journal = fs::File::options().create(true).append(true).open(out.join("engine-laws/journal.jsonl")).unwrap();
+    let journal = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(out.join("engine-laws/journal.jsonl"))
+        .unwrap();
     journal.lock().unwrap();
     let args = ["lab", "run", "engine-laws", "--quick", "--out", text(&out)];
     assert_refused(&args, &["journal.jsonl: another run of manx is at work in this folder"]);

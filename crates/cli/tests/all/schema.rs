@@ -3,10 +3,13 @@
 use crate::support::{file, manx, stderr, stdout};
 use serde_json::Value;
 
-/// Where `value` is not what `schema` says, if anywhere. Stricter than JSON Schema: an unknown field is wrong, too.
+/// Where `value` is not what `schema` says, if anywhere. Stricter than JSON Schema: an unknown
+/// field is wrong, too.
 fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String> {
     if let Some(name) = schema["$ref"].as_str() {
-        let definition = root.pointer(name.trim_start_matches('#')).unwrap_or_else(|| panic!("{name} is not there"));
+        let definition = root
+            .pointer(name.trim_start_matches('#'))
+            .unwrap_or_else(|| panic!("{name} is not there"));
         return fault(value, definition, root, at);
     }
     for kinds in ["anyOf", "oneOf"] {
@@ -18,7 +21,9 @@ fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String
             return None;
         }
     }
-    let wrong = |why: &str| Some(format!("{at}: {why}: {}", value.to_string().chars().take(80).collect::<String>()));
+    let wrong = |why: &str| {
+        Some(format!("{at}: {why}: {}", value.to_string().chars().take(80).collect::<String>()))
+    };
     if schema.get("const").is_some_and(|only| only != value) {
         return wrong("not the constant");
     }
@@ -40,17 +45,24 @@ fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String
         Value::Array(kinds) => kinds.iter().any(|kind| is(kind.as_str().unwrap())),
         _ => true,
     };
-    if !fits || schema["minimum"].as_f64().is_some_and(|least| value.as_f64().is_some_and(|value| value < least)) {
+    if !fits
+        || schema["minimum"]
+            .as_f64()
+            .is_some_and(|least| value.as_f64().is_some_and(|value| value < least))
+    {
         return wrong(&format!("not of type {}", schema["type"]));
     }
     if let Some(fields) = value.as_object() {
         let missing = schema["required"].as_array().into_iter().flatten();
-        if let Some(name) = missing.map(|name| name.as_str().unwrap()).find(|name| !fields.contains_key(*name)) {
+        if let Some(name) =
+            missing.map(|name| name.as_str().unwrap()).find(|name| !fields.contains_key(*name))
+        {
             return wrong(&format!("{name} is missing"));
         }
         for (name, value) in fields {
             let (at, extra) = (format!("{at}.{name}"), &schema["additionalProperties"]);
-            let found = match schema["properties"].get(name).or(extra.is_object().then_some(extra)) {
+            let found = match schema["properties"].get(name).or(extra.is_object().then_some(extra))
+            {
                 Some(own) => fault(value, own, root, &at),
                 None if *extra == true => None,
                 None => Some(format!("{at}: not in the schema")),
@@ -61,7 +73,11 @@ fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String
         }
     }
     let items = value.as_array().into_iter().flatten().enumerate();
-    items.filter_map(|(number, item)| fault(item, &schema["items"], root, &format!("{at}[{number}]"))).next()
+    items
+        .filter_map(|(number, item)| {
+            fault(item, &schema["items"], root, &format!("{at}[{number}]"))
+        })
+        .next()
 }
 
 fn schema(of: &str) -> Value {
@@ -78,10 +94,28 @@ fn every_result_is_a_document_of_its_schema() {
         &["compare", "quick", "--attribution", "--verify"],
         &["run", "quick", "--policy", "base/raid", "--set", "array.members=4", "--attribution"],
         &["run", "quick", "--policy", "faster"],
-        &["run", "quick", "--policy", "gtr", "--set", "device.geometry.channels=8", "--set", "device.op=0.4"],
+        &[
+            "run",
+            "quick",
+            "--policy",
+            "gtr",
+            "--set",
+            "device.geometry.channels=8",
+            "--set",
+            "device.op=0.4",
+        ],
         &["run", "quick", "--policy", "base/t-es(2ms)", "--set", "faults.program_fail=0.001"],
         &["run", "quick", "--power-cut-at", "50ms"],
-        &["run", "quick", "--policy", "base", "--set", "scrub.rate=100", "--set", "measure.timeout=100us"],
+        &[
+            "run",
+            "quick",
+            "--policy",
+            "base",
+            "--set",
+            "scrub.rate=100",
+            "--set",
+            "measure.timeout=100us",
+        ],
         &["run", "quick", "--trace", &trace, "--remap", "modulo"],
     ];
     for args in table {
@@ -93,9 +127,14 @@ fn every_result_is_a_document_of_its_schema() {
         // It is a schema that says something.
         let mut broken = document.clone();
         broken["runs"][0]["seed"] = "one".into();
-        assert!(fault(&broken, &schema, &schema, "result").is_some_and(|fault| fault.contains("seed")));
+        assert!(
+            fault(&broken, &schema, &schema, "result").is_some_and(|fault| fault.contains("seed"))
+        );
         broken["runs"][0].as_object_mut().unwrap().remove("seed");
-        assert!(fault(&broken, &schema, &schema, "result").is_some_and(|fault| fault.contains("seed is missing")));
+        assert!(
+            fault(&broken, &schema, &schema, "result")
+                .is_some_and(|fault| fault.contains("seed is missing"))
+        );
     }
 }
 

@@ -35,8 +35,8 @@ pub fn assert_refused(args: &[&str], pieces: &[&str]) {
     }
 }
 
-/// A file of this test's own, and its path as an argument. All tests share one folder and run beside each other: a
-/// name that two modules write is refused.
+/// A file of this test's own, and its path as an argument. All tests share one folder and run
+/// beside each other: a name that two modules write is refused.
 #[track_caller]
 pub fn file(name: &str, bytes: &[u8]) -> String {
     static WRITERS: Mutex<BTreeMap<String, &str>> = Mutex::new(BTreeMap::new());

@@ -11,7 +11,13 @@ fn a_trace_is_described_in_text_and_in_json() {
     let trace = file("info.csv", TRACE.as_bytes());
     let output = manx(&["trace", "info", &trace]);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
-    for piece in ["format      msr", "devices     2", "33.3 % sequential", "pages       4 of 4 KiB", "read latency"] {
+    for piece in [
+        "format      msr",
+        "devices     2",
+        "33.3 % sequential",
+        "pages       4 of 4 KiB",
+        "read latency",
+    ] {
         assert!(stdout(&output).contains(piece), "`{piece}` is not in:\n{}", stdout(&output));
     }
     let output = manx(&["trace", "info", &trace, "--json"]);
@@ -24,7 +30,8 @@ fn a_trace_is_described_in_text_and_in_json() {
 
 #[test]
 fn several_traces_have_a_row_each() {
-    let (one, two) = (file("info-one.csv", TRACE.as_bytes()), file("info-two.csv", TRACE.as_bytes()));
+    let (one, two) =
+        (file("info-one.csv", TRACE.as_bytes()), file("info-two.csv", TRACE.as_bytes()));
     let output = manx(&["trace", "info", &one, &two]);
     let table = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -40,8 +47,8 @@ fn the_reading_options_choose_what_is_measured() {
     let trace = file("info-options.csv", TRACE.as_bytes());
     let requests = |options: &[&str]| {
         let output = manx(&[["trace", "info", &trace, "--json"].as_slice(), options].concat());
-        let document: serde_json::Value =
-            serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        let document: serde_json::Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
         document["statistics"]["data_requests"].as_u64()
     };
     assert_eq!(requests(&[]), Some(3));
@@ -58,7 +65,10 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
     assert_refused(&["trace", "info", "./nowhere.csv"], &["./nowhere.csv", "no such file"]);
     assert_refused(&["trace", "info", &torn], &["info-torn.csv:4", "truncated"]);
     assert_refused(&["trace", "info", &trace, "--format", "csv"], &["--format csv", "msr"]);
-    assert_refused(&["trace", "info", &trace, "--time-unit", "hours"], &["--time-unit hours", "`ns`, `us`"]);
+    assert_refused(
+        &["trace", "info", &trace, "--time-unit", "hours"],
+        &["--time-unit hours", "`ns`, `us`"],
+    );
     assert_refused(&["trace", "info", &trace, "--devices", "hm,7"], &["hm,7", "hm,0"]);
     assert_refused(&["trace", "info", &trace, "--table", "--json"], &["--table", "--json"]);
     assert_refused(&["trace", "info", &file("info-empty.csv", b"")], &["info-empty.csv", "empty"]);
@@ -66,7 +76,8 @@ fn what_is_wrong_is_one_line_and_exit_code_2() {
 
 #[test]
 fn of_several_files_the_good_ones_are_shown_and_each_bad_one_is_told() {
-    let (one, two) = (file("info-good-1.csv", TRACE.as_bytes()), file("info-good-2.csv", TRACE.as_bytes()));
+    let (one, two) =
+        (file("info-good-1.csv", TRACE.as_bytes()), file("info-good-2.csv", TRACE.as_bytes()));
     let (bad, empty) = (file("info-bad-1.csv", b"a,b\n1,2\n"), file("info-bad-2.csv", b""));
     let output = manx(&["trace", "info", &one, &bad, &two, &empty]);
     assert_eq!(output.status.code(), Some(2));
@@ -84,7 +95,10 @@ fn control_characters_of_names_are_escaped_and_a_last_line_without_end_is_noted(
     let output = manx(&["trace", "info", &trace]);
     let text = stdout(&output);
     assert!(text.contains("info-\\u{1b}[31m\\n.csv") && !text.contains('\x1b'), "{text}");
-    assert!(text.contains("the last line of the file has no end: a number in it may be cut"), "{text}");
+    assert!(
+        text.contains("the last line of the file has no end: a number in it may be cut"),
+        "{text}"
+    );
     let bad = file("bad-\x1b[31m\n.csv", b"a,b\n");
     assert_refused(&["trace", "info", &bad], &["bad-\\u{1b}[31m\\n.csv"]);
 }
@@ -93,8 +107,14 @@ fn control_characters_of_names_are_escaped_and_a_last_line_without_end_is_noted(
 fn each_format_says_where_such_a_trace_is_from() {
     let text = stdout(&manx(&["trace", "formats"]));
     let formats = manx_trace::format::FORMATS.len();
-    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with("from: ")).count(), formats, "{text}");
-    for piece in ["blktrace -d", "--write_lat_log", "trace-cmd record", "vscsiStats", "wpr -start DiskIO"] {
+    assert_eq!(
+        text.lines().filter(|line| line.trim_start().starts_with("from: ")).count(),
+        formats,
+        "{text}"
+    );
+    for piece in
+        ["blktrace -d", "--write_lat_log", "trace-cmd record", "vscsiStats", "wpr -start DiskIO"]
+    {
         assert!(text.contains(piece), "`{piece}` is not in:\n{text}");
     }
 }

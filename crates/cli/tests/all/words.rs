@@ -1,4 +1,5 @@
-//! What users read: every link leads somewhere, the words are those of docs/glossary.md, and they are spelt right.
+//! What users read: every link leads somewhere, the words are those of docs/glossary.md, and they
+//! are spelt right.
 
 use crate::documents::{Document, all_documents, document, prose, root, user_documents};
 use crate::support::{manx, python, stderr, stdout};
@@ -18,8 +19,11 @@ fn every_link_of_the_documents_leads_somewhere() {
             if target.starts_with("https://") {
                 continue;
             }
-            let (path, anchor) = target.split_once('#').map_or((target.as_str(), None), |(path, at)| (path, Some(at)));
-            let file = if path.is_empty() { document.name.clone() } else { beside(&document.name, path) };
+            let (path, anchor) = target
+                .split_once('#')
+                .map_or((target.as_str(), None), |(path, at)| (path, Some(at)));
+            let file =
+                if path.is_empty() { document.name.clone() } else { beside(&document.name, path) };
             let place = format!("{}:{line}: {target}", document.name);
             if !root().join(&file).exists() {
                 complaints.push(format!("{place}: there is no {file}"));
@@ -40,14 +44,19 @@ fn a_page_that_is_named_in_code_or_in_a_message_is_there() {
     let named = |text: &str| -> Vec<String> {
         let pieces = text.split("docs/").skip(1);
         let name = |piece: &str| {
-            piece.split(|c: char| !(c.is_ascii_alphanumeric() || "-_/.".contains(c))).next().map(str::to_string)
+            piece
+                .split(|c: char| !(c.is_ascii_alphanumeric() || "-_/.".contains(c)))
+                .next()
+                .map(str::to_string)
         };
         pieces.filter_map(name).filter(|name| name.ends_with(".md")).collect()
     };
     for folder in ["crates", "experiments", "scenarios", "workloads", "devices"] {
         for file in files(&root().join(folder)) {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
-            for name in named(&text).into_iter().filter(|name| !root().join("docs").join(name).exists()) {
+            for name in
+                named(&text).into_iter().filter(|name| !root().join("docs").join(name).exists())
+            {
                 complaints.push(format!("{}: docs/{name}", file.display()));
             }
         }
@@ -58,7 +67,8 @@ fn a_page_that_is_named_in_code_or_in_a_message_is_there() {
 #[test]
 fn the_summary_of_the_book_has_every_page_once() {
     let summary = document("docs/SUMMARY.md");
-    let listed: Vec<String> = links(&summary).into_iter().map(|(_, target)| format!("docs/{target}")).collect();
+    let listed: Vec<String> =
+        links(&summary).into_iter().map(|(_, target)| format!("docs/{target}")).collect();
     let there: BTreeSet<String> = files(&root().join("docs"))
         .into_iter()
         .map(|file| file.strip_prefix(root()).unwrap().display().to_string())
@@ -134,14 +144,23 @@ fn what_users_read_is_spelt_right() {
     for (command, text) in screens() {
         std::fs::write(folder.join(command.replace([' ', '/'], "_") + ".txt"), text).unwrap();
     }
-    let read = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs", "traces/README.md", "devices", "workloads"];
+    let read = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "docs",
+        "traces/README.md",
+        "devices",
+        "workloads",
+    ];
     let output = Command::new(python())
         .args(["-m", "codespell_lib", "-L", SPELT_SO, "scenarios", "experiments"])
         .args(read)
         .arg(&folder)
         .current_dir(root())
         .output();
-    let output = output.unwrap_or_else(|error| panic!("{}: {error}: `make deps` makes it", python()));
+    let output =
+        output.unwrap_or_else(|error| panic!("{}: {error}: `make deps` makes it", python()));
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
 }
 
@@ -152,7 +171,9 @@ fn screens() -> Vec<(String, String)> {
     while let Some(command) = left.pop() {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
         // `manx plot` may not be built.
-        let Some(help) = Some(manx(&words)).filter(|output| output.status.success()).map(|output| stdout(&output))
+        let Some(help) = Some(manx(&words))
+            .filter(|output| output.status.success())
+            .map(|output| stdout(&output))
         else {
             continue;
         };
@@ -161,14 +182,22 @@ fn screens() -> Vec<(String, String)> {
         if help.contains("<COMMAND>") {
             let lines = commands.lines();
             let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-            let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+            let names = names
+                .filter_map(|line| line.split_whitespace().next())
+                .filter(|name| *name != "help");
             left.extend(names.map(|name| format!("{command} {name}").trim().to_string()));
         }
         all.push((format!("{command} --help").trim().to_string(), help));
     }
-    for list in
-        ["policy list", "device list", "workload list", "trace formats", "lab list", "schema scenario", "schema result"]
-    {
+    for list in [
+        "policy list",
+        "device list",
+        "workload list",
+        "trace formats",
+        "lab list",
+        "schema scenario",
+        "schema result",
+    ] {
         all.push((list.to_string(), stdout(&manx(&list.split(' ').collect::<Vec<_>>()))));
     }
     assert!(all.len() > 20, "{:?}", all.iter().map(|(command, _)| command).collect::<Vec<_>>());
@@ -179,18 +208,23 @@ fn screens() -> Vec<(String, String)> {
 fn refused_words() -> Vec<String> {
     let glossary = document("docs/glossary.md").text;
     let table = glossary.split("## Words that are not used").nth(1).unwrap().to_string();
-    let cells = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next().map(str::to_string));
-    let words = cells.flat_map(|cell| cell.split('`').step_by(2).map(str::to_string).collect::<Vec<_>>());
+    let cells = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split(" | ").next().map(str::to_string));
+    let words =
+        cells.flat_map(|cell| cell.split('`').step_by(2).map(str::to_string).collect::<Vec<_>>());
     let words: Vec<String> = words.filter(|word| word.chars().any(char::is_alphabetic)).collect();
     assert!(words.len() > 20, "{words:?}");
     words
 }
 
-/// Where a text has a refused word, whole: `garbage collection` is none, nor is a part of a name with `-`, `_` or `.`,
-/// nor a name in quotes or braces.
+/// Where a text has a refused word, whole: `garbage collection` is none, nor is a part of a name
+/// with `-`, `_` or `.`, nor a name in quotes or braces.
 fn found(text: &str, refused: &[String]) -> Vec<(usize, String)> {
     let lower = text.to_ascii_lowercase();
-    let part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
+    let part = |byte: Option<&u8>| {
+        byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte))
+    };
     let mut all = Vec::new();
     for word in refused {
         for (at, _) in lower.match_indices(word.as_str()) {
@@ -198,8 +232,11 @@ fn found(text: &str, refused: &[String]) -> Vec<(usize, String)> {
             let whole = !part(before.last()) && !part(lower.as_bytes().get(at + word.len()));
             let name = before.ends_with(b"{")
                 || before.ends_with(b"/")
-                || before.ends_with(b".") && before.len() > 1 && before[before.len() - 2].is_ascii_alphanumeric();
-            let quoted = before.ends_with(b"\"") && lower.as_bytes().get(at + word.len()) == Some(&b'"');
+                || before.ends_with(b".")
+                    && before.len() > 1
+                    && before[before.len() - 2].is_ascii_alphanumeric();
+            let quoted =
+                before.ends_with(b"\"") && lower.as_bytes().get(at + word.len()) == Some(&b'"');
             if whole && !name && !quoted && !before.ends_with(b"garbage ") {
                 all.push((at, word.clone()));
             }
@@ -213,12 +250,14 @@ fn without_code(line: &str) -> String {
     let outside: Vec<&str> = line.split('`').step_by(2).collect();
     let mut text = String::new();
     for (number, piece) in outside.join("x").split("](").enumerate() {
-        text += if number == 0 { piece } else { piece.split_once(')').map_or("", |(_, rest)| rest) };
+        text +=
+            if number == 0 { piece } else { piece.split_once(')').map_or("", |(_, rest)| rest) };
     }
     text
 }
 
-/// The string literals of a source that hold a sentence, and where they begin; comments are passed over.
+/// The string literals of a source that hold a sentence, and where they begin; comments are passed
+/// over.
 fn texts(source: &str) -> Vec<(usize, String)> {
     let bytes = source.as_bytes();
     let mut all = Vec::new();
@@ -263,9 +302,12 @@ fn links(document: &Document) -> Vec<(usize, String)> {
 fn headings(name: &str) -> BTreeSet<String> {
     let document = document(name);
     let lines = prose(&document.text).into_iter().map(|(_, line)| line);
-    let headings = lines.filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let headings =
+        lines.filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let kept = |c: &char| c.is_alphanumeric() || " -_".contains(*c);
-    headings.map(|line| line.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")).collect()
+    headings
+        .map(|line| line.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-"))
+        .collect()
 }
 
 /// `path` as a document of this name means it, from the root.

@@ -1,11 +1,14 @@
-//! Attribution of an array's requests: the way that led to each completion, step by step, without a gap.
+//! Attribution of an array's requests: the way that led to each completion, step by step, without a
+//! gap.
 //!
-//! What an array does follows from an event: a request comes, a member's command ends, a timer fires. Whatever is begun
-//! then, a command or a timer, remembers the way to that event; when it ends, its way is longer by a step. A request
-//! that waits for several goes on with the last of them, so the way that led to its completion is the critical path:
-//! each nanosecond of it is a command's, which its drive has split ([`crate::drive::Attributed`]), or a wait of the
-//! array's own. A way begins where the request came, or where the update of its row did: before that it waited for the
-//! row. What another update or request did to the row is not followed further: the wait is the row's.
+//! What an array does follows from an event: a request comes, a member's command ends, a timer
+//! fires. Whatever is begun then, a command or a timer, remembers the way to that event; when it
+//! ends, its way is longer by a step. A request that waits for several goes on with the last of
+//! them, so the way that led to its completion is the critical path: each nanosecond of it is a
+//! command's, which its drive has split ([`crate::drive::Attributed`]), or a wait of the array's
+//! own. A way begins where the request came, or where the update of its row did: before that it
+//! waited for the row. What another update or request did to the row is not followed further: the
+//! wait is the row's.
 //!
 //! Kept only where asked for; nothing of it changes what the array does.
 
@@ -38,7 +41,8 @@ pub(super) struct Books {
     ios: Vec<Way>,
     /// By number of a timer: since when it runs, and what led to it.
     timers: BTreeMap<u64, (Instant, Way)>,
-    /// By computation that may not enter its rows, and by update that may not be written: since when, and the way.
+    /// By computation that may not enter its rows, and by update that may not be written: since
+    /// when, and the way.
     blocked: Vec<(Instant, Way)>,
     ready: Vec<(Instant, Way)>,
     /// Of the completions that are to be given out, in their order.
@@ -107,7 +111,8 @@ impl Array {
         }
     }
 
-    /// A member's command has ended. A read that failed was in vain, and so was what a dead member does not answer.
+    /// A member's command has ended. A read that failed was in vain, and so was what a dead member
+    /// does not answer.
     pub(super) fn book_io_end(&mut self, now: Instant, id: u32, status: Status) {
         let Some(books) = &mut self.books else { return };
         let Io { owner, member, at: from, is_read, .. } = self.ios[id];
@@ -131,7 +136,10 @@ impl Array {
     /// A timer is set. Who waits for a row to be restored is nobody's request.
     pub(super) fn book_timer(&mut self, number: u64, timer: Timer) {
         if let Some(books) = &mut self.books
-            && !matches!(timer, Timer::Fail | Timer::Bury { .. } | Timer::Replace { .. } | Timer::Restore)
+            && !matches!(
+                timer,
+                Timer::Fail | Timer::Bury { .. } | Timer::Replace { .. } | Timer::Restore
+            )
         {
             books.timers.insert(number, (books.now, books.way.clone()));
         }
@@ -147,7 +155,8 @@ impl Array {
             Timer::Hedge { piece, .. } => {
                 waited(Stage::Retry, Cause::Retry, Some(self.pieces[piece].member), from, now)
             }
-            // Under `rails` only, where no request waits for a write but for the memory that it frees.
+            // Under `rails` only, where no request waits for a write but for the memory that it
+            // frees.
             _ => waited(Stage::Cache, Cause::Buffer, None, from, now),
         };
         books.way = extended(before, step);
@@ -174,7 +183,8 @@ impl Array {
 
     /// It need not any more: it does `action`.
     pub(super) fn led_by_rows(&mut self, rebuild: u32, action: impl FnOnce(&mut Self)) {
-        let since = self.books.as_mut().map(|books| std::mem::take(&mut books.blocked[rebuild as usize]));
+        let since =
+            self.books.as_mut().map(|books| std::mem::take(&mut books.blocked[rebuild as usize]));
         self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
@@ -187,7 +197,8 @@ impl Array {
 
     /// They have left, and it does `action`.
     pub(super) fn led_by_readers(&mut self, slot: u32, action: impl FnOnce(&mut Self)) {
-        let since = self.books.as_mut().map(|books| std::mem::take(&mut books.ready[slot as usize]));
+        let since =
+            self.books.as_mut().map(|books| std::mem::take(&mut books.ready[slot as usize]));
         self.led_by_wait(since, Stage::Stripe, Cause::Stripe, action);
     }
 
@@ -206,7 +217,8 @@ impl Array {
         action: impl FnOnce(&mut Self),
     ) {
         let to = self.books.as_ref().map_or(Instant::START, |books| books.now);
-        let way = since.and_then(|(from, before)| extended(before, waited(stage, cause, None, from, to)));
+        let way =
+            since.and_then(|(from, before)| extended(before, waited(stage, cause, None, from, to)));
         let before = self.led_by(way);
         action(self);
         self.led_by(before);
@@ -223,7 +235,8 @@ impl Array {
     #[inline(never)]
     fn walk_back(&mut self, now: Instant, request: u32) {
         let Some(books) = &mut self.books else { return };
-        let (came, mut steps, mut link) = (books.came[request as usize], Vec::new(), books.way.as_ref());
+        let (came, mut steps, mut link) =
+            (books.came[request as usize], Vec::new(), books.way.as_ref());
         while let Some(this) = link {
             steps.push(this.step);
             link = this.before.as_ref();
@@ -238,13 +251,20 @@ impl Array {
             steps.push(waited(Stage::Stripe, Cause::Stripe, None, came, from));
         }
         steps.reverse();
-        debug_assert!(steps.iter().zip(steps.iter().skip(1)).all(|(one, next)| one.to == next.from), "{steps:?}");
-        debug_assert!(steps.last().is_none_or(|last| last.to == now), "{steps:?} end before {now:?}");
+        debug_assert!(
+            steps.iter().zip(steps.iter().skip(1)).all(|(one, next)| one.to == next.from),
+            "{steps:?}"
+        );
+        debug_assert!(
+            steps.last().is_none_or(|last| last.to == now),
+            "{steps:?} end before {now:?}"
+        );
         let mut attributed = Attributed::default();
         steps.iter().for_each(|step| attributed.split += step.split);
         let at_dies = steps.iter().filter(|step| step.story.is_some());
         // Of equals, the first.
-        attributed.story = at_dies.rev().max_by_key(|step| step.to.since(step.from)).and_then(|step| step.story);
+        attributed.story =
+            at_dies.rev().max_by_key(|step| step.to.since(step.from)).and_then(|step| step.story);
         books.done.push_back(Told { attributed, steps });
     }
 

@@ -1,5 +1,5 @@
-//! Rows whose members do not do what they must: pages that no member takes, old pages that nobody can read, and the
-//! restoration of a new member's rows.
+//! Rows whose members do not do what they must: pages that no member takes, old pages that nobody
+//! can read, and the restoration of a new member's rows.
 
 use super::members::State;
 use super::rows::Phase;
@@ -17,7 +17,8 @@ impl Array {
         row.known | (self.readable(row.row) & !row.unread)
     }
 
-    /// Without pages that their members could not read too few are left to know the row: those members are failed.
+    /// Without pages that their members could not read too few are left to know the row: those
+    /// members are failed.
     pub(super) fn fail_who_cannot_read(&mut self, now: Instant, slot: u32) {
         let (number, unread) = (self.rows[slot].row, self.rows[slot].unread);
         let computes = matches!(self.layout.level, RaidLevel::Raid5 | RaidLevel::Raid6);
@@ -33,7 +34,9 @@ impl Array {
     fn pages_not_taken(&self, slot: u32) -> u32 {
         let (row, layout) = (&self.rows[slot], &self.layout);
         let (dirty, readable) = (row.now.dirty(), self.readable(row.row));
-        let written = (0..layout.members).filter(|index| row.written(*index, layout)).fold(0, |set, at| set | 1 << at);
+        let written = (0..layout.members)
+            .filter(|index| row.written(*index, layout))
+            .fold(0, |set, at| set | 1 << at);
         let current = readable & (row.landed | !written);
         let is_stale = readable & written & !row.landed != 0;
         match layout.level {
@@ -56,7 +59,11 @@ impl Array {
         }
         if self.writes.room == 0 {
             let is_read_error = pages & !self.rows[slot].baseless == 0;
-            let status = if is_read_error { Status::UnrecoveredRead } else { Status::NamespaceWriteProtected };
+            let status = if is_read_error {
+                Status::UnrecoveredRead
+            } else {
+                Status::NamespaceWriteProtected
+            };
             self.counters.refused_pages += u64::from(pages.count_ones());
             for at in 0..self.rows[slot].now.waiters.len() {
                 let request = self.rows[slot].now.waiters[at];
@@ -79,7 +86,10 @@ impl Array {
         let (member, number) = (self.replaced, self.writes.next_restore);
         let is_new = self.members[member as usize].state == State::Rebuilding;
         // Where too few others are left nothing can be restored any more, here or behind.
-        if !is_new || number == self.layout.rows || self.readable(number).count_ones() < self.layout.data {
+        if !is_new
+            || number == self.layout.rows
+            || self.readable(number).count_ones() < self.layout.data
+        {
             return;
         }
         let slot = self.rows.enter(number);
@@ -93,7 +103,8 @@ impl Array {
         self.begin_update(now, slot);
     }
 
-    /// Too few of the row's pages can be read: it is not restored, and stays among those that are to be.
+    /// Too few of the row's pages can be read: it is not restored, and stays among those that are
+    /// to be.
     pub(super) fn give_up_restoring(&mut self, now: Instant, slot: u32) {
         self.rows[slot].turn_over();
         self.wants_update(now, slot);
@@ -109,7 +120,8 @@ impl Array {
         self.counters.restored_rows += 1;
         self.counters.restored_at = Some(now);
         self.writes.restoring.retain(|other| *other != row);
-        self.restored = self.writes.restoring.iter().copied().min().unwrap_or(self.writes.next_restore);
+        self.restored =
+            self.writes.restoring.iter().copied().min().unwrap_or(self.writes.next_restore);
         if self.restored == self.layout.rows {
             self.members[member].state = State::Alive;
         }

@@ -1,13 +1,25 @@
-//! Where a page of the array lies: which member, which row, and which members hold the row's parity.
+//! Where a page of the array lies: which member, which row, and which members hold the row's
+//! parity.
 //!
-//! A *row* is one page of each member at the same place, and the unit in which parity is kept, as is Linux md's stripe
-//! head. A *stripe* is a chunk of each member: `chunk` rows. Parity rotates from stripe to stripe in md's default
-//! order, left-symmetric: data begins on the member after the parity and wraps around.
+//! A *row* is one page of each member at the same place, and the unit in which parity is kept, as
+//! is Linux md's stripe head. A *stripe* is a chunk of each member: `chunk` rows. Parity rotates
+//! from stripe to stripe in md's default order, left-symmetric: data begins on the member after the
+//! parity and wraps around.
 
 use crate::units::Lba;
 
 /// How data is kept on several members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum RaidLevel {
     /// Striped, without redundancy.
@@ -72,7 +84,13 @@ pub struct Place {
 
 impl ArrayLayout {
     /// An array of `members` with `member_pages` pages each and chunks of `chunk` pages.
-    pub fn new(level: RaidLevel, members: u32, chunk: u32, page_sectors: u32, member_pages: u32) -> Self {
+    pub fn new(
+        level: RaidLevel,
+        members: u32,
+        chunk: u32,
+        page_sectors: u32,
+        member_pages: u32,
+    ) -> Self {
         let data = members - level.parities(members);
         Self { level, members, data, chunk, page_sectors, rows: member_pages / chunk * chunk }
     }
@@ -87,7 +105,8 @@ impl ArrayLayout {
     pub fn place(&self, page: u64) -> Place {
         let chunk = u64::from(self.chunk);
         let (number, offset) = if chunk == 1 { (page, 0) } else { (page / chunk, page % chunk) };
-        let (stripe, index) = (number / u64::from(self.data), (number % u64::from(self.data)) as u32);
+        let (stripe, index) =
+            (number / u64::from(self.data), (number % u64::from(self.data)) as u32);
         let row = (stripe * chunk + offset) as u32;
         Place { row, member: self.member_at(self.first_data(row), index), index }
     }
@@ -122,7 +141,8 @@ impl ArrayLayout {
         if member >= self.members { member - self.members } else { member }
     }
 
-    /// The member of the row's first data page: the one after the parities. Parity P of stripe 0 is on the last member.
+    /// The member of the row's first data page: the one after the parities. Parity P of stripe 0 is
+    /// on the last member.
     #[inline]
     fn first_data(&self, row: u32) -> u32 {
         if self.level == RaidLevel::Raid0 {
@@ -144,7 +164,9 @@ mod tests {
     fn raid5_of_four_is_left_symmetric() {
         let layout = ArrayLayout::new(RaidLevel::Raid5, 4, 1, 8, 8);
         let row = |row: u32| -> Vec<String> {
-            let name = |index| if index < 3 { format!("{}", layout.page(row, index)) } else { "P".to_string() };
+            let name = |index| {
+                if index < 3 { format!("{}", layout.page(row, index)) } else { "P".to_string() }
+            };
             (0..4).map(|member| name(layout.index(row, member))).collect()
         };
         assert_eq!(row(0), ["0", "1", "2", "P"]);
@@ -186,7 +208,10 @@ mod tests {
             for row in 0..layout.rows {
                 for index in layout.data..members {
                     let member = layout.member(row, index);
-                    assert!(!std::mem::replace(&mut taken[(row * members + member) as usize], true));
+                    assert!(!std::mem::replace(
+                        &mut taken[(row * members + member) as usize],
+                        true
+                    ));
                 }
             }
             assert!(taken.into_iter().all(|taken| taken));

@@ -1,15 +1,17 @@
 //! The members of an array: their drives, when they are due, who is dead and who is being restored.
 //!
-//! **A member that refuses a write is failed**, as in Linux md (`raid5_end_write_request`, `raid1_end_write_request`:
-//! `md_error`): a drive that turned read-only, say. From then on it is asked nothing, and the array is degraded; a
-//! spare takes its place where there is one. So no row is left of which some pages are new and one is old. A flush that
-//! is refused is a refused write; in RAID-5 and 6 a member is failed, too, that cannot read what an update needs and
-//! nothing else replaces.
+//! **A member that refuses a write is failed**, as in Linux md (`raid5_end_write_request`,
+//! `raid1_end_write_request`: `md_error`): a drive that turned read-only, say. From then on it is
+//! asked nothing, and the array is degraded; a spare takes its place where there is one. So no row
+//! is left of which some pages are new and one is old. A flush that is refused is a refused write;
+//! in RAID-5 and 6 a member is failed, too, that cannot read what an update needs and nothing else
+//! replaces.
 //!
-//! Where nobody else has what it holds (RAID-0, the last drive of a mirror) it stays, and takes reads only: writes to
-//! it end with an error. With fewer members than a row needs, writes to the row end with an error, and reads do of
-//! pages that are on none of them. What was acknowledged from the array's memory and finds no member then stays in that
-//! memory (controllers with a battery call it preserved), and is read from there.
+//! Where nobody else has what it holds (RAID-0, the last drive of a mirror) it stays, and takes
+//! reads only: writes to it end with an error. With fewer members than a row needs, writes to the
+//! row end with an error, and reads do of pages that are on none of them. What was acknowledged
+//! from the array's memory and finds no member then stays in that memory (controllers with a
+//! battery call it preserved), and is read from there.
 
 use super::RaidLevel;
 use super::{Array, Timer};
@@ -36,7 +38,8 @@ pub(super) enum State {
 pub struct Failure {
     /// Which member.
     pub member: u32,
-    /// The number of its drive: that of the member, or the one behind the last member's for the spare.
+    /// The number of its drive: that of the member, or the one behind the last member's for the
+    /// spare.
     pub drive: usize,
     /// When it failed, or refused its first write.
     pub at: Instant,
@@ -44,8 +47,8 @@ pub struct Failure {
     pub read_only_at: Option<Instant>,
     /// It is read on: nobody else has what it holds.
     pub is_read: bool,
-    /// The array failed it, or reads on: it refused a write, or could not read what an update needed. Otherwise the
-    /// settings failed it (`array.fail_at`).
+    /// The array failed it, or reads on: it refused a write, or could not read what an update
+    /// needed. Otherwise the settings failed it (`array.fail_at`).
     pub refused: bool,
 }
 
@@ -103,7 +106,9 @@ impl Member {
         };
         let schedule = schedule.map(|windows| Schedule { array, windows });
         let config = Config { schedule, ..Config::default() };
-        self.controller.set_predictable(now, &config, true).expect("validated: N, TW and guard fit the feature");
+        self.controller
+            .set_predictable(now, &config, true)
+            .expect("validated: N, TW and guard fit the feature");
         if let Some(window) = window {
             // Granted now or, where the shortest non-deterministic window is not over, later.
             let _ = self.controller.select_window(now, window, 0);
@@ -113,10 +118,13 @@ impl Member {
 }
 
 impl Array {
-    /// Members are told how far they were brought: what they count depends on it ([`Drive::is_seen`]).
+    /// Members are told how far they were brought: what they count depends on it
+    /// ([`Drive::is_seen`]).
     pub(super) fn tell_members(&mut self) {
         let (now, first) = self.seen;
-        for (number, member) in self.members.iter_mut().enumerate().filter(|(_, member)| member.state != State::Dead) {
+        for (number, member) in
+            self.members.iter_mut().enumerate().filter(|(_, member)| member.state != State::Dead)
+        {
             let limit = if number < first { now + Duration::from_ns(1) } else { now };
             member.drive_mut().is_seen(limit);
         }
@@ -136,8 +144,8 @@ impl Array {
         }
     }
 
-    /// True when the pages of `member` are kept up to date. What a new member gets ahead of its turn is written again
-    /// then.
+    /// True when the pages of `member` are kept up to date. What a new member gets ahead of its
+    /// turn is written again then.
     pub(super) fn is_written(&self, member: u32) -> bool {
         self.members[member as usize].state != State::Dead
     }
@@ -171,7 +179,8 @@ impl Array {
         }
     }
 
-    /// How a write or a flush ended at a member; true when the array does without: it is done, or the member is failed.
+    /// How a write or a flush ended at a member; true when the array does without: it is done, or
+    /// the member is failed.
     pub(super) fn does_without(&mut self, now: Instant, member: u32, status: Status) -> bool {
         // What was aborted was asked of a member that failed.
         matches!(status, Status::Success | Status::Aborted) || self.is_failed_for(now, member)
@@ -179,8 +188,9 @@ impl Array {
 
     /// A member did not do what it must: it is failed; false when nobody else has what it holds.
     pub(super) fn is_failed_for(&mut self, now: Instant, member: u32) -> bool {
-        let has_copy =
-            |(number, other): (u32, &Member)| number != member && matches!(other.state, State::Alive | State::ReadOnly);
+        let has_copy = |(number, other): (u32, &Member)| {
+            number != member && matches!(other.state, State::Alive | State::ReadOnly)
+        };
         let is_new = self.members[member as usize].state == State::Rebuilding;
         let does_without = match self.spec.level {
             RaidLevel::Raid0 => false,
@@ -226,8 +236,11 @@ impl Array {
 
     /// What the member that failed was asked has failed.
     pub(super) fn bury(&mut self, now: Instant, member: u32) {
-        let lost: Vec<u32> =
-            self.ios.places().filter(|io| self.ios[*io].live && self.ios[*io].member == member).collect();
+        let lost: Vec<u32> = self
+            .ios
+            .places()
+            .filter(|io| self.ios[*io].live && self.ios[*io].member == member)
+            .collect();
         for id in lost {
             let status = Status::Aborted;
             self.io_done(Completion {

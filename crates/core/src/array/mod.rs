@@ -1,14 +1,16 @@
 //! An array of drives: RAID over members that are seen only through their commands and completions.
 //!
-//! [`Array`] is a [`Storage`], as a drive is. Reads are split into *pieces*, what lies together on one member; writes
-//! into pages, which gather by *row* and are written with their parity, as in Linux md's stripe cache. What a
-//! strategy chooses (`strategy/`) is done in `read.rs` and `write.rs`. Parity is the real parity of the stamps that
-//! stand for pages (`parity.rs`), so that a wrong reconstruction is a wrong read.
+//! [`Array`] is a [`Storage`], as a drive is. Reads are split into *pieces*, what lies together on
+//! one member; writes into pages, which gather by *row* and are written with their parity, as in
+//! Linux md's stripe cache. What a strategy chooses (`strategy/`) is done in `read.rs` and
+//! `write.rs`. Parity is the real parity of the stamps that stand for pages (`parity.rs`), so that
+//! a wrong reconstruction is a wrong read.
 //!
 //! Order at one instant: the host, timers of the array, members by number.
 //!
-//! Simplified: the host's own work takes no time but `array.xor`; writes go page by page, as in md, and neighbours are
-//! not merged; deallocations are not handed on (md's default for parity levels), so pages keep what they hold.
+//! Simplified: the host's own work takes no time but `array.xor`; writes go page by page, as in md,
+//! and neighbours are not merged; deallocations are not handed on (md's default for parity levels),
+//! so pages keep what they hold.
 
 mod books;
 mod impaired;
@@ -30,7 +32,8 @@ pub use spec::{ArraySpec, ReadStrategy};
 pub use strategy::Strategy;
 
 use crate::drive::{
-    Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Step, Storage, TimelineSpec, Walked,
+    Attributed, Command, Completion, Drive, Op, PredictableLatency, Status, Step, Storage,
+    TimelineSpec, Walked,
 };
 use crate::flash::Room;
 use crate::nvme::Controller;
@@ -62,7 +65,8 @@ pub struct Array {
     sequence: u64,
     done: VecDeque<Completion>,
     content: bool,
-    /// The empty drive that takes the place of one that fails, whose place it took, and the row that is restored next.
+    /// The empty drive that takes the place of one that fails, whose place it took, and the row
+    /// that is restored next.
     spare: Option<Controller>,
     replaced: u32,
     /// The member that was there before, for what it counted.
@@ -145,8 +149,8 @@ pub fn member_seed(seed: u64, member: u32) -> u64 {
 }
 
 impl Array {
-    /// An array of `drives`, all of one size, as `spec` says. With `with_content` they carry content, and their parity
-    /// is made here. `spare` takes the place of a drive that fails.
+    /// An array of `drives`, all of one size, as `spec` says. With `with_content` they carry
+    /// content, and their parity is made here. `spare` takes the place of a drive that fails.
     pub fn new(
         spec: &ArraySpec,
         drives: Vec<Controller>,
@@ -155,9 +159,13 @@ impl Array {
         seed: u64,
     ) -> Self {
         let page_sectors = Storage::page_sectors(drives[0].drive());
-        let pages =
-            drives.iter().map(|drive| (drive.drive().sectors() / u64::from(page_sectors)) as u32).min().unwrap_or(0);
-        let chunk = (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
+        let pages = drives
+            .iter()
+            .map(|drive| (drive.drive().sectors() / u64::from(page_sectors)) as u32)
+            .min()
+            .unwrap_or(0);
+        let chunk =
+            (spec.chunk.get() / (u64::from(page_sectors) * crate::units::SECTOR)).max(1) as u32;
         let layout = ArrayLayout::new(spec.level, spec.members, chunk, page_sectors, pages);
         let mut strategy = strategy::of(spec, seed);
         strategy.reserve(drives.iter().map(Controller::reserve).min().unwrap_or(0));
@@ -191,7 +199,11 @@ impl Array {
             array.make_parity();
         }
         for member in 0..spec.members {
-            array.members[member as usize].set_windows(Instant::START, array.strategy.windows(member), spec.level);
+            array.members[member as usize].set_windows(
+                Instant::START,
+                array.strategy.windows(member),
+                spec.level,
+            );
         }
         if !spec.fail_at.is_zero() {
             array.set_timer(Instant::START + spec.fail_at, Timer::Fail);
@@ -201,7 +213,8 @@ impl Array {
 
     /// What was counted so far.
     pub fn counters(&self) -> ArrayCounters {
-        let contract_violations = (0..self.drives()).map(|number| self.drive(number).violations()).sum();
+        let contract_violations =
+            (0..self.drives()).map(|number| self.drive(number).violations()).sum();
         let (members, kept_pages) = (self.members() as u64, self.writes.kept());
         ArrayCounters { members, contract_violations, kept_pages, ..self.counters }
     }
@@ -214,7 +227,11 @@ impl Array {
     /// What is under way, for a report of what is stuck.
     pub fn describe(&self) -> String {
         let rows = self.rows.under_way().map(|row| format!("{row:?}\n"));
-        let live = self.ios.places().filter(|io| self.ios[*io].live).map(|io| format!("{:?}\n", self.ios[io]));
+        let live = self
+            .ios
+            .places()
+            .filter(|io| self.ios[*io].live)
+            .map(|io| format!("{:?}\n", self.ios[io]));
         format!("{:?}\n", self.writes) + &rows.chain(live).collect::<String>()
     }
 
@@ -244,7 +261,8 @@ impl Array {
     fn own_turn(&mut self, now: Instant) {
         if self.strategy.next_turn() == now {
             let (members, level) = (&mut self.members, self.spec.level);
-            let mut change = |member: u32, windows| members[member as usize].set_windows(now, windows, level);
+            let mut change =
+                |member: u32, windows| members[member as usize].set_windows(now, windows, level);
             self.strategy.turn(now, &mut change);
             return;
         }
@@ -279,7 +297,16 @@ impl Array {
 
     /// A read of `sectors` from `lba` on.
     fn read_command(lba: Lba, sectors: u32, predictable: PredictableLatency) -> Command {
-        Command { id: 0, op: Op::Read, lba, sectors, fua: false, predictable, stream: 0, payload: None }
+        Command {
+            id: 0,
+            op: Op::Read,
+            lba,
+            sectors,
+            fua: false,
+            predictable,
+            stream: 0,
+            payload: None,
+        }
     }
 
     /// A member's completion.
@@ -292,12 +319,19 @@ impl Array {
         }
         let now = completion.at;
         self.book_io_end(now, completion.id, completion.status);
-        self.counters.fast_fails += u64::from(completion.status == Status::PredictableLatencyNotMet);
+        self.counters.fast_fails +=
+            u64::from(completion.status == Status::PredictableLatencyNotMet);
         match owner {
             Owner::Direct { piece, ticket } => self.direct_done(now, piece, ticket, completion),
-            Owner::Rest { rebuild, ticket } => self.rest_done(now, rebuild, ticket, member, completion),
-            Owner::Old { slot, index, ticket } => self.old_done(now, slot, index, ticket, completion),
-            Owner::Write { slot, index } => self.write_done(now, (slot, index), member, completion.status),
+            Owner::Rest { rebuild, ticket } => {
+                self.rest_done(now, rebuild, ticket, member, completion)
+            }
+            Owner::Old { slot, index, ticket } => {
+                self.old_done(now, slot, index, ticket, completion)
+            }
+            Owner::Write { slot, index } => {
+                self.write_done(now, (slot, index), member, completion.status)
+            }
             Owner::Flush { request } => {
                 if !self.does_without(now, member, completion.status) {
                     self.note_status(request, completion.status);
@@ -344,7 +378,8 @@ impl Array {
     }
 
     fn begin_flush(&mut self, now: Instant, request: u32) {
-        let alive: Vec<u32> = (0..self.spec.members).filter(|member| self.is_written(*member)).collect();
+        let alive: Vec<u32> =
+            (0..self.spec.members).filter(|member| self.is_written(*member)).collect();
         self.requests[request].left = alive.len() as u32;
         if alive.is_empty() {
             return self.answer(now, request, Duration::ZERO);
@@ -366,7 +401,8 @@ impl Array {
 impl Storage for Array {
     fn submit(&mut self, now: Instant, command: Command) {
         let (op, end) = (command.op, command.lba.0.checked_add(u64::from(command.sectors)));
-        let in_range = op == Op::Flush || (command.sectors > 0 && end.is_some_and(|end| end <= self.sectors()));
+        let in_range = op == Op::Flush
+            || (command.sectors > 0 && end.is_some_and(|end| end <= self.sectors()));
         let request = self.requests.insert(Request {
             command,
             left: 0,
@@ -397,7 +433,8 @@ impl Storage for Array {
                 self.book_given();
                 return Some(completion);
             }
-            // The two members that are due first; of those due at one instant the one with the lowest number.
+            // The two members that are due first; of those due at one instant the one with the
+            // lowest number.
             let (mut first, mut at, mut second, mut other) = (0, Instant::NEVER, Instant::NEVER, 0);
             for (number, member) in self.members.iter().enumerate() {
                 if member.next < at {
@@ -417,8 +454,9 @@ impl Storage for Array {
                 self.own_turn(own);
                 continue;
             }
-            // No member goes beyond what another may complete: that could submit to it. At that very instant members go
-            // by number, however many events of their own led each of them there.
+            // No member goes beyond what another may complete: that could submit to it. At that
+            // very instant members go by number, however many events of their own led each of them
+            // there.
             let behind = u64::from(first < other && second < Instant::NEVER);
             let until = limit.min(own).min(second + Duration::from_ns(behind));
             if let Some(completion) = self.members[first].advance_before(until) {
@@ -433,7 +471,12 @@ impl Storage for Array {
         if let Some(completion) = self.done.front() {
             return completion.at;
         }
-        self.members.iter().map(|member| member.next).min().unwrap_or(Instant::NEVER).min(self.own_next())
+        self.members
+            .iter()
+            .map(|member| member.next)
+            .min()
+            .unwrap_or(Instant::NEVER)
+            .min(self.own_next())
     }
 
     fn hint(&self, lba: Lba) {
@@ -510,14 +553,17 @@ impl Array {
             stamps.resize(n as usize, None);
             for index in k..n {
                 let stamp = parity::recover(&self.layout, &stamps, index).unwrap_or(0);
-                self.members[self.layout.member(row, index) as usize].drive_mut().put_content(row, stamp);
+                self.members[self.layout.member(row, index) as usize]
+                    .drive_mut()
+                    .put_content(row, stamp);
             }
         }
         // A drive's own parity is made of what it holds now.
         self.members.iter_mut().for_each(|member| member.drive_mut().make_parity());
     }
 
-    /// Rows whose parity is not that of their data, if `content` is what each member holds of each row.
+    /// Rows whose parity is not that of their data, if `content` is what each member holds of each
+    /// row.
     #[cfg(test)]
     pub(crate) fn wrong_rows(&self, content: impl Fn(u32, u32) -> u32) -> Vec<u32> {
         let (k, n) = (self.layout.data, self.layout.members);

@@ -1,6 +1,7 @@
-//! The arithmetic of redundancy, on the stamps that stand for pages: P is the XOR of a row's data, Q its sum with
-//! powers of a generator over GF(2^8), as in Linux' RAID-6 (H. P. Anvin, "The mathematics of RAID-6"). A stamp is four
-//! bytes of such a page. In a mirror every "parity" is a copy, which is the XOR of one page.
+//! The arithmetic of redundancy, on the stamps that stand for pages: P is the XOR of a row's data,
+//! Q its sum with powers of a generator over GF(2^8), as in Linux' RAID-6 (H. P. Anvin, "The
+//! mathematics of RAID-6"). A stamp is four bytes of such a page. In a mirror every "parity" is a
+//! copy, which is the XOR of one page.
 //!
 //! What is computed wrongly is read wrongly: the oracle sees it.
 
@@ -35,7 +36,8 @@ fn inverse(x: u8) -> u8 {
     (0..253).fold(x, |product, _| times(product.into(), x) as u8)
 }
 
-/// What the data page `index` adds to the parity `parity` (0 is P, 1 is Q; a mirror has copies only).
+/// What the data page `index` adds to the parity `parity` (0 is P, 1 is Q; a mirror has copies
+/// only).
 pub(super) fn share(level: RaidLevel, parity: u32, index: u32, stamp: u32) -> u32 {
     if level == RaidLevel::Raid6 && parity == 1 { times(stamp, power(index)) } else { stamp }
 }
@@ -62,10 +64,13 @@ fn solve(layout: &ArrayLayout, row: &Row) -> Option<Vec<u32>> {
     let mut data: Vec<u32> = row[..k].iter().map(|stamp| stamp.unwrap_or(0)).collect();
     let missing: Vec<usize> = (0..k).filter(|at| row[*at].is_none()).collect();
     // What the missing pages add up to in each parity that is known.
-    let rest = |parity: usize| {
-        let stored = row.get(k + parity).copied().flatten()?;
-        Some((0..).zip(&data).fold(stored, |sum, (at, stamp)| sum ^ share(layout.level, parity as u32, at, *stamp)))
-    };
+    let rest =
+        |parity: usize| {
+            let stored = row.get(k + parity).copied().flatten()?;
+            Some((0..).zip(&data).fold(stored, |sum, (at, stamp)| {
+                sum ^ share(layout.level, parity as u32, at, *stamp)
+            }))
+        };
     match (missing.as_slice(), layout.level) {
         ([], _) => {}
         (_, RaidLevel::Raid0) => return None,
@@ -96,7 +101,9 @@ mod tests {
 
     /// The field by shift and long division, bit by bit.
     fn naive_times(x: u8, y: u8) -> u8 {
-        let mut product = (0..8).filter(|bit| y >> bit & 1 == 1).fold(0u16, |sum, bit| sum ^ (u16::from(x) << bit));
+        let mut product = (0..8)
+            .filter(|bit| y >> bit & 1 == 1)
+            .fold(0u16, |sum, bit| sum ^ (u16::from(x) << bit));
         for bit in (8..15).rev() {
             if product >> bit & 1 == 1 {
                 product ^= 0x11d << (bit - 8);
@@ -125,9 +132,12 @@ mod tests {
     #[test]
     fn what_is_missing_comes_back() {
         let mut rng = Rng::stream(1, "parity");
-        for (level, members) in
-            [(RaidLevel::Raid1, 2), (RaidLevel::Raid1, 3), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 7)]
-        {
+        for (level, members) in [
+            (RaidLevel::Raid1, 2),
+            (RaidLevel::Raid1, 3),
+            (RaidLevel::Raid5, 4),
+            (RaidLevel::Raid6, 7),
+        ] {
             let layout = ArrayLayout::new(level, members, 1, 8, 64);
             let mut row: Row = (0..layout.data).map(|_| Some(rng.next_u64() as u32)).collect();
             row.extend((layout.data..members).map(|_| None));
@@ -135,7 +145,8 @@ mod tests {
             assert!(whole.iter().all(Option::is_some));
             for missing in 0..1u32 << members {
                 let holes = |index: u32| missing >> index & 1 == 1;
-                let known: Row = (0..members).map(|at| whole[at as usize].filter(|_| !holes(at))).collect();
+                let known: Row =
+                    (0..members).map(|at| whole[at as usize].filter(|_| !holes(at))).collect();
                 for index in (0..members).filter(|index| holes(*index)) {
                     let back = recover(&layout, &known, index);
                     if missing.count_ones() <= members - layout.data {

@@ -1,9 +1,10 @@
 //! Reads: pieces from their own members, and pieces that are computed from the rest of their rows.
 //!
-//! A piece whose member fails it fast is computed: k of the other members are read at the same place. When one of those
-//! fails too and nobody is left to ask, the strategy chooses: the piece is waited for at its own member, or the others
-//! at theirs, those first that are free first; who is waited for is asked again and must wait (its true cost; the IODA
-//! artefact hid it behind 100 us). Busy remaining times of different instants are compared as instants.
+//! A piece whose member fails it fast is computed: k of the other members are read at the same
+//! place. When one of those fails too and nobody is left to ask, the strategy chooses: the piece is
+//! waited for at its own member, or the others at theirs, those first that are free first; who is
+//! waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
+//! Busy remaining times of different instants are compared as instants.
 
 use super::rows::{Phase, over};
 use super::{Array, Owner, Timer, parity};
@@ -39,7 +40,8 @@ pub(super) struct Piece {
     /// It is computed from the start.
     computes: bool,
     done: bool,
-    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page. Content only.
+    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page.
+    /// Content only.
     overlays: Vec<(u32, Stamp, bool)>,
 }
 
@@ -67,7 +69,10 @@ pub(super) struct Rebuild {
 
 impl Array {
     pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
-        let (lba, sectors) = (self.requests[request].command.lba.0, u64::from(self.requests[request].command.sectors));
+        let (lba, sectors) = (
+            self.requests[request].command.lba.0,
+            u64::from(self.requests[request].command.sectors),
+        );
         let per_page = u64::from(self.layout.page_sectors);
         let (first_page, last_page) = (lba / per_page, (lba + sectors - 1) / per_page);
         if self.content {
@@ -136,7 +141,8 @@ impl Array {
             let Some(slot) = self.rows.find(row + at) else { continue };
             whole += u32::from(self.rows[slot].has_whole(index));
             if self.content {
-                let overlays = self.rows[slot].overlays(index).map(|(stamp, whole)| (at, stamp, whole));
+                let overlays =
+                    self.rows[slot].overlays(index).map(|(stamp, whole)| (at, stamp, whole));
                 self.pieces[piece].overlays.extend(overlays);
             }
         }
@@ -169,7 +175,8 @@ impl Array {
         // Only other pieces of the request ask for its age.
         let is_alone = self.requests[p.request].pieces == piece && p.next == NIL;
         (p.direct, p.age) = (true, if is_alone { 0 } else { self.rows.age(p.row..p.row + p.rows) });
-        let (member, ticket, command) = (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
+        let (member, ticket, command) =
+            (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
         if self.members[member as usize].state == super::State::Dead {
             self.pieces[piece].direct = false;
             self.fail_piece(now, piece, Status::UnrecoveredRead);
@@ -178,7 +185,13 @@ impl Array {
         self.submit_io(now, member, Owner::Direct { piece, ticket }, command);
     }
 
-    pub(super) fn direct_done(&mut self, now: Instant, piece: u32, ticket: u32, completion: Completion) {
+    pub(super) fn direct_done(
+        &mut self,
+        now: Instant,
+        piece: u32,
+        ticket: u32,
+        completion: Completion,
+    ) {
         let p = &mut self.pieces[piece];
         if p.ticket != ticket || p.done {
             return;
@@ -224,7 +237,8 @@ impl Array {
         }
     }
 
-    /// Computes the piece from the rest of its rows, as soon as no update of them waits with its writes.
+    /// Computes the piece from the rest of its rows, as soon as no update of them waits with its
+    /// writes.
     fn compute(&mut self, now: Instant, piece: u32) {
         let Piece { row, rows, .. } = self.pieces[piece];
         let ticket = self.ticket();
@@ -251,7 +265,8 @@ impl Array {
         }
         self.rebuilds[rebuild].entered = true;
         if self.content {
-            self.rebuilds[rebuild].stamps = vec![vec![None; self.layout.members as usize]; rows as usize];
+            self.rebuilds[rebuild].stamps =
+                vec![vec![None; self.layout.members as usize]; rows as usize];
         }
         self.ask_rest(now, rebuild);
     }
@@ -284,7 +299,8 @@ impl Array {
         self.look_if_known(now, rebuild);
     }
 
-    /// Asks a member for its share, unless the rows' updates have it or the request reads it anyway.
+    /// Asks a member for its share, unless the rows' updates have it or the request reads it
+    /// anyway.
     fn ask_member(&mut self, now: Instant, rebuild: u32, member: u32, flag: PredictableLatency) {
         let Rebuild { piece, ticket, row, rows, .. } = self.rebuilds[rebuild];
         self.rebuilds[rebuild].asked |= 1 << member;
@@ -296,7 +312,8 @@ impl Array {
             if update.phase == Phase::Writing && update.written(index, &self.layout) {
                 here += 1;
                 if self.content {
-                    self.rebuilds[rebuild].stamps[at as usize][index as usize] = Some(update.new[index as usize]);
+                    self.rebuilds[rebuild].stamps[at as usize][index as usize] =
+                        Some(update.new[index as usize]);
                 }
             }
         }
@@ -311,11 +328,17 @@ impl Array {
         }
         self.rebuilds[rebuild].shared &= !(1 << member);
         let (lba, sectors) = (self.layout.lba(row), rows * self.layout.page_sectors);
-        self.submit_io(now, member, Owner::Rest { rebuild, ticket }, Self::read_command(lba, sectors, flag));
+        self.submit_io(
+            now,
+            member,
+            Owner::Rest { rebuild, ticket },
+            Self::read_command(lba, sectors, flag),
+        );
     }
 
-    /// The piece of the same request that is read from `member`, now, whole and at the same place: unless its rows have
-    /// been written to since it was asked for, which may bring what they held before.
+    /// The piece of the same request that is read from `member`, now, whole and at the same place:
+    /// unless its rows have been written to since it was asked for, which may bring what they held
+    /// before.
     fn neighbour(&self, piece: u32, member: u32) -> Option<u32> {
         let p = &self.pieces[piece];
         let mut other = self.requests[p.request].pieces;
@@ -332,8 +355,17 @@ impl Array {
     }
 
     /// A member's share of a computation.
-    pub(super) fn rest_done(&mut self, now: Instant, rebuild: u32, ticket: u32, member: u32, completion: Completion) {
-        if self.rebuilds[rebuild].ticket != ticket || self.rebuilds[rebuild].waits >> member & 1 == 0 {
+    pub(super) fn rest_done(
+        &mut self,
+        now: Instant,
+        rebuild: u32,
+        ticket: u32,
+        member: u32,
+        completion: Completion,
+    ) {
+        if self.rebuilds[rebuild].ticket != ticket
+            || self.rebuilds[rebuild].waits >> member & 1 == 0
+        {
             return;
         }
         if completion.status == Status::Success {
@@ -437,7 +469,8 @@ impl Array {
         let versions: Option<Vec<u32>> = self.content.then(|| {
             let of = |at: u32| {
                 let known = &self.rebuilds[rebuild].stamps[at as usize];
-                let stamp = parity::recover(&self.layout, known, self.layout.index(row + at, member));
+                let stamp =
+                    parity::recover(&self.layout, known, self.layout.index(row + at, member));
                 stamp.unwrap_or(Stamp::TORN)
             };
             (0..rows).map(of).collect()
@@ -504,7 +537,9 @@ impl Array {
             let o = &self.pieces[other];
             let (next, rebuild) = (o.next, o.rebuild);
             let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
-            if same && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member != 0 {
+            if same
+                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member != 0
+            {
                 self.share_came(now, rebuild, member, Some(versions));
             }
             other = next;
@@ -519,7 +554,9 @@ impl Array {
             let o = &self.pieces[other];
             let (next, rebuild) = (o.next, o.rebuild);
             let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
-            if same && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member != 0 {
+            if same
+                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member != 0
+            {
                 self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
             }
             other = next;

@@ -1,8 +1,9 @@
 //! Rows under way: what is written to them, what is known of them, and who reads them whole.
 //!
-//! A row has one update at a time. What is written meanwhile gathers for the next one. A read that computes a page from
-//! the others must see a row either before or after an update: an update waits with its writes until such reads are
-//! done, and such reads wait while it waits. From its first write on, the pages of the update are taken from here.
+//! A row has one update at a time. What is written meanwhile gathers for the next one. A read that
+//! computes a page from the others must see a row either before or after an update: an update waits
+//! with its writes until such reads are done, and such reads wait while it waits. From its first
+//! write on, the pages of the update are taken from here.
 
 use crate::drive::Stamp;
 
@@ -55,7 +56,9 @@ impl Pages {
             let kept = &mut self.stamps[index as usize];
             *kept = match dirty {
                 // A part over what has gathered: as one write with the older one's expectation.
-                true if !whole => Stamp { version: over(stamp, kept.version), beneath: kept.beneath },
+                true if !whole => {
+                    Stamp { version: over(stamp, kept.version), beneath: kept.beneath }
+                }
                 _ => stamp,
             };
         }
@@ -70,7 +73,12 @@ impl Pages {
     /// Takes over pages of `other`, a bit each, that were written later.
     pub fn put_all(&mut self, other: &Self, pages: u32, data: u32) {
         for index in (0..data).filter(|index| pages >> index & 1 == 1) {
-            self.put(index, other.full >> index & 1 == 1, other.stamps.get(index as usize).copied(), data);
+            self.put(
+                index,
+                other.full >> index & 1 == 1,
+                other.stamps.get(index as usize).copied(),
+                data,
+            );
         }
     }
 }
@@ -133,8 +141,8 @@ impl Row {
         self.phase = if self.now.dirty() == 0 { Phase::Idle } else { Phase::Gathering };
     }
 
-    /// What a reader of page `index` must lay over what its member holds, oldest first: a stamp, and whether of the
-    /// whole page.
+    /// What a reader of page `index` must lay over what its member holds, oldest first: a stamp,
+    /// and whether of the whole page.
     pub fn overlays(&self, index: u32) -> impl Iterator<Item = (Stamp, bool)> + '_ {
         let of = move |pages: &Pages| {
             let bit = 1 << index;
@@ -162,11 +170,13 @@ impl Row {
 /// The rows under way.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
-    /// By row, 64 to a word: something is under way in it. Small enough for a cache; the slots of all rows are not.
+    /// By row, 64 to a word: something is under way in it. Small enough for a cache; the slots of
+    /// all rows are not.
     in_use: Vec<u64>,
     /// By row: its slot, where something is under way.
     slot_of: Vec<u32>,
-    /// By row: how often its writing has begun, to tell what was read before from what was read after.
+    /// By row: how often its writing has begun, to tell what was read before from what was read
+    /// after.
     begun: Vec<u32>,
     slots: Vec<Row>,
     free: Vec<u32>,
@@ -201,8 +211,8 @@ impl Rows {
         slot
     }
 
-    /// Gives the slot back when nothing is under way in it. It may have been given back before: an update that writes
-    /// nothing is over at once.
+    /// Gives the slot back when nothing is under way in it. It may have been given back before: an
+    /// update that writes nothing is over at once.
     pub fn leave(&mut self, slot: u32) {
         let row = &self.slots[slot as usize];
         if row.is_unused() && self.find(row.row) == Some(slot) {
@@ -219,7 +229,9 @@ impl Rows {
 
     /// Changes when the writing of any of these rows begins.
     pub fn age(&self, rows: std::ops::Range<u32>) -> u32 {
-        self.begun[rows.start as usize..rows.end as usize].iter().fold(0, |sum, begun| sum.wrapping_add(*begun))
+        self.begun[rows.start as usize..rows.end as usize]
+            .iter()
+            .fold(0, |sum, begun| sum.wrapping_add(*begun))
     }
 
     /// The rows in which something is under way.

@@ -32,7 +32,8 @@ pub enum ReadStrategy {
     Rails,
     /// A read that would wait too long, as far as the host can predict, is computed from the rest.
     Mittos,
-    /// The host itself sends one member after the other into its non-deterministic window and does not read it then.
+    /// The host itself sends one member after the other into its non-deterministic window and does
+    /// not read it then.
     PlmRotation,
 }
 
@@ -58,7 +59,8 @@ pub struct ArraySpec {
     pub hedge_after: Duration,
     /// `mittos`: a read that is predicted to take longer is computed from the rest.
     pub slo: Duration,
-    /// Protected memory for writes: they complete in it; 0B: they complete when the members have them.
+    /// Protected memory for writes: they complete in it; 0B: they complete when the members have
+    /// them.
     pub cache: Bytes,
     /// Rows that are written out of the cache at a time.
     pub destage_depth: u32,

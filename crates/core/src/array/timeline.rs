@@ -1,4 +1,5 @@
-//! What a timeline shows of an array beside its drives: its own slow requests, with their steps where books are kept.
+//! What a timeline shows of an array beside its drives: its own slow requests, with their steps
+//! where books are kept.
 
 use super::Array;
 use crate::drive::{SLOW_FACTOR, SlowCommand, Storage, TimelineSpec, Walked};
@@ -24,7 +25,8 @@ impl Array {
         }
         let slow = spec.slow.unwrap_or_else(|| self.drive(0).unloaded_read() * SLOW_FACTOR);
         let room = Room::new(spec.from, spec.to, spec.limit);
-        self.timeline = Some(Box::new(Timeline { room, slow, came: Vec::new(), requests: Vec::new() }));
+        self.timeline =
+            Some(Box::new(Timeline { room, slow, came: Vec::new(), requests: Vec::new() }));
     }
 
     #[inline]

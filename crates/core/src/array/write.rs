@@ -1,11 +1,14 @@
-//! Writes: pages gather by row, parity is computed from what must be read for it, and the row is written.
+//! Writes: pages gather by row, parity is computed from what must be read for it, and the row is
+//! written.
 //!
-//! Without a cache a write completes when all its rows are written. With one (protected memory) it completes when its
-//! pages are in it; rows are written out in the order of their first page, so many at a time, and gather meanwhile.
+//! Without a cache a write completes when all its rows are written. With one (protected memory) it
+//! completes when its pages are in it; rows are written out in the order of their first page, so
+//! many at a time, and gather meanwhile.
 //!
-//! Which pages are read for parity is Linux md's choice: read-modify-write (the old pages that are written and the old
-//! parity) when that is fewer than reconstruct-write (the pages that are not written). Where a member cannot be read,
-//! or failed a read fast, the choice falls on what need not wait: any k pages of the row will do.
+//! Which pages are read for parity is Linux md's choice: read-modify-write (the old pages that are
+//! written and the old parity) when that is fewer than reconstruct-write (the pages that are not
+//! written). Where a member cannot be read, or failed a read fast, the choice falls on what need
+//! not wait: any k pages of the row will do.
 
 use super::rows::{Phase, Row, over};
 use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};
@@ -58,7 +61,8 @@ impl WriteBack {
 }
 
 impl Row {
-    /// True when the update writes page `index`: a data page that is dirty or restored, or a parity.
+    /// True when the update writes page `index`: a data page that is dirty or restored, or a
+    /// parity.
     pub fn written(&self, index: u32, layout: &ArrayLayout) -> bool {
         let pages = self.now.dirty() & !self.baseless;
         index >= layout.data && pages != 0 || (pages | self.restore) >> index & 1 == 1
@@ -85,10 +89,13 @@ impl Array {
         self.writes.held == self.writes.kept || self.writes.held + pages <= self.writes.room
     }
 
-    /// Puts the request's pages into their rows. With `waits` it completes when they are written. Pages that no member
-    /// would keep are refused.
+    /// Puts the request's pages into their rows. With `waits` it completes when they are written.
+    /// Pages that no member would keep are refused.
     fn take_pages(&mut self, now: Instant, request: u32, waits: bool) {
-        let (lba, sectors) = (self.requests[request].command.lba.0, u64::from(self.requests[request].command.sectors));
+        let (lba, sectors) = (
+            self.requests[request].command.lba.0,
+            u64::from(self.requests[request].command.sectors),
+        );
         let per_page = u64::from(self.layout.page_sectors);
         let pages = lba / per_page..(lba + sectors).div_ceil(per_page);
         for page in pages.clone() {
@@ -99,7 +106,11 @@ impl Array {
                 continue;
             }
             let whole = page * per_page >= lba && (page + 1) * per_page <= lba + sectors;
-            let stamp = self.requests[request].command.payload.as_ref().map(|all| all[(page - pages.start) as usize]);
+            let stamp = self.requests[request]
+                .command
+                .payload
+                .as_ref()
+                .map(|all| all[(page - pages.start) as usize]);
             let slot = self.rows.enter(place.row);
             let row = &mut self.rows[slot];
             let gathers = matches!(row.phase, Phase::Idle | Phase::Gathering);
@@ -209,23 +220,28 @@ impl Array {
         let wait_of = |set: u32| {
             let refusals = row.refusals.iter().filter(|(index, _)| set >> index & 1 == 1);
             let refusals = refusals.map(|(_, free_at)| free_at.saturating_sub(now.as_ns()));
-            let avoided = (0..n).filter(|index| set & !row.known & !row.asked & !row.refused & 1 << index != 0);
-            let avoided = avoided.filter_map(|index| self.strategy.avoids(now, self.layout.member(row.row, index)));
+            let avoided = (0..n)
+                .filter(|index| set & !row.known & !row.asked & !row.refused & 1 << index != 0);
+            let avoided = avoided
+                .filter_map(|index| self.strategy.avoids(now, self.layout.member(row.row, index)));
             refusals.chain(avoided.map(Duration::as_ns)).max().unwrap_or(0)
         };
         let better = |best: Option<(u64, u32, Plan)>, plan: &Plan| {
-            let (wait, reads) = (wait_of(plan.set & !row.known), (plan.set & !row.known).count_ones());
+            let (wait, reads) =
+                (wait_of(plan.set & !row.known), (plan.set & !row.known).count_ones());
             let is_better = best.is_none_or(|(w, r, _)| (wait, reads) < (w, r));
             if plan.set & !readable == 0 && is_better { Some((wait, reads, *plan)) } else { best }
         };
         let mut best = plans.iter().fold(None, better);
         if best.is_none_or(|(wait, ..)| wait > 0) {
-            best = better(best, &Plan { set: self.any_of(now, slot, readable), method: Method::Any });
+            best =
+                better(best, &Plan { set: self.any_of(now, slot, readable), method: Method::Any });
         }
         best.map_or((0, Method::Any), |(_, _, plan)| (plan.set, plan.method))
     }
 
-    /// k pages of the row from which all others follow: known ones first, then those that come soonest.
+    /// k pages of the row from which all others follow: known ones first, then those that come
+    /// soonest.
     fn any_of(&self, now: Instant, slot: u32, readable: u32) -> u32 {
         let row = &self.rows[slot];
         let mut order: Vec<(u64, u32)> = (0..self.layout.members)
@@ -236,7 +252,9 @@ impl Array {
                 let refusal = row.refusals.iter().find(|(other, _)| *other == index);
                 let wait = match (row.known & bit != 0, refusal, avoided) {
                     (true, ..) => 0,
-                    (_, Some((_, free_at)), _) => free_at.saturating_sub(now.as_ns()).saturating_add(2),
+                    (_, Some((_, free_at)), _) => {
+                        free_at.saturating_sub(now.as_ns()).saturating_add(2)
+                    }
                     (_, None, _) if row.asked & bit != 0 => 1,
                     (_, None, avoided) => avoided.map_or(1, |left| left.as_ns() + 2),
                 };
@@ -254,7 +272,14 @@ impl Array {
     }
 
     /// An old page came, or did not.
-    pub(super) fn old_done(&mut self, now: Instant, slot: u32, index: u32, ticket: u32, completion: Completion) {
+    pub(super) fn old_done(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        index: u32,
+        ticket: u32,
+        completion: Completion,
+    ) {
         let n = self.layout.members as usize;
         let row = &mut self.rows[slot];
         if row.ticket != ticket || row.phase != Phase::Reading {
@@ -263,7 +288,8 @@ impl Array {
         row.asked &= !(1 << index);
         if completion.status == Status::Success {
             row.known |= 1 << index;
-            if let Some(version) = completion.payload.as_deref().and_then(|payload| payload.first()) {
+            if let Some(version) = completion.payload.as_deref().and_then(|payload| payload.first())
+            {
                 row.old.resize(n, 0);
                 row.old[index as usize] = *version;
             }
@@ -309,7 +335,8 @@ impl Array {
         let (alive, layout) = (self.alive(number), &self.layout);
         let row = &mut self.rows[slot];
         row.phase = Phase::Writing;
-        let written = (0..layout.members).filter(|index| alive >> index & 1 == 1 && row.written(*index, layout));
+        let written = (0..layout.members)
+            .filter(|index| alive >> index & 1 == 1 && row.written(*index, layout));
         let written = written.fold(0u32, |set, index| set | 1 << index);
         row.pending = written.count_ones();
         let blocked = std::mem::take(&mut row.blocked);
@@ -335,7 +362,8 @@ impl Array {
         if self.members[member as usize].state == super::members::State::Dead {
             return self.write_done(now, (slot, index), member, Status::Aborted);
         }
-        let stamp = row.new.get(index as usize).map(|version| Stamp { version: *version, beneath: 0 });
+        let stamp =
+            row.new.get(index as usize).map(|version| Stamp { version: *version, beneath: 0 });
         let command = Command {
             id: 0,
             op: Op::Write,
@@ -356,8 +384,9 @@ impl Array {
         }
         let (layout, row) = (&self.layout, &self.rows[slot]);
         let (k, n) = (layout.data, layout.members);
-        let known: parity::Row =
-            (0..n).map(|index| (row.known >> index & 1 == 1).then(|| row.old[index as usize])).collect();
+        let known: parity::Row = (0..n)
+            .map(|index| (row.known >> index & 1 == 1).then(|| row.old[index as usize]))
+            .collect();
         let old = |index: u32| parity::recover(layout, &known, index);
         let new = |index: u32| {
             let stamp = row.now.stamps.get(index as usize).copied().unwrap_or_default();
@@ -378,7 +407,8 @@ impl Array {
             for index in k..n {
                 let mut sum = known[index as usize].unwrap_or(Stamp::TORN);
                 for at in (0..k).filter(|at| row.now.dirty() >> at & 1 == 1) {
-                    let (old, new) = (old(at).unwrap_or(Stamp::TORN), all[at as usize].unwrap_or(Stamp::TORN));
+                    let (old, new) =
+                        (old(at).unwrap_or(Stamp::TORN), all[at as usize].unwrap_or(Stamp::TORN));
                     sum ^= parity::share(layout.level, index - k, at, old ^ new);
                 }
                 all[index as usize] = Some(sum);
@@ -387,9 +417,15 @@ impl Array {
         self.rows[slot].new = all.into_iter().map(Option::unwrap_or_default).collect();
     }
 
-    /// A member has written its page of the row, or has not: then it is failed, and the row is whole without it; or it
-    /// is not, and the page is not written.
-    pub(super) fn write_done(&mut self, now: Instant, (slot, index): (u32, u32), member: u32, status: Status) {
+    /// A member has written its page of the row, or has not: then it is failed, and the row is
+    /// whole without it; or it is not, and the page is not written.
+    pub(super) fn write_done(
+        &mut self,
+        now: Instant,
+        (slot, index): (u32, u32),
+        member: u32,
+        status: Status,
+    ) {
         self.does_without(now, member, status);
         let row = &mut self.rows[slot];
         row.landed |= u32::from(status == Status::Success) << index;
@@ -401,9 +437,13 @@ impl Array {
 
     fn update_done(&mut self, now: Instant, slot: u32) {
         self.keep_what_no_member_took(slot);
-        let waiters = std::mem::replace(&mut self.rows[slot].now.waiters, std::mem::take(&mut self.writes.told));
+        let waiters = std::mem::replace(
+            &mut self.rows[slot].now.waiters,
+            std::mem::take(&mut self.writes.told),
+        );
         self.writes.held -= u64::from(self.rows[slot].now.dirty().count_ones());
-        let (restored, landed) = (std::mem::take(&mut self.rows[slot].restore), self.rows[slot].landed);
+        let (restored, landed) =
+            (std::mem::take(&mut self.rows[slot].restore), self.rows[slot].landed);
         let number = self.rows[slot].row;
         self.rows[slot].turn_over();
         for request in &waiters {

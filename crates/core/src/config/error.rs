@@ -86,7 +86,9 @@ impl fmt::Display for ConfigError {
         }
         match &self.0.problem {
             Problem::Message(message) => f.write_str(message),
-            Problem::NotAllowed { key, value, allowed } => write!(f, "{key} = {value} is not allowed: {allowed}"),
+            Problem::NotAllowed { key, value, allowed } => {
+                write!(f, "{key} = {value} is not allowed: {allowed}")
+            }
             Problem::UnknownKey { key, nearest: Some(nearest) } => {
                 write!(f, "unknown key {key}; did you mean {nearest}?")
             }

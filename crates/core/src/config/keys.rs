@@ -1,4 +1,5 @@
-//! Every key that a scenario file may have, taken from the types themselves by way of their JSON schema.
+//! Every key that a scenario file may have, taken from the types themselves by way of their JSON
+//! schema.
 
 use super::Scenario;
 use super::error::ConfigError;
@@ -23,12 +24,15 @@ pub(crate) enum Keys {
     Leaf,
 }
 
-/// The JSON schema of a scenario file: nothing is required in it, and `[workload]` takes the keys of a job as defaults.
+/// The JSON schema of a scenario file: nothing is required in it, and `[workload]` takes the keys
+/// of a job as defaults.
 pub fn scenario_schema() -> Json {
     let mut schema = schemars::schema_for!(Scenario).to_value();
     let job = schemars::schema_for!(JobSpec).to_value();
     let defaults = job["properties"].as_object().cloned().unwrap_or_default();
-    if let Some(workload) = schema.pointer_mut("/$defs/WorkloadSpec/properties").and_then(Json::as_object_mut) {
+    if let Some(workload) =
+        schema.pointer_mut("/$defs/WorkloadSpec/properties").and_then(Json::as_object_mut)
+    {
         workload.extend(defaults);
     }
     optional(&mut schema);
@@ -50,7 +54,8 @@ fn optional(schema: &mut Json) {
 }
 
 impl Keys {
-    /// The keys of a scenario file. They are the same for every load: a sweep loads thousands of scenarios.
+    /// The keys of a scenario file. They are the same for every load: a sweep loads thousands of
+    /// scenarios.
     pub(crate) fn of_scenario() -> &'static Self {
         static KEYS: OnceLock<Keys> = OnceLock::new();
         KEYS.get_or_init(|| {
@@ -82,7 +87,9 @@ impl Keys {
     }
 
     fn of_properties(properties: &Map<String, Json>, root: &Json) -> Self {
-        Keys::Table(properties.iter().map(|(key, schema)| (key.clone(), Self::of(schema, root))).collect())
+        Keys::Table(
+            properties.iter().map(|(key, schema)| (key.clone(), Self::of(schema, root))).collect(),
+        )
     }
 
     /// The keys under `part`.
@@ -100,28 +107,47 @@ impl Keys {
         path.iter().try_fold(self, |keys, part| keys.child(part))
     }
 
-    /// Checks that every key of `value`, which stands at `path` in `layer`, is known and that tables are tables.
-    pub(crate) fn check(&self, value: &Value, path: &Path, layer: &Layer) -> Result<(), ConfigError> {
+    /// Checks that every key of `value`, which stands at `path` in `layer`, is known and that
+    /// tables are tables.
+    pub(crate) fn check(
+        &self,
+        value: &Value,
+        path: &Path,
+        layer: &Layer,
+    ) -> Result<(), ConfigError> {
         let Some(known) = self.at(path) else {
-            return Err(ConfigError::unknown_key(layer.place(path), dotted(path), self.suggest(path)));
+            return Err(ConfigError::unknown_key(
+                layer.place(path),
+                dotted(path),
+                self.suggest(path),
+            ));
         };
         let child = |part: String| [path.as_slice(), &[part]].concat();
         match (known, value) {
-            (Keys::Table(_) | Keys::Open, Value::Table(table)) => {
-                table.iter().try_for_each(|(key, value)| self.check(value, &child(key.clone()), layer))
-            }
+            (Keys::Table(_) | Keys::Open, Value::Table(table)) => table
+                .iter()
+                .try_for_each(|(key, value)| self.check(value, &child(key.clone()), layer)),
             (Keys::List(element), Value::Array(array)) if matches!(**element, Keys::Table(_)) => {
-                array.iter().enumerate().try_for_each(|(i, value)| self.check(value, &child(i.to_string()), layer))
+                array
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(i, value)| self.check(value, &child(i.to_string()), layer))
             }
             (Keys::Table(_) | Keys::Open, value) => {
                 let (place, key) = (layer.place(path), dotted(path));
-                Err(ConfigError::not_allowed(place, &key, &shown(value), "a table of keys is expected here"))
+                Err(ConfigError::not_allowed(
+                    place,
+                    &key,
+                    &shown(value),
+                    "a table of keys is expected here",
+                ))
             }
             _ => Ok(()),
         }
     }
 
-    /// The known key that an unknown one may have meant: a sibling first, then one of that name elsewhere.
+    /// The known key that an unknown one may have meant: a sibling first, then one of that name
+    /// elsewhere.
     fn suggest(&self, path: &[String]) -> Option<String> {
         let known = (0..path.len()).rev().find(|depth| self.at(&path[..*depth]).is_some())?;
         let (parent, wrong) = (&path[..known], &path[known]);
@@ -134,7 +160,9 @@ impl Keys {
         self.collect(&mut Vec::new(), &mut all);
         let last = path.last()?;
         let same = |near: bool| {
-            let alike = |candidate: &&Path| candidate.last() == Some(last) && (candidate[0] == path[0]) == near;
+            let alike = |candidate: &&Path| {
+                candidate.last() == Some(last) && (candidate[0] == path[0]) == near
+            };
             all.iter().find(alike)
         };
         same(true).or_else(|| same(false)).map(|path| dotted(path)).or_else(|| {
@@ -161,7 +189,8 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     nearest_within(allowed(word), word, candidates)
 }
 
-/// Up to three candidates that `word` is near to, the nearest first, in words: "; did you mean base or bast?".
+/// Up to three candidates that `word` is near to, the nearest first, in words: "; did you mean base
+/// or bast?".
 pub fn nearest_few<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
     let mut near = near(allowed(word), word, candidates);
     near.sort_by_key(|(distance, _)| *distance);
@@ -178,14 +207,33 @@ fn allowed(word: &str) -> usize {
     (word.chars().count() / 3).max(2)
 }
 
-fn near<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<(usize, &'a str)> {
+fn near<'a>(
+    allowed: usize,
+    word: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Vec<(usize, &'a str)> {
     candidates
-        .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        // A two-letter word is two edits from every other two-letter word: something must remain of it.
-        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.chars().count())
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        // A two-letter word is two edits from every other two-letter word: something must remain of
+        // it.
+        .filter(|(distance, candidate)| {
+            *distance <= allowed && *distance < candidate.chars().count()
+        })
         .collect()
 }
 
-fn nearest_within<'a>(allowed: usize, word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    near(allowed, word, candidates).into_iter().min_by_key(|(distance, _)| *distance).map(|(_, candidate)| candidate)
+fn nearest_within<'a>(
+    allowed: usize,
+    word: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    near(allowed, word, candidates)
+        .into_iter()
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
 }

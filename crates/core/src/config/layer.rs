@@ -1,4 +1,5 @@
-//! The layers of a scenario, each with its origin, so that a complaint can point at the text that caused it.
+//! The layers of a scenario, each with its origin, so that a complaint can point at the text that
+//! caused it.
 
 use super::error::{ConfigError, Place};
 use super::tree::{self, Path};
@@ -9,7 +10,8 @@ use toml::de::{DeTable, DeValue};
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     origin: Origin,
-    /// The keys of this layer stand under this one (`device` for a device table, nothing for a scenario).
+    /// The keys of this layer stand under this one (`device` for a device table, nothing for a
+    /// scenario).
     under: Path,
     /// What the layer says.
     pub(crate) table: Table,
@@ -30,7 +32,11 @@ impl Layer {
             ConfigError::at(place, format!("not TOML: {}", syntax(error.message())))
         })?;
         let under = under.iter().map(ToString::to_string).collect();
-        Ok(Self { origin: Origin::File { file: file.to_string(), text: text.to_string() }, under, table })
+        Ok(Self {
+            origin: Origin::File { file: file.to_string(), text: text.to_string() },
+            under,
+            table,
+        })
     }
 
     /// A layer that the user gave on the command line, in the words `said`.
@@ -40,7 +46,8 @@ impl Layer {
 
     /// Whether this layer says something at `path`.
     pub(crate) fn says(&self, path: &[String]) -> bool {
-        self.local(path).is_some_and(|path| path.is_empty() || tree::get(&self.table, path).is_some())
+        self.local(path)
+            .is_some_and(|path| path.is_empty() || tree::get(&self.table, path).is_some())
     }
 
     /// The place of `path` in this layer: its line, or that of the nearest table around it.
@@ -70,9 +77,12 @@ impl Layer {
 
 /// The parser's message in one line, without the words of Rust.
 fn syntax(message: &str) -> String {
-    let too_large = message.strip_prefix("invalid type: integer `").and_then(|rest| rest.split_once('`'));
+    let too_large =
+        message.strip_prefix("invalid type: integer `").and_then(|rest| rest.split_once('`'));
     match too_large {
-        Some((number, _)) => format!("the whole number {number} is too large, it must lie below 2^63"),
+        Some((number, _)) => {
+            format!("the whole number {number} is too large, it must lie below 2^63")
+        }
         None => message.replace('\n', "; "),
     }
 }

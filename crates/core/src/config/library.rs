@@ -1,4 +1,5 @@
-//! What is compiled in: the device tables of `devices/`, the scenarios of `scenarios/`, the workloads of `workloads/`.
+//! What is compiled in: the device tables of `devices/`, the scenarios of `scenarios/`, the
+//! workloads of `workloads/`.
 
 use super::{Source, load_device, nearest};
 use crate::config::ConfigError;
@@ -67,12 +68,14 @@ pub fn scenario_names() -> impl Iterator<Item = &'static str> {
     SCENARIOS.iter().map(|(name, _)| *name)
 }
 
-/// The text of the built-in device table `name`, or an error that lists the names and suggests the nearest.
+/// The text of the built-in device table `name`, or an error that lists the names and suggests the
+/// nearest.
 pub fn builtin_device(name: &str) -> Result<Source, ConfigError> {
     find("device", "devices", DEVICES, name)
 }
 
-/// The text of the built-in scenario `name`, or an error that lists the names and suggests the nearest.
+/// The text of the built-in scenario `name`, or an error that lists the names and suggests the
+/// nearest.
 pub fn builtin_scenario(name: &str) -> Result<Source, ConfigError> {
     find("scenario", "scenarios", SCENARIOS, name)
 }
@@ -82,7 +85,8 @@ pub fn workload_names() -> impl Iterator<Item = &'static str> {
     WORKLOADS.iter().map(|(name, _)| *name)
 }
 
-/// The text of the built-in workload `name`, or an error that lists the names and suggests the nearest.
+/// The text of the built-in workload `name`, or an error that lists the names and suggests the
+/// nearest.
 pub fn builtin_workload(name: &str) -> Result<Source, ConfigError> {
     find("workload", "workloads", WORKLOADS, name)
 }
@@ -92,11 +96,20 @@ pub fn devices() -> Result<Vec<Device>, ConfigError> {
     device_names().map(|name| load_device(&builtin_device(name)?)).collect()
 }
 
-fn find(kind: &str, folder: &str, table: &[(&str, &str)], name: &str) -> Result<Source, ConfigError> {
+fn find(
+    kind: &str,
+    folder: &str,
+    table: &[(&str, &str)],
+    name: &str,
+) -> Result<Source, ConfigError> {
     if let Some((name, text)) = table.iter().find(|(entry, _)| *entry == name) {
         return Ok(Source { file: format!("{folder}/{name}.toml"), text: (*text).to_string() });
     }
     let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
-    let hint = nearest(name, names.iter().copied()).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    Err(ConfigError::new(format!("there is no {kind} `{name}`: there are {}{hint}", names.join(", "))))
+    let hint = nearest(name, names.iter().copied())
+        .map_or(String::new(), |near| format!("; did you mean {near}?"));
+    Err(ConfigError::new(format!(
+        "there is no {kind} `{name}`: there are {}{hint}",
+        names.join(", ")
+    )))
 }

@@ -1,8 +1,10 @@
-//! From text to a valid [`Scenario`]: device table, scenario, policy and overrides are laid over each other.
+//! From text to a valid [`Scenario`]: device table, scenario, policy and overrides are laid over
+//! each other.
 //!
-//! The order, later over earlier: the device table that `device.name` picks, the scenario, the policy, the overrides in
-//! the order they were given. Then the keys of `[workload]` become the defaults of its jobs. Every layer remembers its
-//! text, so that a complaint about the merged result still points at the line that caused it.
+//! The order, later over earlier: the device table that `device.name` picks, the scenario, the
+//! policy, the overrides in the order they were given. Then the keys of `[workload]` become the
+//! defaults of its jobs. Every layer remembers its text, so that a complaint about the merged
+//! result still points at the line that caused it.
 
 use super::error::{ConfigError, Place};
 use super::keys::{Keys, nearest};
@@ -34,7 +36,8 @@ pub struct Override {
     key: String,
     value: String,
     said: String,
-    /// A profile that takes the place of the whole workload; `value` is then its parameter, if it is not empty.
+    /// A profile that takes the place of the whole workload; `value` is then its parameter, if it
+    /// is not empty.
     profile: Option<Source>,
 }
 
@@ -43,10 +46,15 @@ impl Override {
     pub fn from_set(text: &str) -> Result<Self, ConfigError> {
         let said = format!("--set {text}");
         match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
-                Ok(Self { key: key.trim().to_string(), value: value.trim().to_string(), said, profile: None })
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().to_string(),
+                value: value.trim().to_string(),
+                said,
+                profile: None,
+            }),
+            _ => {
+                Err(ConfigError::at(Place::Given(said), "expected key=value, such as gc.soft=0.1"))
             }
-            _ => Err(ConfigError::at(Place::Given(said), "expected key=value, such as gc.soft=0.1")),
         }
     }
 
@@ -55,7 +63,8 @@ impl Override {
         Self { key: key.into(), value: value.into(), said: said.into(), profile: None }
     }
 
-    /// The profile in `source` in place of the scenario's whole workload, with a value for its parameter if it has one.
+    /// The profile in `source` in place of the scenario's whole workload, with a value for its
+    /// parameter if it has one.
     pub fn workload(source: Source, parameter: Option<&str>, said: impl Into<String>) -> Self {
         let value = parameter.unwrap_or_default().to_string();
         Self { key: "workload".to_string(), value, said: said.into(), profile: Some(source) }
@@ -89,7 +98,8 @@ impl Override {
     /// The value read as TOML, or as a string where it is none ("2ms").
     fn value(&self) -> Value {
         let parsed = format!("value = {}", self.value).parse::<Table>().ok();
-        let single = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+        let single =
+            parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
         single.unwrap_or_else(|| Value::String(self.value.clone()))
     }
 }
@@ -99,7 +109,8 @@ impl Override {
 pub struct Input<'a> {
     /// The scenario file.
     pub scenario: &'a Source,
-    /// The device table, where `device.name` is a path and not a name of the library: see [`device_name`].
+    /// The device table, where `device.name` is a path and not a name of the library: see
+    /// [`device_name`].
     pub device: Option<&'a Source>,
     /// The policy to lay over it, if any.
     pub policy: Option<&'a str>,
@@ -107,8 +118,12 @@ pub struct Input<'a> {
     pub overrides: &'a [Override],
 }
 
-/// The device that a scenario with these overrides names: a name of the library, or a path that the caller reads.
-pub fn device_name(scenario: &Source, overrides: &[Override]) -> Result<Option<String>, ConfigError> {
+/// The device that a scenario with these overrides names: a name of the library, or a path that the
+/// caller reads.
+pub fn device_name(
+    scenario: &Source,
+    overrides: &[Override],
+) -> Result<Option<String>, ConfigError> {
     let file = Layer::file(&scenario.file, &scenario.text, &[])?;
     let set = overrides.iter().rev().find(|set| set.key == "device.name").map(Override::value);
     let named = set.or_else(|| tree::get(&file.table, &tree::path("device.name")).cloned());
@@ -135,7 +150,8 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     }
     for set in input.overrides {
         if let Some(profile) = &set.profile {
-            // What was said of the workload before counts no more, not even as the place of a complaint.
+            // What was said of the workload before counts no more, not even as the place of a
+            // complaint.
             for key in ["workload", "measure"] {
                 merged.remove(key);
                 layers.iter_mut().for_each(|layer| drop(layer.table.remove(key)));
@@ -153,7 +169,13 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     if let (Some(name), Some(Value::Table(device))) = (device_name, merged.get_mut("device")) {
         device.insert("name".to_string(), name);
     }
-    let stem = input.scenario.file.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".toml");
+    let stem = input
+        .scenario
+        .file
+        .rsplit(['/', '\\'])
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches(".toml");
     merged.entry("name").or_insert_with(|| Value::String(stem.to_string()));
     spread_workload(&mut merged);
     replaced::fold_addresses(&mut merged, &layers[1].table, input.overrides);
@@ -174,7 +196,8 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     Ok(scenario)
 }
 
-/// The numbers of its device's table that a scenario lies over with others; none where an override names the device.
+/// The numbers of its device's table that a scenario lies over with others; none where an override
+/// names the device.
 pub fn overlaid(input: &Input<'_>) -> Result<Vec<Overlaid>, ConfigError> {
     let mut scenario = Layer::file(&input.scenario.file, &input.scenario.text, &[])?;
     let device = device_layer(input, &scenario, Keys::of_scenario())?;
@@ -201,8 +224,10 @@ fn device_layer(input: &Input<'_>, scenario: &Layer, keys: &Keys) -> Result<Laye
         (Some(source), _) => Layer::file(&source.file, &source.text, &["device"])?,
         (None, Some(name)) => {
             let set = input.overrides.iter().any(|set| set.key == "device.name");
-            let place = if set { Place::Nowhere } else { scenario.place(&tree::path("device.name")) };
-            let source = builtin_device(&name).map_err(|error| ConfigError::at(place, error.to_string()))?;
+            let place =
+                if set { Place::Nowhere } else { scenario.place(&tree::path("device.name")) };
+            let source =
+                builtin_device(&name).map_err(|error| ConfigError::at(place, error.to_string()))?;
             Layer::file(&source.file, &source.text, &["device"])?
         }
         (None, None) => {
@@ -219,8 +244,10 @@ pub(super) fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<L
     let (path, value) = (tree::path(&set.key), set.value());
     let mut alone = Table::new();
     // A layer of its own only answers "did it say this?", for which an index counts like a key.
-    let nested =
-        path.iter().rev().fold(value.clone(), |value, part| Value::Table(Table::from_iter([(part.clone(), value)])));
+    let nested = path
+        .iter()
+        .rev()
+        .fold(value.clone(), |value, part| Value::Table(Table::from_iter([(part.clone(), value)])));
     if let Value::Table(table) = nested {
         alone = table;
     }
@@ -230,14 +257,18 @@ pub(super) fn apply(set: &Override, merged: &mut Table, keys: &Keys) -> Result<L
         && let Some(lost) = old.keys().find(|name| !new.contains_key(*name))
     {
         let (key, value) = (&set.key, shown(&value));
-        let allowed = format!("it would take {key}.{lost} away; set each key by itself, such as {key}.{lost}=..");
+        let allowed = format!(
+            "it would take {key}.{lost} away; set each key by itself, such as {key}.{lost}=.."
+        );
         return Err(ConfigError::not_allowed(layer.whole(), key, &value, &allowed));
     }
-    tree::set(merged, &path, value).map_err(|why| ConfigError::at(layer.whole(), format!("{}: {why}", set.key)))?;
+    tree::set(merged, &path, value)
+        .map_err(|why| ConfigError::at(layer.whole(), format!("{}: {why}", set.key)))?;
     Ok(layer)
 }
 
-/// A workload that makes its own jobs stands alone: nothing that was said beside it could have an effect.
+/// A workload that makes its own jobs stands alone: nothing that was said beside it could have an
+/// effect.
 fn alone(merged: &Table, layers: &Layers) -> Result<(), ConfigError> {
     let Some(Value::Table(workload)) = merged.get("workload") else { return Ok(()) };
     let empty = |value: &Value| matches!(value, Value::Array(jobs) if jobs.is_empty());
@@ -266,7 +297,9 @@ pub(super) fn expand(workload: &mut WorkloadSpec, user: Bytes) -> Result<(), Inv
 
 /// The keys of `[workload]` become the defaults of each job; without jobs they are the one job.
 pub(super) fn spread_workload(merged: &mut Table) {
-    let Value::Table(workload) = merged.entry("workload").or_insert_with(|| Value::Table(Table::new())) else {
+    let Value::Table(workload) =
+        merged.entry("workload").or_insert_with(|| Value::Table(Table::new()))
+    else {
         return;
     };
     if workload.contains_key("act") {
@@ -306,7 +339,8 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Where `path` was said last, and under which key: a job's key may have been said as a default of all jobs.
+    /// Where `path` was said last, and under which key: a job's key may have been said as a default
+    /// of all jobs.
     fn place(&self, path: &[String]) -> (Place, Path) {
         for path in [path.to_vec()].into_iter().chain(default_of_job(path)) {
             if let Some(layer) = self.layers.iter().rev().find(|layer| layer.says(&path)) {
@@ -314,9 +348,11 @@ impl Layers {
             }
         }
         let path = default_of_job(path).unwrap_or_else(|| path.to_vec());
-        // What a workload lacks, the file that it is from lacks: the scenario, or a profile in place of its workload.
+        // What a workload lacks, the file that it is from lacks: the scenario, or a profile in
+        // place of its workload.
         let workload = tree::path("workload");
-        let from = self.layers.iter().find(|layer| path.starts_with(&workload) && layer.says(&workload));
+        let from =
+            self.layers.iter().find(|layer| path.starts_with(&workload) && layer.says(&workload));
         (from.unwrap_or(&self.layers[self.scenario]).whole(), path)
     }
 
@@ -329,24 +365,35 @@ impl Layers {
 /// `workload.jobs.3.rate` may come from `workload.rate`.
 fn default_of_job(path: &[String]) -> Option<Path> {
     match path {
-        [workload, jobs, _, rest @ ..] if workload == "workload" && jobs == "jobs" && !rest.is_empty() => {
+        [workload, jobs, _, rest @ ..]
+            if workload == "workload" && jobs == "jobs" && !rest.is_empty() =>
+        {
             Some([&["workload".to_string()], rest].concat())
         }
         _ => None,
     }
 }
 
-/// Deserialises `table`, which stands at `under`; an error names place, key, value and what is allowed.
-pub(super) fn read<T: DeserializeOwned>(table: &Table, under: &[String], layers: &Layers) -> Result<T, ConfigError> {
+/// Deserialises `table`, which stands at `under`; an error names place, key, value and what is
+/// allowed.
+pub(super) fn read<T: DeserializeOwned>(
+    table: &Table,
+    under: &[String],
+    layers: &Layers,
+) -> Result<T, ConfigError> {
     serde_path_to_error::deserialize(Value::Table(table.clone())).map_err(|error| {
         let inside: Path = error.path().iter().filter_map(part).collect();
         let message = error.inner().message().to_string();
         let (place, path) = layers.place(&[under, &inside].concat());
         if let Some(field) = message.strip_prefix("missing field ") {
             let key = dotted(&[path.as_slice(), &[field.trim_matches('`').to_string()]].concat());
-            // What a device lacks, its own table lacks: the layers above it only change some of its keys.
-            let place =
-                if path.first().is_some_and(|part| part == "device") { layers.layers[0].whole() } else { place };
+            // What a device lacks, its own table lacks: the layers above it only change some of its
+            // keys.
+            let place = if path.first().is_some_and(|part| part == "device") {
+                layers.layers[0].whole()
+            } else {
+                place
+            };
             return ConfigError::at(place, format!("{key} is missing"));
         }
         let value = tree::get(table, &inside).map_or("this".to_string(), shown);
@@ -365,7 +412,8 @@ fn part(segment: &Segment) -> Option<String> {
 /// What serde's message says is allowed, without the words of Rust.
 fn allowed(message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
-    // "`3 parsecs` is not a time: .." and "invalid type: string, expected u32": the value is already named.
+    // "`3 parsecs` is not a time: .." and "invalid type: string, expected u32": the value is
+    // already named.
     let expected = message.split_once("` is not ").or_else(|| message.split_once("expected "));
     let Some((_, expected)) = expected else { return message };
     let plain = match expected {
@@ -384,9 +432,12 @@ fn allowed(message: &str) -> String {
     format!("expected {plain}{}", slip(message.as_str(), expected))
 }
 
-/// The name that was meant, where one of a list was expected: "unknown variant `moduloo`, expected one of `none`, ..".
+/// The name that was meant, where one of a list was expected: "unknown variant `moduloo`, expected
+/// one of `none`, ..".
 fn slip(message: &str, expected: &str) -> String {
-    let Some(word) = message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`')) else {
+    let Some(word) =
+        message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once('`'))
+    else {
         return String::new();
     };
     // Every second piece between backticks is a name.

@@ -1,11 +1,12 @@
 //! The path of a run: what its settings amount to on every axis, whatever they were called.
 //!
-//! `sepbit` leaves collection as the scenario has it and `t-es` presumes `reads-first`: side by side they differ in
-//! more than their names say. The path is read off the settings of the merged scenario, so that it is right whoever
-//! made them, in the order array, gc, turns, ftl, rain, erase, buffer. What does nothing is left out (no parity, page
-//! mapping, erases that nothing interrupts), but for gc, which every drive has: `base/sepbit`,
-//! `reads-first/t-es(64ms)`, `raid/nogc`. Where all of it has names of policies, the path is a policy that makes the
-//! same run.
+//! `sepbit` leaves collection as the scenario has it and `t-es` presumes `reads-first`: side by
+//! side they differ in more than their names say. The path is read off the settings of the merged
+//! scenario, so that it is right whoever made them, in the order array, gc, turns, ftl, rain,
+//! erase, buffer. What does nothing is left out (no parity, page mapping, erases that nothing
+//! interrupts), but for gc, which every drive has: `base/sepbit`, `reads-first/t-es(64ms)`,
+//! `raid/nogc`. Where all of it has names of policies, the path is a policy that makes the same
+//! run.
 
 use super::{Axis, Scenario};
 use crate::array::{ArraySpec, ReadStrategy};
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Every axis in the order of a path.
-const ORDER: [Axis; 7] = [Axis::Array, Axis::Gc, Axis::Turns, Axis::Ftl, Axis::Rain, Axis::Erase, Axis::Buffer];
+const ORDER: [Axis; 7] =
+    [Axis::Array, Axis::Gc, Axis::Turns, Axis::Ftl, Axis::Rain, Axis::Erase, Axis::Buffer];
 
 /// What a run is on every axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,11 @@ impl PolicyPath {
             Axis::Gc | Axis::Turns | Axis::Rain => "none",
         };
         let parts = self.parts.iter();
-        parts.map(|(axis, part)| (axis.to_string(), part.as_deref().unwrap_or(nothing(*axis)).to_string())).collect()
+        parts
+            .map(|(axis, part)| {
+                (axis.to_string(), part.as_deref().unwrap_or(nothing(*axis)).to_string())
+            })
+            .collect()
     }
 }
 
@@ -149,9 +155,13 @@ fn erase(scenario: &Scenario) -> Option<String> {
         (_, ProgramMode::None) => erase,
         (EraseMode::Es, ProgramMode::Ips) => Some("pes".to_string()),
         (EraseMode::Es, ProgramMode::Ipc) => Some("pes(ipc)".to_string()),
-        (_, program) => {
-            Some(erase.into_iter().chain([format!("program-{}", program.name())]).collect::<Vec<_>>().join("+"))
-        }
+        (_, program) => Some(
+            erase
+                .into_iter()
+                .chain([format!("program-{}", program.name())])
+                .collect::<Vec<_>>()
+                .join("+"),
+        ),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Policies as data: each is an overlay over the scenario, on one of seven axes.
 //!
-//! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A part may be an alias
-//! for a path of its own, `ttflash/t-es`, and may have a parameter, a time, a size or a name, in parentheses. A new
-//! policy is a new entry here; what it switches on lives where the mechanism lives.
+//! A name is a path of parts, `base/t-es(16ms)` or `base+t-es(16ms)`, at most one for each axis. A
+//! part may be an alias for a path of its own, `ttflash/t-es`, and may have a parameter, a time, a
+//! size or a name, in parentheses. A new policy is a new entry here; what it switches on lives
+//! where the mechanism lives.
 //!
-//! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a path that says nothing
-//! of `gc` gets it, so that `t-es` means what it means in its paper. `preemptive/t-es` and `base/t-es` say otherwise.
-//! Likewise `rgc` presumes `pb` ([`TURNS_GC`]).
+//! The policies of the axis `erase` presume a collection that lets reads pass ([`ERASE_GC`]): a
+//! path that says nothing of `gc` gets it, so that `t-es` means what it means in its paper.
+//! `preemptive/t-es` and `base/t-es` say otherwise. Likewise `rgc` presumes `pb` ([`TURNS_GC`]).
 
 use super::error::ConfigError;
 use super::nearest_few;
@@ -481,16 +482,25 @@ const JOINTS: [char; 2] = ['/', '+'];
 pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
     // An alias may hold what joins the parts of a path.
     let with_joints = ALIASES.iter().filter(|alias| alias.name.contains(JOINTS));
-    let spelled = with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
-    let plain = |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
+    let spelled =
+        with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
+    let plain =
+        |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
     if !name.trim().is_empty() && spelled.split(JOINTS).any(|part| part.trim().is_empty()) {
         return Err(ConfigError::new(format!("policy `{name}`: a part of the path is empty")));
     }
-    let words = spelled.split(JOINTS).flat_map(|word| plain(word).split(JOINTS).map(move |part| (word, part)));
-    let (words, mut parts): (Vec<&str>, Vec<Chosen>) =
-        words.map(|(word, name)| Ok((word, part(name)?))).collect::<Result<Vec<_>, ConfigError>>()?.into_iter().unzip();
+    let words = spelled
+        .split(JOINTS)
+        .flat_map(|word| plain(word).split(JOINTS).map(move |part| (word, part)));
+    let (words, mut parts): (Vec<&str>, Vec<Chosen>) = words
+        .map(|(word, name)| Ok((word, part(name)?)))
+        .collect::<Result<Vec<_>, ConfigError>>()?
+        .into_iter()
+        .unzip();
     for (i, later) in parts.iter().enumerate() {
-        if let Some(at) = parts[..i].iter().position(|earlier| earlier.policy.axis == later.policy.axis) {
+        if let Some(at) =
+            parts[..i].iter().position(|earlier| earlier.policy.axis == later.policy.axis)
+        {
             // A paper's name stands for parts that nobody wrote.
             let named = |at: usize| match words[at] == parts[at].name {
                 true => parts[at].name.clone(),
@@ -519,19 +529,31 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
         None => (name, None),
     };
     let Some(policy) = POLICIES.iter().find(|policy| policy.name == plain) else {
-        let names = POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
+        let names =
+            POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
         let all = "(`manx policy list` has them all: nogc, base, preemptive, ..)";
-        return Err(ConfigError::new(format!("there is no policy `{name}`{} {all}", nearest_few(plain, names))));
+        return Err(ConfigError::new(format!(
+            "there is no policy `{name}`{} {all}",
+            nearest_few(plain, names)
+        )));
     };
     let overlay = match (parameter, policy.parameter) {
-        (None, Some(Parameter::OneOf(key, values))) => format!("{}{key} = \"{}\"\n", policy.overlay, values[0]),
-        (None, Some(Parameter::Size(key, size))) => format!("{}{key} = \"{size}\"\n", policy.overlay),
+        (None, Some(Parameter::OneOf(key, values))) => {
+            format!("{}{key} = \"{}\"\n", policy.overlay, values[0])
+        }
+        (None, Some(Parameter::Size(key, size))) => {
+            format!("{}{key} = \"{size}\"\n", policy.overlay)
+        }
         (None, _) => policy.overlay.to_string(),
-        (Some(_), None) => return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter"))),
+        (Some(_), None) => {
+            return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter")));
+        }
         (Some(value), Some(Parameter::OneOf(key, values))) => {
             if !values.contains(&value) {
                 let all = values.join(", ");
-                let why = format!("policy `{name}`: `{value}` is not allowed for {key}: it is one of {all}");
+                let why = format!(
+                    "policy `{name}`: `{value}` is not allowed for {key}: it is one of {all}"
+                );
                 return Err(ConfigError::new(why));
             }
             format!("{}{key} = \"{value}\"\n", policy.overlay)
@@ -539,13 +561,17 @@ fn part(name: &str) -> Result<Chosen, ConfigError> {
         (Some(value), Some(Parameter::Size(key, _))) => match value.parse::<Bytes>() {
             Ok(size) => format!("{}{key} = \"{size}\"\n", policy.overlay),
             Err(why) => {
-                return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));
+                return Err(ConfigError::new(format!(
+                    "policy `{name}`: `{value}` is not allowed for {key}: {why}"
+                )));
             }
         },
         (Some(value), Some(Parameter::Time(key))) => match value.parse::<Duration>() {
             Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
             Err(why) => {
-                return Err(ConfigError::new(format!("policy `{name}`: `{value}` is not allowed for {key}: {why}")));
+                return Err(ConfigError::new(format!(
+                    "policy `{name}`: `{value}` is not allowed for {key}: {why}"
+                )));
             }
         },
     };

@@ -2,7 +2,8 @@
 
 use crate::array::ArraySpec;
 use crate::drive::{
-    DriveConfig, DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec, ScrubSpec,
+    DriveConfig, DriveSpec, EraseSpec, PreconditionSpec, ProgramSpec, RainSpec, RecoverySpec,
+    ScrubSpec,
 };
 use crate::flash::{Capacity, Device, FaultSpec};
 use crate::ftl::{FtlSpec, GcSpec};
@@ -72,7 +73,20 @@ pub struct Scenario {
 impl Scenario {
     /// Every setting of one drive.
     pub fn drive_config(&self) -> DriveConfig {
-        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed, .. } = self.clone();
+        let Self {
+            device,
+            ftl,
+            gc,
+            drive,
+            rain,
+            erase,
+            program,
+            scrub,
+            faults,
+            recovery,
+            seed,
+            ..
+        } = self.clone();
         DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
     }
 
@@ -92,7 +106,8 @@ pub struct MeasureSpec {
     pub warmup_requests: u64,
     /// Split every latency into what it was spent on; a run takes 1.4 to 1.9 times as long.
     pub attribution: bool,
-    /// A request that waits longer than this ends the run as starved (a host resets a drive then); 0s: never.
+    /// A request that waits longer than this ends the run as starved (a host resets a drive then);
+    /// 0s: never.
     pub timeout: Duration,
 }
 

@@ -27,12 +27,15 @@ pub(crate) fn get<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
 
 /// Puts `value` at `path`, making the tables on the way; says why where that cannot be.
 pub(crate) fn set(table: &mut Table, path: &[String], value: Value) -> Result<(), String> {
-    let Some((first, rest)) = path.split_first() else { return Err("the key is empty".to_string()) };
+    let Some((first, rest)) = path.split_first() else {
+        return Err("the key is empty".to_string());
+    };
     if rest.is_empty() {
         table.insert(first.clone(), value);
         return Ok(());
     }
-    // The only list whose elements can be made by naming them is that of the jobs: `jobs.0` is the first of none.
+    // The only list whose elements can be made by naming them is that of the jobs: `jobs.0` is the
+    // first of none.
     let list = rest[0].parse::<usize>().is_ok();
     let empty = if list { Value::Array(Vec::new()) } else { Value::Table(Table::new()) };
     set_in(table.entry(first.clone()).or_insert(empty), rest, value)
@@ -53,7 +56,9 @@ fn set_in(target: &mut Value, path: &[String], value: Value) -> Result<(), Strin
                     array.push(Value::Table(Table::new()));
                     set_in(&mut array[index], rest, value)
                 }
-                _ => Err(format!("`{first}` is not an element of a list of {count}; they count from 0")),
+                _ => Err(format!(
+                    "`{first}` is not an element of a list of {count}; they count from 0"
+                )),
             }
         }
         _ => Err(format!("there is a plain value above `{first}`, not a table")),
@@ -76,7 +81,9 @@ pub(crate) fn merge(base: &mut Table, over: &Table) {
 pub(crate) fn shown(value: &Value) -> String {
     let text = match value {
         Value::Table(table) if table.is_empty() => "{}".to_string(),
-        Value::Table(table) => format!("{{ {}, .. }}", table.keys().cloned().collect::<Vec<_>>().join(", ")),
+        Value::Table(table) => {
+            format!("{{ {}, .. }}", table.keys().cloned().collect::<Vec<_>>().join(", "))
+        }
         value => value.to_string(),
     };
     match text.char_indices().nth(60) {

@@ -1,6 +1,7 @@
 //! Keys that a scenario does not look at, so that whoever sets one is told that it changes nothing.
 //!
-//! One place knows which choice makes which keys idle; the keys themselves are checked all the same.
+//! One place knows which choice makes which keys idle; the keys themselves are checked all the
+//! same.
 
 use super::Scenario;
 use crate::drive::{EraseMode, PreconditionState};
@@ -12,7 +13,9 @@ pub fn why_unread(scenario: &Scenario, key: &str) -> Option<String> {
     let parts: Vec<&str> = key.split('.').map(str::trim).collect();
     let jobs = &scenario.workload.jobs;
     match parts.as_slice() {
-        ["workload", "jobs", number, name, ..] => of_job(jobs.get(number.parse::<usize>().ok()?)?, name),
+        ["workload", "jobs", number, name, ..] => {
+            of_job(jobs.get(number.parse::<usize>().ok()?)?, name)
+        }
         ["workload", name, ..] => {
             let reasons: Option<Vec<String>> = jobs.iter().map(|job| of_job(job, name)).collect();
             reasons?.into_iter().next()
@@ -46,7 +49,8 @@ fn of_job(job: &JobSpec, name: &str) -> Option<String> {
         "tiers" | "write_tiers" | "cyclic_tiers" | "tier_block" => Pattern::Tiers,
         _ => return None,
     };
-    (job.pattern != pattern).then(|| format!("workload.pattern = {} has no use for it", word(&job.pattern)))
+    (job.pattern != pattern)
+        .then(|| format!("workload.pattern = {} has no use for it", word(&job.pattern)))
 }
 
 /// As [`why_unread`], for a key of the drive or the array.
@@ -54,11 +58,21 @@ fn of_drive(scenario: &Scenario, section: &str, name: &str) -> Option<String> {
     let Scenario { gc, erase, ftl, precondition, array, rain, .. } = scenario;
     let state = precondition.state;
     let (idle, choice) = match (section, name) {
-        ("gc", "choices") => (gc.victim != Victim::DChoices, format!("gc.victim = {}", word(&gc.victim))),
-        ("gc", "window") => (gc.victim != Victim::WindowedGreedy, format!("gc.victim = {}", word(&gc.victim))),
-        ("erase", "timeout") => (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode))),
-        ("erase", "hold_max" | "hold_victims") => (erase.hold.is_zero(), "erase.hold = 0s".to_string()),
-        ("ftl", "log") => (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind))),
+        ("gc", "choices") => {
+            (gc.victim != Victim::DChoices, format!("gc.victim = {}", word(&gc.victim)))
+        }
+        ("gc", "window") => {
+            (gc.victim != Victim::WindowedGreedy, format!("gc.victim = {}", word(&gc.victim)))
+        }
+        ("erase", "timeout") => {
+            (erase.mode != EraseMode::TEs, format!("erase.mode = {}", word(&erase.mode)))
+        }
+        ("erase", "hold_max" | "hold_victims") => {
+            (erase.hold.is_zero(), "erase.hold = 0s".to_string())
+        }
+        ("ftl", "log") => {
+            (ftl.kind != FtlKind::LogBlock, format!("ftl.kind = {}", word(&ftl.kind)))
+        }
         ("precondition", "ratio") => {
             (state != PreconditionState::Aged, format!("precondition.state = {}", word(&state)))
         }

@@ -1,4 +1,5 @@
-//! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest can be run.
+//! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest
+//! can be run.
 
 mod array;
 mod device;
@@ -12,13 +13,13 @@ mod space;
 
 use super::Scenario;
 use crate::drive::{
-    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec, PreconditionState, ProgramMode,
-    ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
+    CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec,
+    PreconditionState, ProgramMode, ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
 use crate::flash::{Device, Geometry, lanes, program_unit};
 use crate::ftl::{
-    Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, OpenBlocks, Rotate, Stripe,
-    Victim, VictimUnit, WIDTH_MAX,
+    Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, OpenBlocks,
+    Rotate, Stripe, Victim, VictimUnit, WIDTH_MAX,
 };
 use crate::units::{Bandwidth, Duration};
 use serde::Serialize;
@@ -55,14 +56,24 @@ fn word(value: impl Serialize) -> String {
 const TIME_MAX: Duration = Duration::from_s(366 * 24 * 3600);
 
 fn require_time(time: Duration, key: &str) -> Check {
-    require(time <= TIME_MAX, key, time, "at most 366 d, so that no sum of times leaves the clock of a run")
+    require(
+        time <= TIME_MAX,
+        key,
+        time,
+        "at most 366 d, so that no sum of times leaves the clock of a run",
+    )
 }
 
 /// Longest of a flash operation: no flash takes seconds, and timers reach some hours ahead.
 const OPERATION_MAX: Duration = Duration::from_s(60);
 
 fn require_operation_time(time: Duration, key: &str) -> Check {
-    require(time <= OPERATION_MAX, key, time, "at most 60s: a flash operation takes micro- to milliseconds")
+    require(
+        time <= OPERATION_MAX,
+        key,
+        time,
+        "at most 60s: a flash operation takes micro- to milliseconds",
+    )
 }
 
 /// A slower bus than this is a slip of the unit, and its transfers could leave the clock of a run.
@@ -115,7 +126,12 @@ fn ftl(ftl: &FtlSpec) -> Check {
     let all = [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
     let names = ftl.order.map(|dimension| format!("{dimension:?}").to_lowercase()).join(", ");
     let once = all.iter().all(|dimension| ftl.order.contains(dimension));
-    require(once, "ftl.order", format!("[{names}]"), "channel, way, die and plane, each exactly once, fastest first")
+    require(
+        once,
+        "ftl.order",
+        format!("[{names}]"),
+        "channel, way, die and plane, each exactly once, fastest first",
+    )
 }
 
 /// What `ftl.placement` reads: the other keys are not looked at.
@@ -123,7 +139,12 @@ fn data_placement(ftl: &FtlSpec) -> Check {
     match ftl.placement {
         DataPlacement::Dac => {
             let message = format!("from 2 to {PLACES_MAX}: each has open blocks of its own");
-            require((2..=PLACES_MAX).contains(&ftl.dac_regions), "ftl.dac_regions", ftl.dac_regions, message)?;
+            require(
+                (2..=PLACES_MAX).contains(&ftl.dac_regions),
+                "ftl.dac_regions",
+                ftl.dac_regions,
+                message,
+            )?;
             let message = "from 0 to 1000 times the user capacity, as writes of the host; 0 leaves the age out";
             require((0.0..=1000.0).contains(&ftl.dac_age), "ftl.dac_age", ftl.dac_age, message)
         }
@@ -142,14 +163,21 @@ fn data_placement(ftl: &FtlSpec) -> Check {
 const PLACES_MAX: u32 = 8;
 
 fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
-    require(gc.soft > 0.0 && gc.soft < 1.0, "gc.soft", gc.soft, "a share of the raw pages, above 0 and below 1")?;
+    require(
+        gc.soft > 0.0 && gc.soft < 1.0,
+        "gc.soft",
+        gc.soft,
+        "a share of the raw pages, above 0 and below 1",
+    )?;
     require(
         gc.hard >= 0.0 && gc.hard < gc.soft,
         "gc.hard",
         gc.hard,
         format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
     )?;
-    for (key, share) in [("gc.last_block_soft", gc.last_block_soft), ("gc.last_block_hard", gc.last_block_hard)] {
+    for (key, share) in
+        [("gc.last_block_soft", gc.last_block_soft), ("gc.last_block_hard", gc.last_block_hard)]
+    {
         require(
             (0.0..=1.0).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
             key,
@@ -164,7 +192,9 @@ fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
         gc.choices > 0 && (gc.victim != Victim::DChoices || u64::from(gc.choices) <= blocks),
         "gc.choices",
         gc.choices,
-        format!("from 1 to the {blocks} blocks of the drive; gc.victim = \"greedy\" looks at all of them"),
+        format!(
+            "from 1 to the {blocks} blocks of the drive; gc.victim = \"greedy\" looks at all of them"
+        ),
     )?;
     let wide = gc.unit != VictimUnit::Block;
     let unit = match gc.unit {
@@ -237,7 +267,12 @@ fn plane_blocking(gc: &GcSpec) -> Check {
     require(!window.is_zero(), key, window, "above 0: the rate of writes is measured over it")?;
     require_operation_time(window, key)?;
     let (key, share) = ("gc.rotate_hysteresis", gc.rotate_hysteresis);
-    require((0.0..1.0).contains(&share), key, share, "a share of the sustainable rate, from 0 to below 1")
+    require(
+        (0.0..1.0).contains(&share),
+        key,
+        share,
+        "a share of the sustainable rate, from 0 to below 1",
+    )
 }
 
 fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
@@ -262,7 +297,8 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
     require_operation_time(rain.xor, "rain.xor")
 }
 
-/// Parity over superblocks: stripes are rows of a superblock, so it is what is filled, and what is reclaimed.
+/// Parity over superblocks: stripes are rows of a superblock, so it is what is filled, and what is
+/// reclaimed.
 fn superblock_parity(scenario: &Scenario) -> Check {
     let Scenario { rain, ftl, gc, precondition, scrub, .. } = scenario;
     if rain.width == 0 || rain.update == Update::InPlace {
@@ -271,24 +307,38 @@ fn superblock_parity(scenario: &Scenario) -> Check {
     let (key, value) = ("rain.update", "\"superblock\"");
     let message = "with \"superblock\" it needs gc.unit = \"superblock\": the rows of a stripe are erased together";
     require(gc.unit == VictimUnit::Superblock, key, value, message)?;
-    // That needs dynamic allocation and separate frontiers, and goes with no copyback: `gc` says so.
-    debug_assert!(ftl.allocation == Allocation::Dynamic && ftl.frontiers == Frontiers::Separate && !gc.copyback);
-    let message =
-        "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no pages belong together before";
+    // That needs dynamic allocation and separate frontiers, and goes with no copyback: `gc` says
+    // so.
+    debug_assert!(
+        ftl.allocation == Allocation::Dynamic
+            && ftl.frontiers == Frontiers::Separate
+            && !gc.copyback
+    );
+    let message = "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no pages belong together before";
     require(rain.evict == Evict::Stripe, "rain.evict", "\"page\"", message)?;
-    let message =
-        "rain.update = \"superblock\" needs \"wait\": its parity is made of what is written, and nothing is read";
-    require(rain.update_reads == UpdateReads::Wait, "rain.update_reads", "\"reconstruct\"", message)?;
+    let message = "rain.update = \"superblock\" needs \"wait\": its parity is made of what is written, and nothing is read";
+    require(
+        rain.update_reads == UpdateReads::Wait,
+        "rain.update_reads",
+        "\"reconstruct\"",
+        message,
+    )?;
     let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are collected at once";
     require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", "\"rotation\"", message)?;
     let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" fills each lane by \
                    itself, and a stripe is written over all of them";
-    require(precondition.state != PreconditionState::Aged, "precondition.state", "\"aged\"", message)?;
+    require(
+        precondition.state != PreconditionState::Aged,
+        "precondition.state",
+        "\"aged\"",
+        message,
+    )?;
     let message = "rain.update = \"superblock\" needs \"none\": a row of a stripe takes its place when its first page \
                    leaves the buffer, and where parity comes next is known of one open superblock only";
     let holds = ftl.placement == DataPlacement::None;
     require(holds, "ftl.placement", format!("\"{}\"", ftl.placement.name()), message)?;
-    let message = "rain.update = \"superblock\" needs 0: a page that is written anew would leave its stripe";
+    let message =
+        "rain.update = \"superblock\" needs 0: a page that is written anew would leave its stripe";
     require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
     let message = "rain.update = \"superblock\" needs false: errors of its parity are not modelled";
     require(!scrub.errors, "scrub.errors", scrub.errors, message)
@@ -301,10 +351,16 @@ fn erase(erase: &EraseSpec, scheduler: Scheduler, device: &Device) -> Check {
     require_operation_time(erase.verify, "erase.verify")?;
     let (points, step) = (erase.safe_points, device.timing.erase_step.as_ns());
     let holds = (1..=SAFE_POINTS_MAX).contains(&points) && u64::from(points) <= step;
-    let message = format!("from 1 to {SAFE_POINTS_MAX} in a step of {step}ns, at most one a nanosecond");
+    let message =
+        format!("from 1 to {SAFE_POINTS_MAX} in a step of {step}ns, at most one a nanosecond");
     require(holds, "erase.safe_points", points, message)?;
     let (key, growth) = ("erase.rber_per_1000", erase.rber_per_1000);
-    require((0.0..=1000.0).contains(&growth), key, growth, "a share of the error rate, from 0 to 1000")?;
+    require(
+        (0.0..=1000.0).contains(&growth),
+        key,
+        growth,
+        "a share of the error rate, from 0 to 1000",
+    )?;
     require_operation_time(erase.hold, "erase.hold")?;
     require_operation_time(erase.hold_max, "erase.hold_max")?;
     let (key, victims) = ("erase.hold_victims", erase.hold_victims);
@@ -330,13 +386,20 @@ fn program(program: &ProgramSpec, scheduler: Scheduler, device: &Device) -> Chec
     require_operation_time(program.suspend, "program.suspend")?;
     require_operation_time(program.resume, "program.resume")?;
     let (loops, percent) = (program.loops, program.verify_percent);
-    require((1..=LOOPS_MAX).contains(&loops), "program.loops", loops, format!("from 1 to {LOOPS_MAX} in a program"))?;
+    require(
+        (1..=LOOPS_MAX).contains(&loops),
+        "program.loops",
+        loops,
+        format!("from 1 to {LOOPS_MAX} in a program"),
+    )?;
     let both = "from 1 to 99: a loop has a pulse and a verify";
     require((1..=99).contains(&percent), "program.verify_percent", percent, both)?;
     let shortest = device.timing.program.iter().map(|time| time.as_ns()).min().unwrap_or_default();
-    let holds =
-        program.mode == ProgramMode::None || shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
-    let message = format!("so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least");
+    let holds = program.mode == ProgramMode::None
+        || shortest * u64::from(percent.min(100 - percent)) >= 100 * u64::from(loops);
+    let message = format!(
+        "so few that each pulse and verify of a program of {shortest}ns takes a nanosecond at least"
+    );
     require(holds, "program.loops", loops, message)?;
     suspends(program.mode != ProgramMode::None, "program.mode", program.mode.name(), scheduler)
 }
@@ -347,15 +410,24 @@ fn erase_lengths(erase: &EraseSpec, device: &Device) -> Check {
     require(holds, "erase.need_least", least, "a share of all steps, above 0 and at most 1")?;
     let message = format!("a share of all steps, from 0 to what erase.need_least = {least} leaves");
     require(spread >= 0.0 && least + spread <= 1.0, "erase.need_spread", spread, message)?;
-    let (fractions, points, step) = (erase.fractions, erase.safe_points, device.timing.erase_step.as_ns());
+    let (fractions, points, step) =
+        (erase.fractions, erase.safe_points, device.timing.erase_step.as_ns());
     let holds = (1..=FRACTIONS_MAX).contains(&fractions);
-    require(holds, "erase.fractions", fractions, format!("from 1 to {FRACTIONS_MAX} parts of a step"))?;
-    let holds = erase.length == EraseLength::Fixed || u64::from(fractions) * u64::from(points) <= step;
-    let message =
-        format!("with erase.safe_points = {points} it cuts a step of {step}ns into more parts than it has nanoseconds");
+    require(
+        holds,
+        "erase.fractions",
+        fractions,
+        format!("from 1 to {FRACTIONS_MAX} parts of a step"),
+    )?;
+    let holds =
+        erase.length == EraseLength::Fixed || u64::from(fractions) * u64::from(points) <= step;
+    let message = format!(
+        "with erase.safe_points = {points} it cuts a step of {step}ns into more parts than it has nanoseconds"
+    );
     require(holds, "erase.fractions", fractions, message)?;
     let (key, shallow) = ("erase.shallow", erase.shallow);
-    let message = format!("from 0 to below erase.fractions = {fractions}: it is shorter than a step");
+    let message =
+        format!("from 0 to below erase.fractions = {fractions}: it is shorter than a step");
     require(erase.length == EraseLength::Fixed || shallow < fractions, key, shallow, message)
 }
 
@@ -365,7 +437,8 @@ const FRACTIONS_MAX: u32 = 1000;
 /// More parts of a step than any die has states to stop at.
 const SAFE_POINTS_MAX: u32 = 1000;
 
-/// The simulator keeps some hundred bytes for each map unit of the buffer: a slip of the unit must not take all memory.
+/// The simulator keeps some hundred bytes for each map unit of the buffer: a slip of the unit must
+/// not take all memory.
 const BUFFER_MAX: u64 = 16 << 30;
 
 fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
@@ -379,7 +452,9 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     let each = if classes == 1 { String::new() } else { format!(" and {classes} classes of data") };
     let (needed, why) = match ftl.stripe {
         Stripe::MapUnit => {
-            let why = format!("2 program units of {unit} B for each of {lanes} lanes{each}, which fill side by side");
+            let why = format!(
+                "2 program units of {unit} B for each of {lanes} lanes{each}, which fill side by side"
+            );
             (2 * unit * lanes * classes, why)
         }
         Stripe::ProgramUnit => (2 * unit * classes, format!("2 program units of {unit} B{each}")),
@@ -393,10 +468,25 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
 fn precondition(precondition: &PreconditionSpec) -> Check {
     let PreconditionSpec { ratio, passes_max, settled_below, .. } = *precondition;
     let key = "precondition.ratio";
-    require(ratio > 0.0 && ratio < 1.0, key, ratio, "a share of the raw pages, above 0 and below 1")?;
+    require(
+        ratio > 0.0 && ratio < 1.0,
+        key,
+        ratio,
+        "a share of the raw pages, above 0 and below 1",
+    )?;
     let key = "precondition.passes_max";
-    require((1..=1000).contains(&passes_max), key, passes_max, "from 1 to 1000 overwrites of the user capacity")?;
+    require(
+        (1..=1000).contains(&passes_max),
+        key,
+        passes_max,
+        "from 1 to 1000 overwrites of the user capacity",
+    )?;
     let key = "precondition.settled_below";
     let holds = settled_below > 0.0 && settled_below < 1.0;
-    require(holds, key, settled_below, "a relative difference of two windows' WAF, above 0 and below 1")
+    require(
+        holds,
+        key,
+        settled_below,
+        "a relative difference of two windows' WAF, above 0 and below 1",
+    )
 }

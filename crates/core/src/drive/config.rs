@@ -1,7 +1,8 @@
 //! A drive from its settings, in one call.
 //!
-//! [`DriveConfig`] has everything that one drive is made of; [`Scenario::drive_config`](crate::config::Scenario)
-//! gives one whose settings are validated. The map comes first, since preconditioning writes to it without a drive:
+//! [`DriveConfig`] has everything that one drive is made of;
+//! [`Scenario::drive_config`](crate::config::Scenario) gives one whose settings are validated. The
+//! map comes first, since preconditioning writes to it without a drive:
 //!
 //! ```
 //! use manx_core::config::{Input, Override, Source, load};
@@ -106,14 +107,18 @@ impl DriveConfig {
         let Self { device, ftl, gc, rain, seed, .. } = self;
         let map = PageMap::new(device, ftl, gc, units, *seed).with_translation_pages(&ftl.map);
         match (ftl.kind, rain.update) {
-            (FtlKind::LogBlock, _) => map.with_log_blocks(&ftl.log).expect("validated settings leave room"),
+            (FtlKind::LogBlock, _) => {
+                map.with_log_blocks(&ftl.log).expect("validated settings leave room")
+            }
             (FtlKind::Page, Update::InPlace) => map.with_parity(ftl, device, rain.width),
-            (FtlKind::Page, Update::Superblock) => map.with_superblock_parity(ftl, device, rain.width),
+            (FtlKind::Page, Update::Superblock) => {
+                map.with_superblock_parity(ftl, device, rain.width)
+            }
         }
     }
 
-    /// The drive, holding `map`'s state. With `with_content` every page carries its version, and every mapped page
-    /// starts at version 1.
+    /// The drive, holding `map`'s state. With `with_content` every page carries its version, and
+    /// every mapped page starts at version 1.
     pub fn build(&self, mut map: PageMap, with_content: bool) -> Drive {
         map.begin_run(&self.ftl, &self.gc, &self.device, self.seed);
         let mut drive = Drive::new(&self.device, &self.drive, &self.gc, map, with_content);
@@ -125,7 +130,8 @@ impl DriveConfig {
         drive
     }
 
-    /// Adds the parts that hold no state of the map: the same for a new drive and for one that came back.
+    /// Adds the parts that hold no state of the map: the same for a new drive and for one that came
+    /// back.
     pub(in crate::drive) fn fit_out(&self, drive: &mut Drive) {
         drive.suspend_erases(&self.erase);
         drive.suspend_programs(&self.program);

@@ -1,15 +1,16 @@
 //! The drive: commands in, completions out.
 //!
-//! A command crosses the link and the controller (`face`), is split into mapping units and meets the write buffer
-//! (`io`), becomes flash operations that wait for their dies (`dies`), and completes over the link. Garbage collection
-//! (`gc`) runs the translation layer's chains on the same dies and blocks what its mode says. Parity goes with the
-//! pages or is written behind them (`parity`); the map may lie on flash with a part of it in DRAM (`map_cache`); pages
-//! may hold bit errors and blocks go bad (`media`); the power may fail (`crash`). Who watches changes nothing
+//! A command crosses the link and the controller (`face`), is split into mapping units and meets
+//! the write buffer (`io`), becomes flash operations that wait for their dies (`dies`), and
+//! completes over the link. Garbage collection (`gc`) runs the translation layer's chains on the
+//! same dies and blocks what its mode says. Parity goes with the pages or is written behind them
+//! (`parity`); the map may lie on flash with a part of it in DRAM (`map_cache`); pages may hold bit
+//! errors and blocks go bad (`media`); the power may fail (`crash`). Who watches changes nothing
 //! (`observe`).
 //!
-//! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`. Cutting the advance at
-//! any points changes nothing. At one instant the host comes first, then completions, arriving commands, buffer hits,
-//! erases held back, and dies by number.
+//! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`.
+//! Cutting the advance at any points changes nothing. At one instant the host comes first, then
+//! completions, arriving commands, buffer hits, erases held back, and dies by number.
 //!
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
@@ -40,9 +41,9 @@ pub use media::scrub::ScrubSpec;
 pub use observe::attribution::{Attributed, Story};
 pub use observe::timeline::{Collection, Recorded, SLOW_FACTOR, SlowCommand, TimelineSpec};
 pub use spec::{
-    BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer, Overwrite,
-    PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec, Reconstruct, Scheduler, Update,
-    UpdateReads,
+    BusyRemaining, CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, FullBuffer,
+    Overwrite, PreconditionSpec, PreconditionState, ProgramMode, ProgramSpec, RainSpec,
+    Reconstruct, Scheduler, Update, UpdateReads,
 };
 pub use storage::{Step, Storage, Walked};
 
@@ -115,9 +116,16 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated. With `with_content`
-    /// every page carries its version, and every mapped page starts at version 1.
-    pub fn new(device: &Device, spec: &DriveSpec, gc: &GcSpec, ftl: PageMap, with_content: bool) -> Self {
+    /// A drive on `device` whose translation layer holds `ftl`'s state; the specs are validated.
+    /// With `with_content` every page carries its version, and every mapped page starts at version
+    /// 1.
+    pub fn new(
+        device: &Device,
+        spec: &DriveSpec,
+        gc: &GcSpec,
+        ftl: PageMap,
+        with_content: bool,
+    ) -> Self {
         let mut flash = Flash::new(device, with_content);
         for block in (0..flash.layout.total_blocks()).map(Block) {
             flash.adopt(block, ftl.rows_programmed(block));
@@ -197,7 +205,15 @@ impl Drive {
         let (run_reads, run_programs) = self.flash.runs_over();
         let units_read = self.counters.units_read + self.flash.whole_copies_read() + run_reads;
         let copied_units = self.counters.copied_units + self.flash.all_copies_over() + run_programs;
-        Counters { suspended: self.flash.suspensions(), scrub, log, faults, units_read, copied_units, ..self.counters }
+        Counters {
+            suspended: self.flash.suspensions(),
+            scrub,
+            log,
+            faults,
+            units_read,
+            copied_units,
+            ..self.counters
+        }
     }
 
     /// The flash (for its counters and utilisation).
@@ -236,8 +252,8 @@ impl Drive {
         }
     }
 
-    /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it will complete as
-    /// [`Status::Aborted`], false when it is being worked on or unknown.
+    /// Takes back a command that still waits in the queue (NVMe Abort is best effort): true when it
+    /// will complete as [`Status::Aborted`], false when it is being worked on or unknown.
     pub fn abort(&mut self, now: Instant, id: u32) -> bool {
         match self.ports.take_queued(id) {
             Some(command) => {
@@ -270,10 +286,12 @@ impl Drive {
     fn in_range(&self, request: u32) -> bool {
         let Asked { op, lba, sectors, .. } = &self.requests[request].command;
         *op == Op::Flush
-            || (*sectors > 0 && lba.0.checked_add(u64::from(*sectors)).is_some_and(|end| end <= self.sectors()))
+            || (*sectors > 0
+                && lba.0.checked_add(u64::from(*sectors)).is_some_and(|end| end <= self.sectors()))
     }
 
-    /// When the drive next does something by itself, completions included; [`Instant::NEVER`] when nothing is pending.
+    /// When the drive next does something by itself, completions included; [`Instant::NEVER`] when
+    /// nothing is pending.
     #[inline]
     pub fn next_event_at(&self) -> Instant {
         self.flash.next_at().min(self.next_but_flash_at())
@@ -285,8 +303,8 @@ impl Drive {
         self.ports.next_at().min(self.later.next_at()).min(self.wakes_at)
     }
 
-    /// Does everything that is due before `limit`, until the first completion, which it returns. `None`: nothing more
-    /// is due before `limit`.
+    /// Does everything that is due before `limit`, until the first completion, which it returns.
+    /// `None`: nothing more is due before `limit`.
     #[inline]
     pub fn advance_before(&mut self, limit: Instant) -> Option<Completion> {
         loop {
@@ -353,7 +371,8 @@ impl Drive {
         }
     }
 
-    /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and before all else.
+    /// Does what the flash brings next, and goes on as long as more of it comes before `limit` and
+    /// before all else.
     fn fire(&mut self, limit: Instant) {
         let mut now = self.flash.next_at();
         loop {
@@ -394,7 +413,8 @@ impl Drive {
         }
     }
 
-    /// Everything before `limit` was done: how far copies are is told by that ([`Drive::counters`]).
+    /// Everything before `limit` was done: how far copies are is told by that
+    /// ([`Drive::counters`]).
     #[inline]
     pub fn is_seen(&mut self, limit: Instant) {
         if limit > self.flash.seen_until() {
@@ -402,8 +422,8 @@ impl Drive {
         }
     }
 
-    /// The page, if it is on flash, holds `version` from the start (runs that carry content). Parity is made of it
-    /// afterwards ([`Drive::make_parity`]).
+    /// The page, if it is on flash, holds `version` from the start (runs that carry content).
+    /// Parity is made of it afterwards ([`Drive::make_parity`]).
     pub fn put_content(&mut self, page: u32, version: u32) {
         if let Translation::Ready(ppn) = self.ftl.translate(Lpn(page)) {
             self.flash.store(ppn, version);

@@ -1,4 +1,5 @@
-//! Preconditioning: what the drive holds when the run starts, made by the run's own translation layer in no time.
+//! Preconditioning: what the drive holds when the run starts, made by the run's own translation
+//! layer in no time.
 
 use super::{PreconditionSpec, PreconditionState};
 use crate::ftl::timeless::{Full, Work, Writer};
@@ -28,9 +29,9 @@ const PROGRESS_EVERY: u64 = 1 << 18;
 /// Windows in which a pass over the user capacity is watched.
 const WINDOWS: u32 = 4;
 
-/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s overwrites and their
-/// placement hints, uniformly random ones without a hint when `None`; `progress` is told the pages programmed now and
-/// then, and stops everything by returning false.
+/// Brings `map` into the state that `spec` asks for. `overwrite` gives the pages of `steady`'s
+/// overwrites and their placement hints, uniformly random ones without a hint when `None`;
+/// `progress` is told the pages programmed now and then, and stops everything by returning false.
 pub fn precondition(
     map: &mut PageMap,
     spec: &PreconditionSpec,
@@ -39,7 +40,9 @@ pub fn precondition(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Preconditioned, Full> {
     match spec.state {
-        PreconditionState::Empty => Ok(Preconditioned { settled: true, ..Preconditioned::default() }),
+        PreconditionState::Empty => {
+            Ok(Preconditioned { settled: true, ..Preconditioned::default() })
+        }
         PreconditionState::Fill => fill(map, progress),
         PreconditionState::Aged => age(map, spec.ratio, progress),
         PreconditionState::Steady => {
@@ -68,7 +71,8 @@ fn fill(map: &mut PageMap, progress: &mut dyn FnMut(u64) -> bool) -> Result<Prec
             break;
         }
     }
-    // A map that lies on flash is written once, behind the data; the run begins with an empty cache.
+    // A map that lies on flash is written once, behind the data; the run begins with an empty
+    // cache.
     (0..writer.map().translation_pages())
         .map(|page| writer.map().translation_page(page))
         .collect::<Vec<_>>()
@@ -114,13 +118,22 @@ fn settle(
         before = now;
     }
     writer.finish()?;
-    Ok(Preconditioned { work: writer.work(), waf: before, passes: f64::from(windows) / f64::from(WINDOWS), settled })
+    Ok(Preconditioned {
+        work: writer.work(),
+        waf: before,
+        passes: f64::from(windows) / f64::from(WINDOWS),
+        settled,
+    })
 }
 
-/// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the lane is stale, and
-/// pages in address order follow until another half is valid (reference: tinyTailFlash, ssd.c make_aged, pagemap.c
-/// pre_set_page).
-fn age(map: &mut PageMap, ratio: f64, progress: &mut dyn FnMut(u64) -> bool) -> Result<Preconditioned, Full> {
+/// SSDsim's make_aged: in each lane, blocks begin with stale pages until half of `ratio` of the
+/// lane is stale, and pages in address order follow until another half is valid (reference:
+/// tinyTailFlash, ssd.c make_aged, pagemap.c pre_set_page).
+fn age(
+    map: &mut PageMap,
+    ratio: f64,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Preconditioned, Full> {
     let layout = map.layout().clone();
     let half = (f64::from(layout.units_per_lane()) * ratio / 2.0) as u32;
     let stale_rows = ((f64::from(layout.rows) * ratio) as u32 + 1).min(layout.rows);
@@ -141,10 +154,13 @@ fn age(map: &mut PageMap, ratio: f64, progress: &mut dyn FnMut(u64) -> bool) -> 
         place(map, Lpn(lpn))?;
         if let Some(stripes) = stripes.as_ref().filter(|_| lpn % round == round - 1) {
             let first = lpn / round * stripes.unit();
-            (first..first + stripes.unit()).try_for_each(|stripe| place(map, stripes.parity(stripe)))?;
+            (first..first + stripes.unit())
+                .try_for_each(|stripe| place(map, stripes.parity(stripe)))?;
         }
     }
-    for lpn in (0..map.translation_pages()).map(|page| map.translation_page(page)).collect::<Vec<_>>() {
+    for lpn in
+        (0..map.translation_pages()).map(|page| map.translation_page(page)).collect::<Vec<_>>()
+    {
         // Beyond the share that is used: the map of what was written must be somewhere.
         let lane = map.striped_lane(lpn);
         let ageing = &mut lanes[lane as usize];
@@ -195,7 +211,8 @@ impl Ageing {
         Ok(())
     }
 
-    /// Opens the row for the next valid pages; a block begins with stale rows while there are not enough of them.
+    /// Opens the row for the next valid pages; a block begins with stale rows while there are not
+    /// enough of them.
     fn open_row(
         &mut self,
         map: &mut PageMap,
@@ -206,7 +223,8 @@ impl Ageing {
     ) -> Result<(), Full> {
         let units = map.layout().units_per_row;
         loop {
-            self.row = map.open_row_of(lane, Stream::Host, map.class_of_first_write()).ok_or(Full)?;
+            self.row =
+                map.open_row_of(lane, Stream::Host, map.class_of_first_write()).ok_or(Full)?;
             if self.stale >= half || map.layout().row_of(self.row) >= stale_rows {
                 return Ok(());
             }

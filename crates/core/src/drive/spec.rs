@@ -1,4 +1,5 @@
-//! The settings of the drive around the flash: buffer, scheduler, queue, controller, link, preconditioning.
+//! The settings of the drive around the flash: buffer, scheduler, queue, controller, link,
+//! preconditioning.
 
 use crate::units::{Bandwidth, Bytes, Duration, share, share_schema};
 use schemars::JsonSchema;
@@ -12,17 +13,20 @@ pub struct DriveSpec {
     pub buffer: Bytes,
     /// Time to serve a page from the buffer, or to take one into it.
     pub buffer_hit: Duration,
-    /// Pages are written to flash in the background while more than this share of the buffer is dirty.
+    /// Pages are written to flash in the background while more than this share of the buffer is
+    /// dirty.
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub flush_above: f64,
-    /// Pages are written to flash in the background; otherwise only when a write waits for room in the buffer.
+    /// Pages are written to flash in the background; otherwise only when a write waits for room in
+    /// the buffer.
     pub background_flush: bool,
     /// Without a flush in the background: what a write waits for that finds the buffer full.
     pub full_buffer: FullBuffer,
     /// A write completes when it is on flash, not when it is in the buffer.
     pub write_through: bool,
-    /// Power-loss protection: what is in the buffer counts as durable, so FLUSH and FUA cost nothing more.
+    /// Power-loss protection: what is in the buffer counts as durable, so FLUSH and FUA cost
+    /// nothing more.
     pub power_loss_protection: bool,
     /// Which waiting flash operation a die serves next.
     pub scheduler: Scheduler,
@@ -61,7 +65,8 @@ impl Default for DriveSpec {
 pub enum BusyRemaining {
     /// As firmware could: from what is under way and what is sure to follow.
     Forecast,
-    /// By simulating a copy of the whole drive ahead, to which nothing else comes: what no drive can do, and slow.
+    /// By simulating a copy of the whole drive ahead, to which nothing else comes: what no drive
+    /// can do, and slow.
     Exact,
 }
 
@@ -75,7 +80,8 @@ pub enum FullBuffer {
     Own,
 }
 
-/// Which waiting flash operation a die serves next (garbage collection has rules of its own, see `gc`).
+/// Which waiting flash operation a die serves next (garbage collection has rules of its own, see
+/// `gc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
@@ -83,7 +89,8 @@ pub enum Scheduler {
     ReadFirst,
     /// Each die serves its own operations in arrival order, dies overtake each other.
     OutOfOrder,
-    /// Strict arrival order over the whole drive: an operation starts only after all before it have started.
+    /// Strict arrival order over the whole drive: an operation starts only after all before it have
+    /// started.
     Fifo,
 }
 
@@ -103,15 +110,19 @@ pub struct EraseSpec {
     pub verify: Duration,
     /// Reads of garbage collection suspend an erase too.
     pub gc_reads: bool,
-    /// Safe points in a step, its end included: an erase that may stop inside a step at multiples of step / points.
+    /// Safe points in a step, its end included: an erase that may stop inside a step at multiples
+    /// of step / points.
     pub safe_points: u32,
-    /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that cost a ramp.
+    /// By this share the raw bit error rate of a block has grown after 1000 erase suspensions that
+    /// cost a ramp.
     pub rber_per_1000: f64,
-    /// An erase starts only when its die has had no host read for this long, unless space is urgent; 0 is off.
+    /// An erase starts only when its die has had no host read for this long, unless space is
+    /// urgent; 0 is off.
     pub hold: Duration,
     /// An erase held back for so long starts whatever the reads do.
     pub hold_max: Duration,
-    /// Victims of a pool that may be copied before the first of them is erased, while erases are held back.
+    /// Victims of a pool that may be copied before the first of them is erased, while erases are
+    /// held back.
     pub hold_victims: u32,
     /// How long an erase takes: the worst case of the device table, or what its block needs.
     pub length: EraseLength,
@@ -143,7 +154,8 @@ impl Default for EraseSpec {
             hold_max: Duration::from_ms(100),
             hold_victims: 4,
             length: EraseLength::Fixed,
-            // Assumed: AERO says that most blocks need less than the worst case, and more when worn.
+            // Assumed: AERO says that most blocks need less than the worst case, and more when
+            // worn.
             need_least: 0.4,
             need_spread: 0.4,
             need_all_at: 5000,
@@ -245,9 +257,11 @@ impl RainSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// Stripes of addresses: written pages change their stripe's parity, which is read and programmed again.
+    /// Stripes of addresses: written pages change their stripe's parity, which is read and
+    /// programmed again.
     InPlace,
-    /// Stripes of rows in a superblock: parity is programmed once, behind the data, and erased with it.
+    /// Stripes of rows in a superblock: parity is programmed once, behind the data, and erased with
+    /// it.
     Superblock,
 }
 
@@ -267,11 +281,14 @@ pub enum Evict {
 pub enum Reconstruct {
     /// None.
     Never,
-    /// Where a request asks for a whole stripe: the page that garbage collection would keep longest.
+    /// Where a request asks for a whole stripe: the page that garbage collection would keep
+    /// longest.
     Full,
-    /// The same, and of a part of a stripe where that is expected to be faster than to wait (the paper's rule).
+    /// The same, and of a part of a stripe where that is expected to be faster than to wait (the
+    /// paper's rule).
     Cost,
-    /// Every one that can be, at most one of a stripe in a request: what parity is worth, tested at its hardest.
+    /// Every one that can be, at most one of a stripe in a request: what parity is worth, tested at
+    /// its hardest.
     Always,
 }
 
@@ -281,8 +298,8 @@ pub enum Reconstruct {
 pub enum CostRule {
     /// By the GC runs' times that are left, of the page and of what else would have to be read.
     Estimate,
-    /// As if at most one member of a stripe were collected at a time, as rotating garbage collection sees to: always
-    /// while the victim is copied, by time while it is erased.
+    /// As if at most one member of a stripe were collected at a time, as rotating garbage
+    /// collection sees to: always while the victim is copied, by time while it is erased.
     Rotation,
 }
 
@@ -292,7 +309,8 @@ pub enum CostRule {
 pub enum UpdateReads {
     /// They wait for it.
     Wait,
-    /// The parity is made the other way round, from other members, where that is expected to be faster.
+    /// The parity is made the other way round, from other members, where that is expected to be
+    /// faster.
     Reconstruct,
 }
 

@@ -32,8 +32,8 @@ pub struct Walked {
 
 /// Something that takes commands and completes them in virtual time.
 ///
-/// Contract, as of [`Drive`]: commands are submitted in the order of their times, each after everything before its
-/// time has been done; cutting an advance at any points changes nothing.
+/// Contract, as of [`Drive`]: commands are submitted in the order of their times, each after
+/// everything before its time has been done; cutting an advance at any points changes nothing.
 pub trait Storage {
     /// The command arrives at `now`.
     fn submit(&mut self, now: Instant, command: Command);

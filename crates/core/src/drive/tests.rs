@@ -1,5 +1,5 @@
-//! Whole drives by arithmetic: the table of `ttflash-256g` cut to a few blocks, one thing at a time, exact to the
-//! nanosecond.
+//! Whole drives by arithmetic: the table of `ttflash-256g` cut to a few blocks, one thing at a
+//! time, exact to the nanosecond.
 
 mod collections;
 mod dftl;
@@ -80,7 +80,12 @@ struct Bench {
 
 impl Bench {
     /// A drive whose map `prepare` wrote; half of its space is the host's.
-    fn new(device: Device, spec: DriveSpec, gc: GcSpec, prepare: impl FnOnce(&mut PageMap)) -> Self {
+    fn new(
+        device: Device,
+        spec: DriveSpec,
+        gc: GcSpec,
+        prepare: impl FnOnce(&mut PageMap),
+    ) -> Self {
         let logical = Layout::new(&device).total_units() / 2;
         let mut map = PageMap::new(&device, &FtlSpec::default(), &gc, logical, 1);
         prepare(&mut map);
@@ -173,7 +178,8 @@ fn write_before_the_run(map: &mut PageMap, lpn: u32) {
 
 /// Pages are striped over the channels first, then over the chips.
 const LANES: u64 = 64;
-/// Page 1 is on the next channel, page 8 on the next chip of the same channel, page 64 behind page 0 on the same chip.
+/// Page 1 is on the next channel, page 8 on the next chip of the same channel, page 64 behind page
+/// 0 on the same chip.
 const OTHER_CHANNEL: u64 = 1;
 const OTHER_CHIP: u64 = 8;
 const SAME_CHIP: u64 = LANES;

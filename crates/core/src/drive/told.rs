@@ -1,5 +1,5 @@
-//! The end of a flash operation: its owner is told, then the rooms that may begin something now. The dies know
-//! neither; this is the one `match` on owners.
+//! The end of a flash operation: its owner is told, then the rooms that may begin something now.
+//! The dies know neither; this is the one `match` on owners.
 
 use super::Drive;
 use super::dies::queues::{FlashOp, Owner};

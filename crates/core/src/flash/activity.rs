@@ -1,10 +1,11 @@
 //! The activity of dies and channels, slice by slice, for a timeline.
 //!
-//! A die's slices are its array operations (tR, tPROG, the whole erase) and its waits for the channel; what crosses the
-//! channel (commands, data) are the channel's slices. On each of them slices follow one another and never overlap.
-//! A slice is logged when its end is certain, which is at its start, except where an operation can be suspended: then
-//! each pulse of an erase, and what a program does without a stop, is logged when it ends or is stopped.
-//! [`Act::Suspended`] is the one slice that others lie within.
+//! A die's slices are its array operations (tR, tPROG, the whole erase) and its waits for the
+//! channel; what crosses the channel (commands, data) are the channel's slices. On each of them
+//! slices follow one another and never overlap. A slice is logged when its end is certain, which is
+//! at its start, except where an operation can be suspended: then each pulse of an erase, and what
+//! a program does without a stop, is logged when it ends or is stopped. [`Act::Suspended`] is the
+//! one slice that others lie within.
 //!
 //! Kept only when asked for, inside a window of time, and up to a limit that all who log share.
 
@@ -25,7 +26,8 @@ pub enum Act {
     Suspending,
     /// An erase or a program waits while reads run, over their slices on a die.
     Suspended,
-    /// After a suspension an erase's voltage ramps up, or a verify runs, or a program's data comes back, on a die.
+    /// After a suspension an erase's voltage ramps up, or a verify runs, or a program's data comes
+    /// back, on a die.
     Resuming,
     /// A command or data waits for the channel and keeps the die, on a die.
     Wait,
@@ -44,7 +46,10 @@ pub enum Act {
 impl Act {
     /// True for what lies on a channel.
     pub const fn is_on_channel(self) -> bool {
-        matches!(self, Act::ReadCommand | Act::EraseCommand | Act::DataOut | Act::DataIn | Act::DataRest)
+        matches!(
+            self,
+            Act::ReadCommand | Act::EraseCommand | Act::DataOut | Act::DataIn | Act::DataRest
+        )
     }
 }
 
@@ -118,7 +123,14 @@ pub(super) struct Activity {
 
 impl Activity {
     #[inline(never)]
-    fn add(&mut self, (start, end): (Instant, Instant), act: Act, die: usize, operation: &Operation, block: Block) {
+    fn add(
+        &mut self,
+        (start, end): (Instant, Instant),
+        act: Act,
+        die: usize,
+        operation: &Operation,
+        block: Block,
+    ) {
         if end > start && self.room.take(start, end) {
             let (page, sectors) = match operation.what {
                 What::Read { page, sectors } => (page, sectors),
@@ -126,7 +138,16 @@ impl Activity {
                 What::System { sectors } => (Ppn::NONE, sectors),
                 What::Erase { .. } | What::Copy { .. } | What::Copies { .. } => (Ppn::NONE, 0),
             };
-            self.slices.push(Slice { start, end, act, gc: operation.gc, die: die as u32, block, page, sectors });
+            self.slices.push(Slice {
+                start,
+                end,
+                act,
+                gc: operation.gc,
+                die: die as u32,
+                block,
+                page,
+                sectors,
+            });
         }
     }
 }
@@ -148,23 +169,37 @@ impl Flash {
         self.activity.as_mut().map(|activity| &mut activity.room)
     }
 
-    /// An operation starts: its command (a program's with data) has its place on the channel; the array, or its first
-    /// step, is done at `done`, or has yet to be started when that is the end of the command.
+    /// An operation starts: its command (a program's with data) has its place on the channel; the
+    /// array, or its first step, is done at `done`, or has yet to be started when that is the end
+    /// of the command.
     #[inline]
-    pub(super) fn log_start(&mut self, now: Instant, slot: usize, command: (Instant, Instant), done: Instant) {
+    pub(super) fn log_start(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        command: (Instant, Instant),
+        done: Instant,
+    ) {
         if self.activity.is_some() {
             self.log_start_on_demand(now, slot, command, done);
         }
     }
 
     #[inline(never)]
-    fn log_start_on_demand(&mut self, now: Instant, slot: usize, command: (Instant, Instant), done: Instant) {
+    fn log_start_on_demand(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        command: (Instant, Instant),
+        done: Instant,
+    ) {
         let operation = self.dies[slot].operation();
         let (on_channel, array) = match operation.what {
             What::Read { .. } => (Act::ReadCommand, Act::Read),
-            What::Program { .. } | What::System { .. } | What::Copy { .. } | What::Copies { .. } => {
-                (Act::DataIn, Act::Program)
-            }
+            What::Program { .. }
+            | What::System { .. }
+            | What::Copy { .. }
+            | What::Copies { .. } => (Act::DataIn, Act::Program),
             What::Erase { .. } => (Act::EraseCommand, Act::Erase),
         };
         self.log(slot, (now, command.0), Act::Wait, &operation);
@@ -172,21 +207,32 @@ impl Flash {
         if array == Act::Erase && self.suspends_erases {
             return;
         }
-        let more_steps = if array == Act::Erase { u64::from(self.timing.erase_steps - 1) } else { 0 };
+        let more_steps =
+            if array == Act::Erase { u64::from(self.timing.erase_steps - 1) } else { 0 };
         self.log(slot, (command.1, done + self.timing.erase_step * more_steps), array, &operation);
     }
 
-    /// Data read leaves a die: it has its place on the channel. Where the die is kept from its next operation until
-    /// `kept_until`, what it waited since tR ended is a slice.
+    /// Data read leaves a die: it has its place on the channel. Where the die is kept from its next
+    /// operation until `kept_until`, what it waited since tR ended is a slice.
     #[inline]
-    pub(super) fn log_data_out(&mut self, slot: usize, crossing: Option<(Instant, Instant)>, kept_until: Instant) {
+    pub(super) fn log_data_out(
+        &mut self,
+        slot: usize,
+        crossing: Option<(Instant, Instant)>,
+        kept_until: Instant,
+    ) {
         if self.activity.is_some() {
             self.log_data_out_on_demand(slot, crossing, kept_until);
         }
     }
 
     #[inline(never)]
-    fn log_data_out_on_demand(&mut self, slot: usize, crossing: Option<(Instant, Instant)>, kept_until: Instant) {
+    fn log_data_out_on_demand(
+        &mut self,
+        slot: usize,
+        crossing: Option<(Instant, Instant)>,
+        kept_until: Instant,
+    ) {
         let Some(activity) = &self.activity else { return };
         let (operation, sensed) = (self.dies[slot].operation(), activity.sensed[slot]);
         self.log(slot, (sensed, kept_until), Act::Wait, &operation);
@@ -200,21 +246,37 @@ impl Flash {
         self.activity.as_ref().map_or(0, |activity| activity.slices.len())
     }
 
-    /// The slice of a transfer that lies around `cut` ends there; it was logged as the `from`th or later.
+    /// The slice of a transfer that lies around `cut` ends there; it was logged as the `from`th or
+    /// later.
     pub(super) fn end_slice(&mut self, of: &[Act], die: usize, from: usize, cut: Instant) {
         let Some(activity) = &mut self.activity else { return };
-        let its_own = |slice: &Slice| slice.die as usize == die && of.contains(&slice.act) && slice.act.is_on_channel();
+        let its_own = |slice: &Slice| {
+            slice.die as usize == die && of.contains(&slice.act) && slice.act.is_on_channel()
+        };
         let around = |slice: &Slice| slice.start < cut && slice.end > cut;
-        if let Some(slice) = activity.slices[from..].iter_mut().find(|slice| its_own(slice) && around(slice)) {
+        if let Some(slice) =
+            activity.slices[from..].iter_mut().find(|slice| its_own(slice) && around(slice))
+        {
             slice.end = cut;
         }
     }
 
-    /// The slices of a transfer, and of what follows it, that start at `before` or later come `delay` later.
-    pub(super) fn move_slices(&mut self, of: &[Act], die: usize, from: usize, before: Instant, delay: Duration) {
+    /// The slices of a transfer, and of what follows it, that start at `before` or later come
+    /// `delay` later.
+    pub(super) fn move_slices(
+        &mut self,
+        of: &[Act],
+        die: usize,
+        from: usize,
+        before: Instant,
+        delay: Duration,
+    ) {
         let Some(activity) = &mut self.activity else { return };
         let its_own = |slice: &Slice| slice.die as usize == die && of.contains(&slice.act);
-        for slice in activity.slices[from..].iter_mut().filter(|slice| its_own(slice) && slice.start >= before) {
+        for slice in activity.slices[from..]
+            .iter_mut()
+            .filter(|slice| its_own(slice) && slice.start >= before)
+        {
             (slice.start, slice.end) = (slice.start + delay, slice.end + delay);
         }
         if of.contains(&Act::Read) {
@@ -224,7 +286,13 @@ impl Flash {
 
     /// One slice of an operation.
     #[inline]
-    pub(super) fn log(&mut self, slot: usize, time: (Instant, Instant), act: Act, operation: &Operation) {
+    pub(super) fn log(
+        &mut self,
+        slot: usize,
+        time: (Instant, Instant),
+        act: Act,
+        operation: &Operation,
+    ) {
         if let Some(activity) = &mut self.activity {
             activity.add(time, act, slot, operation, operation.block(&self.layout));
             if act == Act::Read {

@@ -1,9 +1,10 @@
-//! Who keeps each die and channel from others, cause by cause, so that every wait can be split exactly.
+//! Who keeps each die and channel from others, cause by cause, so that every wait can be split
+//! exactly.
 //!
-//! A die is in one state at any instant: a difference of its totals over a wait is that wait, split. A channel that is
-//! asked at `now` is busy without a gap until it is free (its reservations follow one another): what of a wait for it
-//! is not behind transfers of garbage collection is behind others'. Kept only when asked for: the model runs the same
-//! without it.
+//! A die is in one state at any instant: a difference of its totals over a wait is that wait,
+//! split. A channel that is asked at `now` is busy without a gap until it is free (its reservations
+//! follow one another): what of a wait for it is not behind transfers of garbage collection is
+//! behind others'. Kept only when asked for: the model runs the same without it.
 
 use super::past::Past;
 use super::{Block, Layout, Operation, What};
@@ -55,9 +56,13 @@ impl Keeper {
         match (operation.what, operation.gc) {
             (What::Erase { .. }, _) => Keeper::Erase,
             (_, true) => Keeper::GcCopy,
-            (What::Program { .. } | What::System { .. } | What::Copy { .. } | What::Copies { .. }, _) => {
-                Keeper::Program
-            }
+            (
+                What::Program { .. }
+                | What::System { .. }
+                | What::Copy { .. }
+                | What::Copies { .. },
+                _,
+            ) => Keeper::Program,
             (What::Read { .. }, _) => Keeper::Read,
         }
     }
@@ -227,7 +232,8 @@ impl Blame {
     /// A program of host data that could be suspended ends; alone it would have taken `time`.
     pub fn suspendable_ends(&mut self, now: Instant, die: usize, time: Duration) {
         let spent = kept_between(&self.dies[die].array_began, &self.totals(now, die));
-        let [reads, gc] = [Keeper::Read, Keeper::GcCopy].map(|keeper| Duration::from_ns(spent[keeper as usize]));
+        let [reads, gc] =
+            [Keeper::Read, Keeper::GcCopy].map(|keeper| Duration::from_ns(spent[keeper as usize]));
         let waits = &mut self.dies[die].current;
         waits.reads += reads;
         waits.gc += gc;
@@ -276,7 +282,8 @@ impl Blame {
         let ring = &mut self.channels[channel];
         while ring.pop_front_if(|reservation| reservation.end <= now).is_some() {}
         if start > now {
-            let behind_gc = ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
+            let behind_gc =
+                ring.iter().fold(Duration::ZERO, |sum, r| sum + r.end.since(r.start.max(now)));
             let waits = self.dies[die].waits(whose);
             waits.gc += behind_gc;
             waits.channel += start.since(now) - behind_gc;
@@ -318,7 +325,8 @@ impl Blame {
         self.dies[die].preloaded = Waits::default();
     }
 
-    /// The preloaded program becomes the one under way; its data waited for the array since `loaded`.
+    /// The preloaded program becomes the one under way; its data waited for the array since
+    /// `loaded`.
     pub fn preloaded_starts(&mut self, now: Instant, die: usize, loaded: Instant) {
         let books = &mut self.dies[die];
         books.current = books.preloaded;
@@ -345,8 +353,8 @@ impl super::Flash {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
     }
 
-    /// The time by keeper up to `at`, which is not before the instant that [`super::Flash::asks_of_the_past`] was told;
-    /// zeros without books.
+    /// The time by keeper up to `at`, which is not before the instant that
+    /// [`super::Flash::asks_of_the_past`] was told; zeros without books.
     pub fn kept_at(&self, at: Instant, die: u32) -> Kept {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die as usize))
     }
@@ -374,7 +382,8 @@ impl super::Flash {
         self.blame.as_ref().map_or(Waits::default(), |blame| blame.finished)
     }
 
-    /// Garbage collection closes the die to the host, or opens it: who waits for it waits for garbage collection.
+    /// Garbage collection closes the die to the host, or opens it: who waits for it waits for
+    /// garbage collection.
     pub fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
         if let Some(blame) = &mut self.blame {
             blame.close(now, die as usize, closed);

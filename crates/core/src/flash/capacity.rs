@@ -18,19 +18,21 @@ pub struct Capacity {
 impl Capacity {
     /// The capacities of `device`, which must have passed validation.
     ///
-    /// A stripe round is one program unit on every lane: rounding to it gives every lane the same number of user
-    /// units, whatever order and stripe the placement uses.
+    /// A stripe round is one program unit on every lane: rounding to it gives every lane the same
+    /// number of user units, whatever order and stripe the placement uses.
     pub fn of(device: &Device) -> Self {
         let (raw, round) = (raw_bytes(device), lanes(device).saturating_mul(program_unit(device)));
-        // Decimal shares are exact in parts per billion; a float product could lose a round to its last bit.
+        // Decimal shares are exact in parts per billion; a float product could lose a round to its
+        // last bit.
         let visible = 1_000_000_000 - (device.op.clamp(0.0, 1.0) * 1e9).round() as u128;
-        let user = (raw.saturating_mul(visible) / 1_000_000_000).checked_div(round).unwrap_or(0) * round;
+        let user =
+            (raw.saturating_mul(visible) / 1_000_000_000).checked_div(round).unwrap_or(0) * round;
         let op = if raw == 0 { 0.0 } else { (raw - user) as f64 / raw as f64 };
         Self { raw: bytes(raw), user: bytes(user), op }
     }
 
-    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on `width` channels, so
-    /// whole stripe rounds are whole stripes.
+    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on
+    /// `width` channels, so whole stripe rounds are whole stripes.
     pub fn behind_parity(self, width: u32) -> Self {
         if width < 2 {
             return self;
@@ -43,7 +45,8 @@ impl Capacity {
 }
 
 impl Capacity {
-    /// Over-provisioning as data sheets say it, spare over user capacity; infinite where the user sees nothing.
+    /// Over-provisioning as data sheets say it, spare over user capacity; infinite where the user
+    /// sees nothing.
     pub fn op_of_user(&self) -> f64 {
         (self.raw.get() - self.user.get()) as f64 / self.user.get() as f64
     }
@@ -57,7 +60,10 @@ impl fmt::Display for Capacity {
             0 => write!(f, "raw {raw}, user {user}, OP {of_raw:.1} % of raw"),
             _ => {
                 let of_user = 100.0 * self.op_of_user();
-                write!(f, "raw {raw}, user {user}, OP {of_user:.1} % of user ({of_raw:.1} % of raw)")
+                write!(
+                    f,
+                    "raw {raw}, user {user}, OP {of_user:.1} % of user ({of_raw:.1} % of raw)"
+                )
             }
         }
     }
@@ -73,10 +79,15 @@ pub(crate) fn lanes(device: &Device) -> u128 {
 /// Bytes that one program covers on a lane: its planes times the pages of a word line.
 pub(crate) fn program_unit(device: &Device) -> u128 {
     let feature = &device.feature;
-    product(&[device.geometry.page.get(), feature.program_planes.into(), feature.program_pages.into()])
+    product(&[
+        device.geometry.page.get(),
+        feature.program_planes.into(),
+        feature.program_pages.into(),
+    ])
 }
 
-/// Bytes that the dies hold. It saturates: absurd counts are for validation to refuse, not for arithmetic to wrap.
+/// Bytes that the dies hold. It saturates: absurd counts are for validation to refuse, not for
+/// arithmetic to wrap.
 pub(crate) fn raw_bytes(device: &Device) -> u128 {
     let g = &device.geometry;
     let counts = [g.channels, g.ways, g.dies, g.planes, g.blocks, g.pages].map(u64::from);
@@ -91,7 +102,8 @@ fn bytes(bytes: u128) -> Bytes {
     Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// A size for people, in the largest binary unit that fits: whole, or with one decimal (two for TiB, which are large).
+/// A size for people, in the largest binary unit that fits: whole, or with one decimal (two for
+/// TiB, which are large).
 struct Readable(Bytes);
 
 impl fmt::Display for Readable {
@@ -99,7 +111,9 @@ impl fmt::Display for Readable {
         let bytes = self.0.get();
         let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
         match units.iter().find(|(shift, _)| bytes >= 1 << shift) {
-            Some((shift, unit)) if bytes.is_multiple_of(1 << shift) => write!(f, "{} {unit}", bytes >> shift),
+            Some((shift, unit)) if bytes.is_multiple_of(1 << shift) => {
+                write!(f, "{} {unit}", bytes >> shift)
+            }
             Some((shift, unit)) => {
                 let decimals = if *shift == 40 { 2 } else { 1 };
                 write!(f, "{:.decimals$} {unit}", bytes as f64 / (1u64 << shift) as f64)

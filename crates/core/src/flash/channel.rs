@@ -5,12 +5,13 @@ use super::{Flash, Timing};
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a scheduled one:
-/// transfers of others wait in `waiting` until the release.
+/// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a
+/// scheduled one: transfers of others wait in `waiting` until the release.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
     free_at: Instant,
-    /// The end of the last transfer of a garbage collection: whoever asks before it waits for garbage collection.
+    /// The end of the last transfer of a garbage collection: whoever asks before it waits for
+    /// garbage collection.
     gc_until: Instant,
     /// Held for a garbage collection since then.
     pub held_since: Option<Instant>,
@@ -74,8 +75,15 @@ impl Channel {
         Reserved { start, end, behind_gc }
     }
 
-    /// Garbage collection takes the channel from `start` to `end`, before others, who go on `delay` later.
-    pub fn goes_first(&mut self, now: Instant, start: Instant, end: Instant, delay: Duration) -> Reserved {
+    /// Garbage collection takes the channel from `start` to `end`, before others, who go on `delay`
+    /// later.
+    pub fn goes_first(
+        &mut self,
+        now: Instant,
+        start: Instant,
+        end: Instant,
+        delay: Duration,
+    ) -> Reserved {
         let behind_gc = self.gc_until > now;
         self.gc_until = end;
         self.free_at += delay;
@@ -83,8 +91,8 @@ impl Channel {
         Reserved { start, end, behind_gc }
     }
 
-    /// Garbage collection, which has the channel for itself, uses it now and then for `time` from when it is free on;
-    /// until when. What crosses in that time is counted later.
+    /// Garbage collection, which has the channel for itself, uses it now and then for `time` from
+    /// when it is free on; until when. What crosses in that time is counted later.
     #[inline]
     pub fn is_taken_for(&mut self, now: Instant, time: Duration) -> Instant {
         self.free_at = self.free_at.max(now) + time;
@@ -125,13 +133,14 @@ impl Channel {
 }
 
 impl Flash {
-    /// Holds the channel of `die` for a garbage collection: only its operations start, other transfers wait.
+    /// Holds the channel of `die` for a garbage collection: only its operations start, other
+    /// transfers wait.
     pub fn hold_channel(&mut self, now: Instant, channel: u32) {
         self.channels[channel as usize].hold(now);
     }
 
-    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's idle dies their next
-    /// operations.
+    /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's
+    /// idle dies their next operations.
     pub fn release_channel(&mut self, now: Instant, channel: u32) {
         self.channels[channel as usize].release(now);
         while let Some(die) = self.channels[channel as usize].waiting.pop_front() {

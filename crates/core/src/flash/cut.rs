@@ -1,16 +1,19 @@
 //! Transfers of the host that give way, at sectors, to the commands of garbage collection.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.1, as its authors' code (tinyTailFlash, pagemap.c and flash.c) has it: a
-//! collection inside planes needs the channel for commands only, and does not wait for a whole page that crosses it.
-//! There the host's transfers are cut to what fits before the collection's next command; here the command, when it
-//! comes, waits for the sector under way and goes before everything else that the host has on the channel. What was
-//! cut goes on after a command of its own (`7 tWC` there, the device's command here).
+//! ttFlash (Yan et al., FAST '17), section 4.1, as its authors' code (tinyTailFlash, pagemap.c and
+//! flash.c) has it: a collection inside planes needs the channel for commands only, and does not
+//! wait for a whole page that crosses it. There the host's transfers are cut to what fits before
+//! the collection's next command; here the command, when it comes, waits for the sector under way
+//! and goes before everything else that the host has on the channel. What was cut goes on after a
+//! command of its own (`7 tWC` there, the device's command here).
 //!
-//! A channel stays a next-free time; beside it the host's transfers that are not over are kept in their order, so that
-//! they can be moved. A transfer that moves takes its die's timer along, and its waits. Transfers of garbage collection
-//! never move: nothing goes before them, so they are not kept.
+//! A channel stays a next-free time; beside it the host's transfers that are not over are kept in
+//! their order, so that they can be moved. A transfer that moves takes its die's timer along, and
+//! its waits. Transfers of garbage collection never move: nothing goes before them, so they are not
+//! kept.
 //!
-//! Trap: a timeline keeps a slice by where it lay when it was logged; a cut moves it by a command or two.
+//! Trap: a timeline keeps a slice by where it lay when it was logged; a cut moves it by a command
+//! or two.
 
 use super::activity::Act;
 use super::blame::Whose;
@@ -58,18 +61,21 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The first instant from `now` on at which it can be cut, and the sectors that have crossed then.
+    /// The first instant from `now` on at which it can be cut, and the sectors that have crossed
+    /// then.
     fn cut_at(&self, now: Instant, timing: &Timing) -> (Instant, u32) {
         let (_, sectors) = self.crossing.parts(timing);
-        let at = |crossed: u32| self.start + self.head + (timing.transfer(crossed) - timing.transfer(self.crossed));
+        let at = |crossed: u32| {
+            self.start + self.head + (timing.transfer(crossed) - timing.transfer(self.crossed))
+        };
         let ends = (self.crossed..sectors).map(|crossed| (at(crossed), crossed));
         ends.into_iter().find(|(at, _)| *at >= now).unwrap_or((self.end, sectors))
     }
 }
 
 impl Flash {
-    /// Transfers of the host give way to garbage collection from now on. Call it before the first operation; garbage
-    /// collection must send commands only (copyback).
+    /// Transfers of the host give way to garbage collection from now on. Call it before the first
+    /// operation; garbage collection must send commands only (copyback).
     pub fn cut_transfers(&mut self) {
         (self.cuts, self.watches_channels) = (true, true);
     }
@@ -97,17 +103,30 @@ impl Flash {
         let reserved = taken.reserve(now, time, gc);
         if !gc {
             let (Reserved { start, end, .. }, (head, _)) = (reserved, crossing.parts(&self.timing));
-            let place = Pending { die, whose, operation: *operation, crossing, start, end, head, crossed: 0, logged };
+            let place = Pending {
+                die,
+                whose,
+                operation: *operation,
+                crossing,
+                start,
+                end,
+                head,
+                crossed: 0,
+                logged,
+            };
             taken.pending.push_back(place);
         }
         reserved
     }
 
-    /// Garbage collection takes the channel for `time` before the host's transfers that are not over.
+    /// Garbage collection takes the channel for `time` before the host's transfers that are not
+    /// over.
     #[inline(never)]
     fn cut_in(&mut self, now: Instant, channel: usize, time: Duration) -> Reserved {
         let pending = &mut self.channels[channel].pending;
-        let Some(first) = pending.front() else { return self.channels[channel].reserve(now, time, true) };
+        let Some(first) = pending.front() else {
+            return self.channels[channel].reserve(now, time, true);
+        };
         let (mut start, mut delay, mut others) = (first.start, time, 0);
         if start < now {
             // It is under way: its sector crosses, the rest of it comes later.
@@ -118,7 +137,13 @@ impl Flash {
             if cut < whole.end {
                 let resume = self.timing.command;
                 delay += resume;
-                let rest = Pending { start: cut + time, end: whole.end + delay, head: resume, crossed, ..whole };
+                let rest = Pending {
+                    start: cut + time,
+                    end: whole.end + delay,
+                    head: resume,
+                    crossed,
+                    ..whole
+                };
                 self.delay(&rest, delay, false);
                 self.log_cut(&rest, cut, delay);
                 self.channels[channel].pending.push_front(rest);
@@ -152,7 +177,8 @@ impl Flash {
         }
     }
 
-    /// A transfer ends at `cut`; the `rest` of it is a slice of its own, and what follows comes `delay` later.
+    /// A transfer ends at `cut`; the `rest` of it is a slice of its own, and what follows comes
+    /// `delay` later.
     fn log_cut(&mut self, rest: &Pending, cut: Instant, delay: Duration) {
         if self.activity.is_some() {
             self.end_slice(&rest.crossing.acts(), rest.die, rest.logged, cut);
@@ -161,7 +187,8 @@ impl Flash {
         }
     }
 
-    /// The slices of a transfer that began at `before` or later come `delay` later, and its die waits for `wait`.
+    /// The slices of a transfer that began at `before` or later come `delay` later, and its die
+    /// waits for `wait`.
     fn log_delay(&mut self, moved: &Pending, before: Instant, wait: Duration, delay: Duration) {
         if self.activity.is_none() {
             return;

@@ -1,11 +1,13 @@
-//! A device table: geometry and timing of the flash and of the drive around it, as `devices/*.toml` writes them.
+//! A device table: geometry and timing of the flash and of the drive around it, as `devices/*.toml`
+//! writes them.
 
 use crate::units::{Bandwidth, Bytes, Duration, over_provisioning, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A flash device as data. Every number has an entry in `source` (its dotted key, or a prefix of it).
+/// A flash device as data. Every number has an entry in `source` (its dotted key, or a prefix of
+/// it).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -23,8 +25,9 @@ pub struct Device {
     pub timing: ArrayTiming,
     /// The bus between the controller and the dies.
     pub channel: ChannelTiming,
-    /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1; or a percentage as
-    /// text, "7%" (spare over user capacity, as data sheets say) or "6.5% of raw".
+    /// Over-provisioning: the share of the raw capacity that the host does not see, 0 to below 1;
+    /// or a percentage as text, "7%" (spare over user capacity, as data sheets say) or "6.5% of
+    /// raw".
     #[serde(deserialize_with = "over_provisioning")]
     #[schemars(schema_with = "share_schema")]
     pub op: f64,
@@ -51,11 +54,13 @@ pub struct Geometry {
     pub pages: u32,
     /// Bytes in a page of one plane.
     pub page: Bytes,
-    /// Bytes that one mapping entry covers: a page, a part of one, or several planes' pages together.
+    /// Bytes that one mapping entry covers: a page, a part of one, or several planes' pages
+    /// together.
     pub map_unit: Bytes,
 }
 
-/// Options of a die. The defaults are the plainest die: one page at a time, registers without a cache.
+/// Options of a die. The defaults are the plainest die: one page at a time, registers without a
+/// cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Features {
@@ -67,18 +72,25 @@ pub struct Features {
     pub cache_program: bool,
     /// Cache read: the array reads the next page while the last one still crosses the channel.
     pub cache_read: bool,
-    /// Planes of a die work independently of each other (otherwise a die does one array operation at a time).
+    /// Planes of a die work independently of each other (otherwise a die does one array operation
+    /// at a time).
     pub independent_planes: bool,
 }
 
 impl Default for Features {
     fn default() -> Self {
-        Self { program_planes: 1, program_pages: 1, cache_program: false, cache_read: false, independent_planes: false }
+        Self {
+            program_planes: 1,
+            program_pages: 1,
+            cache_program: false,
+            cache_read: false,
+            independent_planes: false,
+        }
     }
 }
 
-/// Times of the array operations. A list gives one time for each page type (lower, middle, upper), repeating over a
-/// block.
+/// Times of the array operations. A list gives one time for each page type (lower, middle, upper),
+/// repeating over a block.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayTiming {

@@ -1,4 +1,5 @@
-//! A die: the array operation under way, its phases, and the registers between the array and the channel.
+//! A die: the array operation under way, its phases, and the registers between the array and the
+//! channel.
 
 use super::activity::Act;
 use super::blame::Whose;
@@ -12,7 +13,8 @@ use crate::units::{Duration, Instant, Ppn};
 /// What a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// One array read; then `sectors` cross the channel (0: they stay in the page register, for copyback).
+    /// One array read; then `sectors` cross the channel (0: they stay in the page register, for
+    /// copyback).
     Read {
         /// A page of the array read.
         page: Ppn,
@@ -31,7 +33,8 @@ pub enum What {
         /// The block.
         block: Block,
     },
-    /// `sectors` cross the channel, then a page of the system area is programmed, which is no part of the geometry.
+    /// `sectors` cross the channel, then a page of the system area is programmed, which is no part
+    /// of the geometry.
     System {
         /// Sectors that cross the channel.
         sectors: u32,
@@ -70,8 +73,8 @@ pub(super) enum Phase {
     WaitingForRegister,
     /// The data crosses the channel.
     TransferringOut,
-    /// A program's data crosses the channel; watched only where the next one may be preloaded behind it or it may be
-    /// suspended.
+    /// A program's data crosses the channel; watched only where the next one may be preloaded
+    /// behind it or it may be suspended.
     TransferringIn,
     /// tPROG runs.
     Programming,
@@ -137,7 +140,8 @@ impl Die {
         self.operation
     }
 
-    /// The operation under way, when it was given to the die, and whether it waited behind garbage collection.
+    /// The operation under way, when it was given to the die, and whether it waited behind garbage
+    /// collection.
     pub(super) fn issued(&self) -> (Operation, Instant, bool) {
         (self.operation, self.started, self.behind_gc)
     }
@@ -147,8 +151,8 @@ impl Die {
         self.started = now;
     }
 
-    /// A transfer of one of its operations ends `delay` later, and begins later if that is the `whole` of it; says
-    /// which operation it is now.
+    /// A transfer of one of its operations ends `delay` later, and begins later if that is the
+    /// `whole` of it; says which operation it is now.
     pub(super) fn delayed(&mut self, whose: Whose, delay: Duration, whole: bool) -> Whose {
         match (whose, &mut self.leaving, &mut self.preloaded) {
             (Whose::Leaving, Some(leaving), _) => leaving.behind_gc = true,
@@ -176,8 +180,8 @@ impl Die {
         self.preloaded.map(|(operation, _)| operation)
     }
 
-    /// What it worked on has ended. Its timer stays until the next operation sets it, or [`Flash::rest`] clears it: one
-    /// update instead of two.
+    /// What it worked on has ended. Its timer stays until the next operation sets it, or
+    /// [`Flash::rest`] clears it: one update instead of two.
     #[inline]
     fn free(&mut self, now: Instant) {
         let time = now.since(self.started);
@@ -215,17 +219,21 @@ impl Flash {
         self.channels[self.dies[die as usize].channel as usize].held_since.is_some()
     }
 
-    /// Nanoseconds of garbage collection that kept the die from others up to `now`: its own and its channel's holds.
-    /// The difference over a wait is what garbage collection added to it.
+    /// Nanoseconds of garbage collection that kept the die from others up to `now`: its own and its
+    /// channel's holds. The difference over a wait is what garbage collection added to it.
     #[inline]
     pub fn gc_time(&self, die: u32, now: Instant) -> Duration {
         let d = &self.dies[die as usize];
-        let under_way =
-            if d.operation.gc && d.phase != Phase::Idle { now.since(d.started.min(now)) } else { Duration::ZERO };
+        let under_way = if d.operation.gc && d.phase != Phase::Idle {
+            now.since(d.started.min(now))
+        } else {
+            Duration::ZERO
+        };
         d.gc_busy + under_way + self.channels[d.channel as usize].held_until(now)
     }
 
-    /// Gives an idle die its next operation. Inlined: what is known where it is called is not asked here.
+    /// Gives an idle die its next operation. Inlined: what is known where it is called is not asked
+    /// here.
     #[inline(always)]
     pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
         let slot = die as usize;
@@ -246,7 +254,10 @@ impl Flash {
                     self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
                     "page {page:?} is erased"
                 );
-                debug_assert!(!self.is_half_programmed(die, block, self.layout.row_of(page)), "{page:?} is half there");
+                debug_assert!(
+                    !self.is_half_programmed(die, block, self.layout.row_of(page)),
+                    "{page:?} is half there"
+                );
                 let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
                 if command.behind_gc {
                     self.waits_behind_gc(slot, &operation);
@@ -254,7 +265,8 @@ impl Flash {
                 (command, command.end + self.timing.read(&self.layout, page))
             }
             What::Program { row, sectors } => {
-                d.phase = if self.watches_loads { Phase::TransferringIn } else { Phase::Programming };
+                d.phase =
+                    if self.watches_loads { Phase::TransferringIn } else { Phase::Programming };
                 self.take_row(row);
                 let load = self.reserve(now, at, Whose::Current, Crossing::In(sectors), &operation);
                 if load.behind_gc {
@@ -278,7 +290,8 @@ impl Flash {
                 (at_once, now + Duration::from_ns(u64::from(nanoseconds)))
             }
             What::Erase { .. } => {
-                let command = self.reserve(now, at, Whose::Current, Crossing::EraseCommand, &operation);
+                let command =
+                    self.reserve(now, at, Whose::Current, Crossing::EraseCommand, &operation);
                 if command.behind_gc {
                     self.waits_behind_gc(slot, &operation);
                 }
@@ -304,7 +317,8 @@ impl Flash {
         self.report_wait(operation);
     }
 
-    /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked earlier are done.
+    /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked
+    /// earlier are done.
     #[inline(always)]
     pub(super) fn reserve(
         &mut self,
@@ -344,7 +358,8 @@ impl Flash {
         } else {
             self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
         };
-        // A transfer that begins at once waits for nobody; those of garbage collection are remembered.
+        // A transfer that begins at once waits for nobody; those of garbage collection are
+        // remembered.
         if (reserved.start > now || operation.gc)
             && let Some(blame) = &mut self.blame
         {
@@ -353,7 +368,8 @@ impl Flash {
         reserved
     }
 
-    /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else up to that time.
+    /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else
+    /// up to that time.
     pub fn fire(&mut self) -> (Instant, Fired) {
         (self.next_at(), self.fire_next())
     }
@@ -362,10 +378,16 @@ impl Flash {
     #[inline(always)]
     pub fn fire_next(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");
-        let Some(die) = self.dies.get(slot) else { return self.register_turn(now, slot - self.dies.len()) };
+        let Some(die) = self.dies.get(slot) else {
+            return self.register_turn(now, slot - self.dies.len());
+        };
         match die.phase {
-            Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => self.sensed(now, slot),
-            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => self.finish(now, slot),
+            Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
+                self.sensed(now, slot)
+            }
+            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
+                self.finish(now, slot)
+            }
             Phase::CopyReading => self.copy_is_read(now, slot),
             _ => self.fire_other(now, slot),
         }
@@ -392,7 +414,9 @@ impl Flash {
     #[inline(always)]
     fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
-        let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read senses") };
+        let What::Read { sectors, .. } = die.operation.what else {
+            unreachable!("only a read senses")
+        };
         if sectors == 0 {
             return self.finished(now, slot);
         }
@@ -420,10 +444,12 @@ impl Flash {
     #[inline(always)]
     pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &mut self.dies[slot];
-        // A collection's own reads keep the die: its next step follows at once, and nothing may come between.
+        // A collection's own reads keep the die: its next step follows at once, and nothing may
+        // come between.
         if self.cache_read && !die.operation.gc {
-            // The command of the next read goes ahead of this data, or the array would idle while it crosses: the
-            // caller starts that read now, and the data asks for the channel after it, at the same instant.
+            // The command of the next read goes ahead of this data, or the array would idle while
+            // it crosses: the caller starts that read now, and the data asks for the channel after
+            // it, at the same instant.
             let (operation, behind_gc) = (die.operation, die.behind_gc);
             die.leaving = Some(Leaving { operation, behind_gc, transferring: false });
             if let Some(blame) = &mut self.blame {
@@ -434,7 +460,9 @@ impl Flash {
             self.free_array(now, slot);
             return Fired { free: slot as u32, ..Fired::NOTHING };
         }
-        let What::Read { sectors, .. } = die.operation.what else { unreachable!("only a read transfers out") };
+        let What::Read { sectors, .. } = die.operation.what else {
+            unreachable!("only a read transfers out")
+        };
         let (operation, at) = (die.operation, (slot, die.channel));
         die.phase = Phase::TransferringOut;
         let reserved = self.reserve(now, at, Whose::Current, Crossing::Out(sectors), &operation);
@@ -455,7 +483,9 @@ impl Flash {
         if leaving.transferring {
             return self.register_emptied(now, slot);
         }
-        let What::Read { sectors, .. } = leaving.operation.what else { unreachable!("only a read transfers out") };
+        let What::Read { sectors, .. } = leaving.operation.what else {
+            unreachable!("only a read transfers out")
+        };
         let (operation, at) = (leaving.operation, (slot, die.channel));
         let reserved = self.reserve(now, at, Whose::Leaving, Crossing::Out(sectors), &operation);
         self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
@@ -487,10 +517,13 @@ impl Flash {
         fired
     }
 
-    /// The data is in the page register and the array starts; the cache register is free for the next program.
+    /// The data is in the page register and the array starts; the cache register is free for the
+    /// next program.
     pub(super) fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
         let die = &self.dies[slot];
-        let What::Program { row, .. } = die.operation.what else { unreachable!("only a program loads") };
+        let What::Program { row, .. } = die.operation.what else {
+            unreachable!("only a program loads")
+        };
         let (operation, time) = (die.operation, self.timing.program(&self.layout, row));
         if self.suspends_programs {
             return self.program_begins(now, slot, time);
@@ -510,8 +543,8 @@ impl Flash {
         self.dies[slot].free(now);
     }
 
-    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before asking for the next
-    /// event.
+    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before
+    /// asking for the next event.
     #[inline]
     pub fn rest(&mut self, die: u32) {
         if self.is_idle(die) || self.is_suspended(die) {

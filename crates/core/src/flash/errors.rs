@@ -1,13 +1,15 @@
 //! Raw bit errors: how many each codeword of a physical page holds, and how copies hand them on.
 //!
-//! ttFlash (Yan et al., FAST '17; reference, section 3): a copy that stays inside its plane is not seen by the error
-//! correction (ECC) of the controller, so errors accumulate from copy to copy; reads of the user stay checked.
+//! ttFlash (Yan et al., FAST '17; reference, section 3): a copy that stays inside its plane is not
+//! seen by the error correction (ECC) of the controller, so errors accumulate from copy to copy;
+//! reads of the user stay checked.
 //!
-//! **The model.** Each program adds raw errors to every codeword, Poisson with mean rate x bits, drawn independently;
-//! reading adds none, so two reads of a page agree. Data that the controller sends is right: the page then holds its
-//! own errors only. A copyback hands on what the source held, so after k of them a codeword holds (k + 1) x rate x bits
-//! on average. Errors never meet in one bit and cancel: at rates worth modelling that is rare. The parity bits of the
-//! code have no errors. Pages of preconditioning start without any.
+//! **The model.** Each program adds raw errors to every codeword, Poisson with mean rate x bits,
+//! drawn independently; reading adds none, so two reads of a page agree. Data that the controller
+//! sends is right: the page then holds its own errors only. A copyback hands on what the source
+//! held, so after k of them a codeword holds (k + 1) x rate x bits on average. Errors never meet in
+//! one bit and cancel: at rates worth modelling that is rare. The parity bits of the code have no
+//! errors. Pages of preconditioning start without any.
 //!
 //! Counts are bytes and stop at 255; validation keeps what the ECC corrects below that.
 
@@ -40,7 +42,8 @@ pub struct ErrorCounters {
     pub lost_copies: u64,
     /// The most errors that a codeword ever held; 255 is 255 or more.
     pub worst: u32,
-    /// The most copies without error correction that one unit's data went through in a row; 255 is 255 or more.
+    /// The most copies without error correction that one unit's data went through in a row; 255 is
+    /// 255 or more.
     pub chain_max: u32,
 }
 
@@ -159,8 +162,8 @@ impl BitErrors {
     }
 }
 
-/// Poisson numbers of one mean by inversion: one uniform number each, looked up in the cumulative distribution. It is
-/// exact but for the 53 bits of the uniform number and the end of a byte.
+/// Poisson numbers of one mean by inversion: one uniform number each, looked up in the cumulative
+/// distribution. It is exact but for the 53 bits of the uniform number and the end of a byte.
 #[derive(Clone, Debug)]
 struct Poisson {
     /// The probability of at most k, for every k below 255 where it is still below 1.
@@ -193,7 +196,8 @@ impl Flash {
     /// Pages hold bit errors from now on. Call it before the first operation.
     pub fn keep_bit_errors(&mut self, model: ErrorModel, seed: u64) {
         let layout = &self.layout;
-        self.errors = Some(Box::new(BitErrors::new(model, layout.total_units(), layout.unit_bytes, seed)));
+        self.errors =
+            Some(Box::new(BitErrors::new(model, layout.total_units(), layout.unit_bytes, seed)));
     }
 
     /// The bit errors, where they are modelled.
@@ -227,7 +231,8 @@ impl Flash {
 mod tests {
     use super::*;
 
-    const MODEL: ErrorModel = ErrorModel { rber: 1e-4, codeword: 1024, correctable: 40, copies_unchecked: true };
+    const MODEL: ErrorModel =
+        ErrorModel { rber: 1e-4, codeword: 1024, correctable: 40, copies_unchecked: true };
 
     fn mean_and_variance(numbers: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
         let n = numbers.clone().count() as f64;
@@ -242,7 +247,8 @@ mod tests {
             let n = 200_000;
             let drawn: Vec<f64> = (0..n).map(|_| f64::from(poisson.draw(&mut rng))).collect();
             let (m, v) = mean_and_variance(drawn.iter().copied());
-            // Five standard deviations of a mean; those of a variance are sqrt((2 mean^2 + mean) / n).
+            // Five standard deviations of a mean; those of a variance are sqrt((2 mean^2 + mean) /
+            // n).
             let of_mean = 5.0 * (mean / f64::from(n)).sqrt();
             let of_variance = 5.0 * ((2.0 * mean * mean + mean) / f64::from(n)).sqrt();
             assert!((m - mean).abs() <= of_mean, "mean {m} of {mean}");
@@ -251,7 +257,10 @@ mod tests {
             let p0 = math::exp(-mean);
             for (k, p) in [(0.0, p0), (1.0, p0 * mean), (2.0, p0 * mean * mean / 2.0)] {
                 let share = drawn.iter().filter(|x| **x == k).count() as f64 / f64::from(n);
-                assert!((share - p).abs() <= 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(), "P({k}) {share} of {p}");
+                assert!(
+                    (share - p).abs() <= 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(),
+                    "P({k}) {share} of {p}"
+                );
             }
         }
     }
@@ -267,8 +276,14 @@ mod tests {
             let held = (here..here + units).map(|unit| f64::from(errors.found_in(Ppn(unit)).bits));
             let (mean, variance) = mean_and_variance(held);
             let expected = f64::from(k + 1) * per_program;
-            assert!((mean - expected).abs() < 5.0 * (expected / f64::from(units)).sqrt(), "{k}: {mean} of {expected}");
-            assert!((variance / expected - 1.0).abs() < 0.07, "a sum of Poisson numbers is one: {variance}");
+            assert!(
+                (mean - expected).abs() < 5.0 * (expected / f64::from(units)).sqrt(),
+                "{k}: {mean} of {expected}"
+            );
+            assert!(
+                (variance / expected - 1.0).abs() < 0.07,
+                "a sum of Poisson numbers is one: {variance}"
+            );
             assert_eq!(errors.counters().chain_max, k);
             (0..units).for_each(|unit| errors.copied(Ppn(here + unit), Ppn(there + unit)));
         }
@@ -295,7 +310,8 @@ mod tests {
         errors.copied(Ppn(0), Ppn(1));
         errors.counts[7] = 3;
         errors.copied(Ppn(1), Ppn(2));
-        let ErrorCounters { unchecked_copies, undetected_copies, chain_max, .. } = errors.counters();
+        let ErrorCounters { unchecked_copies, undetected_copies, chain_max, .. } =
+            errors.counters();
         assert_eq!((unchecked_copies, undetected_copies, chain_max), (2, 1, 2));
         // The fourth codeword of the unit, and it alone.
         assert_eq!((errors.found(Ppn(2), 3..4).bits, errors.found(Ppn(2), 0..3).bits), (3, 0));

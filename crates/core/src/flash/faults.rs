@@ -1,17 +1,18 @@
 //! Bad blocks: which are bad from the start, and which programs and erases fail.
 //!
-//! NAND leaves the factory with bad blocks and grows more: a datasheet guarantees 2008 of 2048 blocks over its life
-//! (Micron MT29F2G08, "Error Management": the number of valid blocks), so at most 2 % are bad, whenever they became so.
-//! A program or an erase that fails says so in its status byte, after tPROG or tBERS, and the block is not to be
-//! used again (same section). How probable that is no datasheet says: the probabilities are the user's, and grow
-//! linearly with the block's erases where asked for (assumed).
+//! NAND leaves the factory with bad blocks and grows more: a datasheet guarantees 2008 of 2048
+//! blocks over its life (Micron MT29F2G08, "Error Management": the number of valid blocks), so at
+//! most 2 % are bad, whenever they became so. A program or an erase that fails says so in its
+//! status byte, after tPROG or tBERS, and the block is not to be used again (same section). How
+//! probable that is no datasheet says: the probabilities are the user's, and grow linearly with the
+//! block's erases where asked for (assumed).
 //!
-//! Every draw is from a stream of its own: factory bad blocks from one of their lane, programs and erases in the order
-//! in which they end. Trap: a draw is taken only where its probability is above 0, so a drive that fails erases only
-//! has the same erase failures whatever is programmed.
+//! Every draw is from a stream of its own: factory bad blocks from one of their lane, programs and
+//! erases in the order in which they end. Trap: a draw is taken only where its probability is above
+//! 0, so a drive that fails erases only has the same erase failures whatever is programmed.
 //!
-//! Not modelled: failures in preconditioning and in what takes no time (`nogc`), whole dies that fail, reads disturbed
-//! by a bad block.
+//! Not modelled: failures in preconditioning and in what takes no time (`nogc`), whole dies that
+//! fail, reads disturbed by a bad block.
 
 use super::{Block, Layout};
 use crate::sim::Rng;
@@ -65,7 +66,11 @@ impl FaultDraws {
     /// The draws of a run.
     pub fn new(spec: &FaultSpec, seed: u64) -> Self {
         let stream = |name| Rng::stream(seed, name);
-        Self { spec: spec.clone(), programs: stream("programs that fail"), erases: stream("erases that fail") }
+        Self {
+            spec: spec.clone(),
+            programs: stream("programs that fail"),
+            erases: stream("erases that fail"),
+        }
     }
 
     /// True when the program that ends now, in a block of so many erases, has failed.
@@ -114,8 +119,10 @@ mod tests {
     #[test]
     fn what_is_never_drawn_leaves_the_other_stream_alone() {
         let both = FaultSpec { program_fail: 0.1, erase_fail: 0.1, ..FaultSpec::default() };
-        let (mut both, mut one) =
-            (FaultDraws::new(&both, 7), FaultDraws::new(&FaultSpec { program_fail: 0.0, ..both.clone() }, 7));
+        let (mut both, mut one) = (
+            FaultDraws::new(&both, 7),
+            FaultDraws::new(&FaultSpec { program_fail: 0.0, ..both.clone() }, 7),
+        );
         for _ in 0..1_000 {
             both.program_fails(0);
             assert!(!one.program_fails(0));
@@ -130,7 +137,8 @@ mod tests {
         let bad = |lane, seed| spec.factory_bad_blocks(&layout, lane, seed);
         assert_eq!(bad(0, 1), bad(0, 1));
         assert!(
-            (0..layout.lanes).any(|lane| bad(lane, 1) != bad(0, 1)) && (1..9).any(|seed| bad(0, seed) != bad(0, 1))
+            (0..layout.lanes).any(|lane| bad(lane, 1) != bad(0, 1))
+                && (1..9).any(|seed| bad(0, seed) != bad(0, 1))
         );
         let all: usize = (0..200).map(|seed| bad(0, seed).len()).sum();
         let share = all as f64 / (200.0 * f64::from(layout.blocks));

@@ -1,8 +1,10 @@
-//! The geometry in the four granularities that matter: map unit, read unit, program unit, block; and lanes.
+//! The geometry in the four granularities that matter: map unit, read unit, program unit, block;
+//! and lanes.
 //!
-//! A *lane* is what is programmed together: the planes of one multi-plane program, or one plane. A lane has blocks, a
-//! block has rows, a row is one program operation (planes x word line) and holds `units_per_row` map units. Physical
-//! page numbers count map units lane by lane, block by block, row by row.
+//! A *lane* is what is programmed together: the planes of one multi-plane program, or one plane. A
+//! lane has blocks, a block has rows, a row is one program operation (planes x word line) and holds
+//! `units_per_row` map units. Physical page numbers count map units lane by lane, block by block,
+//! row by row.
 
 use super::Device;
 use crate::sim::Divisor;
@@ -13,7 +15,8 @@ use crate::units::Ppn;
 pub struct Layout {
     /// Channels.
     pub channels: u32,
-    /// Servers: what does one array operation at a time. Dies, or lanes where planes are independent.
+    /// Servers: what does one array operation at a time. Dies, or lanes where planes are
+    /// independent.
     pub dies: u32,
     /// Lanes.
     pub lanes: u32,

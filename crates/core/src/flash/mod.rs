@@ -1,17 +1,20 @@
 //! Flash does physics: what takes time, and what must never happen.
 //!
-//! A die does one array operation at a time; a channel carries one transfer at a time, first come first served, so its
-//! state is the time at which it is next free (no event is needed for a FIFO resource). A read is command, array,
-//! transfer; a program is command and transfer, array; an erase is a command and steps. The drive says what starts; the
-//! flash says when it is done ([`Flash::fire`]). Where the drive lets them, erases and programs give way to reads.
+//! A die does one array operation at a time; a channel carries one transfer at a time, first come
+//! first served, so its state is the time at which it is next free (no event is needed for a FIFO
+//! resource). A read is command, array, transfer; a program is command and transfer, array; an
+//! erase is a command and steps. The drive says what starts; the flash says when it is done
+//! ([`Flash::fire`]). Where the drive lets them, erases and programs give way to reads.
 //!
-//! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages are read.
+//! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages
+//! are read.
 //!
-//! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked for (`errors`).
+//! Not modelled: status polling, power limits, read retries. Bit errors only where they are asked
+//! for (`errors`).
 //!
-//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`, `preload`, `cut`,
-//! `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`,
-//! `past`, `activity`.
+//! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
+//! `preload`, `cut`, `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`,
+//! `errors`, `faults`, `spare`, `blame`, `past`, `activity`.
 
 mod activity;
 mod blame;
@@ -85,7 +88,8 @@ pub struct Flash {
     /// Rows are programmed in any order.
     any_order: bool,
     counters: FlashOperations,
-    /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may be suspended.
+    /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may
+    /// be suspended.
     watches_loads: bool,
     suspends_erases: bool,
     suspends_programs: bool,
@@ -95,8 +99,8 @@ pub struct Flash {
     errors: Option<Box<BitErrors>>,
     /// The spare areas, where the power may fail.
     spares: Option<Box<spare::Spares>>,
-    /// Reads of the host whose command or data began to wait behind garbage collection on the channel, where somebody
-    /// wants to know.
+    /// Reads of the host whose command or data began to wait behind garbage collection on the
+    /// channel, where somebody wants to know.
     behind_gc: Vec<u32>,
     reports_waits: bool,
     /// Sectors that whole copies send over the channel, either way.
@@ -106,7 +110,8 @@ pub struct Flash {
     /// By die, and how many are of more than one copy.
     trains: Vec<train::Train>,
     trains_under_way: u32,
-    /// By die: the run of copies that it works on, or worked on last; empty where there never was one.
+    /// By die: the run of copies that it works on, or worked on last; empty where there never was
+    /// one.
     runs: Vec<Run>,
     seen: whole::Seen,
     /// Books of every wait, where they are wanted.
@@ -145,7 +150,11 @@ impl Flash {
             dies: (0..layout.dies).map(|die| Die::new(layout.channel_of(die))).collect(),
             timers: Timers::new(timer_slots),
             rows_written: vec![0; layout.total_blocks() as usize],
-            content: if with_content { vec![GARBAGE; layout.total_units() as usize] } else { Vec::new() },
+            content: if with_content {
+                vec![GARBAGE; layout.total_units() as usize]
+            } else {
+                Vec::new()
+            },
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             cuts: false,
@@ -182,11 +191,13 @@ impl Flash {
     pub fn operations(&self) -> FlashOperations {
         let (reads, programs) = (self.counters.reads, self.counters.programs);
         let (run_reads, run_programs) = self.runs_over();
-        let (reads, programs) = (reads + self.whole_copies_read() + run_reads, programs + run_programs);
+        let (reads, programs) =
+            (reads + self.whole_copies_read() + run_reads, programs + run_programs);
         FlashOperations { reads, programs: programs + self.all_copies_over(), ..self.counters }
     }
 
-    /// Time that the dies and the channels were busy, over all operations that ended: for utilisation laws.
+    /// Time that the dies and the channels were busy, over all operations that ended: for
+    /// utilisation laws.
     pub fn busy(&self) -> (Duration, Duration) {
         let dies = self.dies.iter().fold(Duration::ZERO, |sum, die| sum + die.busy);
         let channels = self.channels.iter().fold(Duration::ZERO, |sum, channel| sum + channel.busy);
@@ -205,7 +216,8 @@ impl Flash {
         u32::from(self.rows_written[block.0 as usize])
     }
 
-    /// Declares that `block` holds `rows` programmed rows, or is erased: how what takes no time leaves its state.
+    /// Declares that `block` holds `rows` programmed rows, or is erased: how what takes no time
+    /// leaves its state.
     pub fn adopt(&mut self, block: Block, rows: u32) {
         self.rows_written[block.0 as usize] = rows as u16;
         if rows == 0 {
@@ -252,12 +264,14 @@ impl Flash {
         u32::from(self.cache_read) + u32::from(self.cache_program)
     }
 
-    /// Tells from now on of reads of the host that wait for garbage collection's transfers ([`Flash::next_behind_gc`]).
+    /// Tells from now on of reads of the host that wait for garbage collection's transfers
+    /// ([`Flash::next_behind_gc`]).
     pub fn report_waits(&mut self) {
         self.reports_waits = true;
     }
 
-    /// A read that began to wait behind garbage collection on its channel, since this was asked last.
+    /// A read that began to wait behind garbage collection on its channel, since this was asked
+    /// last.
     pub fn next_behind_gc(&mut self) -> Option<u32> {
         self.behind_gc.pop()
     }

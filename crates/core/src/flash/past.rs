@@ -1,5 +1,5 @@
-//! The keepers of a die in the past, for as long as somebody may ask: a write that waited for room in the buffer learns
-//! at the end for which die it waited.
+//! The keepers of a die in the past, for as long as somebody may ask: a write that waited for room
+//! in the buffer learns at the end for which die it waited.
 
 use super::blame::{KEEPERS, Keeper, Kept};
 use crate::units::Instant;
@@ -29,8 +29,8 @@ impl Past {
         Self { pieces: VecDeque::from([Piece { totals: [0; KEEPERS], turns }]) }
     }
 
-    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks for times before
-    /// `from`.
+    /// From `now` on the die is kept by `keeper`; before, each kept it for `totals`. Nobody asks
+    /// for times before `from`.
     #[inline]
     pub fn turn(&mut self, now: Instant, keeper: Keeper, totals: &Kept, from: Instant) {
         let piece = self.pieces.back_mut().expect("there is one from the start");
@@ -83,11 +83,13 @@ impl Piece {
 mod tests {
     use super::*;
 
-    /// Turns at random: every reading is what adding up all turns gives, and what nobody asks for is let go.
+    /// Turns at random: every reading is what adding up all turns gives, and what nobody asks for
+    /// is let go.
     #[test]
     fn readings_of_the_past_are_the_sums_of_its_turns() {
         let (mut past, mut totals) = (Past::new(), [0; KEEPERS]);
-        let keepers = [Keeper::Nobody, Keeper::Erase, Keeper::Read, Keeper::Program, Keeper::GcCopy];
+        let keepers =
+            [Keeper::Nobody, Keeper::Erase, Keeper::Read, Keeper::Program, Keeper::GcCopy];
         let (mut now, mut kept, mut sums) = (0, Keeper::Nobody, vec![(0, totals)]);
         for turn in 0..1000u64 {
             let (after, keeper) = (turn * 37 % 11, keepers[(turn * 7 % 5) as usize]);

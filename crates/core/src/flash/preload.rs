@@ -1,4 +1,5 @@
-//! Cache program: the data of the next program goes ahead into the cache register while the array still programs.
+//! Cache program: the data of the next program goes ahead into the cache register while the array
+//! still programs.
 
 use super::activity::Act;
 use super::blame::Whose;
@@ -19,9 +20,12 @@ impl Flash {
         self.cache_program && d.phase == Phase::Programming && d.preloaded.is_none() && is_program
     }
 
-    /// Sends the data of the next program into the cache register while the array still programs ([`Fired::preload`]).
+    /// Sends the data of the next program into the cache register while the array still programs
+    /// ([`Fired::preload`]).
     pub fn preload(&mut self, now: Instant, die: u32, operation: Operation) {
-        let What::Program { row, sectors } = operation.what else { unreachable!("only a program is preloaded") };
+        let What::Program { row, sectors } = operation.what else {
+            unreachable!("only a program is preloaded")
+        };
         let d = &mut self.dies[die as usize];
         debug_assert!(d.phase == Phase::Programming && d.preloaded.is_none());
         self.take_row(row);
@@ -35,7 +39,13 @@ impl Flash {
     }
 
     /// What is in the cache register, or on its way there, is programmed next.
-    pub(super) fn start_preloaded(&mut self, now: Instant, slot: usize, next: Operation, load: Reserved) -> u32 {
+    pub(super) fn start_preloaded(
+        &mut self,
+        now: Instant,
+        slot: usize,
+        next: Operation,
+        load: Reserved,
+    ) -> u32 {
         if let Some(blame) = &mut self.blame {
             blame.started(now, slot, &next, next.block(&self.layout));
             blame.preloaded_starts(now, slot, load.end);

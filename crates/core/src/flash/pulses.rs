@@ -1,14 +1,15 @@
 //! How long the erase of each block takes: always the worst case, or what the block needs.
 //!
-//! Source of the second: Cho et al., AERO: Adaptive Erase Operation for Improving Lifetime and Performance of Modern
-//! NAND Flash-Based SSDs, ASPLOS '24 (arXiv 2404.10355). A table's tBERS covers the worst block; most need less. A
-//! *shallow* first pulse (1 ms of 3.5 ms) leaves fail bits, whose number tells how much more is needed. How the need
-//! is spread over blocks and grows with wear is our assumption, as data: a new block needs `least` to `least + spread`
-//! of the worst case, drawn uniformly, and linearly more from erase to erase until it needs all at `full_at`.
+//! Source of the second: Cho et al., AERO: Adaptive Erase Operation for Improving Lifetime and
+//! Performance of Modern NAND Flash-Based SSDs, ASPLOS '24 (arXiv 2404.10355). A table's tBERS
+//! covers the worst block; most need less. A *shallow* first pulse (1 ms of 3.5 ms) leaves fail
+//! bits, whose number tells how much more is needed. How the need is spread over blocks and grows
+//! with wear is our assumption, as data: a new block needs `least` to `least + spread` of the worst
+//! case, drawn uniformly, and linearly more from erase to erase until it needs all at `full_at`.
 //!
-//! Lengths are whole *fractions* of a step. What a block needs is a number of steps and a shorter last one; a shallow
-//! pulse is a step of its own, its count of fail bits included, and the first step is shorter by it. A group of planes
-//! that is erased at once counts as one block here.
+//! Lengths are whole *fractions* of a step. What a block needs is a number of steps and a shorter
+//! last one; a shallow pulse is a step of its own, its count of fail bits included, and the first
+//! step is shorter by it. A group of planes that is erased at once counts as one block here.
 
 use super::Block;
 use crate::units::Duration;
@@ -44,7 +45,8 @@ pub(super) struct Pulses {
     shallow: u32,
     count: Duration,
     full_at: u32,
-    /// What each block needed when it was new (of [`ALL`]) and how often it was erased; empty: all need the worst case.
+    /// What each block needed when it was new (of [`ALL`]) and how often it was erased; empty: all
+    /// need the worst case.
     blocks: Vec<(u64, u32)>,
 }
 
@@ -132,7 +134,14 @@ mod tests {
     }
 
     fn spec(shallow: u32) -> EraseLengths {
-        EraseLengths { least: 0.5, spread: 0.5, full_at: 100, fractions: 7, shallow, count: US(100) }
+        EraseLengths {
+            least: 0.5,
+            spread: 0.5,
+            full_at: 100,
+            fractions: 7,
+            shallow,
+            count: US(100),
+        }
     }
 
     #[test]
@@ -142,10 +151,13 @@ mod tests {
 
     #[test]
     fn a_block_takes_the_steps_that_it_needs_and_part_of_the_last() {
-        // Steps of 3.5 ms, fractions of 0.5 ms; draws 0, 0.5, 0.99.. need 50, 75, nearly 100 % of 5 steps = 35.
+        // Steps of 3.5 ms, fractions of 0.5 ms; draws 0, 0.5, 0.99.. need 50, 75, nearly 100 % of 5
+        // steps = 35.
         let of = |shallow: u32| {
             let mut draws = [0.0, 0.5, 0.999].into_iter();
-            Pulses::varied(US(3500), 5, &spec(shallow), [0, 0, 0].into_iter(), || draws.next().unwrap())
+            Pulses::varied(US(3500), 5, &spec(shallow), [0, 0, 0].into_iter(), || {
+                draws.next().unwrap()
+            })
         };
         // 17.5 fractions are 18; 26.25 are 27.
         assert_eq!(lengths(&of(0), 0), [3500, 3500, 2000]);

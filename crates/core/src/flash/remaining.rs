@@ -1,5 +1,5 @@
-//! What is left of garbage collection's operation on a die, as its controller knows: it gave the command, and it has
-//! the device table. It changes nothing.
+//! What is left of garbage collection's operation on a die, as its controller knows: it gave the
+//! command, and it has the device table. It changes nothing.
 
 use super::Flash;
 use super::channel::Channel;
@@ -7,10 +7,10 @@ use super::die::{Operation, Phase, What};
 use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
-    /// The token of the collection's operation that the die works on, and what is left of it. The transfer that ends a
-    /// read waits for those that have the channel now. An operation that may be suspended has no timer of its own
-    /// for its
-    /// end: it is taken to last as long as the table says, from its issue on.
+    /// The token of the collection's operation that the die works on, and what is left of it. The
+    /// transfer that ends a read waits for those that have the channel now. An operation that may
+    /// be suspended has no timer of its own for its end: it is taken to last as long as the table
+    /// says, from its issue on.
     pub fn gc_operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
         if self.dies[die as usize].issued().0.gc { self.operation_left(now, die) } else { None }
     }
@@ -33,9 +33,13 @@ impl Flash {
             (Phase::Sensing, What::Read { sectors, .. }) if sectors > 0 => {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
             }
-            (Phase::TransferringIn, What::Program { row, .. }) => due() + self.timing.program(&self.layout, row),
+            (Phase::TransferringIn, What::Program { row, .. }) => {
+                due() + self.timing.program(&self.layout, row)
+            }
             (Phase::Copying | Phase::CopyReading, _) => self.whole_copy_left(now, die),
-            (Phase::Erasing { steps_left }, _) => due() + self.timing.erase_step * u64::from(steps_left),
+            (Phase::Erasing { steps_left }, _) => {
+                due() + self.timing.erase_step * u64::from(steps_left)
+            }
             (Phase::Sensing | Phase::TransferringOut | Phase::Programming, _) => due(),
             _ => {
                 let whole = self.alone(&operation).as_ns();
@@ -45,15 +49,16 @@ impl Flash {
         Some((operation.token, left))
     }
 
-    /// Garbage collection's operation that the die works on; one that reads have replaced is not it, nor one that
-    /// ends at
-    /// this instant.
+    /// Garbage collection's operation that the die works on; one that reads have replaced is not
+    /// it, nor one that ends at this instant.
     pub fn gc_operation(&self, now: Instant, die: u32) -> Option<u32> {
         let d = &self.dies[die as usize];
         let operation = d.issued().0;
         let is_last = match (d.phase, operation.what) {
             (Phase::Idle, _) => return None,
-            (Phase::Programming | Phase::TransferringOut | Phase::Erasing { steps_left: 0 }, _) => true,
+            (Phase::Programming | Phase::TransferringOut | Phase::Erasing { steps_left: 0 }, _) => {
+                true
+            }
             (Phase::Sensing, What::Read { sectors, .. }) => sectors == 0,
             _ => false,
         };
@@ -66,7 +71,8 @@ impl Flash {
         self.channel_of(die).free_at().max(now).since(now)
     }
 
-    /// For how long transfers of garbage collection keep the die's channel, with what goes before them.
+    /// For how long transfers of garbage collection keep the die's channel, with what goes before
+    /// them.
     pub fn gc_keeps_channel_for(&self, now: Instant, die: u32) -> Duration {
         self.channel_of(die).gc_until().max(now).since(now)
     }
@@ -75,9 +81,11 @@ impl Flash {
         &self.channels[self.layout.channel_of(die) as usize]
     }
 
-    /// Until all reads of the host that are under way on a channel have brought their data, if nothing else joins.
+    /// Until all reads of the host that are under way on a channel have brought their data, if
+    /// nothing else joins.
     pub fn host_reads_left(&self, now: Instant, channel: u32) -> Duration {
-        let (first, count) = (channel * self.layout.dies_per_channel(), self.layout.dies_per_channel());
+        let (first, count) =
+            (channel * self.layout.dies_per_channel(), self.layout.dies_per_channel());
         let mut free = self.channels[channel as usize].free_at().max(now);
         let mut last = now;
         let (mut at, mut served) = ((Instant::START, 0), 0);
@@ -108,7 +116,9 @@ impl Flash {
     fn alone(&self, operation: &Operation) -> Duration {
         let timing = &self.timing;
         match operation.what {
-            What::Read { page, sectors } => timing.command + timing.read(&self.layout, page) + timing.transfer(sectors),
+            What::Read { page, sectors } => {
+                timing.command + timing.read(&self.layout, page) + timing.transfer(sectors)
+            }
             What::System { sectors } => {
                 timing.command + timing.transfer(sectors) + timing.program(&self.layout, Ppn(0))
             }

@@ -16,11 +16,15 @@ impl Flash {
             *next = (*next).max(row as u16 + 1);
             return;
         }
-        assert!(u32::from(*next) == row, "block {block:?} is programmed in order: row {row} follows {next} rows");
+        assert!(
+            u32::from(*next) == row,
+            "block {block:?} is programmed in order: row {row} follows {next} rows"
+        );
         *next += 1;
     }
 
-    /// Rows of a block may be programmed in any order (SLC parts of the classic FTLs), or passed over.
+    /// Rows of a block may be programmed in any order (SLC parts of the classic FTLs), or passed
+    /// over.
     pub fn allow_any_order(&mut self) {
         self.any_order = true;
     }

@@ -1,8 +1,9 @@
 //! Copies that follow one another on a die with nothing between them, as one operation.
 //!
-//! A merge of a log-block FTL that goes before everything else copies pages without a pause. Where nothing else can use
-//! the die's channel meanwhile either, the end of the run is known at its start: one event stands for all its reads and
-//! programs, and nothing that can be observed differs from doing them one by one ([`Flash::may_run_copies`]).
+//! A merge of a log-block FTL that goes before everything else copies pages without a pause. Where
+//! nothing else can use the die's channel meanwhile either, the end of the run is known at its
+//! start: one event stands for all its reads and programs, and nothing that can be observed differs
+//! from doing them one by one ([`Flash::may_run_copies`]).
 
 use super::channel::Crossing;
 use super::{Flash, Operation, What};
@@ -18,14 +19,17 @@ pub struct Run {
 }
 
 impl Flash {
-    /// True when runs may be one operation: the die has its channel alone, one lane, and nobody looks inside.
+    /// True when runs may be one operation: the die has its channel alone, one lane, and nobody
+    /// looks inside.
     pub fn may_run_copies(&self) -> bool {
         let alone = self.layout.dies_per_channel() == 1 && self.layout.lanes_per_die == 1;
-        let watched = self.blame.is_some() || self.activity.is_some() || self.watches_loads || self.cuts;
+        let watched =
+            self.blame.is_some() || self.activity.is_some() || self.watches_loads || self.cuts;
         alone && !watched && !self.cache_read && !self.suspends_programs && self.errors.is_none()
     }
 
-    /// The time of one copy on a die and a channel of its own; `sectors` cross the channel each way, 0 with copyback.
+    /// The time of one copy on a die and a channel of its own; `sectors` cross the channel each
+    /// way, 0 with copyback.
     pub fn copy_time(&self, from: Ppn, to: Ppn, sectors: u32) -> Duration {
         let (read, program) = self.copy_times(from, to, sectors);
         read + program
@@ -34,8 +38,12 @@ impl Flash {
     /// The times of its read, up to the end of the transfer, and of its program.
     fn copy_times(&self, from: Ppn, to: Ppn, sectors: u32) -> (Duration, Duration) {
         let time = |crossing: Crossing| crossing.time(&self.timing);
-        let (read, program) = (self.timing.read(&self.layout, from), self.timing.program(&self.layout, to));
-        (time(Crossing::Command) + read + time(Crossing::Out(sectors)), time(Crossing::In(sectors)) + program)
+        let (read, program) =
+            (self.timing.read(&self.layout, from), self.timing.program(&self.layout, to));
+        (
+            time(Crossing::Command) + read + time(Crossing::Out(sectors)),
+            time(Crossing::In(sectors)) + program,
+        )
     }
 
     /// Gives an idle die a run of copies of `sectors` each, which takes `time`.

@@ -1,14 +1,16 @@
-//! The spare area of every page, kept where a run may lose its power, and what a power loss leaves on flash.
+//! The spare area of every page, kept where a run may lose its power, and what a power loss leaves
+//! on flash.
 //!
-//! A program writes data and spare area at once: which logical page it is, and the number under which the drive took
-//! that version of it. A copy takes both along: it must not look newer than a write that came meanwhile. A row is torn
-//! from the start of its program to the end, so what a cut finds under way needs no repair, except what had not begun
-//! ([`Flash::power_off`]): data still on its way over the channel, copies that a run (`runs`) declared at its start.
+//! A program writes data and spare area at once: which logical page it is, and the number under
+//! which the drive took that version of it. A copy takes both along: it must not look newer than a
+//! write that came meanwhile. A row is torn from the start of its program to the end, so what a cut
+//! finds under way needs no repair, except what had not begun ([`Flash::power_off`]): data still on
+//! its way over the channel, copies that a run (`runs`) declared at its start.
 //!
-//! A torn row is unreadable and taken as programmed until its block is erased; so is every row of a block whose erase
-//! was cut. That a scan can tell them is an assumption: error correction refuses such a page. Not modelled: a row that
-//! looks erased or whole after a cut, and pages of the same word line that an earlier program had filled (paired pages
-//! of program units below a word line).
+//! A torn row is unreadable and taken as programmed until its block is erased; so is every row of a
+//! block whose erase was cut. That a scan can tell them is an assumption: error correction refuses
+//! such a page. Not modelled: a row that looks erased or whole after a cut, and pages of the same
+//! word line that an earlier program had filled (paired pages of program units below a word line).
 
 use super::die::{Operation, Phase, What};
 use super::runs::Run;
@@ -63,7 +65,10 @@ impl Spares {
     /// The row is programmed from now on.
     pub(super) fn begins(&mut self, row: Ppn) {
         let row = self.row(row);
-        assert!(self.lpns[row.clone()].iter().all(|lpn| *lpn == ERASED), "row {row:?} is programmed without an erase");
+        assert!(
+            self.lpns[row.clone()].iter().all(|lpn| *lpn == ERASED),
+            "row {row:?} is programmed without an erase"
+        );
         self.lpns[row].fill(TORN);
     }
 
@@ -93,11 +98,13 @@ impl Spares {
 }
 
 impl Flash {
-    /// Keeps the spare area of every page from now on; `found` says what is in those that are programmed already.
+    /// Keeps the spare area of every page from now on; `found` says what is in those that are
+    /// programmed already.
     pub fn keep_spares(&mut self, found: impl Fn(Ppn) -> Spare) {
         let units = self.layout.total_units() as usize;
         let units_per_row = self.layout.units_per_row;
-        let mut spares = Spares { lpns: vec![ERASED; units], sequences: vec![0; units], units_per_row };
+        let mut spares =
+            Spares { lpns: vec![ERASED; units], sequences: vec![0; units], units_per_row };
         for block in (0..self.layout.total_blocks()).map(Block) {
             let first = self.layout.first_page(block).0;
             for page in first..first + self.rows_written(block) * units_per_row {
@@ -148,8 +155,8 @@ impl Flash {
         self.spares.as_ref().map_or(0, |spares| 4 * spares.lpns.len() + 8 * spares.sequences.len())
     }
 
-    /// The power fails at `now`; everything before it has been done. `run` gives the copies of a run ([`What::Copies`])
-    /// by its token.
+    /// The power fails at `now`; everything before it has been done. `run` gives the copies of a
+    /// run ([`What::Copies`]) by its token.
     pub fn power_off(&mut self, now: Instant, run: impl Fn(u32) -> Run) {
         for slot in 0..self.dies.len() {
             if let Some(next) = self.dies[slot].preloaded_operation() {
@@ -170,7 +177,9 @@ impl Flash {
                 {
                     self.never_began(&operation);
                 }
-                (Phase::Programming, What::Copies { .. }) => self.undo_run(started, now, &run(operation.token)),
+                (Phase::Programming, What::Copies { .. }) => {
+                    self.undo_run(started, now, &run(operation.token))
+                }
                 (Phase::Erasing { steps_left }, What::Erase { .. }) => {
                     let first = steps_left + 1 == self.timing.erase_steps;
                     if !(first && due >= now + self.timing.erase_step) {
@@ -202,7 +211,8 @@ impl Flash {
         }
     }
 
-    /// Takes back the copies of a run that was under way since `started`, as far as they had not been done.
+    /// Takes back the copies of a run that was under way since `started`, as far as they had not
+    /// been done.
     fn undo_run(&mut self, started: Instant, now: Instant, run: &Run) {
         let mut end = started;
         for (from, to) in run.copies.iter().copied() {
@@ -241,7 +251,8 @@ impl Flash {
         Self { rows_written, content, spares, any_order, ..Self::new(device, false) }
     }
 
-    /// A flash of the same kind to try out how long something takes: every page of it may be read and programmed.
+    /// A flash of the same kind to try out how long something takes: every page of it may be read
+    /// and programmed.
     pub fn stopwatch(&self, device: &Device) -> Self {
         let rows_written = vec![self.layout.rows as u16; self.rows_written.len()];
         Self { rows_written, any_order: true, ..Self::new(device, false) }

@@ -1,8 +1,10 @@
-//! What erases did to each block beyond erasing it: suspensions, voltage ramps, pulse time given up.
+//! What erases did to each block beyond erasing it: suspensions, voltage ramps, pulse time given
+//! up.
 //!
-//! Kim et al. (USENIX ATC '19, section 2.1): ramping the voltage down and up again stresses the cells, so a policy that
-//! stops pulses pays in reliability for what its reads gain. Kept where erases can be suspended, from the first
-//! operation on; what the block suffered before, in preconditioning, is not in it.
+//! Kim et al. (USENIX ATC '19, section 2.1): ramping the voltage down and up again stresses the
+//! cells, so a policy that stops pulses pays in reliability for what its reads gain. Kept where
+//! erases can be suspended, from the first operation on; what the block suffered before, in
+//! preconditioning, is not in it.
 
 use super::Block;
 use super::die::{Operation, What};
@@ -40,7 +42,9 @@ impl Stress {
 
     /// The entry of the block that `erase` erases.
     pub fn of(&mut self, erase: &Operation) -> &mut BlockStress {
-        let What::Erase { block: Block(block) } = erase.what else { unreachable!("only an erase is suspended") };
+        let What::Erase { block: Block(block) } = erase.what else {
+            unreachable!("only an erase is suspended")
+        };
         &mut self.blocks[block as usize]
     }
 }

@@ -1,22 +1,25 @@
-//! An erase or a program that gives way: the die's states between its first part and its last, as mechanism. Who asks
-//! for a stop, and which stop, is the drive's choice (`drive/dies/suspension.rs`).
+//! An erase or a program that gives way: the die's states between its first part and its last, as
+//! mechanism. Who asks for a stop, and which stop, is the drive's choice
+//! (`drive/dies/suspension.rs`).
 //!
-//! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; Wu & He,
-//! Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST '12 (erases that stop at any point;
-//! programs that stop between two phases or give one up).
+//! Sources: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19,
+//! section 2; Wu & He, Reducing SSD Read Latency via NAND Flash Program and Erase Suspension, FAST
+//! '12 (erases that stop at any point; programs that stop between two phases or give one up).
 //!
-//! An operation is a row of parts; what lies between two of them is a *safe point*. An erase is `erase_steps` steps (or
-//! those that its block needs, see `pulses`), each cut into `safe_points` parts; at a safe point it stops and goes on
-//! at no cost. A stop inside a part costs
-//! `suspend` (the voltage recovers) and, before the pulse goes on, `resume` (a ramp) or `verify`. A program is `loops`
-//! loops of ISPP, each of two phases, a pulse and a verify. It stops at a safe point at no cost, inside a phase for
-//! `suspend`; reads take the page register, so it goes on only after `resume`, which brings its data back. A part that
-//! ends at this very instant is whole: the operation stops at the safe point that follows.
+//! An operation is a row of parts; what lies between two of them is a *safe point*. An erase is
+//! `erase_steps` steps (or those that its block needs, see `pulses`), each cut into `safe_points`
+//! parts; at a safe point it stops and goes on at no cost. A stop inside a part costs `suspend`
+//! (the voltage recovers) and, before the pulse goes on, `resume` (a ramp) or `verify`. A program
+//! is `loops` loops of ISPP, each of two phases, a pulse and a verify. It stops at a safe point at
+//! no cost, inside a phase for `suspend`; reads take the page register, so it goes on only after
+//! `resume`, which brings its data back. A part that ends at this very instant is whole: the
+//! operation stops at the safe point that follows.
 //!
-//! Traps: while an operation is suspended the die is neither idle nor busy ([`Flash::is_suspended`]): only what
-//! [`Flash::start`] is given then runs, and the caller resumes it. The commands of a suspension take no channel time.
-//! Without [`Flash::allow_suspension`] and [`Flash::allow_program_suspension`] none of this runs: an erase goes from
-//! step to step, a program has one end.
+//! Traps: while an operation is suspended the die is neither idle nor busy
+//! ([`Flash::is_suspended`]): only what [`Flash::start`] is given then runs, and the caller resumes
+//! it. The commands of a suspension take no channel time. Without [`Flash::allow_suspension`] and
+//! [`Flash::allow_program_suspension`] none of this runs: an erase goes from step to step, a
+//! program has one end.
 
 use super::activity::Act;
 use super::blame::Keeper;
@@ -140,7 +143,8 @@ struct Erases {
 }
 
 impl Erases {
-    /// The time of part `part` of an erase: the parts of a step differ by a nanosecond at most and add up to it.
+    /// The time of part `part` of an erase: the parts of a step differ by a nanosecond at most and
+    /// add up to it.
     fn length(&self, needed: u32, part: u32) -> Duration {
         let points = u64::from(self.times.safe_points);
         let step = self.pulses.length(needed, part / self.times.safe_points).as_ns();
@@ -150,7 +154,8 @@ impl Erases {
 
     fn ended(&mut self, work: &Work, block: Block) {
         let steps = 0..self.pulses.steps(work.needed);
-        let pulse = steps.fold(Duration::ZERO, |sum, step| sum + self.pulses.length(work.needed, step));
+        let pulse =
+            steps.fold(Duration::ZERO, |sum, step| sum + self.pulses.length(work.needed, step));
         let stress = self.stress.of(&work.operation);
         stress.erases += 1;
         stress.pulse += pulse;
@@ -160,7 +165,12 @@ impl Erases {
 
 impl Suspensions {
     fn new(dies: usize) -> Self {
-        Self { erases: None, programs: None, dies: vec![None; dies], counters: SuspensionCounters::default() }
+        Self {
+            erases: None,
+            programs: None,
+            dies: vec![None; dies],
+            counters: SuspensionCounters::default(),
+        }
     }
 
     /// The time of part `part`.
@@ -216,8 +226,9 @@ impl Flash {
         self.suspends_erases = true;
     }
 
-    /// Lets each erase take what its block needs; the blocks were erased so often each, and `draw` gives a number in
-    /// [0, 1) for each. Call it after [`Flash::allow_suspension`], if that is wanted, and before the first operation.
+    /// Lets each erase take what its block needs; the blocks were erased so often each, and `draw`
+    /// gives a number in [0, 1) for each. Call it after [`Flash::allow_suspension`], if that is
+    /// wanted, and before the first operation.
     pub fn vary_erases(&mut self, of: &EraseLengths, erases: &[u32], draw: impl FnMut() -> f64) {
         if !self.suspends_erases {
             let (suspend, resume, verify) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
@@ -232,7 +243,8 @@ impl Flash {
     /// The longest that an erase takes if nothing suspends it.
     pub fn longest_erase(&self) -> Duration {
         let erases = self.suspensions.as_ref().and_then(|suspensions| suspensions.erases.as_ref());
-        self.timing.erase() + erases.map_or(Duration::ZERO, |erases| erases.pulses.beyond_the_steps())
+        self.timing.erase()
+            + erases.map_or(Duration::ZERO, |erases| erases.pulses.beyond_the_steps())
     }
 
     /// What the erases of each block came to; empty where they cannot be suspended.
@@ -241,8 +253,8 @@ impl Flash {
         erases.map_or(&[], |erases| erases.stress.blocks())
     }
 
-    /// Lets programs be suspended from now on. Call it before the first operation. The cache register must be free for
-    /// the data of reads, so no program is preloaded any more.
+    /// Lets programs be suspended from now on. Call it before the first operation. The cache
+    /// register must be free for the data of reads, so no program is preloaded any more.
     pub fn allow_program_suspension(&mut self, times: ProgramSuspensionTimes) {
         self.suspensions_mut().programs = Some(times);
         (self.suspends_programs, self.watches_loads) = (true, true);
@@ -250,7 +262,9 @@ impl Flash {
 
     /// What suspensions cost so far.
     pub fn suspensions(&self) -> SuspensionCounters {
-        self.suspensions.as_ref().map_or(SuspensionCounters::default(), |suspensions| suspensions.counters)
+        self.suspensions
+            .as_ref()
+            .map_or(SuspensionCounters::default(), |suspensions| suspensions.counters)
     }
 
     /// True when the die's operation is suspended and no read runs.
@@ -259,10 +273,14 @@ impl Flash {
         self.dies[die as usize].phase == Phase::Suspended
     }
 
-    /// What the die has under way, how far, and when it was issued; `None` when it can be asked nothing: there is no
-    /// such operation, its command or data is on the way, its part ends now, it is being suspended, or a read runs in
-    /// its place.
-    pub fn suspendable_at(&self, now: Instant, die: u32) -> Option<(Suspendable, Progress, Instant)> {
+    /// What the die has under way, how far, and when it was issued; `None` when it can be asked
+    /// nothing: there is no such operation, its command or data is on the way, its part ends now,
+    /// it is being suspended, or a read runs in its place.
+    pub fn suspendable_at(
+        &self,
+        now: Instant,
+        die: u32,
+    ) -> Option<(Suspendable, Progress, Instant)> {
         let work = self.suspensions.as_ref()?.dies[die as usize].as_ref()?;
         let progress = match self.dies[die as usize].phase {
             Phase::Suspended => Progress::Suspended,
@@ -277,7 +295,10 @@ impl Flash {
     /// The row that a suspended program of the die is about: it is neither old nor new.
     #[inline]
     pub(super) fn is_half_programmed(&self, die: u32, block: Block, row: u32) -> bool {
-        let work = self.suspensions.as_ref().and_then(|suspensions| suspensions.dies[die as usize].as_ref());
+        let work = self
+            .suspensions
+            .as_ref()
+            .and_then(|suspensions| suspensions.dies[die as usize].as_ref());
         work.is_some_and(|work| match work.operation.what {
             What::Program { row: first, .. } => {
                 (self.layout.block_of(first), self.layout.row_of(first)) == (block, row)
@@ -288,7 +309,8 @@ impl Flash {
 
     fn work_of(&mut self, slot: usize) -> (&mut Suspensions, Work) {
         let suspensions = self.suspensions.as_mut().expect("suspension is allowed");
-        let work = suspensions.dies[slot].expect("the die works on something that can be suspended");
+        let work =
+            suspensions.dies[slot].expect("the die works on something that can be suspended");
         (suspensions, work)
     }
 
@@ -385,7 +407,8 @@ impl Flash {
         self.log(slot, (from, now), act, &work.operation);
     }
 
-    /// The operation has reached a safe point: the caller may stop it now, or it goes on with part `part`.
+    /// The operation has reached a safe point: the caller may stop it now, or it goes on with part
+    /// `part`.
     fn safe_point(&mut self, now: Instant, slot: usize, part: u32) -> Fired {
         let (suspensions, mut work) = self.work_of(slot);
         (work.part, work.left) = (part, suspensions.length(&work, part));
@@ -462,7 +485,9 @@ impl Flash {
             (_, Suspendable::Erase) => {
                 suspensions.erases.as_ref().map_or(Duration::ZERO, |erases| erases.times.suspend)
             }
-            (_, Suspendable::Program) => suspensions.programs.as_ref().map_or(Duration::ZERO, |times| times.suspend),
+            (_, Suspendable::Program) => {
+                suspensions.programs.as_ref().map_or(Duration::ZERO, |times| times.suspend)
+            }
         };
         match works {
             true => self.log_work(now, slot, &work),
@@ -487,7 +512,9 @@ impl Flash {
         let counters = &mut suspensions.counters;
         let (count, most) = match work.kind {
             Suspendable::Erase => (&mut counters.suspensions, &mut counters.per_erase_max),
-            Suspendable::Program => (&mut counters.program_suspensions, &mut counters.per_program_max),
+            Suspendable::Program => {
+                (&mut counters.program_suspensions, &mut counters.per_program_max)
+            }
         };
         *count += 1;
         *most = work.suspensions.max(*most);

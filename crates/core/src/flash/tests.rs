@@ -1,12 +1,15 @@
-//! Timing by formula: not done at t - 1 ns, done at t, where t comes from the device table; and the assertions of the
-//! physics.
+//! Timing by formula: not done at t - 1 ns, done at t, where t comes from the device table; and the
+//! assertions of the physics.
 
-use super::{ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What};
+use super::{
+    ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What,
+};
 use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
 
 const NS: Duration = Duration::from_ns(1);
 
-/// 2 channels x 2 chips of 4 KiB pages with the times of `ttflash-256g`; the rooms above start from it too.
+/// 2 channels x 2 chips of 4 KiB pages with the times of `ttflash-256g`; the rooms above start from
+/// it too.
 pub(crate) fn device() -> Device {
     Device {
         name: "bench".into(),
@@ -185,7 +188,11 @@ fn an_erase_is_a_command_and_its_steps() {
         assert_eq!(bench.fire().1, Fired::NOTHING);
         assert!(!bench.flash.is_idle(0));
     }
-    assert_eq!(bench.flash.rows_written(block), bench.flash.layout.rows, "not erased before its last step");
+    assert_eq!(
+        bench.flash.rows_written(block),
+        bench.flash.layout.rows,
+        "not erased before its last step"
+    );
     bench.ends_at(Instant::START + command + step * u64::from(steps), 7);
     assert_eq!((bench.flash.rows_written(block), bench.flash.load(page)), (0, super::GARBAGE));
 }
@@ -236,7 +243,8 @@ fn a_one_shot_word_line_takes_all_its_pages_and_one_program_time() {
     assert_eq!(bench.flash.layout.rows, device.geometry.pages / 3);
     let (row, sectors) = (bench.page(0, 0), 3 * bench.page_sectors());
     bench.start(Instant::START, 0, What::Program { row, sectors }, 9);
-    let mut now = Instant::START + bench.command() + bench.page_transfer() * 3 + bench.program_array();
+    let mut now =
+        Instant::START + bench.command() + bench.page_transfer() * 3 + bench.program_array();
     bench.ends_at(now, 9);
     for number in 0..3 {
         bench.read(now, 0, number, number);
@@ -253,7 +261,10 @@ fn multi_plane_programs_transfer_every_plane_and_run_once() {
     assert_eq!(bench.flash.layout.lanes, 4);
     let (row, sectors) = (bench.page(0, 0), 2 * bench.page_sectors());
     bench.start(Instant::START, 0, What::Program { row, sectors }, 9);
-    bench.ends_at(Instant::START + bench.command() + bench.page_transfer() * 2 + bench.program_array(), 9);
+    bench.ends_at(
+        Instant::START + bench.command() + bench.page_transfer() * 2 + bench.program_array(),
+        9,
+    );
 }
 
 #[test]
@@ -277,8 +288,8 @@ fn dies_of_different_channels_do_not_meet() {
     assert_eq!(bench.done, [(Instant::START + time, 0), (Instant::START + time, 2)]);
 }
 
-/// Cache read (ONFI 5.1, 5.15): 31h goes ahead of the data, so the array reads the next page while this one crosses
-/// the channel.
+/// Cache read (ONFI 5.1, 5.15): 31h goes ahead of the data, so the array reads the next page while
+/// this one crosses the channel.
 #[test]
 fn cache_reads_overlap_the_array_with_the_channel() {
     for (array, n) in [(40, 8), (200, 8), (40, 1)] {
@@ -303,7 +314,8 @@ fn without_cache_read_nothing_overlaps() {
     assert_eq!(bench.read_all(8), Instant::START + one * 8);
 }
 
-/// Cache program: the next page crosses the channel while the array programs: n pages take one load and n array times.
+/// Cache program: the next page crosses the channel while the array programs: n pages take one load
+/// and n array times.
 #[test]
 fn cache_programs_hide_the_transfer_behind_the_array() {
     let n = 5;
@@ -316,14 +328,16 @@ fn cache_programs_hide_the_transfer_behind_the_array() {
         let (now, fired) = bench.fire();
         if fired.preload().is_some() && next < n {
             let (row, sectors) = (bench.page(0, next), bench.page_sectors());
-            let operation = Operation { what: What::Program { row, sectors }, token: next, gc: false };
+            let operation =
+                Operation { what: What::Program { row, sectors }, token: next, gc: false };
             bench.flash.preload(now, 0, operation);
             next += 1;
         }
     }
     let load = bench.command() + bench.page_transfer();
     assert!(load < bench.program_array(), "the array is the slower part here");
-    let ends = (1..=u64::from(n)).map(|k| Instant::START + load + bench.program_array() * k).zip(0..n);
+    let ends =
+        (1..=u64::from(n)).map(|k| Instant::START + load + bench.program_array() * k).zip(0..n);
     assert_eq!(bench.done, ends.collect::<Vec<_>>());
 }
 
@@ -337,7 +351,11 @@ fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
     let release = Instant::START + Duration::from_ms(3);
     bench.advance_before(release);
     assert_eq!(bench.done, [], "both have sensed, neither may transfer");
-    assert_eq!(bench.flash.gc_time(0, release), Duration::from_ms(3), "the hold is the collection's time");
+    assert_eq!(
+        bench.flash.gc_time(0, release),
+        Duration::from_ms(3),
+        "the hold is the collection's time"
+    );
     bench.flash.release_channel(release, 0);
     bench.ends_at(release + bench.page_transfer(), 1);
     bench.ends_at(release + bench.page_transfer() * 2, 0);
@@ -366,8 +384,8 @@ fn a_transfer_behind_a_collections_transfer_says_so() {
     assert_eq!(behind, [(1, false), (2, true)]);
 }
 
-/// MQSim's throughput depends on where the dies stand even when the channel costs nothing (reference/peers.md, defect
-/// 4).
+/// MQSim's throughput depends on where the dies stand even when the channel costs nothing
+/// (reference/peers.md, defect 4).
 #[test]
 fn eight_dies_read_eight_times_as_much_wherever_they_stand() {
     let each = 10;
@@ -385,7 +403,10 @@ fn eight_dies_read_eight_times_as_much_wherever_they_stand() {
             let mut bench = Bench::new(device).all_written();
             let end = bench.read_all(each);
             let alone = Instant::START + bench.read_array() * u64::from(each);
-            assert_eq!(end, alone, "{channels} x {ways} x {dies} x {planes}: 8 x {each} reads take what {each} take");
+            assert_eq!(
+                end, alone,
+                "{channels} x {ways} x {dies} x {planes}: 8 x {each} reads take what {each} take"
+            );
         }
     }
 }
@@ -403,7 +424,8 @@ fn nearby_channel_rates_give_different_reads() {
     };
     let base = device().channel.command + device().timing.read[0];
     // 4096 B at 667, 800 and 1000 MB/s, each rounded up to a whole nanosecond.
-    let expected = [667, 800, 1_000].map(|rate| Instant::START + base + Duration::from_ns(4_096_000u64.div_ceil(rate)));
+    let expected = [667, 800, 1_000]
+        .map(|rate| Instant::START + base + Duration::from_ns(4_096_000u64.div_ceil(rate)));
     assert_eq!(["667MT/s", "800MT/s", "1000MT/s"].map(time), expected);
 }
 

@@ -35,7 +35,9 @@ impl Timing {
             command: device.channel.command,
             erase_command: device.channel.erase_command,
             rate,
-            transfer: (0..=u64::from(row_sectors)).map(|sectors| rate.time_for(sectors * 512)).collect(),
+            transfer: (0..=u64::from(row_sectors))
+                .map(|sectors| rate.time_for(sectors * 512))
+                .collect(),
             program_pages: device.feature.program_pages,
         }
     }

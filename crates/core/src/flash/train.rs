@@ -1,14 +1,17 @@
-//! Whole copies that follow one another on a die whose channel is theirs: a train of them is one event.
+//! Whole copies that follow one another on a die whose channel is theirs: a train of them is one
+//! event.
 //!
-//! Where every page is read, and every row programmed, in the same time, and nothing can come between two copies of a
-//! collection, the end of the last is known when the first begins. Who looks at the die meanwhile is told how many are
-//! over ([`Flash::copies_over`]): what a copy changes outside of its die need not be done before somebody looks.
+//! Where every page is read, and every row programmed, in the same time, and nothing can come
+//! between two copies of a collection, the end of the last is known when the first begins. Who
+//! looks at the die meanwhile is told how many are over ([`Flash::copies_over`]): what a copy
+//! changes outside of its die need not be done before somebody looks.
 
 use super::whole::Copied;
 use super::{Flash, What};
 use crate::units::{Duration, Instant, Ppn};
 
-/// The copies that a die works on, from the first of which nobody was told the end. A single one is a train, too.
+/// The copies that a die works on, from the first of which nobody was told the end. A single one is
+/// a train, too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Train {
     pub count: u32,
@@ -91,7 +94,8 @@ impl Flash {
         self.end_whole_copies(Copied { die, to, count: over });
         let each = self.copy_time_alike();
         let train = &mut self.trains[die as usize];
-        (train.count, train.first_end) = (train.count - over, train.first_end + each * u64::from(over));
+        (train.count, train.first_end) =
+            (train.count - over, train.first_end + each * u64::from(over));
         let Train { count, first_end } = *train;
         self.trains_under_way -= u32::from(count == 1);
         let loaded = first_end - self.timing.program(&self.layout, next.1);

@@ -1,16 +1,17 @@
-//! A collection's copy of a page as one operation: its read and its program follow one another on a die, and nothing
-//! comes between them.
+//! A collection's copy of a page as one operation: its read and its program follow one another on a
+//! die, and nothing comes between them.
 //!
-//! **Where nobody else uses the channel** meanwhile the end is known at the start, and a copy is one event, or many are
-//! (`train`). What happens inside (the array read ends, the data crosses, the program begins) is worked out only where
-//! somebody asks: for the counters when a run ends in the middle of a copy, for a forecast, or when copies are parted
-//! for good ([`Flash::split_copy`]). An inner instant is over when it lies before the time that is asked about; at that
-//! time itself, when a timer of an equal or later turn was served
+//! **Where nobody else uses the channel** meanwhile the end is known at the start, and a copy is
+//! one event, or many are (`train`). What happens inside (the array read ends, the data crosses,
+//! the program begins) is worked out only where somebody asks: for the counters when a run ends in
+//! the middle of a copy, for a forecast, or when copies are parted for good
+//! ([`Flash::split_copy`]). An inner instant is over when it lies before the time that is asked
+//! about; at that time itself, when a timer of an equal or later turn was served
 //! ([`Timers::is_over`](crate::sim::Timers::is_over)).
 //!
-//! **Where the host uses the channel** too ([`Flash::set_copyback_on_shared_channel`]) the copy stays in its plane,
-//! and the command of its program asks for the channel when its read is done: two events, of which the first is the
-//! flash's own.
+//! **Where the host uses the channel** too ([`Flash::set_copyback_on_shared_channel`]) the copy
+//! stays in its plane, and the command of its program asks for the channel when its read is done:
+//! two events, of which the first is the flash's own.
 
 use super::blame::Whose;
 use super::channel::Crossing;
@@ -19,8 +20,8 @@ use super::fired::Fired;
 use super::{Flash, Operation, What};
 use crate::units::{Duration, Instant, Ppn};
 
-/// Everything before this was done. It says how far the flash was asked and is no state of it, so a description, by
-/// which tests compare, leaves it out.
+/// Everything before this was done. It says how far the flash was asked and is no state of it, so a
+/// description, by which tests compare, leaves it out.
 #[derive(Clone, Copy)]
 pub(super) struct Seen(Instant);
 
@@ -55,21 +56,35 @@ struct Inside {
 impl Flash {
     /// True when the flash does nothing beside operations that makes a copy more than its times.
     pub fn may_copy_whole(&self) -> bool {
-        let kept = self.blame.is_some() || self.activity.is_some() || self.errors.is_some() || self.spares.is_some();
+        let kept = self.blame.is_some()
+            || self.activity.is_some()
+            || self.errors.is_some()
+            || self.spares.is_some();
         !kept && !self.watches_loads && !self.cache_read && !self.any_order && !self.suspends_erases
     }
 
-    /// Whole copies send commands only, on channels that the host uses, too. Call it before the first of them.
+    /// Whole copies send commands only, on channels that the host uses, too. Call it before the
+    /// first of them.
     pub fn set_copyback_on_shared_channel(&mut self) {
         self.copies_in_two = true;
     }
 
-    /// Gives an idle die the copy of a page; `sectors` cross the channel each way, in all whole copies alike. Nobody
-    /// else uses the channel before the program has its data.
+    /// Gives an idle die the copy of a page; `sectors` cross the channel each way, in all whole
+    /// copies alike. Nobody else uses the channel before the program has its data.
     #[inline]
-    pub fn start_whole_copy(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn), sectors: u32) {
+    pub fn start_whole_copy(
+        &mut self,
+        now: Instant,
+        die: u32,
+        token: u32,
+        (from, to): (Ppn, Ppn),
+        sectors: u32,
+    ) {
         let block = self.layout.block_of(from);
-        assert!(self.layout.row_of(from) < u32::from(self.rows_written[block.0 as usize]), "page {from:?} is erased");
+        assert!(
+            self.layout.row_of(from) < u32::from(self.rows_written[block.0 as usize]),
+            "page {from:?} is erased"
+        );
         if self.copies_in_two {
             return self.start_copy_in_two(now, die, token, (from, to));
         }
@@ -90,7 +105,8 @@ impl Flash {
         let d = &mut self.dies[die as usize];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         let operation = Operation { what: What::Copy { from, to }, token, gc: true };
-        (d.operation, d.phase, d.started, d.behind_gc) = (operation, Phase::CopyReading, now, false);
+        (d.operation, d.phase, d.started, d.behind_gc) =
+            (operation, Phase::CopyReading, now, false);
         let at = (die as usize, d.channel);
         let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
         self.timers.set(die as usize, command.end + self.timing.read(&self.layout, from));
@@ -102,7 +118,8 @@ impl Flash {
         let d = &mut self.dies[slot];
         let What::Copy { to, .. } = d.operation.what else { unreachable!("only a copy reads so") };
         let (operation, at, time) = (d.operation, (slot, d.channel), now.since(d.started));
-        (d.busy, d.gc_busy, d.started, d.phase) = (d.busy + time, d.gc_busy + time, now, Phase::Copying);
+        (d.busy, d.gc_busy, d.started, d.phase) =
+            (d.busy + time, d.gc_busy + time, now, Phase::Copying);
         self.take_row(to);
         let command = self.reserve(now, at, Whose::Current, Crossing::In(0), &operation);
         self.timers.set(slot, command.end + self.timing.program(&self.layout, to));
@@ -131,7 +148,8 @@ impl Flash {
     /// True when the channel is kept for a copy of one event, which has not yet ended.
     pub(super) fn is_copied_whole_on(&self, channel: u32) -> bool {
         let dies = self.layout.dies_per_channel();
-        !self.copies_in_two && (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
+        !self.copies_in_two
+            && (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
     }
 
     /// True when the read of the die's copy is over at `now`, and its program under way.
@@ -139,12 +157,14 @@ impl Flash {
         if self.copies_in_two {
             return self.dies[die as usize].phase == Phase::Copying;
         }
-        self.inside(now, die).is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
+        self.inside(now, die)
+            .is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
     }
 
     /// Whole copies of which the read is over and not counted, as far as the flash was brought.
     pub fn whole_copies_read(&self) -> u64 {
-        let is_read = |die: &u32| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
+        let is_read =
+            |die: &u32| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
         self.all_copies_over() + (0..self.layout.dies).filter(is_read).count() as u64
     }
 
@@ -163,7 +183,9 @@ impl Flash {
     pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
         let end = self.copy_end(now, die).unwrap_or(now);
         match self.inside(now, die) {
-            Some(inside) if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) => {
+            Some(inside)
+                if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) =>
+            {
                 inside.read.since(now)
             }
             _ => end.since(now),
@@ -180,18 +202,22 @@ impl Flash {
         }
         (0..count).for_each(|at| self.take_row(Ppn(to.0 + at)));
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
-        self.channels[self.dies[die as usize].channel as usize].busy += across * u64::from(2 * count);
+        self.channels[self.dies[die as usize].channel as usize].busy +=
+            across * u64::from(2 * count);
     }
 
-    /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read or a program; true
-    /// for a program: its read was done before. No copy follows it, and those before it were told.
+    /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read
+    /// or a program; true for a program: its read was done before. No copy follows it, and those
+    /// before it were told.
     pub fn split_copy(&mut self, now: Instant, die: u32) -> bool {
         if self.copies_in_two {
             return self.part_copy_in_two(die);
         }
         let (slot, sectors) = (die as usize, self.copy_sectors);
         self.cut_train(die);
-        let (Some(inside), Some((from, to))) = (self.inside(now, die), self.whole_copy(die)) else { return false };
+        let (Some(inside), Some((from, to))) = (self.inside(now, die), self.whole_copy(die)) else {
+            return false;
+        };
         let is_over = |at| self.timers.is_over(now, slot, at);
         let (is_sensed, is_read) = (is_over(inside.sensed), is_over(inside.read));
         let (command, across) = (self.timing.command, self.timing.transfer(sectors));

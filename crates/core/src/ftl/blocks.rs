@@ -3,8 +3,9 @@
 use crate::flash::Block;
 use crate::sim::prefetch;
 
-/// Set in a block's counter while it is no candidate for reclaiming (free, open, or being reclaimed): a minimum over
-/// the bare counters then finds the best candidate without looking at anything else.
+/// Set in a block's counter while it is no candidate for reclaiming (free, open, or being
+/// reclaimed): a minimum over the bare counters then finds the best candidate without looking at
+/// anything else.
 const NOT_A_CANDIDATE: u16 = 1 << 15;
 
 /// Counters of every block of the drive.
@@ -72,7 +73,10 @@ impl Blocks {
     /// So many valid pages of one block were copied to another; where ages are not kept.
     #[inline]
     pub fn move_valid(&mut self, from: Block, to: Block, count: u32) {
-        debug_assert!(!self.keeps_ages() && self.valid(from) >= count, "block {from:?} loses {count} valid pages");
+        debug_assert!(
+            !self.keeps_ages() && self.valid(from) >= count,
+            "block {from:?} loses {count} valid pages"
+        );
         self.valid[from.0 as usize] -= count as u16;
         self.valid[to.0 as usize] += count as u16;
     }
@@ -149,6 +153,9 @@ impl Blocks {
 
     /// Bytes of the counters.
     pub fn bytes(&self) -> usize {
-        2 * self.valid.len() + 4 * self.erases.len() + 8 * self.changed.len() + 4 * self.reads_under_way.len()
+        2 * self.valid.len()
+            + 4 * self.erases.len()
+            + 8 * self.changed.len()
+            + 4 * self.reads_under_way.len()
     }
 }

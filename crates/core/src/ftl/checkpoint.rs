@@ -1,19 +1,23 @@
-//! A checkpoint of the map: what was known when it was taken, and what of it still holds after a power loss.
+//! A checkpoint of the map: what was known when it was taken, and what of it still holds after a
+//! power loss.
 //!
-//! It lists where each logical page lies, and of each block when it was opened and how many of its rows the list
-//! vouches for: all of a closed block, those programmed so far of an open one, none of a block that is being collected
-//! (what was copied out of it counts again if the power fails, so a recovery looks at it itself) or that failed. A
-//! recovery reads the head of every block: one that was opened at another time, or not at all, has been erased since,
-//! and what the list says of it is void. What the list does not vouch for is scanned. (UBI's fastmap, Linux
-//! `drivers/mtd/ubi/fastmap.c`, attaches in this way: a saved state, and a scan of the blocks that may have been
-//! written since.)
+//! It lists where each logical page lies, and of each block when it was opened and how many of its
+//! rows the list vouches for: all of a closed block, those programmed so far of an open one, none
+//! of a block that is being collected (what was copied out of it counts again if the power fails,
+//! so a recovery looks at it itself) or that failed. A recovery reads the head of every block: one
+//! that was opened at another time, or not at all, has been erased since, and what the list says of
+//! it is void. What the list does not vouch for is scanned. (UBI's fastmap, Linux
+//! `drivers/mtd/ubi/fastmap.c`, attaches in this way: a saved state, and a scan of the blocks that
+//! may have been written since.)
 //!
-//! A place of four bytes has no number. A version that a scan finds with a number up to that of the checkpoint may be
-//! older or newer than the listed one (it was in the write buffer then; it is a copy): the spare area of the listed
-//! page is read to tell. One with a higher number is newer. Deallocated pages have no place that could tell: their
-//! numbers are in the checkpoint, so the journal up to it is not needed any more.
+//! A place of four bytes has no number. A version that a scan finds with a number up to that of the
+//! checkpoint may be older or newer than the listed one (it was in the write buffer then; it is a
+//! copy): the spare area of the listed page is read to tell. One with a higher number is newer.
+//! Deallocated pages have no place that could tell: their numbers are in the checkpoint, so the
+//! journal up to it is not needed any more.
 //!
-//! What had not landed of a checkpoint whose writing was cut is erased flash ([`Checkpoint::tear`]): it is worthless.
+//! What had not landed of a checkpoint whose writing was cut is erased flash
+//! ([`Checkpoint::tear`]): it is worthless.
 
 use super::{PageMap, Stream};
 use crate::flash::{Block, Flash, Layout, Spare};
@@ -44,13 +48,19 @@ impl Checkpoint {
     /// Bytes on flash.
     pub fn bytes(&self) -> u64 {
         let lists = [self.places.len(), self.blocks.len(), self.trims.len()];
-        [CHECKPOINT_PLACE, CHECKPOINT_BLOCK, CHECKPOINT_TRIM].iter().zip(lists).map(|(each, n)| each * n as u64).sum()
+        [CHECKPOINT_PLACE, CHECKPOINT_BLOCK, CHECKPOINT_TRIM]
+            .iter()
+            .zip(lists)
+            .map(|(each, n)| each * n as u64)
+            .sum()
     }
 
-    /// Of its pages of `page` bytes each, those that never landed: what they would hold is not there.
+    /// Of its pages of `page` bytes each, those that never landed: what they would hold is not
+    /// there.
     pub fn tear(&mut self, page: u64, landed: &[bool]) {
-        let is_there =
-            |from: u64, each: u64| landed[(from / page) as usize] && landed[((from + each - 1) / page) as usize];
+        let is_there = |from: u64, each: u64| {
+            landed[(from / page) as usize] && landed[((from + each - 1) / page) as usize]
+        };
         let mut at = 0;
         for place in &mut self.places {
             *place = if is_there(at, CHECKPOINT_PLACE) { *place } else { Ppn::NONE };
@@ -80,8 +90,8 @@ impl Checkpoint {
     }
 }
 
-/// The array reads that a recovery with a checkpoint needs, each by its first page, in the order in which it can know
-/// of them.
+/// The array reads that a recovery with a checkpoint needs, each by its first page, in the order in
+/// which it can know of them.
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
     /// Rows of each block up to the first that says when the block was opened, or is erased.
@@ -105,7 +115,8 @@ impl Reads {
         self.blocks += u32::from(rows > vouched);
         for row in vouched..rows {
             let start = layout.row_start(block, row).0;
-            let reads = (start..start + layout.units_per_row).step_by(layout.units_per_read as usize);
+            let reads =
+                (start..start + layout.units_per_row).step_by(layout.units_per_read as usize);
             self.scan.extend(reads.skip(usize::from(row < heads)).map(Ppn));
         }
         if (heads..layout.rows).contains(&rows) {
@@ -120,15 +131,21 @@ impl Reads {
 }
 
 impl PageMap {
-    /// The map as it is on flash now. Numbers up to `number` are given; `trims` are all deallocations, also those that
-    /// are not on flash.
+    /// The map as it is on flash now. Numbers up to `number` are given; `trims` are all
+    /// deallocations, also those that are not on flash.
     pub fn checkpoint(&self, flash: &Flash, number: u64, trims: &BTreeMap<u32, u64>) -> Checkpoint {
         let places: Vec<Ppn> = self.mapping.table().iter().copied().map(Ppn).collect();
         let headers = self.headers().expect("a drive that recovers keeps them");
         let blocks = (0..self.layout.total_blocks()).map(Block);
-        let blocks = blocks.map(|block| (headers.order(block), self.rows_to_vouch_for(flash, block))).collect();
+        let blocks = blocks
+            .map(|block| (headers.order(block), self.rows_to_vouch_for(flash, block)))
+            .collect();
         let has_none = |lpn: u32| !places[lpn as usize].is_some();
-        let trims = trims.iter().filter(|(lpn, _)| has_none(**lpn)).map(|(lpn, number)| (*lpn, *number)).collect();
+        let trims = trims
+            .iter()
+            .filter(|(lpn, _)| has_none(**lpn))
+            .map(|(lpn, number)| (*lpn, *number))
+            .collect();
         Checkpoint { number, places, blocks, trims }
     }
 

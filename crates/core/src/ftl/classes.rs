@@ -1,44 +1,54 @@
-//! Data placement: which class a page belongs to. Each class has open blocks of its own, so that pages which are
-//! expected to go stale together share a block, and a victim holds little that is still valid.
+//! Data placement: which class a page belongs to. Each class has open blocks of its own, so that
+//! pages which are expected to go stale together share a block, and a victim holds little that is
+//! still valid.
 //!
-//! A class is a number; what it means is the rule's. Every block remembers the class that it was opened for. The rules
-//! decide at two moments: when the host's page leaves the write buffer for a row, and when a copy was read.
+//! A class is a number; what it means is the rule's. Every block remembers the class that it was
+//! opened for. The rules decide at two moments: when the host's page leaves the write buffer for a
+//! row, and when a copy was read.
 //!
-//! - `dac`, Dynamic dAta Clustering (Chiang, Lee, Chang, Software: Practice and Experience 29(3), 1999), as the authors
-//!   of FASTer wrote it for the Jasmine board: region 0 is the coldest and takes first writes; a page of region r that
-//!   the host writes again goes to min(r + 1, R - 1), a copy of it to max(r - 1, 0). The paper lets a page rise only
-//!   when it is young and sink only when it is old (`dac_age`); Jasmine dropped that.
-//! - `sepbit` (Wang, Li, Lee, Zhao, Shi, Huang: Separating Data via Block Invalidation Time Inference for Write
-//!   Amplification Reduction in Log-Structured Storage, FAST '22, Algorithm 1; github.com/fallfish/sepbit). Time t is
-//!   pages that the host wrote. A page that replaces one of lifespan v < l is short-lived, class 0, any other one and
-//!   first writes class 1. Copies from class 0 go to class 2; others, by their age since the host wrote them, below
-//!   4 l to class 3, below 16 l to class 4, and else to class 5. l is the mean lifespan, from the first page to the
-//!   collection, of the last 16 collected blocks of class 0 (anew after each 16), and infinite before. (The paper
-//!   counts classes from 1. Its queue of recent addresses saves memory; here the exact times are kept.)
-//! - `2r` (Kang, Choi, Oh, Lee: 2R: Efficiently Isolating Cold Pages in Flash Storages, PVLDB 13(11), 2020): pages of
-//!   the host go to the normal region, 0; what a collection finds valid is cold, goes to the cold region, 1, and stays
-//!   there until the host writes it. Which region the next victim is from is not in the public text; here the policy
-//!   of `gc.victim` chooses one of the normal region and greedy one of the cold region, and the emptier one is taken,
-//!   of equals the normal one (`victim/mod.rs`). With `gc.victim = "fifo"` that is 2R-FIFO as far as it is public.
-//! - `2r-second-chance` (An, Lee: 2R++: Enhancing 2R FTL to Identify Warm Pages, KTCCS 11(12), 2022), of which the
-//!   abstract is public: a bit for each block and a second chance keep warm pages out of the cold region. Here: what
-//!   is valid in a block without the bit is copied, once, to normal blocks that have it, class 1; what is valid in
-//!   those goes to the cold region, class 2. The rest of the paper's rules is not known to us.
-//! - `stream`: the host's hint names the class (NVMe streams directive; placement handles of FDP, TP4146). A hint
-//!   beyond the last stream is the first stream's.
+//! - `dac`, Dynamic dAta Clustering (Chiang, Lee, Chang, Software: Practice and Experience 29(3),
+//!   1999), as the authors of FASTer wrote it for the Jasmine board: region 0 is the coldest and
+//!   takes first writes; a page of region r that the host writes again goes to min(r + 1, R - 1), a
+//!   copy of it to max(r - 1, 0). The paper lets a page rise only when it is young and sink only
+//!   when it is old (`dac_age`); Jasmine dropped that.
+//! - `sepbit` (Wang, Li, Lee, Zhao, Shi, Huang: Separating Data via Block Invalidation Time
+//!   Inference for Write Amplification Reduction in Log-Structured Storage, FAST '22, Algorithm 1;
+//!   github.com/fallfish/sepbit). Time t is pages that the host wrote. A page that replaces one of
+//!   lifespan v < l is short-lived, class 0, any other one and first writes class 1. Copies from
+//!   class 0 go to class 2; others, by their age since the host wrote them, below 4 l to class 3,
+//!   below 16 l to class 4, and else to class 5. l is the mean lifespan, from the first page to the
+//!   collection, of the last 16 collected blocks of class 0 (anew after each 16), and infinite
+//!   before. (The paper counts classes from 1. Its queue of recent addresses saves memory; here the
+//!   exact times are kept.)
+//! - `2r` (Kang, Choi, Oh, Lee: 2R: Efficiently Isolating Cold Pages in Flash Storages, PVLDB
+//!   13(11), 2020): pages of the host go to the normal region, 0; what a collection finds valid is
+//!   cold, goes to the cold region, 1, and stays there until the host writes it. Which region the
+//!   next victim is from is not in the public text; here the policy of `gc.victim` chooses one of
+//!   the normal region and greedy one of the cold region, and the emptier one is taken, of equals
+//!   the normal one (`victim/mod.rs`). With `gc.victim = "fifo"` that is 2R-FIFO as far as it is
+//!   public.
+//! - `2r-second-chance` (An, Lee: 2R++: Enhancing 2R FTL to Identify Warm Pages, KTCCS 11(12),
+//!   2022), of which the abstract is public: a bit for each block and a second chance keep warm
+//!   pages out of the cold region. Here: what is valid in a block without the bit is copied, once,
+//!   to normal blocks that have it, class 1; what is valid in those goes to the cold region, class
+//!   2. The rest of the paper's rules is not known to us.
+//! - `stream`: the host's hint names the class (NVMe streams directive; placement handles of FDP,
+//!   TP4146). A hint beyond the last stream is the first stream's.
 //!
-//! **Room.** Copies of one victim fill rows: what fills none of its class is packed together at the victim's end, into
-//! rows of the class that has most of it, so a victim takes no more rows than without classes. With C classes that
-//! copies may go to, the host leaves C free blocks (`Pool::reserve`). That suffices. Let a row be free to copies when
-//! it is in a free block or behind one of their frontiers. The host, and a collection when it starts, leave at least C
-//! blocks of free rows. A victim needs less than a block of rows; say k classes need more than lies behind their
-//! frontier, which for these k together is then less than a block; the other C - k have less than a block each. So the
-//! free blocks are more than C - (C - k) - 1, that is at least k. Each opening takes one from both, and the erase
-//! brings back more than was taken. Where the host and copies share their open blocks the same holds with all classes
-//! for C.
+//! **Room.** Copies of one victim fill rows: what fills none of its class is packed together at the
+//! victim's end, into rows of the class that has most of it, so a victim takes no more rows than
+//! without classes. With C classes that copies may go to, the host leaves C free blocks
+//! (`Pool::reserve`). That suffices. Let a row be free to copies when it is in a free block or
+//! behind one of their frontiers. The host, and a collection when it starts, leave at least C
+//! blocks of free rows. A victim needs less than a block of rows; say k classes need more than lies
+//! behind their frontier, which for these k together is then less than a block; the other C - k
+//! have less than a block each. So the free blocks are more than C - (C - k) - 1, that is at least
+//! k. Each opening takes one from both, and the erase brings back more than was taken. Where the
+//! host and copies share their open blocks the same holds with all classes for C.
 //!
-//! **Trap: when to decide.** The class of a host's page is that of the page it replaces *now*; a collection may move
-//! that page before the new one is on flash. So nothing is undone: the region of a page is that of the block it is in.
+//! **Trap: when to decide.** The class of a host's page is that of the page it replaces *now*; a
+//! collection may move that page before the new one is on flash. So nothing is undone: the region
+//! of a page is that of the block it is in.
 
 use super::{DataPlacement, Frontiers, FtlSpec, PageMap, Stream, StreamCopies};
 use crate::flash::Block;
@@ -47,10 +57,12 @@ use crate::units::{Lpn, Ppn};
 /// The most classes of any rule.
 pub const CLASSES_MAX: usize = 16;
 
-/// Collected blocks of short-lived data whose mean lifespan `sepbit` compares with (the paper's n_c).
+/// Collected blocks of short-lived data whose mean lifespan `sepbit` compares with (the paper's
+/// n_c).
 const COLLECTED: u64 = 16;
 
-/// The second age that tells copies apart, in mean lifespans of `sepbit`; the first is a quarter of it.
+/// The second age that tells copies apart, in mean lifespans of `sepbit`; the first is a quarter of
+/// it.
 const OLD: u64 = 16;
 
 /// How many blocks a pool has open, and how many free ones the host leaves to copies.
@@ -134,14 +146,16 @@ pub struct Classes {
     of_block: Vec<u8>,
     /// Pages that the host wrote: the clock.
     written: u64,
-    /// By logical page: the clock when the host wrote it last; kept only where the rule asks for ages.
+    /// By logical page: the clock when the host wrote it last; kept only where the rule asks for
+    /// ages.
     last_write: Vec<u64>,
     /// By block: the clock when it was opened; likewise.
     opened_at: Vec<u64>,
 }
 
 impl Classes {
-    /// The classes that `ftl` asks for on a drive of `blocks` blocks and `logical` pages; `None` where there is one.
+    /// The classes that `ftl` asks for on a drive of `blocks` blocks and `logical` pages; `None`
+    /// where there is one.
     pub fn new(ftl: &FtlSpec, blocks: u32, logical: u32) -> Option<Box<Self>> {
         let rule = match ftl.placement {
             DataPlacement::None => return None,
@@ -149,7 +163,9 @@ impl Classes {
                 let age = (ftl.dac_age > 0.0).then(|| (ftl.dac_age * f64::from(logical)) as u64);
                 Rule::Dac { hottest: (ftl.dac_regions - 1) as u8, age }
             }
-            DataPlacement::Sepbit => Rule::Sepbit(Lifespans { sum: u64::MAX, gathering: 0, collected: 0 }),
+            DataPlacement::Sepbit => {
+                Rule::Sepbit(Lifespans { sum: u64::MAX, gathering: 0, collected: 0 })
+            }
             DataPlacement::TwoRegions => Rule::TwoRegions { second_chance: false },
             DataPlacement::TwoRegionsSecondChance => Rule::TwoRegions { second_chance: true },
             DataPlacement::Stream => {
@@ -180,10 +196,13 @@ impl Classes {
         u32::from(self.of_block[block.0 as usize])
     }
 
-    /// The class of every block, and the one whose blocks are reclaimed apart from the others, if there is one.
+    /// The class of every block, and the one whose blocks are reclaimed apart from the others, if
+    /// there is one.
     pub fn apart(&self) -> Option<(&[u8], u8)> {
         match self.rule {
-            Rule::TwoRegions { second_chance } => Some((&self.of_block, 1 + u8::from(second_chance))),
+            Rule::TwoRegions { second_chance } => {
+                Some((&self.of_block, 1 + u8::from(second_chance)))
+            }
             _ => None,
         }
     }
@@ -193,12 +212,14 @@ impl Classes {
         u32::from(matches!(self.rule, Rule::Sepbit(_)))
     }
 
-    /// The class of `lpn` when the host writes it with hint `stream` while the version that it replaces, if any, lies
-    /// in block `old`.
+    /// The class of `lpn` when the host writes it with hint `stream` while the version that it
+    /// replaces, if any, lies in block `old`.
     #[inline]
     pub fn of_write(&self, lpn: Lpn, old: Option<Block>, stream: u8) -> u32 {
         match (&self.rule, old) {
-            (Rule::Stream { streams, .. }, _) => u32::from(if stream < *streams { stream } else { 0 }),
+            (Rule::Stream { streams, .. }, _) => {
+                u32::from(if stream < *streams { stream } else { 0 })
+            }
             (_, None) => self.of_first_write(),
             (Rule::Dac { hottest, age }, Some(old)) => {
                 let region = self.of_block(old);
@@ -307,7 +328,8 @@ impl Classes {
         (&self.of_block, numbers.chain(self.last_write.iter().chain(&self.opened_at).copied()))
     }
 
-    /// Takes a state over, class by class and number by number; `None` when it is none of this drive's.
+    /// Takes a state over, class by class and number by number; `None` when it is none of this
+    /// drive's.
     pub(super) fn restore(
         &mut self,
         mut class: impl FnMut() -> Option<u8>,
@@ -335,7 +357,8 @@ impl PageMap {
         let Some(classes) = &self.classes else { return 0 };
         // Parity is no page of the host's that could be given back.
         let is_left = |ppn: &Ppn| ppn.is_some() && !(lpn.0 < self.user && self.is_trimmed(lpn));
-        let old = Some(self.mapping.physical(lpn)).filter(is_left).map(|ppn| self.layout.block_of(ppn));
+        let old =
+            Some(self.mapping.physical(lpn)).filter(is_left).map(|ppn| self.layout.block_of(ppn));
         classes.of_write(lpn, old, stream)
     }
 

@@ -1,15 +1,16 @@
 //! The cached mapping table of DFTL: the entries of the logical-to-physical map that DRAM holds.
 //!
-//! Gupta et al., DFTL, ASPLOS 2009, section 3: the map lies on flash in *translation pages*; a small cache (CMT) holds
-//! entries, found by page, replaced by a segmented LRU: a new entry is on probation, one that is used again is
-//! protected, and what the protected segment has no room for goes back on probation. The least recently used on
-//! probation leaves first. Where the pages lie is [`PageMap`](super::PageMap)'s; here is only which entries are cached
-//! and which of them flash does not know yet (*dirty*).
+//! Gupta et al., DFTL, ASPLOS 2009, section 3: the map lies on flash in *translation pages*; a
+//! small cache (CMT) holds entries, found by page, replaced by a segmented LRU: a new entry is on
+//! probation, one that is used again is protected, and what the protected segment has no room for
+//! goes back on probation. The least recently used on probation leaves first. Where the pages lie
+//! is [`PageMap`](super::PageMap)'s; here is only which entries are cached and which of them flash
+//! does not know yet (*dirty*).
 //!
-//! Every step is O(1): a hash table with chains finds an entry, the segments are lists through the entries, and so are
-//! the dirty entries of each translation page, which one program writes together. Nothing is allocated once it is
-//! made. **Trap:** an entry whose translation page is still being read is there already (it may become dirty
-//! meanwhile), but cannot leave.
+//! Every step is O(1): a hash table with chains finds an entry, the segments are lists through the
+//! entries, and so are the dirty entries of each translation page, which one program writes
+//! together. Nothing is allocated once it is made. **Trap:** an entry whose translation page is
+//! still being read is there already (it may become dirty meanwhile), but cannot leave.
 
 use super::{Mapping, PageMap};
 use crate::sim::NIL;
@@ -24,7 +25,8 @@ pub const DIRECTORY_ENTRY: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSpec {
-    /// DRAM for cached entries of the map, the rest being on flash (DFTL); 0 is the whole map in DRAM.
+    /// DRAM for cached entries of the map, the rest being on flash (DFTL); 0 is the whole map in
+    /// DRAM.
     pub cache: Bytes,
     /// DRAM that a cached entry takes.
     pub entry: Bytes,
@@ -32,16 +34,18 @@ pub struct MapSpec {
     pub stored: Bytes,
     /// Share of the cached entries that is protected: used again since they came.
     pub protected: f64,
-    /// An entry that leaves takes the others of its translation page with it to flash; otherwise each goes alone.
+    /// An entry that leaves takes the others of its translation page with it to flash; otherwise
+    /// each goes alone.
     pub batch: bool,
-    /// Entries that garbage collection changes are only changed in the cache, where they are cached.
+    /// Entries that garbage collection changes are only changed in the cache, where they are
+    /// cached.
     pub lazy: bool,
 }
 
 impl Default for MapSpec {
     fn default() -> Self {
-        // As in the paper: 8 bytes in the cache (logical and physical page), 4 on flash (512 in a page of 2 KiB). The
-        // share is assumed: the paper names none.
+        // As in the paper: 8 bytes in the cache (logical and physical page), 4 on flash (512 in a
+        // page of 2 KiB). The share is assumed: the paper names none.
         let (entry, stored) = (Bytes::new(8), Bytes::new(4));
         Self { cache: Bytes::new(0), entry, stored, protected: 0.5, batch: true, lazy: true }
     }
@@ -58,9 +62,14 @@ impl MapSpec {
         self.cache.get() / self.entry.get().max(1)
     }
 
-    /// Translation pages that the map of `logical` pages takes in pages of `unit` bytes; none where it is in DRAM.
+    /// Translation pages that the map of `logical` pages takes in pages of `unit` bytes; none where
+    /// it is in DRAM.
     pub fn pages(&self, logical: u64, unit: u64) -> u64 {
-        if self.is_cached() { logical.div_ceil((unit / self.stored.get().max(1)).max(1)) } else { 0 }
+        if self.is_cached() {
+            logical.div_ceil((unit / self.stored.get().max(1)).max(1))
+        } else {
+            0
+        }
     }
 }
 
@@ -72,12 +81,14 @@ const LOADING: u8 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     lpn: u32,
-    /// Neighbours in its segment; while it is loaded, `next` is the caller's tag. The next free one.
+    /// Neighbours in its segment; while it is loaded, `next` is the caller's tag. The next free
+    /// one.
     next: u32,
     previous: u32,
     /// The next one in its chain of the hash table.
     chain: u32,
-    /// Neighbours among the dirty entries of its translation page; `previous_dirty` is itself when it is the first.
+    /// Neighbours among the dirty entries of its translation page; `previous_dirty` is itself when
+    /// it is the first.
     next_dirty: u32,
     previous_dirty: u32,
     segment: u8,
@@ -121,8 +132,8 @@ pub struct Cmt {
 }
 
 impl Cmt {
-    /// An empty cache of `entries`, of which a share may be protected, over `pages` translation pages of
-    /// `1 << page_shift` entries.
+    /// An empty cache of `entries`, of which a share may be protected, over `pages` translation
+    /// pages of `1 << page_shift` entries.
     pub fn new(entries: u32, protected: f64, pages: u32, page_shift: u32) -> Self {
         let buckets = entries.next_power_of_two().max(2);
         let none = Entry {
@@ -136,7 +147,9 @@ impl Cmt {
             dirty: false,
         };
         let mut all = vec![none; entries as usize];
-        (1..).zip(&mut all).for_each(|(next, entry)| entry.next = if next == entries { NIL } else { next });
+        (1..)
+            .zip(&mut all)
+            .for_each(|(next, entry)| entry.next = if next == entries { NIL } else { next });
         Self {
             entries: all,
             free: if entries == 0 { NIL } else { 0 },
@@ -211,7 +224,8 @@ impl Cmt {
         }
     }
 
-    /// Sees to it that one more entry fits: the least recently used on probation leaves, or the least recently used.
+    /// Sees to it that one more entry fits: the least recently used on probation leaves, or the
+    /// least recently used.
     pub fn make_room(&mut self) -> Room {
         if self.free != NIL {
             return Room::Free;
@@ -291,7 +305,8 @@ impl Cmt {
             self.entries[previous_dirty as usize].next_dirty = next_dirty;
         }
         if next_dirty != NIL {
-            self.entries[next_dirty as usize].previous_dirty = if is_first { next_dirty } else { previous_dirty };
+            self.entries[next_dirty as usize].previous_dirty =
+                if is_first { next_dirty } else { previous_dirty };
         }
     }
 
@@ -343,7 +358,8 @@ impl Cmt {
 }
 
 impl PageMap {
-    /// The same empty map with translation pages behind the host's pages, as many as hold it; `spec` says if any.
+    /// The same empty map with translation pages behind the host's pages, as many as hold it;
+    /// `spec` says if any.
     pub fn with_translation_pages(mut self, spec: &MapSpec) -> Self {
         let pages = spec.pages(u64::from(self.user), u64::from(self.layout.unit_bytes)) as u32;
         if pages > 0 {

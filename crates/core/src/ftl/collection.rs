@@ -1,8 +1,9 @@
 //! Reclaiming as a chain of steps: read valid pages, program them elsewhere, erase.
 //!
-//! Each lane of the victim has a chain of its own ([`Relocation`]); the chains of a group block go side by side, and
-//! its erases start when all of them are done. A chain asks for one flash operation at a time and is resumed when that
-//! is done, so between any two a host write may overtake it: what is no longer valid is not copied.
+//! Each lane of the victim has a chain of its own ([`Relocation`]); the chains of a group block go
+//! side by side, and its erases start when all of them are done. A chain asks for one flash
+//! operation at a time and is resumed when that is done, so between any two a host write may
+//! overtake it: what is no longer valid is not copied.
 
 use super::{CLASSES_MAX, Mapping, PageMap, Stream};
 use crate::flash::{Block, Layout};
@@ -61,8 +62,8 @@ pub struct ChainLeft {
     pub reading: bool,
 }
 
-/// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the next victim may be
-/// copied before ([`PageMap::may_collect`]).
+/// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the
+/// next victim may be copied before ([`PageMap::may_collect`]).
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     /// Lanes whose copying goes on; none: no victim is being copied.
@@ -110,7 +111,8 @@ impl Relocation {
         self.hint(mapping);
     }
 
-    /// The maps of the pages that come next are asked for now: their entries are scattered over memory.
+    /// The maps of the pages that come next are asked for now: their entries are scattered over
+    /// memory.
     #[inline]
     fn hint(&mut self, mapping: &Mapping) {
         while self.hinted < self.end.min(self.cursor + HINTS) {
@@ -184,7 +186,8 @@ impl Relocation {
         self.end = first + layout.units_per_block;
     }
 
-    /// The class that most of what is staged belongs to, the lowest of equals, and how many pages that are.
+    /// The class that most of what is staged belongs to, the lowest of equals, and how many pages
+    /// that are.
     fn fullest(&self) -> (u32, usize) {
         let mut pages = [0; CLASSES_MAX];
         self.staged.iter().for_each(|moving| pages[moving.class as usize] += 1);
@@ -192,8 +195,8 @@ impl Relocation {
         (pages.iter().position(|count| *count == most).unwrap_or(0) as u32, most)
     }
 
-    /// Fills the next row with pages of `class`, in the order in which they were read, and with others behind them when
-    /// those do not fill it.
+    /// Fills the next row with pages of `class`, in the order in which they were read, and with
+    /// others behind them when those do not fill it.
     fn take_row_of(&mut self, class: u32, row: usize) {
         self.class = class;
         let Self { staged, writing, .. } = self;
@@ -217,15 +220,16 @@ impl PageMap {
         *copying > 0 || !copied.is_empty()
     }
 
-    /// Lets `victims` of a pool be copied before the first of them is erased; one unless said otherwise. Call it before
-    /// the first collection.
+    /// Lets `victims` of a pool be copied before the first of them is erased; one unless said
+    /// otherwise. Call it before the first collection.
     pub fn let_victims_wait(&mut self, victims: u32) {
         self.victims_max = victims;
         self.collections.fill(Collection::none(victims));
     }
 
-    /// True when the pool may choose a victim. While others of it wait for their erases the reserve must be whole, so
-    /// that this one's copies fit: no collection begins at or below the hard mark before those erases are done.
+    /// True when the pool may choose a victim. While others of it wait for their erases the reserve
+    /// must be whole, so that this one's copies fit: no collection begins at or below the hard mark
+    /// before those erases are done.
     #[inline]
     pub fn may_collect(&self, pool: u32) -> bool {
         let Collection { copying, copied } = &self.collections[pool as usize];
@@ -248,12 +252,15 @@ impl PageMap {
         self.collections[pool as usize].blocks_to_erase() * self.layout.units_per_block
     }
 
-    /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being read are passed over
-    /// when `avoid_reads`.
+    /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being
+    /// read are passed over when `avoid_reads`.
     pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
-        debug_assert!(!self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout));
+        debug_assert!(
+            !self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout)
+        );
         self.prefer_failed(pool);
-        let choice = self.choose_victim(pool, avoid_reads).or_else(|| self.last_resort(pool, avoid_reads));
+        let choice =
+            self.choose_victim(pool, avoid_reads).or_else(|| self.last_resort(pool, avoid_reads));
         self.set_hopeless(pool, choice.is_none());
         let Some(index) = choice else { return false };
         for block in self.group(pool, index) {
@@ -282,7 +289,8 @@ impl PageMap {
 
     /// True while the chain of `lane` copies.
     pub fn is_copying(&self, lane: u32) -> bool {
-        self.collections[self.pool_of(lane) as usize].copying > 0 && !self.relocations[lane as usize].copied
+        self.collections[self.pool_of(lane) as usize].copying > 0
+            && !self.relocations[lane as usize].copied
     }
 
     /// What the chain of `lane` still has to copy; `None` when it copies nothing.
@@ -293,13 +301,15 @@ impl PageMap {
         let chain = &self.relocations[lane as usize];
         let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
         let units = self.mapping.count_valid(chain.cursor, chain.end);
-        let has_valid = |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;
+        let has_valid =
+            |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;
         let reads = match group {
             1 => units,
             _ => (chain.cursor..chain.end).step_by(group as usize).filter(has_valid).count() as u32,
         };
         let reading = chain.writing.is_empty();
-        let read = if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
+        let read =
+            if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
         let rows = (chain.staged.len() as u32 + read + units).div_ceil(row);
         Some(CopiesLeft { reading, reads, units, rows })
     }
@@ -313,7 +323,11 @@ impl PageMap {
         let Relocation { cursor, cursor_before, end, .. } = *chain;
         let reading = chain.writing.is_empty();
         let brings = if reading { self.mapping.count_valid(cursor_before, cursor) } else { 0 };
-        let staged = chain.staged.iter().filter(|moving| self.mapping.physical(moving.lpn) == moving.from).count();
+        let staged = chain
+            .staged
+            .iter()
+            .filter(|moving| self.mapping.physical(moving.lpn) == moving.from)
+            .count();
         Some(ChainLeft { cursor, end, staged: staged as u32, brings, reading })
     }
 
@@ -327,13 +341,16 @@ impl PageMap {
         self.mapping.count_valid(from, end)
     }
 
-    /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they are.
+    /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they
+    /// are.
     pub fn next_copy_lane(&self, pool: u32) -> Option<u32> {
-        let is_round = self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
+        let is_round =
+            self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
         is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
     }
 
-    /// The valid pages of the pool's best victim; what a collection that is about to begin will copy, roughly.
+    /// The valid pages of the pool's best victim; what a collection that is about to begin will
+    /// copy, roughly.
     pub fn fewest_valid(&self, pool: u32) -> u32 {
         let lane = self.lanes_of(pool).start;
         let of = |index| self.blocks.valid(self.layout.block(lane, index));
@@ -357,14 +374,17 @@ impl PageMap {
         let row = self.layout.units_per_row as usize;
         loop {
             let chain = &mut self.relocations[lane as usize];
-            if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
+            if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty())
+            {
                 let mapping = &self.mapping;
                 chain.staged.retain(|moving| mapping.physical(moving.lpn) == moving.from);
                 if chain.staged.len() < row && self.hand_over(lane) {
                     return Step::Copied;
                 }
                 let chain = &self.relocations[lane as usize];
-                if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty()) {
+                if chain.staged.len() >= row
+                    || (chain.cursor >= chain.end && !chain.staged.is_empty())
+                {
                     self.take_row(lane);
                     return self.program_step(lane);
                 }
@@ -379,11 +399,13 @@ impl PageMap {
         }
     }
 
-    /// A lane that has read everything gives what does not fill a row to a lane of its pool that goes on, so that a
-    /// group victim pads one row and not one a lane.
+    /// A lane that has read everything gives what does not fill a row to a lane of its pool that
+    /// goes on, so that a group victim pads one row and not one a lane.
     fn hand_over(&mut self, lane: u32) -> bool {
         let lanes = self.lanes_of(self.pool_of(lane));
-        if lanes.len() == 1 || self.relocations[lane as usize].cursor < self.relocations[lane as usize].end {
+        if lanes.len() == 1
+            || self.relocations[lane as usize].cursor < self.relocations[lane as usize].end
+        {
             return false;
         }
         let goes_on = |other: &u32| *other != lane && !self.relocations[*other as usize].copied;
@@ -431,7 +453,8 @@ impl PageMap {
         } else {
             // Copies of a group go round its lanes, so that the open group block fills evenly.
             let to = pool.next_copy_lane[class as usize];
-            let next = if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
+            let next =
+                if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
             pool.next_copy_lane[class as usize] = next;
             to
         };
@@ -452,7 +475,12 @@ impl PageMap {
         let staged_before = chain.staged.len();
         while let Some(found) = self.mapping.next_valid(at, end) {
             let from = Ppn(found);
-            chain.staged.push(Moving { from, lpn: self.mapping.logical_of(from), version: load(from), class: 0 });
+            chain.staged.push(Moving {
+                from,
+                lpn: self.mapping.logical_of(from),
+                version: load(from),
+                class: 0,
+            });
             at = found + 1;
         }
         if self.splits_victims {
@@ -460,8 +488,9 @@ impl PageMap {
         }
     }
 
-    /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store` keeps a page's
-    /// content, told where it is from and where to. Returns the pages that had not been overtaken meanwhile.
+    /// The row of the last [`Step::Program`] of the chain of `lane` is programmed at `row`; `store`
+    /// keeps a page's content, told where it is from and where to. Returns the pages that had not
+    /// been overtaken meanwhile.
     #[inline]
     pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, Ppn, u32)) -> u32 {
         let mut moved = 0;
@@ -482,13 +511,15 @@ impl PageMap {
         moved
     }
 
-    /// The chain of `lane` has copied everything; true when all lanes of its pool have, and the erases may start.
+    /// The chain of `lane` has copied everything; true when all lanes of its pool have, and the
+    /// erases may start.
     pub fn lane_copied(&mut self, lane: u32) -> bool {
         self.relocations[lane as usize].copied = true;
         self.part_copied(self.pool_of(lane))
     }
 
-    /// The row of the last [`Step::Program`] of the chain of `lane`: the content of its pages in their order.
+    /// The row of the last [`Step::Program`] of the chain of `lane`: the content of its pages in
+    /// their order.
     pub fn contents_on_their_way(&self, lane: u32) -> impl Iterator<Item = u32> + '_ {
         self.relocations[lane as usize].writing.iter().map(|moving| moving.version)
     }
@@ -498,7 +529,8 @@ impl PageMap {
         self.collections[pool as usize].copying += 1;
     }
 
-    /// A lane's part of the copy, or a row of parity, is done; true when it was the last that the erases waited for.
+    /// A lane's part of the copy, or a row of parity, is done; true when it was the last that the
+    /// erases waited for.
     pub fn part_copied(&mut self, pool: u32) -> bool {
         let lanes = self.lanes_of(pool);
         let index = self.layout.index_of(self.victim_block(lanes.start));
@@ -535,7 +567,10 @@ impl PageMap {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.pools[pool as usize].free_units += self.layout.units_per_block;
         let copied = &mut self.collections[pool as usize].copied;
-        let at = copied.iter().position(|copied| copied.index == index).expect("a copied victim is erased");
+        let at = copied
+            .iter()
+            .position(|copied| copied.index == index)
+            .expect("a copied victim is erased");
         copied[at].erasing -= 1;
         if copied[at].erasing > 0 {
             return false;
@@ -569,8 +604,8 @@ impl PageMap {
         }
     }
 
-    /// The next step where copies of one victim differ in their class: a row is programmed when one class fills it.
-    /// What fills none when everything is read is packed together.
+    /// The next step where copies of one victim differ in their class: a row is programmed when one
+    /// class fills it. What fills none when everything is read is packed together.
     fn step_by_class(&mut self, lane: u32) -> Step {
         let row = self.layout.units_per_row as usize;
         loop {

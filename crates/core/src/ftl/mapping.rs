@@ -1,7 +1,7 @@
 //! Who lives where: logical to physical, physical to logical, and which physical pages are valid.
 //!
-//! Eight bytes and a bit for each 4 KiB page. The bitmap makes a row's valid pages one word operation; the counters of
-//! valid pages live with the blocks.
+//! Eight bytes and a bit for each 4 KiB page. The bitmap makes a row's valid pages one word
+//! operation; the counters of valid pages live with the blocks.
 
 use crate::sim::prefetch;
 use crate::units::{Lpn, Ppn};
@@ -136,8 +136,8 @@ impl Mapping {
         &self.to_physical
     }
 
-    /// Rebuilds every map from a logical-to-physical table; `None` when it names a page twice or one that does not
-    /// exist.
+    /// Rebuilds every map from a logical-to-physical table; `None` when it names a page twice or
+    /// one that does not exist.
     pub fn from_table(table: Vec<u32>, physical: u32) -> Option<Self> {
         let mut maps = Self::new(0, physical);
         for (lpn, ppn) in table.iter().enumerate().filter(|(_, ppn)| **ppn != Ppn::NONE.0) {

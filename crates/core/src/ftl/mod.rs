@@ -1,19 +1,22 @@
 //! The flash translation layer: translates, places and reclaims; it never touches timing.
 //!
-//! What the drive asks: where a page lies ([`PageMap::translate`]), which lane a write goes to ([`PageMap::place`]),
-//! the next row of a lane ([`PageMap::open_row`]), and, step by step, what a collection does next ([`PageMap::step`]).
-//! Whoever runs those steps decides what time they take: the drive's scheduler in a run, [`timeless`] in
-//! preconditioning.
+//! What the drive asks: where a page lies ([`PageMap::translate`]), which lane a write goes to
+//! ([`PageMap::place`]), the next row of a lane ([`PageMap::open_row`]), and, step by step, what a
+//! collection does next ([`PageMap::step`]). Whoever runs those steps decides what time they take:
+//! the drive's scheduler in a run, [`timeless`] in preconditioning.
 //!
-//! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`], [`PageMap::copied`]). Until
-//! then the old page is the valid one. A copy that a host write overtook is dead on arrival.
+//! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`],
+//! [`PageMap::copied`]). Until then the old page is the valid one. A copy that a host write
+//! overtook is dead on arrival.
 //!
-//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks), `placement` (the lane of a
-//! page), `classes` (what shares a block with it), `wear`, `rain` (where stripes with parity live), `superblock`
-//! (parity over superblocks), `page_map` (the layer itself), `collection` (reclaiming, as a chain of steps), `victim/`
-//! (a file a policy), `rewrite` (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in
-//! place of page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash), `timeless`,
-//! `snapshot`, `recovery` (the maps from what is on flash), `checkpoint` (what spares it most of the scan).
+//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks),
+//! `placement` (the lane of a page), `classes` (what shares a block with it), `wear`, `rain` (where
+//! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer
+//! itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite`
+//! (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in place of
+//! page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash),
+//! `timeless`, `snapshot`, `recovery` (the maps from what is on flash), `checkpoint` (what spares
+//! it most of the scan).
 
 mod blocks;
 mod checkpoint;
@@ -49,8 +52,8 @@ pub use rain::{Stripes, WIDTH_MAX};
 pub use retire::{BadBlocks, Needs};
 pub use snapshot::SnapshotError;
 pub use spec::{
-    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, GcWhen, Rotate,
-    StreamCopies, Stripe, Victim, VictimUnit,
+    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec,
+    GcWhen, Rotate, StreamCopies, Stripe, Victim, VictimUnit,
 };
 pub use superblock::{Superstripes, part_of, version_of};
 pub use wear::Wear;

@@ -7,7 +7,10 @@ use super::pool::{FreeBlocks, OpenLog, Pool, Stream};
 use super::recovery::{Headers, Role};
 use super::retire::Retire;
 use super::victim::{Candidates, Region, VictimPolicy};
-use super::{Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes, VictimUnit};
+use super::{
+    Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes,
+    VictimUnit,
+};
 use crate::flash::{Block, Device, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
@@ -62,7 +65,8 @@ pub struct PageMap {
     pub(super) static_wear_gap: u32,
     /// Copied blocks whose erase waits for reads: none at nearly every read's end.
     erases_waiting: u32,
-    /// Pools that have nothing to reclaim, how many they are, and those that may have something again.
+    /// Pools that have nothing to reclaim, how many they are, and those that may have something
+    /// again.
     hopeless: Vec<bool>,
     hopeless_pools: u32,
     revived: Vec<u32>,
@@ -72,7 +76,8 @@ pub struct PageMap {
     pub(super) clock: u64,
     /// Map units that the host sees; with parity there are more.
     pub(super) user: u32,
-    /// With parity: pages that the host gave back and that their stripe still holds, a bit each, and how many.
+    /// With parity: pages that the host gave back and that their stripe still holds, a bit each,
+    /// and how many.
     pub(super) trimmed: Vec<u64>,
     pub(super) trimmed_pages: u32,
     /// Parity over superblocks, if there is any.
@@ -95,7 +100,8 @@ impl PageMap {
             VictimUnit::Superblock => layout.lanes,
         };
         let pool_units = layout.units_per_lane() * lanes_per_pool;
-        // Copies that take no time would overtake host rows on their way into the same block, and close it before them.
+        // Copies that take no time would overtake host rows on their way into the same block, and
+        // close it before them.
         let shared = ftl.frontiers == Frontiers::Shared && gc.mode != GcMode::Nogc;
         let closed = Frontier { block: Block(0), row: layout.rows, opened: 0 };
         let frontiers = if shared { Frontiers::Shared } else { Frontiers::Separate };
@@ -105,7 +111,9 @@ impl PageMap {
             mapping: Mapping::new(logical, layout.total_units()),
             blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
             pools: (0..layout.lanes / lanes_per_pool)
-                .map(|pool| new_pool(pool * lanes_per_pool, lanes_per_pool, shared, open, ftl, &layout))
+                .map(|pool| {
+                    new_pool(pool * lanes_per_pool, lanes_per_pool, shared, open, ftl, &layout)
+                })
                 .collect(),
             frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize],
             host_classes: open.host,
@@ -121,7 +129,8 @@ impl PageMap {
             soft_units: (gc.soft * f64::from(pool_units)) as u32,
             hard_units: (gc.hard * f64::from(pool_units)) as u32,
             last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
-            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows)) as u32,
+            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows))
+                as u32,
             static_wear_gap: ftl.static_wear_gap,
             erases_waiting: 0,
             hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
@@ -144,8 +153,8 @@ impl PageMap {
         map
     }
 
-    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the same whether its state
-    /// was made just now or comes from a snapshot.
+    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the
+    /// same whether its state was made just now or comes from a snapshot.
     pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
         let stripes = self.placement.take_stripes();
         self.placement = Placement::new(ftl, device, &self.layout);
@@ -199,9 +208,10 @@ impl PageMap {
         }
     }
 
-    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no rows now
-    /// ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`; `None` when no lane is left.
-    /// Strict round robin passes over none. The turns of a class are its own, so that its rows fill one by one.
+    /// The lane that a write of `lpn` goes to. Dynamic allocation passes over lanes that take no
+    /// rows now ([`PageMap::set_taking`]) and lanes without room for one more than are `waiting`;
+    /// `None` when no lane is left. Strict round robin passes over none. The turns of a class are
+    /// its own, so that its rows fill one by one.
     #[inline]
     pub fn place(&mut self, lpn: Lpn, class: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
         if let Some(lane) = self.placement.fixed(lpn) {
@@ -213,7 +223,8 @@ impl PageMap {
             if pools[pool].shared {
                 return pools[pool].units_above_reserve(layout) / layout.units_per_row;
             }
-            let frontier = &frontiers[(class * layout.lanes + lane) as usize][Stream::Host as usize];
+            let frontier =
+                &frontiers[(class * layout.lanes + lane) as usize][Stream::Host as usize];
             let blocks = pools[pool].host_blocks_left(class, frontier.opened);
             layout.rows - frontier.row + blocks * layout.rows
         };
@@ -225,7 +236,8 @@ impl PageMap {
         self.placement.set_taking(lane, taking);
     }
 
-    /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next lane.
+    /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next
+    /// lane.
     pub fn row_closed_early(&mut self, lane: u32, class: u32) {
         self.placement.leave(lane, class);
     }
@@ -235,7 +247,8 @@ impl PageMap {
         self.placement.striped(lpn)
     }
 
-    /// The next row of a lane for a stream of class 0, now taken; `None` when the lane has no room for that stream.
+    /// The next row of a lane for a stream of class 0, now taken; `None` when the lane has no room
+    /// for that stream.
     #[inline]
     pub fn open_row(&mut self, lane: u32, stream: Stream) -> Option<Ppn> {
         self.open_row_of(lane, stream, 0)
@@ -245,7 +258,9 @@ impl PageMap {
     #[inline]
     pub fn open_row_of(&mut self, lane: u32, stream: Stream, class: u32) -> Option<Ppn> {
         let pool = self.by_pool.quotient(lane) as usize;
-        if self.pools[pool].shared && stream == Stream::Host && self.pools[pool].units_above_reserve(&self.layout) == 0
+        if self.pools[pool].shared
+            && stream == Stream::Host
+            && self.pools[pool].units_above_reserve(&self.layout) == 0
         {
             return None;
         }
@@ -254,9 +269,16 @@ impl PageMap {
         let frontier = &mut self.frontiers[at][stream as usize];
         if frontier.row == self.layout.rows {
             let index = self.pools[pool].open_next(class, stream, frontier.opened)?;
-            *frontier = Frontier { block: self.layout.block(lane, index), row: 0, opened: frontier.opened + 1 };
+            *frontier = Frontier {
+                block: self.layout.block(lane, index),
+                row: 0,
+                opened: frontier.opened + 1,
+            };
             if let Some(headers) = &mut self.headers {
-                headers.open(frontier.block, if stream == Stream::Host { Role::Data } else { Role::Copies });
+                headers.open(
+                    frontier.block,
+                    if stream == Stream::Host { Role::Data } else { Role::Copies },
+                );
             }
             if let Some(classes) = &mut self.classes {
                 classes.opened(frontier.block, class);
@@ -324,8 +346,8 @@ impl PageMap {
         }
     }
 
-    /// Notes whether the pool's last choice of a victim found nothing to gain: then it is not asked again before a page
-    /// of it becomes invalid or a read of it ends.
+    /// Notes whether the pool's last choice of a victim found nothing to gain: then it is not asked
+    /// again before a page of it becomes invalid or a read of it ends.
     pub(super) fn set_hopeless(&mut self, pool: u32, hopeless: bool) {
         let before = std::mem::replace(&mut self.hopeless[pool as usize], hopeless);
         self.hopeless_pools = self.hopeless_pools - u32::from(before) + u32::from(hopeless);
@@ -372,8 +394,8 @@ impl PageMap {
         waited
     }
 
-    /// `block` of a victim is copied out: true when it may be erased now, false when that waits for the last read under
-    /// way ([`PageMap::read_ended`]).
+    /// `block` of a victim is copied out: true when it may be erased now, false when that waits for
+    /// the last read under way ([`PageMap::read_ended`]).
     pub fn may_erase_now(&mut self, block: Block) -> bool {
         let waits = self.blocks.is_being_read(block);
         self.erases_waiting += u32::from(waits);
@@ -399,18 +421,24 @@ impl PageMap {
 
     /// The blocks of a group block.
     pub(super) fn group(&self, pool: u32, index: u32) -> impl Iterator<Item = Block> + use<> {
-        let (first, stride) = (self.layout.block(self.pools[pool as usize].first_lane, index).0, self.layout.blocks);
+        let (first, stride) =
+            (self.layout.block(self.pools[pool as usize].first_lane, index).0, self.layout.blocks);
         (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
     }
 
-    /// True when the pool should reclaim: free space (with what only waits for its erase) below the soft mark, only the
-    /// reserve left, or wear to be levelled.
+    /// True when the pool should reclaim: free space (with what only waits for its erase) below the
+    /// soft mark, only the reserve left, or wear to be levelled.
     #[inline]
     pub fn wants_collection(&self, pool: u32) -> bool {
         let state = &self.pools[pool as usize];
-        let low =
-            || state.free_units < self.soft_units && state.free_units + self.units_to_erase(pool) < self.soft_units;
-        low() || state.rescues || self.is_last_block_used(pool, self.last_rows_soft) || state.wear_victim.is_some()
+        let low = || {
+            state.free_units < self.soft_units
+                && state.free_units + self.units_to_erase(pool) < self.soft_units
+        };
+        low()
+            || state.rescues
+            || self.is_last_block_used(pool, self.last_rows_soft)
+            || state.wear_victim.is_some()
     }
 
     /// The least free space that a pool has had in this run, in millionths of its raw pages.
@@ -423,7 +451,9 @@ impl PageMap {
     #[inline]
     pub fn is_urgent(&self, pool: u32) -> bool {
         let state = &self.pools[pool as usize];
-        state.free_units <= self.hard_units || state.rescues || self.is_last_block_used(pool, self.last_rows_hard)
+        state.free_units <= self.hard_units
+            || state.rescues
+            || self.is_last_block_used(pool, self.last_rows_hard)
     }
 
     /// True at or below the hard mark if one map unit more were taken.
@@ -435,14 +465,16 @@ impl PageMap {
     #[inline]
     fn is_last_block_used(&self, pool: u32, rows: u32) -> bool {
         let state = &self.pools[pool as usize];
-        (state.shared || state.free.len() <= state.reserve as usize) && self.are_last_rows_used(state, rows)
+        (state.shared || state.free.len() <= state.reserve as usize)
+            && self.are_last_rows_used(state, rows)
     }
 
     fn are_last_rows_used(&self, state: &Pool, rows: u32) -> bool {
         if state.shared {
             return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
         }
-        let rows_left = |at: usize| self.layout.rows - self.frontiers[at][Stream::Host as usize].row;
+        let rows_left =
+            |at: usize| self.layout.rows - self.frontiers[at][Stream::Host as usize].row;
         let is_used = |class| rows_left(self.frontier_at(state.first_lane, class)) <= rows;
         is_used(0) || (1..self.host_classes).any(is_used)
     }
@@ -452,12 +484,15 @@ impl PageMap {
         self.pools[pool as usize].free_units
     }
 
-    /// The victim of the pool's next collection, if anything would be gained; blocks being read are passed over when
-    /// `avoid_reads` (a reclaim that takes no time cannot wait for them).
+    /// The victim of the pool's next collection, if anything would be gained; blocks being read are
+    /// passed over when `avoid_reads` (a reclaim that takes no time cannot wait for them).
     pub(super) fn choose_victim(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
         if let Some(index) = self.pools[pool as usize].wear_victim.take()
-            && self.blocks.is_candidate(self.layout.block(self.pools[pool as usize].first_lane, index))
-            && !(avoid_reads && self.group(pool, index).any(|block| self.blocks.is_being_read(block)))
+            && self
+                .blocks
+                .is_candidate(self.layout.block(self.pools[pool as usize].first_lane, index))
+            && !(avoid_reads
+                && self.group(pool, index).any(|block| self.blocks.is_being_read(block)))
         {
             return Some(index);
         }
@@ -473,7 +508,9 @@ impl PageMap {
                 region: Region::All,
             };
             let Some(index) = self.victim.choose(&candidates) else { break None };
-            if !avoid_reads || !self.group(pool, index).any(|block| self.blocks.is_being_read(block)) {
+            if !avoid_reads
+                || !self.group(pool, index).any(|block| self.blocks.is_being_read(block))
+            {
                 break Some(index);
             }
             self.group(pool, index).for_each(|block| self.blocks.set_candidate(block, false));
@@ -488,8 +525,12 @@ impl PageMap {
     /// A pool's blocks and collection in words.
     pub fn describe_pool(&self, pool: u32) -> String {
         let p = &self.pools[pool as usize];
-        let lanes = || (0..self.class_count()).flat_map(|class| self.lanes_of(pool).map(move |lane| (lane, class)));
-        let frontiers: Vec<_> = lanes().map(|(lane, class)| self.frontiers[self.frontier_at(lane, class)]).collect();
+        let lanes = || {
+            (0..self.class_count())
+                .flat_map(|class| self.lanes_of(pool).map(move |lane| (lane, class)))
+        };
+        let frontiers: Vec<_> =
+            lanes().map(|(lane, class)| self.frontiers[self.frontier_at(lane, class)]).collect();
         format!(
             "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), \
              open {:?}, {:?}, open blocks {frontiers:?}\n",
@@ -518,8 +559,8 @@ impl PageMap {
         }
     }
 
-    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds after
-    /// preconditioning.
+    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds
+    /// after preconditioning.
     pub fn rows_programmed(&self, block: Block) -> u32 {
         if let Some(log) = &self.log {
             return log.rows_programmed(self.layout.lane_of(block), self.layout.index_of(block));
@@ -542,8 +583,8 @@ impl PageMap {
         0
     }
 
-    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping is mutual. Slow; for
-    /// tests.
+    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping
+    /// is mutual. Slow; for tests.
     pub fn check_laws(&self) {
         self.check_bad_blocks();
         let layout = &self.layout;
@@ -554,18 +595,32 @@ impl PageMap {
         }
         for lpn in (0..self.mapping.logical()).map(Lpn) {
             let ppn = self.mapping.physical(lpn);
-            assert!(!ppn.is_some() || (self.mapping.is_valid(ppn) && self.mapping.logical_of(ppn) == lpn), "{lpn:?}");
+            assert!(
+                !ppn.is_some()
+                    || (self.mapping.is_valid(ppn) && self.mapping.logical_of(ppn) == lpn),
+                "{lpn:?}"
+            );
         }
         for (number, pool) in self.pools.iter().enumerate() {
             let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
             let behind = |lane: u32| {
-                let rows_of = |(class, s): (u32, Stream)| self.frontiers[self.frontier_at(lane, class)][s as usize].row;
-                self.logs().map(|log| layout.rows - rows_of(log)).sum::<u32>() * layout.units_per_row
+                let rows_of = |(class, s): (u32, Stream)| {
+                    self.frontiers[self.frontier_at(lane, class)][s as usize].row
+                };
+                self.logs().map(|log| layout.rows - rows_of(log)).sum::<u32>()
+                    * layout.units_per_row
             };
-            let ahead: u32 = self.logs().map(|(class, stream)| self.units_not_yet_opened(pool, class, stream)).sum();
+            let ahead: u32 = self
+                .logs()
+                .map(|(class, stream)| self.units_not_yet_opened(pool, class, stream))
+                .sum();
             let open: u32 = self.lanes_of(number as u32).map(behind).sum();
             let erased = self.erased_of_victims(number as u32) * layout.units_per_block;
-            assert_eq!(pool.free_units, free + open + ahead + erased, "free units of pool {number}");
+            assert_eq!(
+                pool.free_units,
+                free + open + ahead + erased,
+                "free units of pool {number}"
+            );
         }
     }
 
@@ -580,7 +635,14 @@ impl PageMap {
     }
 }
 
-fn new_pool(first_lane: u32, lanes: u32, shared: bool, open: OpenBlocks, ftl: &FtlSpec, layout: &Layout) -> Pool {
+fn new_pool(
+    first_lane: u32,
+    lanes: u32,
+    shared: bool,
+    open: OpenBlocks,
+    ftl: &FtlSpec,
+    layout: &Layout,
+) -> Pool {
     Pool {
         first_lane,
         lanes,

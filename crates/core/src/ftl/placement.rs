@@ -5,7 +5,8 @@ use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
 use crate::units::Lpn;
 
-/// The order of the lanes and, for each class of data, the cursor of an allocation that the drive chooses.
+/// The order of the lanes and, for each class of data, the cursor of an allocation that the drive
+/// chooses.
 #[derive(Clone, Debug)]
 pub struct Placement {
     allocation: Allocation,
@@ -88,7 +89,8 @@ impl Placement {
         }
     }
 
-    /// The lane of a write that `fixed` leaves open; `None` when none `has_room` now (never under strict round robin).
+    /// The lane of a write that `fixed` leaves open; `None` when none `has_room` now (never under
+    /// strict round robin).
     #[inline]
     pub fn next(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
         match self.allocation {
@@ -101,7 +103,8 @@ impl Placement {
         }
     }
 
-    /// The lane that striping gives `lpn`, whatever the allocation (preconditioning fills in this order).
+    /// The lane that striping gives `lpn`, whatever the allocation (preconditioning fills in this
+    /// order).
     #[inline]
     pub fn striped(&self, lpn: Lpn) -> u32 {
         if let Some(stripes) = &self.stripes {
@@ -111,7 +114,8 @@ impl Placement {
         u32::from(self.order[place as usize])
     }
 
-    /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there is none.
+    /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there
+    /// is none.
     #[inline]
     fn next_with_room(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
         let cursor = self.turns[class as usize].cursor;
@@ -133,7 +137,8 @@ impl Placement {
         }
     }
 
-    /// The first place at or after `from`, going round, whose lane takes rows: a word of places at a time.
+    /// The first place at or after `from`, going round, whose lane takes rows: a word of places at
+    /// a time.
     #[inline]
     fn next_taking(&self, from: u32) -> Option<u32> {
         let (words, start) = (self.taking.len() as u32, from / 64);
@@ -141,7 +146,9 @@ impl Placement {
         if head != 0 {
             return Some(start * 64 + head.trailing_zeros());
         }
-        let word = (1..=words).map(|step| (start + step) % words).find(|word| self.taking[*word as usize] != 0)?;
+        let word = (1..=words)
+            .map(|step| (start + step) % words)
+            .find(|word| self.taking[*word as usize] != 0)?;
         Some(word * 64 + self.taking[word as usize].trailing_zeros())
     }
 
@@ -180,7 +187,10 @@ impl Placement {
 
     fn advance(&mut self, class: u32) {
         let turn = &mut self.turns[class as usize];
-        *turn = Turn { cursor: (turn.cursor + 1) % self.order.len() as u32, left: self.by_stripe.get() };
+        *turn = Turn {
+            cursor: (turn.cursor + 1) % self.order.len() as u32,
+            left: self.by_stripe.get(),
+        };
     }
 }
 

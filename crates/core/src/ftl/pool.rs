@@ -1,15 +1,16 @@
-//! A reclaim pool: the lanes that are reclaimed together (one lane, a die's planes, or all), their free blocks and
-//! their open ones.
+//! A reclaim pool: the lanes that are reclaimed together (one lane, a die's planes, or all), their
+//! free blocks and their open ones.
 //!
-//! A *group block* is block number `b` of every lane of the pool: what is opened, closed and reclaimed at once.
+//! A *group block* is block number `b` of every lane of the pool: what is opened, closed and
+//! reclaimed at once.
 
 use super::FreeBlock;
 use crate::flash::Layout;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Group blocks of several lanes that the host may have open: a lane that is ahead of the others waits for them, or
-/// half-filled groups would pile up.
+/// Group blocks of several lanes that the host may have open: a lane that is ahead of the others
+/// waits for them, or half-filled groups would pile up.
 const OPEN_GROUPS_MAX: usize = 2;
 
 /// Who writes: each stream has open blocks of its own, in each class (`classes`).
@@ -30,8 +31,8 @@ pub struct Pool {
     pub lanes: u32,
     /// Copies go to the host's open block.
     pub shared: bool,
-    /// Group blocks that only copies may open, so that a collection always ends: without classes its copies fit into
-    /// one group block (`classes` has the proof for more).
+    /// Group blocks that only copies may open, so that a collection always ends: without classes
+    /// its copies fit into one group block (`classes` has the proof for more).
     pub reserve: u32,
     /// Erased group blocks.
     pub free: FreeBlocks,
@@ -147,8 +148,8 @@ impl Pool {
         if self.shared { Stream::Host } else { stream }
     }
 
-    /// Shared frontiers: what the host may take. It leaves the reserve's worth of space, so that a collection always
-    /// ends.
+    /// Shared frontiers: what the host may take. It leaves the reserve's worth of space, so that a
+    /// collection always ends.
     #[inline]
     pub fn units_above_reserve(&self, layout: &Layout) -> u32 {
         self.free_units.saturating_sub(self.reserve * layout.units_per_block)
@@ -174,15 +175,15 @@ impl Pool {
         }
     }
 
-    /// Group blocks that the host's class has open, without those that take no more rows: whoever has rows left in an
-    /// earlier one may stand behind somebody who needs a new one.
+    /// Group blocks that the host's class has open, without those that take no more rows: whoever
+    /// has rows left in an earlier one may stand behind somebody who needs a new one.
     fn unfinished(&self, class: u32) -> usize {
         let open = &self.logs[class as usize][Stream::Host as usize].open;
         open.iter().filter(|group| !group.is_given_up).count()
     }
 
-    /// The group block that a lane opens after `opened` earlier ones of a class's `stream`: one that another lane
-    /// opened already, or a free one.
+    /// The group block that a lane opens after `opened` earlier ones of a class's `stream`: one
+    /// that another lane opened already, or a free one.
     pub fn open_next(&mut self, class: u32, stream: Stream, opened: u64) -> Option<u32> {
         let log = &self.logs[class as usize][stream as usize];
         let at = (opened - log.opened_before) as usize;
@@ -205,7 +206,9 @@ impl Pool {
     pub fn lane_done(&mut self, index: u32) -> bool {
         let lanes = self.lanes;
         for log in self.logs.iter_mut().flatten() {
-            let Some(group) = log.open.iter_mut().find(|group| group.index == index) else { continue };
+            let Some(group) = log.open.iter_mut().find(|group| group.index == index) else {
+                continue;
+            };
             group.lanes_done += 1;
             let closed = group.lanes_done == lanes;
             while log.open.front().is_some_and(|group| group.lanes_done == lanes) {

@@ -1,14 +1,18 @@
-//! The geometry of RAIN: which pages form a stripe, and where its members live. It never touches timing.
+//! The geometry of RAIN: which pages form a stripe, and where its members live. It never touches
+//! timing.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.2, with the closed form of the authors' code (tinyTailFlash, flash.c,
-//! static case 5): of `width` members in as many channels one holds the parity, and it rotates. An address decides its
-//! lane for ever, so a stripe's members never change, and a copy that stays in its lane leaves the parity right.
+//! ttFlash (Yan et al., FAST '17), section 4.2, with the closed form of the authors' code
+//! (tinyTailFlash, flash.c, static case 5): of `width` members in as many channels one holds the
+//! parity, and it rotates. An address decides its lane for ever, so a stripe's members never
+//! change, and a copy that stays in its lane leaves the parity right.
 //!
-//! With fewer members than channels, stripes lie side by side in sets of `width` channels. Parity pages are logical
-//! pages behind the host's, `user + stripe`: the same map, rows and collections serve them.
+//! With fewer members than channels, stripes lie side by side in sets of `width` channels. Parity
+//! pages are logical pages behind the host's, `user + stripe`: the same map, rows and collections
+//! serve them.
 //!
-//! **Trap: deallocation.** The parity still holds a page that the host gave back, so the page stays mapped, hidden
-//! from the host, until an update computes the parity without it or the whole stripe is given back.
+//! **Trap: deallocation.** The parity still holds a page that the host gave back, so the page stays
+//! mapped, hidden from the host, until an update computes the parity without it or the whole stripe
+//! is given back.
 
 use super::{Dimension, FtlSpec, PageMap, Stripe, placement};
 use crate::flash::Device;
@@ -37,7 +41,9 @@ impl Stripes {
     /// Stripes of `width` members over `device`, whose `user` map units are whole stripes.
     fn new(ftl: &FtlSpec, device: &Device, width: u32, user: u32, unit: u32) -> Self {
         let channels = device.geometry.channels;
-        debug_assert!(width >= 2 && channels.is_multiple_of(width) && user.is_multiple_of((width - 1) * unit));
+        debug_assert!(
+            width >= 2 && channels.is_multiple_of(width) && user.is_multiple_of((width - 1) * unit)
+        );
         // Groups are numbered in the order of placement, without the channel.
         let mut order = [Dimension::Channel; 4];
         let others = ftl.order.into_iter().filter(|dimension| *dimension != Dimension::Channel);
@@ -55,7 +61,8 @@ impl Stripes {
         }
     }
 
-    /// The lanes of each group in turn, and how many they are: a stripe spreads over the lanes of one.
+    /// The lanes of each group in turn, and how many they are: a stripe spreads over the lanes of
+    /// one.
     fn groups(&self) -> (&[u16], u32) {
         (&self.lanes, self.by_width.get())
     }
@@ -128,7 +135,8 @@ impl Stripes {
 }
 
 impl PageMap {
-    /// The same empty map with parity: of its logical pages one in `width` becomes parity; 0 is none.
+    /// The same empty map with parity: of its logical pages one in `width` becomes parity; 0 is
+    /// none.
     pub fn with_parity(mut self, ftl: &FtlSpec, device: &Device, width: u32) -> Self {
         let Some(stripes) = self.mapping.logical().checked_div(width) else { return self };
         let unit = match ftl.stripe {
@@ -137,7 +145,8 @@ impl PageMap {
         };
         self.user = stripes * (width - 1);
         self.trimmed = vec![0; (self.user as usize).div_ceil(64)];
-        self.placement.set_stripes(Some(Box::new(Stripes::new(ftl, device, width, self.user, unit))));
+        self.placement
+            .set_stripes(Some(Box::new(Stripes::new(ftl, device, width, self.user, unit))));
         self
     }
 
@@ -147,8 +156,9 @@ impl PageMap {
         self.placement.stripes()
     }
 
-    /// The lanes of each plane group in turn, in the order of their channels, and how many they are: those over which a
-    /// stripe spreads, or without parity one of each channel, at the same place in it.
+    /// The lanes of each plane group in turn, in the order of their channels, and how many they
+    /// are: those over which a stripe spreads, or without parity one of each channel, at the same
+    /// place in it.
     pub fn plane_groups(&self) -> (Vec<u32>, u32) {
         if let Some((lanes, width)) = self.stripes().map(Stripes::groups) {
             return (lanes.iter().map(|lane| u32::from(*lane)).collect(), width);
@@ -158,7 +168,8 @@ impl PageMap {
         ((0..lanes).map(|place| place % channels * groups + place / channels).collect(), channels)
     }
 
-    /// Where a page of a stripe lies that its parity holds, deallocated or not; `None` where there is none.
+    /// Where a page of a stripe lies that its parity holds, deallocated or not; `None` where there
+    /// is none.
     #[inline]
     pub fn member_at(&self, lpn: Lpn) -> Option<Ppn> {
         Some(self.mapping.physical(lpn)).filter(|ppn| ppn.is_some())
@@ -175,7 +186,8 @@ impl PageMap {
     pub fn set_trimmed(&mut self, lpn: Lpn, trimmed: bool) {
         if self.is_trimmed(lpn) != trimmed {
             self.trimmed[(lpn.0 / 64) as usize] ^= 1 << (lpn.0 % 64);
-            self.trimmed_pages = if trimmed { self.trimmed_pages + 1 } else { self.trimmed_pages - 1 };
+            self.trimmed_pages =
+                if trimmed { self.trimmed_pages + 1 } else { self.trimmed_pages - 1 };
         }
     }
 
@@ -189,7 +201,9 @@ impl PageMap {
 
     /// Lets go of a stripe of which the host has nothing any more; its parity is on flash.
     pub fn release_empty(&mut self, stripe: u32) {
-        let Some(stripes) = self.placement.stripes().filter(|_| self.trimmed_pages > 0) else { return };
+        let Some(stripes) = self.placement.stripes().filter(|_| self.trimmed_pages > 0) else {
+            return;
+        };
         let (members, parity) = (stripes.data(), stripes.parity(stripe));
         let page = |map: &Self, member| map.stripes().map(|stripes| stripes.member(stripe, member));
         let holds = |lpn: Lpn| self.member_at(lpn).is_some() && !self.is_trimmed(lpn);

@@ -1,19 +1,21 @@
 //! The maps after a power loss: made from nothing but what is on flash.
 //!
-//! A scan brings the spare area of every page ([`Spare`]): its logical page and the number of its version. The highest
-//! number wins, unless a deallocation that was durable has a higher one. Copies carry the number of what they copy, so
-//! a page may be there twice with the same content: then the one in the block opened earlier counts, which is the
-//! original. So what a collection or a merge had copied when the power failed is void, its target holds nothing that
-//! counts and is erased, and the collection begins again with the room that it had before. Preferring the copies would
-//! lose that room, a torn row at a time.
+//! A scan brings the spare area of every page ([`Spare`]): its logical page and the number of its
+//! version. The highest number wins, unless a deallocation that was durable has a higher one.
+//! Copies carry the number of what they copy, so a page may be there twice with the same content:
+//! then the one in the block opened earlier counts, which is the original. So what a collection or
+//! a merge had copied when the power failed is void, its target holds nothing that counts and is
+//! erased, and the collection begins again with the room that it had before. Preferring the copies
+//! would lose that room, a torn row at a time.
 //!
-//! With a checkpoint ([`Checkpoint`]) only the heads of blocks are read and what it does not vouch for; the maps come
-//! out the same.
+//! With a checkpoint ([`Checkpoint`]) only the heads of blocks are read and what it does not vouch
+//! for; the maps come out the same.
 //!
-//! Each block says when it was opened and what for ([`Headers`]; a few bytes in the spare areas of its pages, legible
-//! if one of them is). Blocks that were open go on behind what was programmed; a torn row is passed over. Erase
-//! counters are taken to be in the system area, exact. Lost, and begun anew: ages, the order of free blocks that are
-//! handed out first in first out, cursors and random streams, reads under way.
+//! Each block says when it was opened and what for ([`Headers`]; a few bytes in the spare areas of
+//! its pages, legible if one of them is). Blocks that were open go on behind what was programmed; a
+//! torn row is passed over. Erase counters are taken to be in the system area, exact. Lost, and
+//! begun anew: ages, the order of free blocks that are handed out first in first out, cursors and
+//! random streams, reads under way.
 
 use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
@@ -25,7 +27,8 @@ use std::collections::BTreeMap;
 /// What a block was opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Host data; with log blocks the data block of a logical block, which holds each page in its place.
+    /// Host data; with log blocks the data block of a logical block, which holds each page in its
+    /// place.
     Data,
     /// Page mapping: copies of garbage collection.
     Copies,
@@ -158,7 +161,8 @@ impl Evidence<'_> {
 
     /// When the block was opened and what for, as its pages say.
     pub(super) fn header(&self, block: Block) -> Option<(u64, Role)> {
-        let intact = |page: Ppn| matches!(self.flash.spare(page), Spare::Padding | Spare::Data { .. });
+        let intact =
+            |page: Ppn| matches!(self.flash.spare(page), Spare::Padding | Spare::Data { .. });
         let order = self.headers.orders[block.0 as usize];
         self.pages(block).any(intact).then_some((order, self.headers.roles[block.0 as usize]))
     }
@@ -176,9 +180,12 @@ impl Evidence<'_> {
             reads: self.checkpoint.map(|_| Reads::default()),
             sequences: vec![0; logical as usize],
         };
-        let vouched: Vec<u32> = (0..layout.total_blocks()).map(|block| self.vouched(Block(block))).collect();
+        let vouched: Vec<u32> =
+            (0..layout.total_blocks()).map(|block| self.vouched(Block(block))).collect();
         let mut blocks: Vec<(u64, Block)> = Vec::new();
-        for block in (0..layout.total_blocks()).map(Block).filter(|block| !self.out[block.0 as usize]) {
+        for block in
+            (0..layout.total_blocks()).map(Block).filter(|block| !self.out[block.0 as usize])
+        {
             let (rows, vouched) = (self.rows(block), vouched[block.0 as usize]);
             if let Some(reads) = &mut found.reads {
                 reads.look_at(self.flash, block, rows, vouched);
@@ -187,7 +194,8 @@ impl Evidence<'_> {
                 Some((order, _)) => blocks.push((order, block)),
                 None => found.illegible += u32::from(rows > 0),
             }
-            let is_torn = |row: &u32| self.flash.spare(layout.row_start(block, *row)) == Spare::Torn;
+            let is_torn =
+                |row: &u32| self.flash.spare(layout.row_start(block, *row)) == Spare::Torn;
             let torn = (vouched..rows).filter(is_torn).count() as u32;
             found.torn_rows += if torn == layout.rows { 0 } else { torn };
         }
@@ -200,7 +208,8 @@ impl Evidence<'_> {
                 let at = lpn.0 as usize;
                 found.newest = found.newest.max(sequence);
                 if found.winner[at] == Ppn::NONE || sequence > found.sequences[at] {
-                    (found.winner[at], found.other[at], found.sequences[at]) = (page, Ppn::NONE, sequence);
+                    (found.winner[at], found.other[at], found.sequences[at]) =
+                        (page, Ppn::NONE, sequence);
                 } else if sequence == found.sequences[at] {
                     found.other[at] = page;
                 }
@@ -242,17 +251,21 @@ impl Evidence<'_> {
             }
             let scanned = found.winner[at];
             if scanned == Ppn::NONE {
-                // Its number is not known; no deallocation that is read is older than the checkpoint.
+                // Its number is not known; no deallocation that is read is older than the
+                // checkpoint.
                 (found.winner[at], found.sequences[at]) = (page, checkpoint.number);
             } else if found.sequences[at] <= checkpoint.number {
                 found.reads.as_mut().expect("there is a checkpoint").compare(layout, page);
                 // An illegible one counts no more.
                 let Spare::Data { sequence, .. } = self.flash.spare(page) else { continue };
                 if sequence > found.sequences[at] {
-                    (found.winner[at], found.other[at], found.sequences[at]) = (page, Ppn::NONE, sequence);
+                    (found.winner[at], found.other[at], found.sequences[at]) =
+                        (page, Ppn::NONE, sequence);
                 } else if sequence == found.sequences[at] {
                     let mut places = [scanned, found.other[at], page];
-                    places.sort_unstable_by_key(|place| if place.is_some() { order(*place) } else { u64::MAX });
+                    places.sort_unstable_by_key(|place| {
+                        if place.is_some() { order(*place) } else { u64::MAX }
+                    });
                     let last = if places[2].is_some() { places[2] } else { places[1] };
                     (found.winner[at], found.other[at]) = (places[0], last);
                 }
@@ -285,14 +298,22 @@ impl PageMap {
         } else {
             for pool in 0..self.pools() {
                 let state = &self.pools[pool as usize];
-                let open = |stream: Stream| state.logs[0][stream as usize].open.iter().map(|group| group.index);
+                let open = |stream: Stream| {
+                    state.logs[0][stream as usize].open.iter().map(|group| group.index)
+                };
                 let copies: Vec<u32> = open(Stream::Copy).collect();
                 let later = [open(Stream::Host).collect(), copies.clone()].concat();
                 let closed: Vec<u32> = state.closed.iter().copied().collect();
-                let others = (0..self.layout.blocks).filter(|index| !later.contains(index) && !closed.contains(index));
+                let others = (0..self.layout.blocks)
+                    .filter(|index| !later.contains(index) && !closed.contains(index));
                 for index in others.chain(closed.iter().copied()).chain(later.iter().copied()) {
-                    for block in self.group(pool, index).filter(|block| self.rows_programmed(*block) > 0) {
-                        headers.open(block, if copies.contains(&index) { Role::Copies } else { Role::Data });
+                    for block in
+                        self.group(pool, index).filter(|block| self.rows_programmed(*block) > 0)
+                    {
+                        headers.open(
+                            block,
+                            if copies.contains(&index) { Role::Copies } else { Role::Data },
+                        );
                     }
                 }
             }
@@ -305,8 +326,8 @@ impl PageMap {
         self.headers.as_deref()
     }
 
-    /// What the spare area of each programmed page would hold, had it been kept from the start: versions without a
-    /// history, all of the same number.
+    /// What the spare area of each programmed page would hold, had it been kept from the start:
+    /// versions without a history, all of the same number.
     pub fn spares(&self) -> impl Fn(Ppn) -> Spare + use<'_> {
         let mut owners = vec![u32::MAX; self.layout.total_units() as usize];
         // Translation pages, too.
@@ -317,7 +338,9 @@ impl PageMap {
             }
         }
         move |ppn| match owners[ppn.0 as usize] {
-            u32::MAX if self.log.as_ref().is_some_and(|log| !log.is_programmed(ppn)) => Spare::Erased,
+            u32::MAX if self.log.as_ref().is_some_and(|log| !log.is_programmed(ppn)) => {
+                Spare::Erased
+            }
             u32::MAX => Spare::Padding,
             lpn => Spare::Data { lpn: Lpn(lpn), sequence: 0 },
         }
@@ -328,7 +351,9 @@ impl PageMap {
         let mut found = evidence.scan(self.mapping.logical());
         self.blocks.restore_erases(evidence.erases.to_vec());
         let mut headers = evidence.headers.clone();
-        for block in (0..self.layout.total_blocks()).map(Block).filter(|block| evidence.rows(*block) == 0) {
+        for block in
+            (0..self.layout.total_blocks()).map(Block).filter(|block| evidence.rows(*block) == 0)
+        {
             headers.close(block);
         }
         let (mut repairs, mut merges) = (Vec::new(), 0);
@@ -358,7 +383,15 @@ impl PageMap {
             self.count_free_units(pool);
         }
         let Found { newest, torn_rows, illegible, reads, .. } = found;
-        Rebuilt { map: self, repairs, newest, torn_rows, illegible_blocks: illegible, merges, reads }
+        Rebuilt {
+            map: self,
+            repairs,
+            newest,
+            torn_rows,
+            illegible_blocks: illegible,
+            merges,
+            reads,
+        }
     }
 
     fn put_winners(&mut self, found: &Found) {
@@ -378,7 +411,13 @@ impl PageMap {
     }
 
     /// Sorts the group blocks of a pool into free, open and closed ones.
-    fn rebuild_pool(&mut self, pool: u32, evidence: &Evidence<'_>, found: &mut Found, repairs: &mut Vec<Repair>) {
+    fn rebuild_pool(
+        &mut self,
+        pool: u32,
+        evidence: &Evidence<'_>,
+        found: &mut Found,
+        repairs: &mut Vec<Repair>,
+    ) {
         while self.pools[pool as usize].free.pop().is_some() {}
         let mut groups: Vec<Group> = Vec::new();
         for index in 0..self.layout.blocks {
@@ -386,7 +425,8 @@ impl PageMap {
                 continue;
             }
             let headers = self.group(pool, index).filter_map(|block| evidence.header(block));
-            let (order, role) = headers.min_by_key(|(order, _)| *order).unwrap_or((u64::MAX, Role::Data));
+            let (order, role) =
+                headers.min_by_key(|(order, _)| *order).unwrap_or((u64::MAX, Role::Data));
             groups.push(Group { index, order, role });
         }
         groups.sort_by_key(|group| (group.order, group.index));
@@ -399,9 +439,11 @@ impl PageMap {
             let is_full = blocks.iter().all(|block| evidence.rows(*block) == self.layout.rows);
             let legible = |block: &Block| found.legible[block.0 as usize];
             let failed = blocks.iter().any(|block| self.has_failed(*block));
-            let is_whole = !failed && is_full && blocks.iter().all(legible) && group.role == Role::Data;
+            let is_whole =
+                !failed && is_full && blocks.iter().all(legible) && group.role == Role::Data;
             let pages = || blocks.iter().flat_map(|block| evidence.pages(*block));
-            let is_of_use = is_whole || pages().any(|page| Self::is_winner(evidence, found, page).is_some());
+            let is_of_use =
+                is_whole || pages().any(|page| Self::is_winner(evidence, found, page).is_some());
             if !is_of_use {
                 self.free_group(pool, group.index, evidence, repairs);
             } else if failed {
@@ -415,7 +457,13 @@ impl PageMap {
             }
         }
         for stream in [Stream::Host, Stream::Copy] {
-            self.reopen(pool, stream, std::mem::take(&mut open[stream as usize]), evidence, &mut closed);
+            self.reopen(
+                pool,
+                stream,
+                std::mem::take(&mut open[stream as usize]),
+                evidence,
+                &mut closed,
+            );
         }
         for index in &closed {
             self.group(pool, *index).for_each(|block| self.blocks.set_candidate(block, true));
@@ -425,8 +473,15 @@ impl PageMap {
         }
     }
 
-    /// Nothing in a group counts: it is erased, and free. Blocks that failed are replaced instead, or it is retired.
-    fn free_group(&mut self, pool: u32, index: u32, evidence: &Evidence<'_>, repairs: &mut Vec<Repair>) {
+    /// Nothing in a group counts: it is erased, and free. Blocks that failed are replaced instead,
+    /// or it is retired.
+    fn free_group(
+        &mut self,
+        pool: u32,
+        index: u32,
+        evidence: &Evidence<'_>,
+        repairs: &mut Vec<Repair>,
+    ) {
         let blocks: Vec<Block> = self.group(pool, index).collect();
         for block in blocks.iter().copied() {
             if self.is_replaced(block) {
@@ -442,26 +497,29 @@ impl PageMap {
         }
     }
 
-    /// A victim of several lanes, some of whose blocks are erased already: all that still counts in it is there as a
-    /// copy, too, and the copies count instead.
+    /// A victim of several lanes, some of whose blocks are erased already: all that still counts in
+    /// it is there as a copy, too, and the copies count instead.
     fn evict(&self, pool: u32, index: u32, evidence: &Evidence<'_>, found: &mut Found) {
         let blocks: Vec<Block> = self.group(pool, index).collect();
         if blocks.len() == 1 || blocks.iter().all(|block| found.legible[block.0 as usize]) {
             return;
         }
         let pages = || blocks.iter().flat_map(|block| evidence.pages(*block));
-        let winners: Vec<Lpn> = pages().filter_map(|page| Self::is_winner(evidence, found, page)).collect();
+        let winners: Vec<Lpn> =
+            pages().filter_map(|page| Self::is_winner(evidence, found, page)).collect();
         let is_elsewhere = |lpn: &Lpn| {
             let other = found.other[lpn.0 as usize];
             other.is_some() && !blocks.contains(&self.layout.block_of(other))
         };
         if winners.iter().all(is_elsewhere) {
-            winners.iter().for_each(|lpn| found.winner[lpn.0 as usize] = found.other[lpn.0 as usize]);
+            winners
+                .iter()
+                .for_each(|lpn| found.winner[lpn.0 as usize] = found.other[lpn.0 as usize]);
         }
     }
 
-    /// Group blocks that were being written go on behind their last row. Each lane fills them in their order; one that
-    /// does not fit in takes no more, and is reclaimed as it is.
+    /// Group blocks that were being written go on behind their last row. Each lane fills them in
+    /// their order; one that does not fit in takes no more, and is reclaimed as it is.
     fn reopen(
         &mut self,
         pool: u32,
@@ -471,12 +529,14 @@ impl PageMap {
         closed: &mut Vec<u32>,
     ) {
         let (lanes, rows) = (self.lanes_of(pool), self.layout.rows);
-        let of = |lane: u32, index: u32, layout: &crate::flash::Layout| evidence.rows(layout.block(lane, index));
+        let of = |lane: u32, index: u32, layout: &crate::flash::Layout| {
+            evidence.rows(layout.block(lane, index))
+        };
         let fits = |groups: &[u32]| {
             let in_order = |pair: &[u32]| {
-                lanes
-                    .clone()
-                    .all(|lane| of(lane, pair[1], &self.layout) == 0 || of(lane, pair[0], &self.layout) == rows)
+                lanes.clone().all(|lane| {
+                    of(lane, pair[1], &self.layout) == 0 || of(lane, pair[0], &self.layout) == rows
+                })
             };
             groups.windows(2).all(in_order)
         };
@@ -484,7 +544,8 @@ impl PageMap {
             closed.push(groups.remove(0));
         }
         for lane in lanes.clone() {
-            let begun = groups.iter().take_while(|index| of(lane, **index, &self.layout) > 0).count();
+            let begun =
+                groups.iter().take_while(|index| of(lane, **index, &self.layout) > 0).count();
             let frontier = &mut self.frontiers[lane as usize][stream as usize];
             *frontier = Frontier { block: Block(0), row: rows, opened: begun as u64 };
             if let Some(index) = begun.checked_sub(1).map(|last| groups[last]) {
@@ -492,9 +553,14 @@ impl PageMap {
                 frontier.row = of(lane, index, &self.layout);
             }
         }
-        let lanes_done =
-            |index: u32| lanes.clone().filter(|lane| of(*lane, index, &self.layout) == rows).count() as u32;
-        let group = |index: &u32| OpenGroup { index: *index, lanes_done: lanes_done(*index), is_given_up: false };
+        let lanes_done = |index: u32| {
+            lanes.clone().filter(|lane| of(*lane, index, &self.layout) == rows).count() as u32
+        };
+        let group = |index: &u32| OpenGroup {
+            index: *index,
+            lanes_done: lanes_done(*index),
+            is_given_up: false,
+        };
         let open = groups.iter().map(group).collect();
         self.pools[pool as usize].logs[0][stream as usize] = OpenLog { open, opened_before: 0 };
     }
@@ -503,9 +569,14 @@ impl PageMap {
         let lanes = self.lanes_of(number as u32);
         let pool = &self.pools[number];
         let free = pool.free.len() as u32 * pool.lanes * self.layout.units_per_block;
-        let rows = |lane: u32| self.frontiers[lane as usize].iter().map(|f| self.layout.rows - f.row).sum::<u32>();
+        let rows = |lane: u32| {
+            self.frontiers[lane as usize].iter().map(|f| self.layout.rows - f.row).sum::<u32>()
+        };
         let behind = lanes.clone().map(rows).sum::<u32>() * self.layout.units_per_row;
-        let ahead: u32 = [Stream::Host, Stream::Copy].into_iter().map(|s| self.units_not_yet_opened(pool, 0, s)).sum();
+        let ahead: u32 = [Stream::Host, Stream::Copy]
+            .into_iter()
+            .map(|s| self.units_not_yet_opened(pool, 0, s))
+            .sum();
         let erases = (0..self.layout.blocks).map(|index| self.layout.block(lanes.start, index));
         let erases_max = erases.map(|block| self.blocks.erases(block)).max().unwrap_or(0);
         let pool = &mut self.pools[number];

@@ -1,23 +1,28 @@
-//! Bad blocks under page mapping: which blocks are out of service, and what becomes of the groups that lose one.
+//! Bad blocks under page mapping: which blocks are out of service, and what becomes of the groups
+//! that lose one.
 //!
-//! **Groups.** Group block `b` is block number `b` of every lane of its pool. A drive does not give up a group for one
-//! bad block: another block of the same lane takes its place. So a number is a place in a group here, not a place
-//! on the chip (no time depends on that): of the blocks of a lane that are bad from the start as many numbers at the
-//! end of the lane are bad. A pool has as many groups as its worst lane has good blocks; what the other lanes have
-//! left over are their *spares*. A block that fails is replaced by a spare of its lane when its group is reclaimed; its
-//! number then stands for the spare, with the spare's wear. Without a spare the group is retired, and its good blocks
-//! become spares. Pools of one lane have no spares: there group, block and number are one.
+//! **Groups.** Group block `b` is block number `b` of every lane of its pool. A drive does not give
+//! up a group for one bad block: another block of the same lane takes its place. So a number is a
+//! place in a group here, not a place on the chip (no time depends on that): of the blocks of a
+//! lane that are bad from the start as many numbers at the end of the lane are bad. A pool has as
+//! many groups as its worst lane has good blocks; what the other lanes have left over are their
+//! *spares*. A block that fails is replaced by a spare of its lane when its group is reclaimed; its
+//! number then stands for the spare, with the spare's wear. Without a spare the group is retired,
+//! and its good blocks become spares. Pools of one lane have no spares: there group, block and
+//! number are one.
 //!
-//! **A program that fails** closes the group at once: rows that nobody has opened yet are given up, rows under way end.
-//! Then the group waits for its collection, which is urgent (`Pool::rescues`), and chosen before any other victim while
-//! the reserve is whole. Its failed blocks are not erased.
+//! **A program that fails** closes the group at once: rows that nobody has opened yet are given up,
+//! rows under way end. Then the group waits for its collection, which is urgent (`Pool::rescues`),
+//! and chosen before any other victim while the reserve is whole. Its failed blocks are not erased.
 //!
-//! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim whose erase fails gives
-//! nothing back for what its copies took. So where operations may fail one group more is reserved for copies. When
-//! even that is gone a collection cannot end: it is given up ([`PageMap::give_up`]), its victim stays as it is, and the
-//! pool is *dead*: it is written as far as it has rows, and reclaims nothing any more.
+//! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim
+//! whose erase fails gives nothing back for what its copies took. So where operations may fail one
+//! group more is reserved for copies. When even that is gone a collection cannot end: it is given
+//! up ([`PageMap::give_up`]), its victim stays as it is, and the pool is *dead*: it is written as
+//! far as it has rows, and reclaims nothing any more.
 //!
-//! **How many a pool needs** ([`Needs`]): what validation asks of a new drive; below that the drive turns read-only.
+//! **How many a pool needs** ([`Needs`]): what validation asks of a new drive; below that the drive
+//! turns read-only.
 
 use super::log::Losses;
 use super::{PageMap, Stream};
@@ -25,7 +30,8 @@ use crate::flash::{Block, FaultSpec};
 use crate::units::Ppn;
 use std::collections::VecDeque;
 
-/// Group blocks beside the data and the hard reserve: of the host, of copies, and one to begin the next collection.
+/// Group blocks beside the data and the hard reserve: of the host, of copies, and one to begin the
+/// next collection.
 const HELD: u64 = 3;
 
 /// What a pool must hold.
@@ -44,8 +50,8 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The fewest group blocks that do: beside the data they leave the hard reserve and the blocks held, and some block
-    /// always holds so little that copying it frees a row.
+    /// The fewest group blocks that do: beside the data they leave the hard reserve and the blocks
+    /// held, and some block always holds so little that copying it frees a row.
     pub fn group_blocks(&self) -> u64 {
         let held = HELD + u64::from(self.fails);
         let space = (self.user + self.hard + held * self.group) / self.group + 1;
@@ -72,7 +78,8 @@ pub(super) struct Retire {
     under_way: Vec<u8>,
     /// By block: it closes with the last row under way.
     closes: Vec<bool>,
-    /// A block that a lane has not opened and never will, behind the one that it has open: they close in their order.
+    /// A block that a lane has not opened and never will, behind the one that it has open: they
+    /// close in their order.
     follow: Vec<(Block, Block)>,
     /// By lane: good blocks without a group.
     spares: Vec<Vec<Block>>,
@@ -147,7 +154,8 @@ impl PageMap {
         let (lanes, row) = (u64::from(self.pools[0].lanes), u64::from(self.layout.units_per_row));
         let (rows, data) = (lanes * u64::from(self.layout.rows), u64::from(self.data_rows(0)));
         Needs {
-            user: (u64::from(self.mapping.logical()) * lanes).div_ceil(u64::from(self.layout.lanes)),
+            user: (u64::from(self.mapping.logical()) * lanes)
+                .div_ceil(u64::from(self.layout.lanes)),
             hard: u64::from(self.hard_units) * data / rows,
             group: data * row,
             row,
@@ -158,7 +166,8 @@ impl PageMap {
     /// Takes what is bad from the start out of a pool.
     fn take_factory_bad(&mut self, retire: &mut Retire, pool: u32, spec: &FaultSpec, seed: u64) {
         let layout = self.layout.clone();
-        let bad: Vec<Vec<u32>> = self.lanes_of(pool).map(|lane| spec.factory_bad_blocks(&layout, lane, seed)).collect();
+        let bad: Vec<Vec<u32>> =
+            self.lanes_of(pool).map(|lane| spec.factory_bad_blocks(&layout, lane, seed)).collect();
         let most = bad.iter().map(Vec::len).max().unwrap_or(0) as u32;
         retire.factory_bad += bad.iter().map(|bad| bad.len() as u32).sum::<u32>();
         let state = &mut self.pools[pool as usize];
@@ -167,11 +176,14 @@ impl PageMap {
         state.free_units -= most * state.lanes * layout.units_per_block;
         while state.free.pop().is_some() {}
         let kept = layout.blocks - most;
-        let is_kept = |index: &u32| if lanes == 1 { !bad[0].contains(index) } else { *index < kept };
+        let is_kept =
+            |index: &u32| if lanes == 1 { !bad[0].contains(index) } else { *index < kept };
         (0..layout.blocks).filter(is_kept).for_each(|index| state.free.push(index, 0));
         for (lane, bad) in (state.first_lane..).zip(&bad) {
             if state.lanes == 1 {
-                bad.iter().for_each(|index| retire.states[layout.block(lane, *index).0 as usize] = State::Bad);
+                bad.iter().for_each(|index| {
+                    retire.states[layout.block(lane, *index).0 as usize] = State::Bad
+                });
                 continue;
             }
             let numbers = (kept..layout.blocks).map(|index| layout.block(lane, index));
@@ -212,10 +224,13 @@ impl PageMap {
         let blocks = (0..self.layout.total_blocks()).map(Block);
         let Some(retire) = &self.retire else { return vec![false; blocks.count()] };
         let is_doomed = |block: Block| {
-            let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
+            let (pool, index) =
+                (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
             retire.pools[pool as usize].doomed.contains(&index)
         };
-        blocks.map(|block| retire.states[block.0 as usize] == State::Bad && !is_doomed(block)).collect()
+        blocks
+            .map(|block| retire.states[block.0 as usize] == State::Bad && !is_doomed(block))
+            .collect()
     }
 
     /// After a power loss: a group with a failed block waits for its collection.
@@ -229,7 +244,10 @@ impl PageMap {
     /// After a snapshot was restored: what is out of service is no candidate.
     pub(super) fn pass_over_bad_blocks(&mut self) {
         let Some(retire) = &self.retire else { return };
-        let bad = (0..).zip(&retire.states).filter(|(_, state)| **state != State::Good).map(|(block, _)| Block(block));
+        let bad = (0..)
+            .zip(&retire.states)
+            .filter(|(_, state)| **state != State::Good)
+            .map(|(block, _)| Block(block));
         let out = bad.chain(retire.spares.iter().flatten().copied());
         out.for_each(|block| self.blocks.set_candidate(block, false));
     }
@@ -237,7 +255,8 @@ impl PageMap {
     /// The program of a row is done, well or not.
     #[inline]
     pub(super) fn row_ended(&mut self, row: Ppn) {
-        let (block, last) = (self.layout.block_of(row), self.layout.row_of(row) + 1 == self.layout.rows);
+        let (block, last) =
+            (self.layout.block_of(row), self.layout.row_of(row) + 1 == self.layout.rows);
         let Some(retire) = &mut self.retire else { return };
         let number = block.0 as usize;
         retire.under_way[number] -= 1;
@@ -371,7 +390,8 @@ impl PageMap {
         } else if frontier.opened + 1 == number {
             // It would have been the lane's next. A lane further back fills it when it gets there.
             frontier.opened += 1;
-            let waits = current.opened > 0 && (current.row < rows || (writes && is_under_way(current.block)));
+            let waits = current.opened > 0
+                && (current.row < rows || (writes && is_under_way(current.block)));
             if waits {
                 retire.follow.push((current.block, block));
             }
@@ -385,8 +405,8 @@ impl PageMap {
         }
     }
 
-    /// Before a victim is chosen: a group with a failed block goes first while the copies of another victim would still
-    /// find room.
+    /// Before a victim is chosen: a group with a failed block goes first while the copies of
+    /// another victim would still find room.
     pub(super) fn prefer_failed(&mut self, pool: u32) {
         let Some(retire) = &self.retire else { return };
         let Some(failed) = retire.pools[pool as usize].failed.front().copied() else { return };
@@ -398,25 +418,29 @@ impl PageMap {
         state.wear_victim = room.then_some(failed);
     }
 
-    /// Nothing else would be gained: a group with a failed block, if there is one and room for its copies.
+    /// Nothing else would be gained: a group with a failed block, if there is one and room for its
+    /// copies.
     pub(super) fn last_resort(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
         let failed = self.retire.as_ref()?.pools[pool as usize].failed.front().copied()?;
         let state = &self.pools[pool as usize];
         let room = if state.shared { state.free_units > 0 } else { !state.free.is_empty() };
         let is_candidate = |block: Block| self.blocks.is_candidate(block);
         let is_read = |block: Block| avoid_reads && self.blocks.is_being_read(block);
-        let may = room && self.group(pool, failed).all(|block| is_candidate(block) && !is_read(block));
+        let may =
+            room && self.group(pool, failed).all(|block| is_candidate(block) && !is_read(block));
         may.then_some(failed)
     }
 
-    /// The erase of a copied victim's block has failed; true when the whole victim is reclaimed or retired.
+    /// The erase of a copied victim's block has failed; true when the whole victim is reclaimed or
+    /// retired.
     pub fn erase_failed(&mut self, block: Block) -> bool {
         self.blocks.erased(block);
         self.fail(block);
         self.leaves_victim(block)
     }
 
-    /// A block of a copied victim is erased, or was not because it failed; true when the whole victim is done.
+    /// A block of a copied victim is erased, or was not because it failed; true when the whole
+    /// victim is done.
     pub(super) fn leaves_victim(&mut self, block: Block) -> bool {
         if self.has_failed(block) {
             assert_eq!(self.blocks.valid(block), 0, "{block:?} is retired with valid pages");
@@ -425,7 +449,8 @@ impl PageMap {
         }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         let copied = &mut self.collections[pool as usize].copied;
-        let at = copied.iter().position(|copied| copied.index == index).expect("a copied victim leaves");
+        let at =
+            copied.iter().position(|copied| copied.index == index).expect("a copied victim leaves");
         copied[at].erasing -= 1;
         if copied[at].erasing > 0 {
             return false;
@@ -442,7 +467,8 @@ impl PageMap {
         true
     }
 
-    /// Nothing is left in a group: its failed blocks are replaced, or it is retired; true when it may be used again.
+    /// Nothing is left in a group: its failed blocks are replaced, or it is retired; true when it
+    /// may be used again.
     pub(super) fn group_done(&mut self, pool: u32, index: u32) -> bool {
         for member in self.group(pool, index) {
             self.replace(member);
@@ -460,7 +486,8 @@ impl PageMap {
         true
     }
 
-    /// A block that failed leaves service; where it has a spare its number stands for that from now on.
+    /// A block that failed leaves service; where it has a spare its number stands for that from now
+    /// on.
     fn replace(&mut self, block: Block) {
         let Some(retire) = &mut self.retire else { return };
         let state = retire.states[block.0 as usize];
@@ -509,7 +536,8 @@ impl PageMap {
         retire.pools[pool as usize].failed.iter().any(waits)
     }
 
-    /// The chain of `lane` ends because its pool is dead; true when it was the last of the collection.
+    /// The chain of `lane` ends because its pool is dead; true when it was the last of the
+    /// collection.
     pub fn stop_chain(&mut self, lane: u32) -> bool {
         self.relocations[lane as usize].stop();
         let pool = self.pool_of(lane) as usize;
@@ -519,7 +547,9 @@ impl PageMap {
 
     /// Group blocks that the worst pool can still lose; negative when it has fewer than it needs.
     pub fn spare_groups(&self) -> i64 {
-        let Some(retire) = &self.retire else { return self.log.as_ref().map_or(0, |log| log.spare_blocks().into()) };
+        let Some(retire) = &self.retire else {
+            return self.log.as_ref().map_or(0, |log| log.spare_blocks().into());
+        };
         let left = |health: &Health| i64::from(health.good) - i64::from(retire.needed);
         retire.pools.iter().map(left).min().unwrap_or(0)
     }
@@ -541,11 +571,13 @@ impl PageMap {
 
     /// Erases of the least worn block that is in service.
     pub(super) fn least_erases(&self) -> u32 {
-        let in_service = |(block, erases): (u32, &u32)| (!self.has_failed(Block(block))).then_some(*erases);
+        let in_service =
+            |(block, erases): (u32, &u32)| (!self.has_failed(Block(block))).then_some(*erases);
         (0..).zip(self.blocks.all_erases()).filter_map(in_service).min().unwrap_or(0)
     }
 
-    /// Asserts what must hold of bad blocks: they hold nothing, and every other block is in a group or a spare.
+    /// Asserts what must hold of bad blocks: they hold nothing, and every other block is in a group
+    /// or a spare.
     pub(super) fn check_bad_blocks(&self) {
         let Some(retire) = &self.retire else { return };
         for (number, health) in (0..).zip(&retire.pools) {
@@ -553,17 +585,23 @@ impl PageMap {
             let mut out = vec![0; lanes.len()];
             for (at, lane) in lanes.clone().enumerate() {
                 let blocks = (0..self.layout.blocks).map(|index| self.layout.block(lane, index));
-                let is_doomed = |block: &Block| health.doomed.contains(&self.layout.index_of(*block));
+                let is_doomed =
+                    |block: &Block| health.doomed.contains(&self.layout.index_of(*block));
                 out[at] = blocks
-                    .filter(|block| !is_doomed(block) && retire.states[block.0 as usize] == State::Bad)
-                    .inspect(|block| assert_eq!(self.blocks.valid(*block), 0, "{block:?} is out of service"))
+                    .filter(|block| {
+                        !is_doomed(block) && retire.states[block.0 as usize] == State::Bad
+                    })
+                    .inspect(|block| {
+                        assert_eq!(self.blocks.valid(*block), 0, "{block:?} is out of service")
+                    })
                     .count() as u32
                     + retire.spares[lane as usize].len() as u32;
             }
             let (doomed, total) = (health.doomed.len() as u32, self.layout.blocks);
             // Spares that wait to replace a failed block are of neither kind.
             let waiting = |lane: u32| {
-                let blocks = (0..total).map(|index| retire.states[self.layout.block(lane, index).0 as usize]);
+                let blocks = (0..total)
+                    .map(|index| retire.states[self.layout.block(lane, index).0 as usize]);
                 blocks.filter(|state| matches!(state, State::Replaced(_))).count() as u32
             };
             for (at, lane) in lanes.enumerate() {

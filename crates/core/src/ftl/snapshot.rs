@@ -1,8 +1,9 @@
-//! The state of a translation layer as bytes, so that a preconditioned drive need not be made twice.
+//! The state of a translation layer as bytes, so that a preconditioned drive need not be made
+//! twice.
 //!
-//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and closed blocks,
-//! wear, ages, classes of data; the cursor of dynamic allocation is not (a run starts at the first lane). No collection
-//! may be under way.
+//! Only what cannot be derived is written: the logical-to-physical table, frontiers, open, free and
+//! closed blocks, wear, ages, classes of data; the cursor of dynamic allocation is not (a run
+//! starts at the first lane). No collection may be under way.
 
 use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
@@ -33,11 +34,16 @@ impl std::error::Error for SnapshotError {}
 impl PageMap {
     /// The state as bytes (little endian).
     pub fn snapshot(&self) -> Vec<u8> {
-        assert!((0..self.pools()).all(|pool| !self.is_collecting(pool)), "a snapshot is taken at rest");
+        assert!(
+            (0..self.pools()).all(|pool| !self.is_collecting(pool)),
+            "a snapshot is taken at rest"
+        );
         assert_eq!(self.trimmed_pages, 0, "preconditioning deallocates nothing");
-        // Table, wear, ages, lists of blocks: reserved at once, or a growing copy would double the memory of a large
-        // drive.
-        let blocks = 20 * self.blocks.all_erases().len() + 128 * self.pools.len() + 64 * self.frontiers.len();
+        // Table, wear, ages, lists of blocks: reserved at once, or a growing copy would double the
+        // memory of a large drive.
+        let blocks = 20 * self.blocks.all_erases().len()
+            + 128 * self.pools.len()
+            + 64 * self.frontiers.len();
         let mut out = Vec::with_capacity(4 * self.mapping.table().len() + blocks + 4096);
         put_list(&mut out, self.mapping.table());
         put_list(&mut out, self.blocks.all_erases());
@@ -55,7 +61,10 @@ impl PageMap {
             put_list(&mut out, &pool.closed.iter().copied().collect::<Vec<_>>());
             for log in pool.logs.iter().flatten() {
                 out.extend_from_slice(&log.opened_before.to_le_bytes());
-                put_list(&mut out, &log.open.iter().flat_map(|g| [g.index, g.lanes_done]).collect::<Vec<_>>());
+                put_list(
+                    &mut out,
+                    &log.open.iter().flat_map(|g| [g.index, g.lanes_done]).collect::<Vec<_>>(),
+                );
             }
             let (first, others) = pool.next_copy_lane.split_at(1);
             for number in [pool.free_units, first[0], pool.erases_max].iter().chain(others) {
@@ -72,10 +81,11 @@ impl PageMap {
         out
     }
 
-    /// Takes over a state that [`PageMap::snapshot`] wrote for the same device and settings. `self` is fresh.
+    /// Takes over a state that [`PageMap::snapshot`] wrote for the same device and settings. `self`
+    /// is fresh.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
-        // Damage is found here: a counter that is wrong but plausible would end the run far from its cause, or falsify
-        // it.
+        // Damage is found here: a counter that is wrong but plausible would end the run far from
+        // its cause, or falsify it.
         let (bytes, sum) = bytes.split_last_chunk::<8>().ok_or(SnapshotError::Length)?;
         if checksum(bytes) != u64::from_le_bytes(*sum) {
             return Err(SnapshotError::Content("its checksum"));
@@ -91,8 +101,8 @@ impl PageMap {
         }
         // The empty maps go first: a drive has room for one set.
         self.mapping = Mapping::new(0, 0);
-        self.mapping =
-            Mapping::from_table(table, self.layout.total_units()).ok_or(SnapshotError::Content("the mapping"))?;
+        self.mapping = Mapping::from_table(table, self.layout.total_units())
+            .ok_or(SnapshotError::Content("the mapping"))?;
         let erases = from.list()?;
         if erases.len() != self.layout.total_blocks() as usize {
             return Err(SnapshotError::Content("the number of blocks"));
@@ -104,7 +114,8 @@ impl PageMap {
             self.blocks.touch(block, changed);
         }
         for frontier in self.frontiers.iter_mut().flatten() {
-            *frontier = Frontier { block: Block(from.u32()?), row: from.u32()?, opened: from.u64()? };
+            *frontier =
+                Frontier { block: Block(from.u32()?), row: from.u32()?, opened: from.u64()? };
         }
         for pool in 0..self.pools.len() {
             self.restore_pool(pool, &mut from)?;
@@ -148,11 +159,13 @@ impl PageMap {
                 .chunks_exact(2)
                 .map(|pair| OpenGroup { index: pair[0], lanes_done: pair[1], is_given_up: false })
                 .collect();
-            self.pools[number].logs[class as usize][stream as usize] = OpenLog { open, opened_before };
+            self.pools[number].logs[class as usize][stream as usize] =
+                OpenLog { open, opened_before };
             groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
         }
         let pool = &mut self.pools[number];
-        (pool.free_units, pool.next_copy_lane[0], pool.erases_max) = (from.u32()?, from.u32()?, from.u32()?);
+        (pool.free_units, pool.next_copy_lane[0], pool.erases_max) =
+            (from.u32()?, from.u32()?, from.u32()?);
         for lane in &mut pool.next_copy_lane[1..] {
             *lane = from.u32()?;
         }
@@ -174,13 +187,14 @@ impl PageMap {
     }
 }
 
-/// FNV-1a over words of eight bytes, its length first. Every step is a bijection of the sum so far, so one damaged
-/// word always shows.
+/// FNV-1a over words of eight bytes, its length first. Every step is a bijection of the sum so far,
+/// so one damaged word always shows.
 fn checksum(bytes: &[u8]) -> u64 {
     let word = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x100_0000_01b3).rotate_left(29);
     let (words, rest) = bytes.as_chunks::<8>();
-    let sum =
-        words.iter().fold(word(0xcbf2_9ce4_8422_2325, bytes.len() as u64), |s, w| word(s, u64::from_le_bytes(*w)));
+    let sum = words.iter().fold(word(0xcbf2_9ce4_8422_2325, bytes.len() as u64), |s, w| {
+        word(s, u64::from_le_bytes(*w))
+    });
     rest.iter().fold(sum, |s, byte| word(s, u64::from(*byte)))
 }
 
@@ -212,6 +226,9 @@ impl Reader<'_> {
         let length = self.u32()? as usize;
         let (head, rest) = self.bytes.split_at_checked(4 * length).ok_or(SnapshotError::Length)?;
         self.bytes = rest;
-        Ok(head.chunks_exact(4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]])).collect())
+        Ok(head
+            .chunks_exact(4)
+            .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+            .collect())
     }
 }

@@ -1,4 +1,5 @@
-//! The settings of a flash translation layer and of its garbage collection, as a scenario writes them.
+//! The settings of a flash translation layer and of its garbage collection, as a scenario writes
+//! them.
 
 use super::MapSpec;
 use super::log::LogSpec;
@@ -16,7 +17,8 @@ pub struct FtlSpec {
     pub log: LogSpec,
     /// Who chooses the lane (die, plane group) of a write.
     pub allocation: Allocation,
-    /// The order in which consecutive stripe units visit the dimensions, fastest first; each exactly once.
+    /// The order in which consecutive stripe units visit the dimensions, fastest first; each
+    /// exactly once.
     pub order: [Dimension; 4],
     /// How much goes to one lane before the next one.
     pub stripe: Stripe,
@@ -24,7 +26,8 @@ pub struct FtlSpec {
     pub free_block: FreeBlock,
     /// Whether copies of garbage collection have open blocks of their own.
     pub frontiers: Frontiers,
-    /// Static wear levelling: when a block's erase count is this far below the largest, its data moves; 0 is off.
+    /// Static wear levelling: when a block's erase count is this far below the largest, its data
+    /// moves; 0 is off.
     pub static_wear_gap: u32,
     /// How much of the map DRAM holds.
     pub map: MapSpec,
@@ -32,8 +35,8 @@ pub struct FtlSpec {
     pub placement: DataPlacement,
     /// `dac`: regions, from cold to hot.
     pub dac_regions: u32,
-    /// `dac`: a page rises when it was written last so long ago or less, and sinks when longer ago; in writes of the
-    /// host, as a multiple of the user capacity. 0: always.
+    /// `dac`: a page rises when it was written last so long ago or less, and sinks when longer ago;
+    /// in writes of the host, as a multiple of the user capacity. 0: always.
     pub dac_age: f64,
     /// `stream`: how many streams (placement handles) the drive keeps apart.
     pub streams: u32,
@@ -68,7 +71,8 @@ impl Default for FtlSpec {
 pub enum FtlKind {
     /// Every mapping unit anywhere; garbage collection copies what is valid in a victim.
     Page,
-    /// Data blocks hold each page in its place, log blocks take what is written again, merges bring both together.
+    /// Data blocks hold each page in its place, log blocks take what is written again, merges bring
+    /// both together.
     LogBlock,
 }
 
@@ -78,11 +82,13 @@ pub enum FtlKind {
 pub enum DataPlacement {
     /// All data of the host; what `frontiers` says of copies.
     None,
-    /// Pages rise a region when the host writes them again and sink one when they are copied (Chiang et al., SP&E '99).
+    /// Pages rise a region when the host writes them again and sink one when they are copied
+    /// (Chiang et al., SP&E '99).
     Dac,
     /// By the inferred time of their invalidation, in six classes (Wang et al., FAST '22).
     Sepbit,
-    /// What is still valid when its block is reclaimed is cold and stays apart (Kang et al., VLDB '20).
+    /// What is still valid when its block is reclaimed is cold and stays apart (Kang et al., VLDB
+    /// '20).
     #[serde(rename = "2r")]
     TwoRegions,
     /// The same, after a second chance among the others (An and Lee, 2022).
@@ -129,7 +135,9 @@ pub enum Allocation {
 }
 
 /// A dimension of the lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
     /// The channel.
@@ -166,9 +174,11 @@ pub enum FreeBlock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frontiers {
-    /// The host's data and the copies of garbage collection each have their own: what is cold stays together.
+    /// The host's data and the copies of garbage collection each have their own: what is cold stays
+    /// together.
     Separate,
-    /// Both are written to the same one: each GC run gives the host what its victim held of stale pages.
+    /// Both are written to the same one: each GC run gives the host what its victim held of stale
+    /// pages.
     Shared,
 }
 
@@ -192,7 +202,8 @@ pub struct GcSpec {
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub hard: f64,
-    /// With only the reserve left: collect when at most this share of the host's last block is left.
+    /// With only the reserve left: collect when at most this share of the host's last block is
+    /// left.
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub last_block_soft: f64,
@@ -200,7 +211,8 @@ pub struct GcSpec {
     #[serde(deserialize_with = "share")]
     #[schemars(schema_with = "share_schema")]
     pub last_block_hard: f64,
-    /// `preemptive` only: waiting reads go before a GC run even at or below `hard` (Kim et al., ATC '19).
+    /// `preemptive` only: waiting reads go before a GC run even at or below `hard` (Kim et al., ATC
+    /// '19).
     pub reads_first: bool,
     /// Copies stay inside the plane: read and program without crossing the channel.
     pub copyback: bool,
@@ -212,7 +224,8 @@ pub struct GcSpec {
     pub per_channel: u32,
     /// `plane-blocking`: a GC run's commands cut the host's transfers at the next sector.
     pub cut_transfers: bool,
-    /// `plane-blocking`: whether the planes of a group (a RAIN stripe's, or one of each channel) collect in turn.
+    /// `plane-blocking`: whether the planes of a group (a RAIN stripe's, or one of each channel)
+    /// collect in turn.
     pub rotate: Rotate,
     /// A plane that is erased for its GC run keeps the others of its group waiting too.
     pub rotate_erases: bool,
@@ -220,7 +233,8 @@ pub struct GcSpec {
     pub rotate_urgent: bool,
     /// `dynamic`: over so long the rate of writes is measured.
     pub rotate_window: Duration,
-    /// `dynamic`: by this share the rate must lie below the sustainable one before planes take turns again.
+    /// `dynamic`: by this share the rate must lie below the sustainable one before planes take
+    /// turns again.
     pub rotate_hysteresis: f64,
 }
 
@@ -260,20 +274,28 @@ pub enum GcMode {
     Base,
     /// The whole drive, for the whole copy; then only its die, for the erase.
     Controller,
-    /// One flash operation at a time: host requests go first between page operations, except at or below `hard`.
+    /// One flash operation at a time: host requests go first between page operations, except at or
+    /// below `hard`.
     Preemptive,
-    /// One flash operation at a time: host requests go first while no write waits on the channel, except at or below
-    /// `hard`; one victim a channel.
+    /// One flash operation at a time: host requests go first while no write waits on the channel,
+    /// except at or below `hard`; one victim a channel.
     ChannelPreemptive,
-    /// Its die, from the first copy to the end of the erase; copies stay inside the plane (PB of ttFlash).
+    /// Its die, from the first copy to the end of the erase; copies stay inside the plane (PB of
+    /// ttFlash).
     PlaneBlocking,
 }
 
 #[cfg(test)]
 impl GcMode {
     /// Every mode.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Nogc, Self::Base, Self::Controller, Self::Preemptive, Self::ChannelPreemptive, Self::PlaneBlocking];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Nogc,
+        Self::Base,
+        Self::Controller,
+        Self::Preemptive,
+        Self::ChannelPreemptive,
+        Self::PlaneBlocking,
+    ];
 }
 
 /// Whether the planes of a group collect in turn (ttFlash, FAST '17, section 4.3).
@@ -304,7 +326,8 @@ pub enum GcWhen {
 pub enum Victim {
     /// The fewest valid pages.
     Greedy,
-    /// The largest age x (1 - u) / 2u (Kawaguchi et al., USENIX 1995); age is writes since the block last changed.
+    /// The largest age x (1 - u) / 2u (Kawaguchi et al., USENIX 1995); age is writes since the
+    /// block last changed.
     CostBenefit,
     /// The block closed first.
     Fifo,

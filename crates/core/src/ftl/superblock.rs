@@ -1,35 +1,42 @@
-//! Parity over superblocks: which rows form a stripe, which of them is parity, and when a lane may take what.
+//! Parity over superblocks: which rows form a stripe, which of them is parity, and when a lane may
+//! take what.
 //!
-//! What current drives do: a superblock is written once, row by row over all its lanes, one row of each stripe holds
-//! the XOR of the others, and the whole of it is reclaimed at once. So membership is physical, nothing is ever updated
-//! in place, and a stripe ends with the erase of its superblock.
+//! What current drives do: a superblock is written once, row by row over all its lanes, one row of
+//! each stripe holds the XOR of the others, and the whole of it is reclaimed at once. So membership
+//! is physical, nothing is ever updated in place, and a stripe ends with the erase of its
+//! superblock.
 //!
-//! **Stripes.** The lanes at one place of `width` channels are a *set* (as in `rain`: with more channels sets lie side
-//! by side). Row r of the block of one number on the lanes of set k is a stripe; its place (r + k) mod `width` is the
-//! parity's, and each map unit of that row is the XOR of the same map unit of the others. The number of the block is
-//! left out on purpose: a lane must know that its next row is parity before its next block is chosen.
+//! **Stripes.** The lanes at one place of `width` channels are a *set* (as in `rain`: with more
+//! channels sets lie side by side). Row r of the block of one number on the lanes of set k is a
+//! stripe; its place (r + k) mod `width` is the parity's, and each map unit of that row is the XOR
+//! of the same map unit of the others. The number of the block is left out on purpose: a lane must
+//! know that its next row is parity before its next block is chosen.
 //!
-//! **Order.** A lane's rows are programmed in order, so one whose next row is parity takes no data before that row is
-//! on its way, and it is when all others of its stripe are (*sealed*: their data is known). A row of host data is
-//! opened when its first page is placed, not when its program starts: only so is its stripe known while it gathers.
+//! **Order.** A lane's rows are programmed in order, so one whose next row is parity takes no data
+//! before that row is on its way, and it is when all others of its stripe are (*sealed*: their data
+//! is known). A row of host data is opened when its first page is placed, not when its program
+//! starts: only so is its stripe known while it gathers.
 //!
-//! **Nothing waits in a circle.** Take a lane of a set with the fewest rows opened, p, which gathers nothing. If row p
-//! is data there, the lane takes data (there is room: see below). If it is parity, each other lane has opened at least
-//! p rows; if all have sealed row p, the parity is on its way that instant ([`PageMap::due_parity`] is asked whenever a
-//! row is sealed). Otherwise one has not: either it has not opened row p, which is data there (a stripe has one
-//! parity), and it takes data; or it gathers it, takes data, and is sealed when it is full or somebody waits. So at any
-//! time some lane of each set takes data. On the dies, a program was given its row and its content when it was queued,
-//! and waits for nothing but those queued before it.
+//! **Nothing waits in a circle.** Take a lane of a set with the fewest rows opened, p, which
+//! gathers nothing. If row p is data there, the lane takes data (there is room: see below). If it
+//! is parity, each other lane has opened at least p rows; if all have sealed row p, the parity is
+//! on its way that instant ([`PageMap::due_parity`] is asked whenever a row is sealed). Otherwise
+//! one has not: either it has not opened row p, which is data there (a stripe has one parity), and
+//! it takes data; or it gathers it, takes data, and is sealed when it is full or somebody waits. So
+//! at any time some lane of each set takes data. On the dies, a program was given its row and its
+//! content when it was queued, and waits for nothing but those queued before it.
 //!
-//! **Room.** A lane behind the others finds their superblock open. Only a lane in front needs a free one, and then all
-//! others end in superblocks that are open; so what is closed suffices for a collection, as without parity. Copies fill
-//! their superblock row by row: a lane takes its next copy only when no lane is behind it (or that one waits for parity
-//! of the very row). So one free superblock holds a victim's copies: of its rows one in `width` was parity, too.
+//! **Room.** A lane behind the others finds their superblock open. Only a lane in front needs a
+//! free one, and then all others end in superblocks that are open; so what is closed suffices for a
+//! collection, as without parity. Copies fill their superblock row by row: a lane takes its next
+//! copy only when no lane is behind it (or that one waits for parity of the very row). So one free
+//! superblock holds a victim's copies: of its rows one in `width` was parity, too.
 //!
-//! **Open stripes.** Between two parity rows of a lane lie less than 2 x `width` rows, so a lane is never further ahead
-//! of its set. (Where blocks have fewer rows than `width` a lane may hold no parity; then the host's two open
-//! superblocks are the limit.) The controller keeps a row of sums for each open stripe: at most 2 x `width` for each
-//! set and stream, and about one where lanes keep pace.
+//! **Open stripes.** Between two parity rows of a lane lie less than 2 x `width` rows, so a lane is
+//! never further ahead of its set. (Where blocks have fewer rows than `width` a lane may hold no
+//! parity; then the host's two open superblocks are the limit.) The controller keeps a row of sums
+//! for each open stripe: at most 2 x `width` for each set and stream, and about one where lanes
+//! keep pace.
 
 use super::placement::lane_order;
 use super::{Dimension, FtlSpec, Mapping, PageMap, Stream};
@@ -55,15 +62,26 @@ pub struct Superstripes {
 impl Superstripes {
     fn new(ftl: &FtlSpec, device: &Device, width: u32, units_per_lane: u32) -> Self {
         debug_assert!(width >= 2 && device.geometry.channels.is_multiple_of(width));
-        // Channels first, whatever the order of placement: neighbours in the list are on neighbouring channels.
+        // Channels first, whatever the order of placement: neighbours in the list are on
+        // neighbouring channels.
         let mut order = [Dimension::Channel; 4];
         let others = ftl.order.into_iter().filter(|dimension| *dimension != Dimension::Channel);
         order[1..].iter_mut().zip(others).for_each(|(slot, dimension)| *slot = dimension);
         let lanes = lane_order(order, device);
         let mut places = vec![0; lanes.len()];
-        lanes.iter().enumerate().for_each(|(place, lane)| places[usize::from(*lane)] = place as u16);
+        lanes
+            .iter()
+            .enumerate()
+            .for_each(|(place, lane)| places[usize::from(*lane)] = place as u16);
         let (by_width, by_lane) = (Divisor::new(width), Divisor::new(units_per_lane));
-        Self { by_width, by_lane, gathers: vec![false; lanes.len()], lanes, places, copied_evenly: 0 }
+        Self {
+            by_width,
+            by_lane,
+            gathers: vec![false; lanes.len()],
+            lanes,
+            places,
+            copied_evenly: 0,
+        }
     }
 
     /// Members of a stripe, the parity among them.
@@ -92,7 +110,8 @@ impl Superstripes {
         u32::from(self.lanes[(set * self.width() + self.by_width.split(row + set).1) as usize])
     }
 
-    /// The pages of the stripe of `page`, itself among them: the same place on each lane of the set.
+    /// The pages of the stripe of `page`, itself among them: the same place on each lane of the
+    /// set.
     #[inline]
     pub fn stripe_of(&self, page: Ppn) -> impl Iterator<Item = Ppn> + '_ {
         let (lane, offset) = self.by_lane.split(page.0);
@@ -112,8 +131,8 @@ impl Superstripes {
     }
 }
 
-/// What a page that holds `version` adds to the parity of its stripe: a bijection of it, another one for each page;
-/// nothing where it is padding.
+/// What a page that holds `version` adds to the parity of its stripe: a bijection of it, another
+/// one for each page; nothing where it is padding.
 pub fn part_of(page: Ppn, version: u32) -> u32 {
     if version == GARBAGE { 0 } else { mix(version ^ key(page)) }
 }
@@ -128,8 +147,8 @@ fn key(page: Ppn) -> u32 {
 }
 
 impl PageMap {
-    /// The same empty map with parity over superblocks: of its logical pages one in `width` makes room for parity; 0 is
-    /// none.
+    /// The same empty map with parity over superblocks: of its logical pages one in `width` makes
+    /// room for parity; 0 is none.
     pub fn with_superblock_parity(mut self, ftl: &FtlSpec, device: &Device, width: u32) -> Self {
         let Some(stripes) = self.mapping.logical().checked_div(width) else { return self };
         self.user = stripes * (width - 1);
@@ -162,13 +181,15 @@ impl PageMap {
     #[inline]
     fn rows_opened(&self, lane: u32, stream: Stream) -> u64 {
         let frontier = &self.frontiers[lane as usize][stream as usize];
-        frontier.opened * u64::from(self.layout.rows) + u64::from(frontier.row) - u64::from(self.layout.rows)
+        frontier.opened * u64::from(self.layout.rows) + u64::from(frontier.row)
+            - u64::from(self.layout.rows)
     }
 
     /// Rows of which the data is known: all that are opened but the one that gathers.
     #[inline]
     fn rows_sealed(&self, lane: u32, stream: Stream) -> u64 {
-        let gathers = stream == Stream::Host && self.superstripes().is_some_and(|stripes| stripes.gathers(lane));
+        let gathers = stream == Stream::Host
+            && self.superstripes().is_some_and(|stripes| stripes.gathers(lane));
         self.rows_opened(lane, stream) - u64::from(gathers)
     }
 
@@ -187,19 +208,22 @@ impl PageMap {
         let gathers = stream == Stream::Host && stripes.gathers(lane);
         !gathers
             && self.is_parity_next(lane, stream)
-            && stripes.set_of(lane).all(|other| other == lane || self.rows_sealed(other, stream) > row)
+            && stripes
+                .set_of(lane)
+                .all(|other| other == lane || self.rows_sealed(other, stream) > row)
     }
 
-    /// After the last row of `lane` was sealed, or a parity row: the lane that has to write the parity of its next row
-    /// now, if any. It opens that row ([`PageMap::open_row`]); then ask again.
+    /// After the last row of `lane` was sealed, or a parity row: the lane that has to write the
+    /// parity of its next row now, if any. It opens that row ([`PageMap::open_row`]); then ask
+    /// again.
     pub fn due_parity(&self, lane: u32, stream: Stream) -> Option<u32> {
         let row = self.frontiers[lane as usize][stream as usize].row - 1;
         let of_row = self.superstripes()?.parity_lane(lane, row);
         [of_row, lane].into_iter().find(|lane| self.is_parity_due(*lane, stream))
     }
 
-    /// The lane of a page that the host writes, and the row that it opens there, if none gathers; `None` when no lane
-    /// can take it now.
+    /// The lane of a page that the host writes, and the row that it opens there, if none gathers;
+    /// `None` when no lane can take it now.
     #[inline]
     pub fn place_in_stripe(&mut self) -> Option<(u32, Option<Ppn>)> {
         let Self { placement, frontiers, pools, by_pool, layout, superstripes, .. } = self;
@@ -207,7 +231,9 @@ impl PageMap {
         let lane = placement.next(0, |lane| {
             let frontier = &frontiers[lane as usize][Stream::Host as usize];
             let pool = || &pools[by_pool.quotient(lane) as usize];
-            stripes.gathers(lane) || frontier.row < layout.rows || pool().host_blocks_left(0, frontier.opened) > 0
+            stripes.gathers(lane)
+                || frontier.row < layout.rows
+                || pool().host_blocks_left(0, frontier.opened) > 0
         })?;
         if stripes.gathers(lane) {
             return Some((lane, None));
@@ -218,8 +244,8 @@ impl PageMap {
         Some((lane, Some(row)))
     }
 
-    /// The row of parity that `lane` owes the host's data, now taken. If data would have come next, that was its turn:
-    /// so lanes that nothing disturbs stay in step.
+    /// The row of parity that `lane` owes the host's data, now taken. If data would have come next,
+    /// that was its turn: so lanes that nothing disturbs stay in step.
     pub fn open_host_parity(&mut self, lane: u32) -> Ppn {
         self.placement.skip(lane);
         self.open_row(lane, Stream::Host).expect("its stripe is open")
@@ -251,8 +277,8 @@ impl PageMap {
         }
     }
 
-    /// The lane of a pool that takes the next row of copies: those with the fewest rows in turn, without those that
-    /// wait for parity.
+    /// The lane of a pool that takes the next row of copies: those with the fewest rows in turn,
+    /// without those that wait for parity.
     pub(super) fn copy_lane(&mut self, pool: u32) -> u32 {
         let (lanes, from) = (self.lanes_of(pool), self.pools[pool as usize].next_copy_lane[0]);
         let even = self.superstripes().map_or(0, |stripes| stripes.copied_evenly);
@@ -269,12 +295,13 @@ impl PageMap {
             find(self, even)
         });
         let lane = lane.expect("of the lanes with the fewest rows one takes data");
-        self.pools[pool as usize].next_copy_lane[0] = if lane + 1 == lanes.end { lanes.start } else { lane + 1 };
+        self.pools[pool as usize].next_copy_lane[0] =
+            if lane + 1 == lanes.end { lanes.start } else { lane + 1 };
         lane
     }
 
-    /// Rows of `block` that are on flash, when `under_way` tells of how many opened rows of a lane and a stream the
-    /// program is not done. The block is not free.
+    /// Rows of `block` that are on flash, when `under_way` tells of how many opened rows of a lane
+    /// and a stream the program is not done. The block is not free.
     pub fn rows_on_flash(&self, block: Block, under_way: impl Fn(u32, Stream) -> u32) -> u32 {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let pool = &self.pools[self.pool_of(lane) as usize];
@@ -290,7 +317,8 @@ impl PageMap {
     pub fn writes_to(&self, block: Block) -> Option<Stream> {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         let logs = &self.pools[pool as usize].logs[0];
-        let writes = |stream: &Stream| logs[*stream as usize].open.iter().any(|group| group.index == index);
+        let writes =
+            |stream: &Stream| logs[*stream as usize].open.iter().any(|group| group.index == index);
         [Stream::Host, Stream::Copy].into_iter().find(writes)
     }
 }

@@ -1,4 +1,5 @@
-//! The translation layer by itself: against closed forms, against a naive model, and across snapshots.
+//! The translation layer by itself: against closed forms, against a naive model, and across
+//! snapshots.
 
 mod classes;
 mod placement;

@@ -1,4 +1,5 @@
-//! The timeless executor: runs the same layer's steps at once, for preconditioning and for the `nogc` baseline.
+//! The timeless executor: runs the same layer's steps at once, for preconditioning and for the
+//! `nogc` baseline.
 
 use super::log::Step as LogStep;
 use super::superblock::part_of;
@@ -87,7 +88,8 @@ impl Work {
     }
 }
 
-/// A write found no lane with room, and nothing could be reclaimed: the drive holds more than it can.
+/// A write found no lane with room, and nothing could be reclaimed: the drive holds more than it
+/// can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -122,7 +124,15 @@ impl<'a> Writer<'a> {
         let unit = map.stripes().map_or(0, |stripes| stripes.unit() as usize);
         let rows = vec![Vec::with_capacity(row); lanes * map.host_classes() as usize];
         let opened = vec![Ppn::NONE; if map.superstripes().is_some() { lanes } else { 0 }];
-        Self { map, rows, stream: 0, work: Work::default(), open: None, touched: vec![false; unit], opened }
+        Self {
+            map,
+            rows,
+            stream: 0,
+            work: Work::default(),
+            open: None,
+            touched: vec![false; unit],
+            opened,
+        }
     }
 
     /// What was done so far.
@@ -140,8 +150,9 @@ impl<'a> Writer<'a> {
         self.map
     }
 
-    /// Writes `lpn` and collects what that makes necessary. With parity, pages of a stripe that follow one another are
-    /// one update: its parity is written when a page of another stripe comes.
+    /// Writes `lpn` and collects what that makes necessary. With parity, pages of a stripe that
+    /// follow one another are one update: its parity is written when a page of another stripe
+    /// comes.
     #[inline]
     pub fn write(&mut self, lpn: Lpn) -> Result<(), Full> {
         if let Some(stripes) = self.map.stripes() {
@@ -339,13 +350,15 @@ impl<'a> Writer<'a> {
 
     #[inline]
     fn reclaim(&mut self, pool: u32) {
-        while self.map.wants_collection(pool) && self.map.collect_now(pool, &mut NoMedium, &mut self.work) {}
+        while self.map.wants_collection(pool)
+            && self.map.collect_now(pool, &mut NoMedium, &mut self.work)
+        {}
     }
 }
 
 impl PageMap {
-    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false when nothing would be
-    /// gained.
+    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false
+    /// when nothing would be gained.
     pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
         if self.has_lost_reserve(pool) {
             self.set_hopeless(pool, true);
@@ -359,7 +372,9 @@ impl PageMap {
                 match self.step(lane) {
                     Step::Read { .. } => self.read_done(lane, |page| medium.load(page)),
                     Step::Program { lane: to, units } => {
-                        let row = self.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                        let row = self
+                            .open_copy_row(lane, to)
+                            .expect("the reserve holds a victim's copies");
                         work.copied += u64::from(units);
                         work.padded += u64::from(self.layout().units_per_row - units);
                         medium.set_rows(self.layout().block_of(row), self.layout().row_of(row) + 1);
@@ -380,14 +395,18 @@ impl PageMap {
         true
     }
 
-    /// Parity over superblocks: writes in no time what the last row of copies on `lane` was waited for.
+    /// Parity over superblocks: writes in no time what the last row of copies on `lane` was waited
+    /// for.
     fn write_parity_now(&mut self, lane: u32, medium: &mut impl Medium, work: &mut Work) {
         while let Some(to) = self.due_parity(lane, Stream::Copy) {
             let row = self.open_row(to, Stream::Copy).expect("its stripe is open");
             medium.set_rows(self.layout.block_of(row), self.layout.row_of(row) + 1);
             for page in (row.0..row.0 + self.layout.units_per_row).map(Ppn) {
-                let fellows = self.superstripes().into_iter().flat_map(|stripes| stripes.stripe_of(page));
-                let sum = fellows.filter(|fellow| *fellow != page).fold(0, |sum, fellow| sum ^ medium.part(fellow));
+                let fellows =
+                    self.superstripes().into_iter().flat_map(|stripes| stripes.stripe_of(page));
+                let sum = fellows
+                    .filter(|fellow| *fellow != page)
+                    .fold(0, |sum, fellow| sum ^ medium.part(fellow));
                 medium.put(page, sum);
             }
             work.parity += u64::from(self.layout.units_per_row);

@@ -1,9 +1,10 @@
 //! Wear: how often blocks were erased, how evenly, and what is done to even it out.
 //!
-//! *Dynamic* wear levelling opens the least worn of the free blocks (`ftl.free_block = "least-worn"`, in `pool`). It
-//! does nothing for blocks under data that nobody writes. *Static* wear levelling (`ftl.static_wear_gap`) moves that:
-//! when the least worn candidate of a pool lags behind the pool's most worn block by more than the gap, it is the next
-//! victim, whatever the victim policy would say.
+//! *Dynamic* wear levelling opens the least worn of the free blocks (`ftl.free_block =
+//! "least-worn"`, in `pool`). It does nothing for blocks under data that nobody writes. *Static*
+//! wear levelling (`ftl.static_wear_gap`) moves that: when the least worn candidate of a pool lags
+//! behind the pool's most worn block by more than the gap, it is the next victim, whatever the
+//! victim policy would say.
 
 use super::PageMap;
 use crate::flash::Block;
@@ -27,7 +28,8 @@ impl PageMap {
         let state = &mut self.pools[pool as usize];
         state.erases_max = state.erases_max.max(erases);
         state.erases_unlooked += 1;
-        // The least worn candidate is looked for once in sixteen erases: a scan of the pool's blocks.
+        // The least worn candidate is looked for once in sixteen erases: a scan of the pool's
+        // blocks.
         if self.static_wear_gap == 0 || state.erases_unlooked < 16 || state.wear_victim.is_some() {
             return;
         }

@@ -1,5 +1,6 @@
-//! A collection's copy of a page in one step, where nothing can come between its read and its program: pages of the
-//! victim stay valid meanwhile, and whoever looks at the pool's free space or at the write clock sees no difference.
+//! A collection's copy of a page in one step, where nothing can come between its read and its
+//! program: pages of the victim stay valid meanwhile, and whoever looks at the pool's free space or
+//! at the write clock sees no difference.
 
 use super::collection::Moving;
 use super::pool::Stream;
@@ -13,8 +14,8 @@ impl PageMap {
         layout.units_per_row == 1 && layout.units_per_read == 1 && narrow && !self.splits_victims
     }
 
-    /// Where copies go singly: [`PageMap::read_done`] and [`PageMap::step`] for a page that is still valid; its program
-    /// is next. False, and nothing was done, where it is not.
+    /// Where copies go singly: [`PageMap::read_done`] and [`PageMap::step`] for a page that is
+    /// still valid; its program is next. False, and nothing was done, where it is not.
     #[inline]
     pub fn single_read(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) -> bool {
         let chain = &mut self.relocations[lane as usize];
@@ -23,13 +24,18 @@ impl PageMap {
             return false;
         }
         let lpn = self.mapping.logical_of(from);
-        debug_assert!(self.mapping.physical(lpn) == from && chain.staged.is_empty() && chain.writing.is_empty());
+        debug_assert!(
+            self.mapping.physical(lpn) == from
+                && chain.staged.is_empty()
+                && chain.writing.is_empty()
+        );
         chain.writing.push(Moving { from, lpn, version: load(from), class: 0 });
         true
     }
 
-    /// True when a page's address decides its lane, a row is one page, and what a copy changes before its end is
-    /// looked at by nobody: so only a deallocation can make a page of a victim stale while its die copies.
+    /// True when a page's address decides its lane, a row is one page, and what a copy changes
+    /// before its end is looked at by nobody: so only a deallocation can make a page of a victim
+    /// stale while its die copies.
     pub fn may_copy_whole(&self) -> bool {
         let watched = self.classes.is_some() || self.headers.is_some() || self.retire.is_some();
         let wide = self.superstripes.is_some() || self.log.is_some() || self.blocks.keeps_ages();
@@ -38,13 +44,15 @@ impl PageMap {
         self.copies_singly() && static_lanes && !shared && !watched && !wide
     }
 
-    /// The next copy of a lane's chain, from where to where; then [`PageMap::copied_whole`]. `None` when it takes its
-    /// steps one by one: at the end of the victim, where a block is opened, and where the pool's free space becomes
-    /// less than it ever was.
+    /// The next copy of a lane's chain, from where to where; then [`PageMap::copied_whole`]. `None`
+    /// when it takes its steps one by one: at the end of the victim, where a block is opened, and
+    /// where the pool's free space becomes less than it ever was.
     #[inline]
     pub fn next_copy(&mut self, lane: u32) -> Option<(Ppn, Ppn)> {
-        let (chain, frontier) =
-            (&self.relocations[lane as usize], &self.frontiers[lane as usize][Stream::Copy as usize]);
+        let (chain, frontier) = (
+            &self.relocations[lane as usize],
+            &self.frontiers[lane as usize][Stream::Copy as usize],
+        );
         let pool = &self.pools[lane as usize];
         debug_assert!(chain.staged.is_empty() && chain.writing.is_empty());
         if frontier.row == self.layout.rows || pool.free_units <= self.least_free {
@@ -56,18 +64,20 @@ impl PageMap {
         Some((Ppn(from), to))
     }
 
-    /// How many copies follow for certain after [`PageMap::next_copy`], and that one, if nothing makes pages of the
-    /// victim stale: as often as it will not be `None`.
+    /// How many copies follow for certain after [`PageMap::next_copy`], and that one, if nothing
+    /// makes pages of the victim stale: as often as it will not be `None`.
     #[inline]
     pub fn copies_at_once(&self, lane: u32) -> u32 {
         let chain = &self.relocations[lane as usize];
         let frontier = &self.frontiers[lane as usize][Stream::Copy as usize];
-        let room = (self.pools[lane as usize].free_units - self.least_free).min(self.layout.rows - frontier.row);
+        let room = (self.pools[lane as usize].free_units - self.least_free)
+            .min(self.layout.rows - frontier.row);
         room.min(1 + self.mapping.count_valid(chain.cursor, chain.end))
     }
 
-    /// Copies of the chain of `lane` are on flash: `count` of them from `first` on, the one that was told last, each in
-    /// the row behind the one before. `store` keeps a page's content. If another one `follows`, it is told now.
+    /// Copies of the chain of `lane` are on flash: `count` of them from `first` on, the one that
+    /// was told last, each in the row behind the one before. `store` keeps a page's content. If
+    /// another one `follows`, it is told now.
     #[inline(always)]
     pub fn copied_whole(
         &mut self,
@@ -80,7 +90,11 @@ impl PageMap {
         let (mut from, mut to) = first;
         let (chain, pool) = (&mut self.relocations[lane as usize], &mut self.pools[lane as usize]);
         let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
-        debug_assert_eq!(to, self.layout.row_start(frontier.block, frontier.row), "the row that was reported");
+        debug_assert_eq!(
+            to,
+            self.layout.row_start(frontier.block, frontier.row),
+            "the row that was reported"
+        );
         frontier.row += count;
         pool.free_units -= count;
         self.clock += u64::from(count);
@@ -90,7 +104,10 @@ impl PageMap {
             store(from, to);
             self.mapping.move_page(from, to);
             if at < count || follows {
-                let next = self.mapping.next_valid(chain.cursor, chain.end).expect("it was known to follow");
+                let next = self
+                    .mapping
+                    .next_valid(chain.cursor, chain.end)
+                    .expect("it was known to follow");
                 chain.reads_page(next, &self.mapping);
                 (from, to) = (Ppn(next), Ppn(to.0 + 1));
             }

@@ -1,7 +1,8 @@
 //! The driver: plays jobs against a drive in virtual time and records what they see.
 //!
-//! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the completion at the host.
-//! At one instant the host acts before the drive does, and jobs act in their order.
+//! Latency counts from the intended arrival (open loop) or from the issue (closed loop) to the
+//! completion at the host. At one instant the host acts before the drive does, and jobs act in
+//! their order.
 
 use super::patience::{LOOK_EVERY, Patience};
 use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request, Starved};
@@ -107,10 +108,18 @@ pub struct Measured {
 }
 
 impl<S: Storage> Driver<S> {
-    /// A driver of `jobs` against `storage`. Requests that arrive before `warmup`, and the first `warmup_requests`, are
-    /// not counted. With an oracle every read is checked (the drive then carries content).
-    pub fn new(storage: S, jobs: Vec<Job>, oracle: Option<Oracle>, warmup: Duration, warmup_requests: u64) -> Self {
-        let warmup = Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
+    /// A driver of `jobs` against `storage`. Requests that arrive before `warmup`, and the first
+    /// `warmup_requests`, are not counted. With an oracle every read is checked (the drive then
+    /// carries content).
+    pub fn new(
+        storage: S,
+        jobs: Vec<Job>,
+        oracle: Option<Oracle>,
+        warmup: Duration,
+        warmup_requests: u64,
+    ) -> Self {
+        let warmup =
+            Warmup { until: Instant::START + warmup, requests: warmup_requests, over: false };
         Self {
             storage,
             jobs,
@@ -171,8 +180,8 @@ impl<S: Storage> Driver<S> {
         self.play_while(completions, &mut |_| true)
     }
 
-    /// The same, until `go_on` says no. It is asked now and then, also while nothing completes, and told how many
-    /// requests are outstanding.
+    /// The same, until `go_on` says no. It is asked now and then, also while nothing completes, and
+    /// told how many requests are outstanding.
     pub fn play_while(&mut self, completions: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         let goal = self.progress.completed.saturating_add(completions);
         while self.progress.completed < goal {
@@ -194,12 +203,14 @@ impl<S: Storage> Driver<S> {
         self.play(u64::MAX);
     }
 
-    /// One completion, or one request; false when nothing is left, or when it is time to look at the run.
+    /// One completion, or one request; false when nothing is left, or when it is time to look at
+    /// the run.
     #[inline]
     fn turn(&mut self) -> bool {
         let (job, at) = self.next_due();
         if at == Instant::NEVER && self.progress.issued == self.progress.completed {
-            // The run ends with its last completion: what the drive would do in peace afterwards is not part of it.
+            // The run ends with its last completion: what the drive would do in peace afterwards is
+            // not part of it.
             return false;
         }
         if let Some(completion) = self.storage.advance_before(at.min(self.look_at)) {
@@ -308,9 +319,11 @@ impl<S: Storage> Driver<S> {
             return true;
         }
         if self.measured.free_before.is_empty() {
-            // Before the first request: later it depends on how finely the drive is simulated what is free.
-            self.measured.free_before =
-                (0..self.storage.drives()).map(|drive| free_units(self.storage.drive(drive))).collect();
+            // Before the first request: later it depends on how finely the drive is simulated what
+            // is free.
+            self.measured.free_before = (0..self.storage.drives())
+                .map(|drive| free_units(self.storage.drive(drive)))
+                .collect();
         }
         if at < self.warmup.until || self.progress.issued < self.warmup.requests {
             self.measured.warmup_requests += 1;
@@ -326,7 +339,8 @@ impl<S: Storage> Driver<S> {
 
     #[inline]
     pub(super) fn complete(&mut self, completion: Completion) {
-        let Issued { at, op, sectors, job, thread, counted, .. } = self.issued[completion.id as usize];
+        let Issued { at, op, sectors, job, thread, counted, .. } =
+            self.issued[completion.id as usize];
         self.now = completion.at;
         self.account_outstanding(completion.at);
         self.free.push(completion.id);
@@ -384,7 +398,9 @@ impl<S: Storage> Driver<S> {
     /// What was done to the flash so far, on all drives.
     fn written(&self) -> Written {
         let drives = (0..self.storage.drives()).map(|number| self.storage.drive(number));
-        drives.map(|drive| written(&drive.counters())).fold(Written::default(), |sum, drive| sum.and(&drive))
+        drives
+            .map(|drive| written(&drive.counters()))
+            .fold(Written::default(), |sum, drive| sum.and(&drive))
     }
 
     /// What was done to the flash in the two halves of what the host wrote in the counted part.
@@ -405,11 +421,14 @@ impl<S: Storage> Driver<S> {
     fn explain(&mut self, completion: &Completion) {
         let Issued { at, op, sectors, job, counted, .. } = self.issued[completion.id as usize];
         let lba = self.begins[completion.id as usize];
-        let (latency, status, gc_blocked) = (completion.at.since(at), completion.status, completion.gc_blocked);
+        let (latency, status, gc_blocked) =
+            (completion.at.since(at), completion.status, completion.gc_blocked);
         let record = Record { at, latency, op, lba, sectors, job, status, gc_blocked, counted };
         let attributed = self.storage.attributed();
         let counted = counted && status != Status::NamespaceWriteProtected;
-        if let (Some(causes), Some(attributed), true) = (&mut self.measured.causes, attributed, counted) {
+        if let (Some(causes), Some(attributed), true) =
+            (&mut self.measured.causes, attributed, counted)
+        {
             causes.record(&record, attributed, self.storage.steps());
         }
         if let Some(records) = &mut self.records {
@@ -420,7 +439,8 @@ impl<S: Storage> Driver<S> {
     #[inline]
     fn account_outstanding(&mut self, now: Instant) {
         let outstanding = self.progress.issued - self.progress.completed;
-        self.outstanding_time += u128::from(outstanding) * u128::from(now.since(self.outstanding_since).as_ns());
+        self.outstanding_time +=
+            u128::from(outstanding) * u128::from(now.since(self.outstanding_since).as_ns());
         self.outstanding_since = now;
     }
 
@@ -474,10 +494,14 @@ impl<S: Storage> Driver<S> {
 }
 
 fn written(counters: &Counters) -> Written {
-    Written { host_bytes: counters.host_bytes_written, reclaimed: counters.erases + counters.free_erases }
+    Written {
+        host_bytes: counters.host_bytes_written,
+        reclaimed: counters.erases + counters.free_erases,
+    }
 }
 
-/// Map units that can be programmed on a drive before anything is reclaimed; none where its room is in a log.
+/// Map units that can be programmed on a drive before anything is reclaimed; none where its room is
+/// in a log.
 fn free_units(drive: &Drive) -> Option<u64> {
     let ftl = drive.ftl();
     let pools = (0..ftl.pools()).map(|pool| u64::from(ftl.free_units(pool)));

@@ -1,4 +1,5 @@
-//! What the driver keeps of each request beyond its latency: why it took so long, and, on demand, every one of them.
+//! What the driver keeps of each request beyond its latency: why it took so long, and, on demand,
+//! every one of them.
 
 use crate::drive::{Attributed, Op, Status, Step, Story};
 use crate::stats::{SLOWEST, SplitStats};
@@ -72,7 +73,11 @@ impl Causes {
     #[inline]
     pub(super) fn record(&mut self, record: &Record, attributed: &Attributed, steps: &[Step]) {
         let Attributed { split, story } = attributed;
-        assert_eq!(split.total(), record.latency, "the parts of a latency add up to it: {record:?} {split:?}");
+        assert_eq!(
+            split.total(),
+            record.latency,
+            "the parts of a latency add up to it: {record:?} {split:?}"
+        );
         let stats = match record.op {
             Op::Read => Some(&mut self.read),
             Op::Write => Some(&mut self.write),
@@ -92,7 +97,10 @@ impl Causes {
         for list in of_kind.into_iter().chain([&mut self.slowest]) {
             let is_slow = |slowest: &Slow| record.latency > slowest.record.latency;
             if list.len() < SLOWEST || list.last().is_some_and(is_slow) {
-                keep(list, Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() });
+                keep(
+                    list,
+                    Slow { record: *record, split: *split, story: *story, steps: steps.to_vec() },
+                );
             }
         }
     }

@@ -6,7 +6,8 @@ use crate::drive::{Op, Storage};
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not depend on timing).
+/// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not
+/// depend on timing).
 const AHEAD: usize = 32;
 
 /// When a job's requests are issued.
@@ -14,7 +15,8 @@ const AHEAD: usize = 32;
 pub enum Pacing {
     /// At their own times, whatever the drive does.
     Open,
-    /// So many outstanding; a slot pauses for `think` after each completion; none is issued at `until` or later.
+    /// So many outstanding; a slot pauses for `think` after each completion; none is issued at
+    /// `until` or later.
     Closed {
         /// Requests kept outstanding.
         depth: u32,
@@ -23,7 +25,8 @@ pub enum Pacing {
         /// End of issuing.
         until: Instant,
     },
-    /// Threads that issue at a steady rate, each one request at a time; none is issued at `until` or later.
+    /// Threads that issue at a steady rate, each one request at a time; none is issued at `until`
+    /// or later.
     Paced {
         /// How many threads.
         threads: u32,
@@ -65,7 +68,10 @@ pub struct Job {
 
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Job").field("pacing", &self.pacing).field("next_at", &self.next_at).finish_non_exhaustive()
+        f.debug_struct("Job")
+            .field("pacing", &self.pacing)
+            .field("next_at", &self.next_at)
+            .finish_non_exhaustive()
     }
 }
 
@@ -77,7 +83,9 @@ impl Job {
             Pacing::Closed { depth, .. } => (0..depth).map(|_| Instant::START).collect(),
         };
         let threads = match pacing {
-            Pacing::Paced { threads, rate, smooth, .. } => Some(Threads::new(threads, rate, smooth)),
+            Pacing::Paced { threads, rate, smooth, .. } => {
+                Some(Threads::new(threads, rate, smooth))
+            }
             Pacing::Open | Pacing::Closed { .. } => None,
         };
         let (ahead, next_at) = (VecDeque::with_capacity(AHEAD), Instant::START);
@@ -98,7 +106,8 @@ impl Job {
     pub(super) fn take(&mut self, storage: &impl Storage) -> (Request, u32) {
         let request = self.ahead.pop_front().expect("a request is due");
         if let Some(next) = self.source.next_request() {
-            // A write meets the maps only when it leaves the buffer; it is the drive that asks for them then.
+            // A write meets the maps only when it leaves the buffer; it is the drive that asks for
+            // them then.
             if next.op == Op::Read {
                 storage.hint(next.lba);
             }
@@ -149,10 +158,12 @@ impl Job {
                 Some(at) if at < until => *at,
                 _ => Instant::NEVER,
             },
-            (Pacing::Paced { until, .. }, Some(_)) => match self.threads.as_ref().map(Threads::next_at) {
-                Some(at) if at < *until => at,
-                _ => Instant::NEVER,
-            },
+            (Pacing::Paced { until, .. }, Some(_)) => {
+                match self.threads.as_ref().map(Threads::next_at) {
+                    Some(at) if at < *until => at,
+                    _ => Instant::NEVER,
+                }
+            }
         };
     }
 }

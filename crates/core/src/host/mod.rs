@@ -1,11 +1,11 @@
 //! The host: what is asked of a drive, and whether the answers are right.
 //!
-//! A *job* is a source of requests (a generator, a trace of `manx-trace`) and a pacing (open loop, or so many
-//! outstanding). The [`Driver`] plays jobs against a drive in virtual time and records latencies; the [`Oracle`] checks
-//! what every read returns.
+//! A *job* is a source of requests (a generator, a trace of `manx-trace`) and a pacing (open loop,
+//! or so many outstanding). The [`Driver`] plays jobs against a drive in virtual time and records
+//! latencies; the [`Oracle`] checks what every read returns.
 //!
-//! Reading order: `spec` (the settings), `request`, [`generate`], [`fit`], `pace`, `job`, `driver`, `patience`,
-//! `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
+//! Reading order: `spec` (the settings), `request`, [`generate`], [`fit`], `pace`, `job`, `driver`,
+//! `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
 
 pub mod act;
 mod driver;

@@ -1,9 +1,9 @@
 //! The integrity oracle: every read returns a version of each page that it may return.
 //!
-//! A page's version is the number of writes and deallocations submitted to it. A read may return any version from the
-//! newest acknowledged when it was submitted to the newest submitted when it completes. A partial write carries the
-//! version that it expects beneath it, so that a merge with stale sectors shows as a torn page, which no read may
-//! return.
+//! A page's version is the number of writes and deallocations submitted to it. A read may return
+//! any version from the newest acknowledged when it was submitted to the newest submitted when it
+//! completes. A partial write carries the version that it expects beneath it, so that a merge with
+//! stale sectors shows as a torn page, which no read may return.
 
 use super::promises::Promises;
 use crate::drive::{Command, Completion, Op, Stamp, Status, Storage};
@@ -29,7 +29,8 @@ pub struct Oracle {
     first_mismatch: Option<String>,
 }
 
-/// A command under way: per page the version written, or the newest acknowledged at submission of a read.
+/// A command under way: per page the version written, or the newest acknowledged at submission of a
+/// read.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
     op: Op,
@@ -108,7 +109,8 @@ impl Oracle {
         self.submitted[lpn as usize] += 1;
         let kept = self.promises.as_ref().and_then(|promises| promises.beneath(lpn, before));
         // A deallocated page holds nothing, whatever its version.
-        let beneath = kept.unwrap_or(if self.deallocated.get(&lpn) == Some(&before) { 0 } else { before });
+        let beneath =
+            kept.unwrap_or(if self.deallocated.get(&lpn) == Some(&before) { 0 } else { before });
         Stamp { version: before + 1, beneath }
     }
 
@@ -162,7 +164,9 @@ impl Oracle {
                 let submitted = self.submitted[lpn as usize];
                 self.first_mismatch.get_or_insert_with(|| {
                     let at = completion.at.since(Instant::START);
-                    format!("page {lpn} at {at}: version {got}, allowed {acknowledged} to {submitted}")
+                    format!(
+                        "page {lpn} at {at}: version {got}, allowed {acknowledged} to {submitted}"
+                    )
                 });
             }
         }
@@ -171,8 +175,10 @@ impl Oracle {
     pub(super) fn may_return(&self, lpn: u32, acknowledged: u32, got: u32) -> bool {
         let deallocated = self.deallocated.get(&lpn).copied();
         let newest = self.submitted[lpn as usize];
-        let decided =
-            self.promises.as_ref().and_then(|promises| promises.may_hold(lpn, acknowledged, got, newest, deallocated));
+        let decided = self
+            .promises
+            .as_ref()
+            .and_then(|promises| promises.may_hold(lpn, acknowledged, got, newest, deallocated));
         if let Some(decided) = decided {
             return decided;
         }
@@ -182,10 +188,13 @@ impl Oracle {
         (acknowledged..=newest).contains(&got) && deallocated != Some(got)
     }
 
-    /// Pages whose newest acknowledged version would be gone if only what `left` says were left of each.
+    /// Pages whose newest acknowledged version would be gone if only what `left` says were left of
+    /// each.
     pub fn lost(&self, left: impl Fn(Lpn) -> u32) -> Vec<Lpn> {
         let pages = (0..).zip(&self.acknowledged);
-        let is_lost = |(lpn, acknowledged): &(u32, &u32)| !self.may_return(*lpn, **acknowledged, left(Lpn(*lpn)));
+        let is_lost = |(lpn, acknowledged): &(u32, &u32)| {
+            !self.may_return(*lpn, **acknowledged, left(Lpn(*lpn)))
+        };
         pages.filter(is_lost).map(|(lpn, _)| Lpn(lpn)).collect()
     }
 

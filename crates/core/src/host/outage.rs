@@ -1,7 +1,9 @@
-//! The driver when the power fails: commands under way are lost, the drive recovers, the jobs go on.
+//! The driver when the power fails: commands under way are lost, the drive recovers, the jobs go
+//! on.
 //!
-//! A lost command counts as failed and ends when the drive is ready again, so a closed loop goes on from there; a
-//! request whose time came meanwhile is issued then, and its latency counts from its own time.
+//! A lost command counts as failed and ends when the drive is ready again, so a closed loop goes on
+//! from there; a request whose time came meanwhile is issued then, and its latency counts from its
+//! own time.
 
 use super::{Broken, Driver};
 use crate::drive::{CrashImage, Recovered, Storage};
@@ -25,8 +27,13 @@ impl Driver {
         self.play_before_while(limit, &mut |_| true);
     }
 
-    /// The same, until `go_on` says no, as of [`Driver::play_while`]; false if it did. No request is too old meanwhile.
-    pub fn play_before_while(&mut self, limit: Instant, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
+    /// The same, until `go_on` says no, as of [`Driver::play_while`]; false if it did. No request
+    /// is too old meanwhile.
+    pub fn play_before_while(
+        &mut self,
+        limit: Instant,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> bool {
         loop {
             let (job, at) = self.next_due();
             if let Some(completion) = self.storage.advance_before(at.min(limit).min(self.look_at)) {
@@ -50,16 +57,22 @@ impl Driver {
         self.next_due().1.min(self.storage.next_event_at())
     }
 
-    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive recovers, and promises
-    /// are checked.
+    /// The power fails at `at` and comes back at once: everything before `at` is done, the drive
+    /// recovers, and promises are checked.
     pub fn power_cut(&mut self, at: Instant) -> Outage {
         self.power_cut_with(at, |image| image)
     }
 
-    /// As [`Driver::power_cut`], with `strike` on the crash image before the drive recovers from it.
-    pub fn power_cut_with(&mut self, at: Instant, strike: impl FnOnce(CrashImage) -> CrashImage) -> Outage {
+    /// As [`Driver::power_cut`], with `strike` on the crash image before the drive recovers from
+    /// it.
+    pub fn power_cut_with(
+        &mut self,
+        at: Instant,
+        strike: impl FnOnce(CrashImage) -> CrashImage,
+    ) -> Outage {
         self.play_before(at);
-        let Recovered { mut drive, ready, mut report } = strike(self.storage.clone().power_cut(at)).recover();
+        let Recovered { mut drive, ready, mut report } =
+            strike(self.storage.clone().power_cut(at)).recover();
         let mut broken = Vec::new();
         if let Some(oracle) = &mut self.oracle {
             broken = oracle.broken_promises(|lpn| drive.version_of(lpn));
@@ -67,7 +80,8 @@ impl Driver {
         }
         drive.power_up(ready);
         self.storage = drive;
-        (report.commands_lost, report.broken_promises) = (self.lose_commands(ready), broken.len() as u64);
+        (report.commands_lost, report.broken_promises) =
+            (self.lose_commands(ready), broken.len() as u64);
         let outage = Outage { report, broken, ready };
         self.outages.push(outage.clone());
         outage

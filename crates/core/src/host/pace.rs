@@ -1,13 +1,16 @@
-//! Paced threads: each keeps a schedule of its own and one request under way, as a load generator with blocking calls.
+//! Paced threads: each keeps a schedule of its own and one request under way, as a load generator
+//! with blocking calls.
 //!
-//! Thread i issues its request k when request k - 1 is complete and `start_i + k 1e6 / r` microseconds have come. A
-//! thread that fell behind issues back to back until it has caught up; latency counts from the issue, so what a
-//! request waited for its thread is in no latency (coordinated omission). That is how the Aerospike Certification Tool
-//! paces its threads (act 6.6, `src/storage/act_storage.c`, `run_service` and `run_large_block_reads`).
+//! Thread i issues its request k when request k - 1 is complete and `start_i + k 1e6 / r`
+//! microseconds have come. A thread that fell behind issues back to back until it has caught up;
+//! latency counts from the issue, so what a request waited for its thread is in no latency
+//! (coordinated omission). That is how the Aerospike Certification Tool paces its threads (act 6.6,
+//! `src/storage/act_storage.c`, `run_service` and `run_large_block_reads`).
 //!
-//! The traps: all threads of the tool share one start and so fire in lock step, a burst of one request a thread each
-//! 1/r; and its due times are whole microseconds, cut, never rounded. Its sleep ends up to a microsecond late, and the
-//! timers of a kernel later still: that is not modelled.
+//! The traps: all threads of the tool share one start and so fire in lock step, a burst of one
+//! request a thread each 1/r; and its due times are whole microseconds, cut, never rounded. Its
+//! sleep ends up to a microsecond late, and the timers of a kernel later still: that is not
+//! modelled.
 
 use crate::units::{Duration, Instant};
 use std::cmp::Reverse;
@@ -61,16 +64,18 @@ impl Step {
 }
 
 impl Threads {
-    /// `count` threads that issue `rate` requests a second together. They start at once (lock step), or `smooth`,
-    /// spread evenly over one period of a thread.
+    /// `count` threads that issue `rate` requests a second together. They start at once (lock
+    /// step), or `smooth`, spread evenly over one period of a thread.
     pub fn new(count: u32, rate: f64, smooth: bool) -> Self {
         let step = Step::new(rate / f64::from(count));
         let start = |number: u32| match smooth {
             true => Duration::from_ns((f64::from(number) * 1e9 / rate) as u64),
             false => Duration::ZERO,
         };
-        let threads: Vec<Thread> = (0..count).map(|number| Thread { start: start(number), issued: 0 }).collect();
-        let idle = (0..count).map(|number| Reverse((Instant::START + start(number), number))).collect();
+        let threads: Vec<Thread> =
+            (0..count).map(|number| Thread { start: start(number), issued: 0 }).collect();
+        let idle =
+            (0..count).map(|number| Reverse((Instant::START + start(number), number))).collect();
         Self { step, threads, idle, lag: Duration::ZERO }
     }
 
@@ -92,7 +97,9 @@ impl Threads {
     #[inline]
     pub fn completed(&mut self, now: Instant, number: u32) {
         let thread = self.threads[number as usize];
-        let due = Instant::from_ns(thread.start.as_ns().saturating_add(self.step.due(thread.issued).as_ns()));
+        let due = Instant::from_ns(
+            thread.start.as_ns().saturating_add(self.step.due(thread.issued).as_ns()),
+        );
         self.lag = if now > due { now.since(due) } else { Duration::ZERO };
         self.idle.push(Reverse((now.max(due), number)));
     }
@@ -131,7 +138,8 @@ mod tests {
     #[test]
     fn threads_in_lock_step_fire_together_and_smooth_ones_evenly() {
         let locked = issues(Threads::new(3, 600.0, false), |_| 100, 10_001);
-        let expected: Vec<_> = [0, 5_000, 10_000].iter().flat_map(|at| (0..3).map(move |i| (*at, i))).collect();
+        let expected: Vec<_> =
+            [0, 5_000, 10_000].iter().flat_map(|at| (0..3).map(move |i| (*at, i))).collect();
         assert_eq!(locked, expected);
         let smooth = issues(Threads::new(4, 800.0, true), |_| 100, 10_000);
         let expected: Vec<_> = (0..8).map(|i| (u64::from(i) * 1_250, i % 4)).collect();
@@ -141,25 +149,39 @@ mod tests {
     /// The tool's `(count * 1000000) / reqs_per_sec` cuts; 1e6 / 7 = 142857.142..
     #[test]
     fn due_times_are_cut_to_microseconds_and_do_not_drift() {
-        let whole: Vec<u64> = issues(Threads::new(1, 7.0, false), |_| 1, 10_000_000).iter().map(|of| of.0).collect();
+        let whole: Vec<u64> =
+            issues(Threads::new(1, 7.0, false), |_| 1, 10_000_000).iter().map(|of| of.0).collect();
         let exact: Vec<u64> = (0..70).map(|k| k * 1_000_000 / 7).collect();
         assert_eq!(whole, exact);
         // 23.529 a second, as ACT's large blocks: 85/2000 s apart, exactly 42,500 us.
-        let real: Vec<u64> =
-            issues(Threads::new(1, 2_000.0 / 85.0, false), |_| 1, 30_000_000).iter().map(|of| of.0).collect();
+        let real: Vec<u64> = issues(Threads::new(1, 2_000.0 / 85.0, false), |_| 1, 30_000_000)
+            .iter()
+            .map(|of| of.0)
+            .collect();
         assert_eq!(real.len(), 706);
-        let wrong = real.iter().zip((0..706).map(|k| k * 42_500)).filter(|(at, exact)| at.abs_diff(*exact) > 1).count();
+        let wrong = real
+            .iter()
+            .zip((0..706).map(|k| k * 42_500))
+            .filter(|(at, exact)| at.abs_diff(*exact) > 1)
+            .count();
         assert_eq!(wrong, 0, "{real:?}");
     }
 
     #[test]
     fn a_thread_that_fell_behind_issues_back_to_back_until_it_has_caught_up() {
-        // One request of 10.3 ms, then 0.2 ms each, one due each millisecond: 1..=10 are late, then it is on time.
-        let slow = issues(Threads::new(1, 1_000.0, false), |at| if at == 0 { 10_300 } else { 200 }, 16_000);
+        // One request of 10.3 ms, then 0.2 ms each, one due each millisecond: 1..=10 are late, then
+        // it is on time.
+        let slow = issues(
+            Threads::new(1, 1_000.0, false),
+            |at| if at == 0 { 10_300 } else { 200 },
+            16_000,
+        );
         let times: Vec<u64> = slow.iter().map(|of| of.0).collect();
-        // Request k starts at max(10300 + (k - 1) 200, 1000 k): the two meet between k = 12 and k = 13.
-        let exact: Vec<u64> =
-            (0..16).map(|k| if k == 0 { 0 } else { (10_300 + (k - 1) * 200).max(1_000 * k) }).collect();
+        // Request k starts at max(10300 + (k - 1) 200, 1000 k): the two meet between k = 12 and k =
+        // 13.
+        let exact: Vec<u64> = (0..16)
+            .map(|k| if k == 0 { 0 } else { (10_300 + (k - 1) * 200).max(1_000 * k) })
+            .collect();
         assert_eq!(times, exact);
     }
 
@@ -172,6 +194,10 @@ mod tests {
         // Its second request was due at 1 ms.
         threads.completed(Instant::START + Duration::from_us(5_500), 0);
         assert_eq!(threads.lag(), Duration::from_us(4_500));
-        assert_eq!(threads.next_at(), Instant::START + Duration::from_us(1_000), "thread 1 keeps its own schedule");
+        assert_eq!(
+            threads.next_at(),
+            Instant::START + Duration::from_us(1_000),
+            "thread 1 keeps its own schedule"
+        );
     }
 }

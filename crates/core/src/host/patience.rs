@@ -1,13 +1,15 @@
-//! Looking at a run now and then: whether a request has waited too long, and whether the run is to go on at all.
+//! Looking at a run now and then: whether a request has waited too long, and whether the run is to
+//! go on at all.
 //!
-//! A look costs nothing on the path of a request: the drive is advanced up to the next look as it is up to the next
-//! arrival, and cutting an advance changes nothing ([`Storage`]).
+//! A look costs nothing on the path of a request: the drive is advanced up to the next look as it
+//! is up to the next arrival, and cutting an advance changes nothing ([`Storage`]).
 
 use super::Driver;
 use crate::drive::{Op, Storage};
 use crate::units::{Duration, Instant};
 
-/// Virtual time between two looks. The largest drive does in it what takes a fraction of a second to simulate.
+/// Virtual time between two looks. The largest drive does in it what takes a fraction of a second
+/// to simulate.
 pub(super) const LOOK_EVERY: Duration = Duration::from_ms(10);
 
 /// What ended a run: a request that waited too long.
@@ -23,7 +25,8 @@ pub struct Starved {
 
 /// How long the host waits for a request.
 ///
-/// The oldest is looked for only when the one that was the oldest at the last look could be too old.
+/// The oldest is looked for only when the one that was the oldest at the last look could be too
+/// old.
 #[derive(Clone, Debug)]
 pub(super) struct Patience {
     timeout: Duration,
@@ -67,14 +70,15 @@ impl<S: Storage> Driver<S> {
         true
     }
 
-    /// Sets the time of the next look; the next request comes `at`. A time in which nothing happens has no looks.
+    /// Sets the time of the next look; the next request comes `at`. A time in which nothing happens
+    /// has no looks.
     pub(super) fn look_later(&mut self, at: Instant) {
         let next = self.storage.next_event_at().min(at).max(self.look_at);
         self.look_at = Instant::from_ns(next.as_ns().saturating_add(LOOK_EVERY.as_ns()));
     }
 
-    /// Whether the oldest request may wait on; then when to look again. A drive with nothing to do has lost its
-    /// requests, which is no starvation.
+    /// Whether the oldest request may wait on; then when to look again. A drive with nothing to do
+    /// has lost its requests, which is no starvation.
     fn has_patience(&mut self, now: Instant) -> bool {
         let Patience { timeout, starved, .. } = self.patience;
         if starved.is_some() {

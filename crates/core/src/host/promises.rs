@@ -1,9 +1,10 @@
 //! What was promised to the host, and whether a power loss broke it.
 //!
-//! Promised is a version of a page (a deallocation is one, too) from the completion that made it durable: a write with
-//! FUA or of a drive that writes through, any of a drive with power-loss protection, and whatever was acknowledged
-//! before a flush was submitted that then completed. After a power loss a page may hold its promised version or a newer
-//! one that was submitted; and from then on it holds what it held then, until it is written again.
+//! Promised is a version of a page (a deallocation is one, too) from the completion that made it
+//! durable: a write with FUA or of a drive that writes through, any of a drive with power-loss
+//! protection, and whatever was acknowledged before a flush was submitted that then completed.
+//! After a power loss a page may hold its promised version or a newer one that was submitted; and
+//! from then on it holds what it held then, until it is written again.
 
 use super::Oracle;
 use crate::drive::DriveSpec;
@@ -74,9 +75,16 @@ impl Promises {
         }
     }
 
-    /// Whether a page that was to hold `at_least` may hold `got`, if nothing that was acknowledged since the last power
-    /// loss decides it.
-    pub(super) fn may_hold(&self, lpn: u32, at_least: u32, got: u32, newest: u32, trim: Option<u32>) -> Option<bool> {
+    /// Whether a page that was to hold `at_least` may hold `got`, if nothing that was acknowledged
+    /// since the last power loss decides it.
+    pub(super) fn may_hold(
+        &self,
+        lpn: u32,
+        at_least: u32,
+        got: u32,
+        newest: u32,
+        trim: Option<u32>,
+    ) -> Option<bool> {
         let (kept, floor) = (self.kept[lpn as usize], self.floor[lpn as usize]);
         if at_least > floor {
             return None;
@@ -92,7 +100,8 @@ impl Promises {
 }
 
 impl Oracle {
-    /// Notes from now on what is promised by a drive with these settings. Call it before the first command.
+    /// Notes from now on what is promised by a drive with these settings. Call it before the first
+    /// command.
     pub fn note_promises(&mut self, drive: &DriveSpec) {
         let start = self.submitted.clone();
         self.promises = Some(Box::new(Promises {
@@ -119,7 +128,8 @@ impl Oracle {
         broken.filter(|page| !self.may_return(page.lpn.0, page.promised, page.left)).collect()
     }
 
-    /// The power failed and came back; the pages hold what `left` says, and no command is under way.
+    /// The power failed and came back; the pages hold what `left` says, and no command is under
+    /// way.
     pub fn power_came_back(&mut self, left: impl Fn(Lpn) -> u32) {
         self.pending.clear();
         if let Some(promises) = &mut self.promises {

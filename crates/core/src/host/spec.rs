@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkloadSpec {
-    /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each `[[workload.jobs]]`; without
-    /// any, there is one job.
+    /// The jobs. In a scenario file the keys of `[workload]` are the defaults of each
+    /// `[[workload.jobs]]`; without any, there is one job.
     pub jobs: Vec<JobSpec>,
     /// The load of the Aerospike Certification Tool: its jobs take the place of those above.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,17 +36,20 @@ pub struct JobSpec {
     pub pattern: Pattern,
     /// `zipf`: the exponent theta, above 0.
     pub zipf_theta: f64,
-    /// `tiers`: percent of the space and percent of the requests of each tier; what is left of the space gets the
-    /// rest of the requests.
+    /// `tiers`: percent of the space and percent of the requests of each tier; what is left of the
+    /// space gets the rest of the requests.
     pub tiers: Vec<(f64, f64)>,
-    /// `tiers`: those of writes and trims, where they differ; their first pages are those of `tiers`.
+    /// `tiers`: those of writes and trims, where they differ; their first pages are those of
+    /// `tiers`.
     pub write_tiers: Vec<(f64, f64)>,
-    /// `tiers`: so many of the first tiers are visited in a fixed order, round and round, and not at random.
+    /// `tiers`: so many of the first tiers are visited in a fixed order, round and round, and not
+    /// at random.
     pub cyclic_tiers: u32,
-    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B means of the
-    /// smallest request.
+    /// `tiers`: they are made of blocks of this size, in which a smaller request lies anywhere; 0B
+    /// means of the smallest request.
     pub tier_block: Bytes,
-    /// The pattern chooses where a run of so many bytes starts, and requests follow one another in it; 0B is no run.
+    /// The pattern chooses where a run of so many bytes starts, and requests follow one another in
+    /// it; 0B is no run.
     pub run: Bytes,
     /// First byte of the job's range.
     pub offset: Bytes,
@@ -58,9 +61,11 @@ pub struct JobSpec {
     pub queue_depth: u32,
     /// `closed`: pause between a completion and the next request of that slot.
     pub think: Duration,
-    /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per second.
+    /// `poisson`, `fixed`, `bursty` (the mean), `paced` (of all threads together): requests per
+    /// second.
     pub rate: f64,
-    /// `bursty`: the rate in a burst over the mean rate; so the share of the time without a request is 1 - 1 / this.
+    /// `bursty`: the rate in a burst over the mean rate; so the share of the time without a request
+    /// is 1 - 1 / this.
     pub peak_to_mean: f64,
     /// `bursty`: how long a burst lasts on average.
     pub burst: Duration,
@@ -124,7 +129,8 @@ pub enum Pattern {
     Sequential,
     /// Zipf over scattered blocks: rank r with probability proportional to r^-theta.
     Zipf,
-    /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot, warm and cold.
+    /// Parts of the space (scattered) that differ in how much is asked of them: hot and cold; hot,
+    /// warm and cold.
     Tiers,
 }
 
@@ -142,17 +148,20 @@ pub enum StreamBy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
-    /// A fixed number outstanding: the next one is issued when one completes (and `think` has passed).
+    /// A fixed number outstanding: the next one is issued when one completes (and `think` has
+    /// passed).
     Closed,
     /// Open loop, exponential gaps: latency counts from the intended arrival.
     Poisson,
     /// Open loop, equal gaps.
     Fixed,
-    /// `queue_depth` threads with a schedule each, in lock step; each waits for its own completion and catches up.
+    /// `queue_depth` threads with a schedule each, in lock step; each waits for its own completion
+    /// and catches up.
     Paced,
     /// The same, with the starts of the threads spread evenly.
     PacedSmooth,
-    /// Open loop, an interrupted Poisson process: bursts of exponential gaps, and silence between them.
+    /// Open loop, an interrupted Poisson process: bursts of exponential gaps, and silence between
+    /// them.
     Bursty,
     /// A trace's own times, open loop.
     Trace,

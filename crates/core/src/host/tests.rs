@@ -31,11 +31,13 @@ use super::generate::Generator;
 use super::{Arrival, Driver, Job, JobSpec, Oracle, Pacing, Pattern};
 use crate::drive::precondition::precondition;
 use crate::drive::{
-    Drive, DriveConfig, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec, PreconditionState, ProgramMode,
-    ProgramSpec, RainSpec, RecoverySpec, Scheduler, ScrubSpec,
+    Drive, DriveConfig, DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionSpec,
+    PreconditionState, ProgramMode, ProgramSpec, RainSpec, RecoverySpec, Scheduler, ScrubSpec,
 };
 use crate::flash::{BlockStress, Device, FaultSpec, Features};
-use crate::ftl::{Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
+};
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 /// Everything that determines a small run.
@@ -72,7 +74,10 @@ pub(crate) fn small() -> Setup {
         scrub: ScrubSpec::default(),
         faults: FaultSpec::default(),
         recovery: RecoverySpec { keep: true, ..RecoverySpec::default() },
-        precondition: PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() },
+        precondition: PreconditionSpec {
+            state: PreconditionState::Fill,
+            ..PreconditionSpec::default()
+        },
         jobs: vec![job],
         seed: 1,
     }
@@ -86,7 +91,8 @@ impl Setup {
     }
 
     fn config(&self, recovery: RecoverySpec) -> DriveConfig {
-        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, seed, .. } = self.clone();
+        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, seed, .. } =
+            self.clone();
         DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
     }
 
@@ -117,7 +123,8 @@ impl Setup {
 
     pub(crate) fn driver_of(&self, drive: Drive) -> Driver {
         let jobs = self.jobs.iter().enumerate().map(|(number, spec)| {
-            let source = Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
+            let source =
+                Generator::new(spec, drive.sectors(), self.seed, number).expect("a valid job");
             Job::new(Box::new(source), Pacing::of(spec))
         });
         let (jobs, oracle) = (jobs.collect(), Oracle::new(&drive));
@@ -155,7 +162,13 @@ fn check_stress(drive: &Drive) {
 
 fn digest(driver: &Driver) -> String {
     let measured = driver.measured();
-    format!("{:?} {:?} {:?} {:?}", measured.read, measured.write, driver.drive().counters(), driver.now())
+    format!(
+        "{:?} {:?} {:?} {:?}",
+        measured.read,
+        measured.write,
+        driver.drive().counters(),
+        driver.now()
+    )
 }
 
 #[test]
@@ -176,9 +189,14 @@ fn every_gc_mode_and_scheduler_returns_the_newest_versions() {
 
 #[test]
 fn every_victim_policy_and_unit_keeps_the_data() {
-    for victim in
-        [Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices, Victim::Random]
-    {
+    for victim in [
+        Victim::Greedy,
+        Victim::CostBenefit,
+        Victim::Fifo,
+        Victim::WindowedGreedy,
+        Victim::DChoices,
+        Victim::Random,
+    ] {
         for unit in [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock] {
             for mode in [GcMode::Base, GcMode::Preemptive, GcMode::Nogc] {
                 let mut setup = small();
@@ -193,11 +211,14 @@ fn every_victim_policy_and_unit_keeps_the_data() {
 
 #[test]
 fn program_units_of_many_pages_keep_the_data() {
-    for (planes, pages, stripe) in [(2, 1, Stripe::MapUnit), (4, 1, Stripe::ProgramUnit), (2, 2, Stripe::MapUnit)] {
+    for (planes, pages, stripe) in
+        [(2, 1, Stripe::MapUnit), (4, 1, Stripe::ProgramUnit), (2, 2, Stripe::MapUnit)]
+    {
         for allocation in [Allocation::Static, Allocation::Dynamic] {
             let mut setup = small();
             setup.device.geometry.planes = planes;
-            setup.device.feature = Features { program_planes: planes, program_pages: pages, ..Features::default() };
+            setup.device.feature =
+                Features { program_planes: planes, program_pages: pages, ..Features::default() };
             (setup.ftl.stripe, setup.ftl.allocation) = (stripe, allocation);
             setup.play();
         }
@@ -255,7 +276,12 @@ fn queue_depth_link_and_controller_delay_and_lose_nothing() {
     setup.drive.queue_depth = 4;
     setup.drive.controller = Duration::from_us(5);
     setup.drive.link = Bandwidth::bytes_per_second(1_000_000_000);
-    setup.jobs.push(JobSpec { arrival: Arrival::Poisson, rate: 500.0, requests: 500, ..setup.jobs[0].clone() });
+    setup.jobs.push(JobSpec {
+        arrival: Arrival::Poisson,
+        rate: 500.0,
+        requests: 500,
+        ..setup.jobs[0].clone()
+    });
     setup.gc.when = GcWhen::Foreground;
     setup.play();
 }
@@ -285,7 +311,8 @@ fn littles_law_holds() {
     let driver = small().play();
     let measured = driver.measured();
     let (reads, writes) = (measured.read.histogram.sum_ns(), measured.write.histogram.sum_ns());
-    let (l, lambda_w) = (driver.mean_outstanding(), (reads + writes) as f64 / driver.now().as_ns() as f64);
+    let (l, lambda_w) =
+        (driver.mean_outstanding(), (reads + writes) as f64 / driver.now().as_ns() as f64);
     assert!((l / lambda_w - 1.0).abs() < 1e-3, "L = {l}, lambda W = {lambda_w}");
     assert!(l > 15.0 && l <= 16.0, "a closed loop of 16 keeps 16 outstanding: {l}");
     assert!(driver.now() > Instant::START);
@@ -295,10 +322,18 @@ fn one_of<T: Copy>(rng: &mut crate::sim::Rng, of: &[T]) -> T {
     of[rng.below(of.len() as u64) as usize]
 }
 
-/// How the drive's erases give way: from a stream of its own, so that the drives stay those that were drawn before.
+/// How the drive's erases give way: from a stream of its own, so that the drives stay those that
+/// were drawn before.
 fn draw_erase(setup: &mut Setup) {
     let mut rng = crate::sim::Rng::stream(setup.seed, "drawn erase");
-    let modes = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
+    let modes = [
+        EraseMode::None,
+        EraseMode::Ideal,
+        EraseMode::Es,
+        EraseMode::IEs,
+        EraseMode::DEs,
+        EraseMode::TEs,
+    ];
     let mode = one_of(&mut rng, &modes);
     if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
         setup.erase.mode = mode;
@@ -317,7 +352,8 @@ fn draw_erase(setup: &mut Setup) {
     }
     if rng.below(2) == 0 {
         setup.erase.length = EraseLength::Adaptive;
-        (setup.erase.need_least, setup.erase.need_spread) = one_of(&mut rng, &[(0.01, 0.0), (0.4, 0.4), (0.0001, 0.9)]);
+        (setup.erase.need_least, setup.erase.need_spread) =
+            one_of(&mut rng, &[(0.01, 0.0), (0.4, 0.4), (0.0001, 0.9)]);
         setup.erase.need_all_at = one_of(&mut rng, &[0, 3, 5000]);
         (setup.erase.fractions, setup.erase.shallow) = one_of(&mut rng, &[(1, 0), (7, 2), (10, 9)]);
     }
@@ -326,7 +362,10 @@ fn draw_erase(setup: &mut Setup) {
 /// How its programs do, from another stream.
 fn draw_program(setup: &mut Setup) {
     let mut rng = crate::sim::Rng::stream(setup.seed, "drawn program");
-    let mode = one_of(&mut rng, &[ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc]);
+    let mode = one_of(
+        &mut rng,
+        &[ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc],
+    );
     if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
         setup.program = ProgramSpec {
             mode,
@@ -349,7 +388,8 @@ fn draw_planes(setup: &mut Setup) {
         return;
     }
     let gc = &mut setup.gc;
-    (gc.mode, gc.unit, gc.copyback, gc.reads_first) = (GcMode::PlaneBlocking, VictimUnit::Block, true, false);
+    (gc.mode, gc.unit, gc.copyback, gc.reads_first) =
+        (GcMode::PlaneBlocking, VictimUnit::Block, true, false);
     gc.per_channel = one_of(&mut rng, &[1, 1, 2, 0]);
     gc.cut_transfers = rng.below(3) > 0;
     gc.rotate = one_of(&mut rng, &[Rotate::Off, Rotate::Static, Rotate::Dynamic]);
@@ -365,45 +405,66 @@ fn drawn(seed: u64) -> Setup {
     let mut rng = Rng::stream(seed, "drawn");
     let mut setup = Setup { seed, ..small() };
     let g = &mut setup.device.geometry;
-    (g.channels, g.ways, g.dies) = (one_of(&mut rng, &[1, 2, 3]), one_of(&mut rng, &[1, 2]), one_of(&mut rng, &[1, 2]));
-    (g.planes, g.blocks, g.pages) =
-        (one_of(&mut rng, &[1, 2, 4]), one_of(&mut rng, &[20, 24, 33]), one_of(&mut rng, &[6, 12, 16]));
-    (g.page, g.map_unit) =
-        one_of(&mut rng, &[(4, 4), (16, 4), (8, 8), (2, 2)].map(|(p, m)| (Bytes::kib(p), Bytes::kib(m))));
+    (g.channels, g.ways, g.dies) =
+        (one_of(&mut rng, &[1, 2, 3]), one_of(&mut rng, &[1, 2]), one_of(&mut rng, &[1, 2]));
+    (g.planes, g.blocks, g.pages) = (
+        one_of(&mut rng, &[1, 2, 4]),
+        one_of(&mut rng, &[20, 24, 33]),
+        one_of(&mut rng, &[6, 12, 16]),
+    );
+    (g.page, g.map_unit) = one_of(
+        &mut rng,
+        &[(4, 4), (16, 4), (8, 8), (2, 2)].map(|(p, m)| (Bytes::kib(p), Bytes::kib(m))),
+    );
     let f = &mut setup.device.feature;
     f.program_planes = if rng.below(2) == 0 { 1 } else { g.planes };
     f.program_pages = one_of(&mut rng, &[1, 1, 2, 3]);
     (f.cache_program, f.cache_read) = (rng.below(3) == 0, rng.below(3) == 0);
     f.independent_planes = rng.below(3) == 0;
     let us = |us: &[u64]| us.iter().map(|us| Duration::from_us(*us)).collect::<Vec<_>>();
-    setup.device.timing.read =
-        one_of(&mut rng, &[&[40][..], &[3], &[50, 70, 100]]).iter().flat_map(|t| us(&[*t])).collect();
+    setup.device.timing.read = one_of(&mut rng, &[&[40][..], &[3], &[50, 70, 100]])
+        .iter()
+        .flat_map(|t| us(&[*t]))
+        .collect();
     if f.program_pages == 1 {
         setup.device.timing.program = us(one_of(&mut rng, &[&[800][..], &[100], &[500, 2000]]));
     }
-    setup.device.channel.rate = one_of(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
-    setup.ftl.allocation =
-        one_of(&mut rng, &[Allocation::Static, Allocation::Dynamic, Allocation::Dynamic, Allocation::RoundRobin]);
+    setup.device.channel.rate =
+        one_of(&mut rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
+    setup.ftl.allocation = one_of(
+        &mut rng,
+        &[Allocation::Static, Allocation::Dynamic, Allocation::Dynamic, Allocation::RoundRobin],
+    );
     setup.ftl.stripe = one_of(&mut rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
     setup.ftl.static_wear_gap = one_of(&mut rng, &[0, 0, 3]);
     let gc = &mut setup.gc;
-    gc.mode = one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
+    gc.mode =
+        one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
     gc.when = one_of(&mut rng, &[GcWhen::Background, GcWhen::Foreground]);
     gc.victim = one_of(
         &mut rng,
-        &[Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices],
+        &[
+            Victim::Greedy,
+            Victim::CostBenefit,
+            Victim::Fifo,
+            Victim::WindowedGreedy,
+            Victim::DChoices,
+        ],
     );
     if setup.ftl.allocation == Allocation::Dynamic {
-        gc.unit = one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
+        gc.unit =
+            one_of(&mut rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
     }
     gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
     if gc.unit == VictimUnit::Block {
         let shares = [(1.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.3, 0.0), (0.0, 0.0)];
         (gc.last_block_soft, gc.last_block_hard) = one_of(&mut rng, &shares);
-        setup.ftl.frontiers = one_of(&mut rng, &[Frontiers::Separate, Frontiers::Separate, Frontiers::Shared]);
+        setup.ftl.frontiers =
+            one_of(&mut rng, &[Frontiers::Separate, Frontiers::Separate, Frontiers::Shared]);
     }
     (gc.soft, gc.hard) = one_of(&mut rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
-    setup.drive.scheduler = one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
+    setup.drive.scheduler =
+        one_of(&mut rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
     setup.drive.power_loss_protection = rng.below(2) == 0;
     setup.drive.write_through = rng.below(4) == 0;
     setup.drive.flush_above = one_of(&mut rng, &[0.0, 0.5, 0.8, 1.0]);
@@ -413,14 +474,17 @@ fn drawn(seed: u64) -> Setup {
     let row = g.page.get() * u64::from(f.program_planes * f.program_pages);
     let lanes = u64::from(g.channels * g.ways * g.dies * g.planes / f.program_planes);
     setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(&mut rng, &[1, 1, 3]));
-    // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate, space).
+    // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate,
+    // space).
     setup.device.op = match g.pages / f.program_pages {
         0..4 => 0.65,
         12.. if gc.soft < 0.1 => 0.25,
         _ => 0.4,
     };
-    setup.precondition.state =
-        one_of(&mut rng, &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady]);
+    setup.precondition.state = one_of(
+        &mut rng,
+        &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady],
+    );
     let sizes = [(512, 3.0), (1536, 2.0), (4096, 3.0), (24_576, 1.0), (65_536, 0.2)];
     let job = &mut setup.jobs[0];
     job.requests = 1_500;
@@ -429,7 +493,8 @@ fn drawn(seed: u64) -> Setup {
         job.block_sizes = sizes.map(|(bytes, weight)| (Bytes::new(bytes), weight)).to_vec();
         job.align = Bytes::new(512);
     }
-    job.pattern = one_of(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
+    job.pattern =
+        one_of(&mut rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
     job.queue_depth = one_of(&mut rng, &[1, 16, 64]);
     job.flush_every = one_of(&mut rng, &[0, 20]);
     job.fua_percent = one_of(&mut rng, &[0.0, 10.0]);
@@ -474,7 +539,8 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     assert!(suspended[1..].iter().all(|suspensions| *suspensions > 100), "{suspended:?}");
 }
 
-/// Random writes to one page in four, then to another one in four, and so on: whole lanes have nothing stale for long.
+/// Random writes to one page in four, then to another one in four, and so on: whole lanes have
+/// nothing stale for long.
 struct Residues {
     rng: crate::sim::Rng,
     pages: u64,
@@ -487,12 +553,19 @@ impl super::RequestSource for Residues {
         let residue = self.left / 1_000 % 4;
         let page = self.rng.below(self.pages / 4) * 4 + residue;
         let lba = crate::units::Lba(page * 8);
-        Some(super::Request { at: Instant::START, op: crate::drive::Op::Write, lba, sectors: 8, fua: false, stream: 0 })
+        Some(super::Request {
+            at: Instant::START,
+            op: crate::drive::Op::Write,
+            lba,
+            sectors: 8,
+            fua: false,
+            stream: 0,
+        })
     }
 }
 
-/// A lane that had nothing to reclaim once was never looked at again: with dynamic allocation its pages become invalid
-/// by writes to other lanes, and the drive died lane by lane.
+/// A lane that had nothing to reclaim once was never looked at again: with dynamic allocation its
+/// pages become invalid by writes to other lanes, and the drive died lane by lane.
 #[test]
 fn regression_lanes_that_gained_nothing_once_are_asked_again() {
     for mode in [GcMode::Nogc, GcMode::Base, GcMode::Preemptive] {
@@ -500,7 +573,11 @@ fn regression_lanes_that_gained_nothing_once_are_asked_again() {
         (setup.gc.mode, setup.gc.soft, setup.gc.hard) = (mode, 0.09, 0.05);
         (setup.ftl.allocation, setup.device.op) = (Allocation::Dynamic, 0.18);
         let drive = setup.drive();
-        let source = Residues { rng: crate::sim::Rng::stream(1, "residues"), pages: drive.sectors() / 8, left: 16_000 };
+        let source = Residues {
+            rng: crate::sim::Rng::stream(1, "residues"),
+            pages: drive.sectors() / 8,
+            left: 16_000,
+        };
         let pacing = Pacing::Closed { depth: 32, think: Duration::ZERO, until: Instant::NEVER };
         let oracle = Oracle::new(&drive);
         let jobs = vec![Job::new(Box::new(source), pacing)];

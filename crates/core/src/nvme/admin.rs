@@ -1,11 +1,12 @@
 //! Admin commands: who answers which, and how a host writes them (NVMe Base 2.1, 5.1).
 //!
-//! Answered: Get Log Page, Identify, Abort, Set Features, Get Features, Asynchronous Event Request. Everything else is
-//! Invalid Command Opcode: nothing succeeds in silence. Answers come at once, but for an event request and for a window
-//! that may not begin yet; those come from [`Controller::take_admin_completion`].
+//! Answered: Get Log Page, Identify, Abort, Set Features, Get Features, Asynchronous Event Request.
+//! Everything else is Invalid Command Opcode: nothing succeeds in silence. Answers come at once,
+//! but for an event request and for a window that may not begin yet; those come from
+//! [`Controller::take_admin_completion`].
 //!
-//! A namespace identifier of 0, 1 or FFFFFFFFh names the drive where a command is not about one namespace: nvme-cli
-//! sends FFFFFFFFh through a controller's character device, and 0 for logs.
+//! A namespace identifier of 0, 1 or FFFFFFFFh names the drive where a command is not about one
+//! namespace: nvme-cli sends FFFFFFFFh through a controller's character device, and 0 for logs.
 
 use super::plm::{Config, Window};
 use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, feature, log};
@@ -39,7 +40,8 @@ pub struct AdminCompletion {
     pub status: StatusField,
     /// DW0.
     pub result: u32,
-    /// Data for the host: at most what it asked for. A transport fills the rest of the host's buffer with zeros.
+    /// Data for the host: at most what it asked for. A transport fills the rest of the host's
+    /// buffer with zeros.
     pub data: Vec<u8>,
 }
 
@@ -78,19 +80,27 @@ impl AdminReply {
 }
 
 impl Controller {
-    /// An admin command with the data that the host sends with it. Everything before `now` has been done.
+    /// An admin command with the data that the host sends with it. Everything before `now` has been
+    /// done.
     pub fn admin(&mut self, now: Instant, sqe: &Sqe, data: &[u8]) -> AdminReply {
         let done = match self.answer(now, sqe, data) {
             Ok(None) => return AdminReply::Later,
-            Ok(Some(Outcome { result, data })) => {
-                AdminCompletion { result, data, ..AdminCompletion::new(sqe.cid.get(), now, StatusField::SUCCESS) }
-            }
+            Ok(Some(Outcome { result, data })) => AdminCompletion {
+                result,
+                data,
+                ..AdminCompletion::new(sqe.cid.get(), now, StatusField::SUCCESS)
+            },
             Err(status) => AdminCompletion::new(sqe.cid.get(), now, status),
         };
         AdminReply::Done(done)
     }
 
-    fn answer(&mut self, now: Instant, sqe: &Sqe, data: &[u8]) -> Result<Option<Outcome>, StatusField> {
+    fn answer(
+        &mut self,
+        now: Instant,
+        sqe: &Sqe,
+        data: &[u8],
+    ) -> Result<Option<Outcome>, StatusField> {
         sqe.check_flags()?;
         match sqe.opcode {
             opcode::GET_LOG_PAGE => self.get_log_page(now, sqe).map(Some),
@@ -103,8 +113,8 @@ impl Controller {
         }
     }
 
-    /// Best effort: DW0 bit 0 is 1 when nothing was aborted. Queue 0 holds admin commands: of those only event requests
-    /// wait for long enough.
+    /// Best effort: DW0 bit 0 is 1 when nothing was aborted. Queue 0 holds admin commands: of those
+    /// only event requests wait for long enough.
     fn abort_entry(&mut self, now: Instant, sqe: &Sqe) -> Outcome {
         let (queue, cid) = (sqe.cdw10.get() as u16, (sqe.cdw10.get() >> 16) as u16);
         let is_aborted = match queue {
@@ -115,7 +125,12 @@ impl Controller {
     }
 
     /// Feature 13h through its bytes, as any host would set it.
-    pub fn set_predictable(&mut self, now: Instant, config: &Config, on: bool) -> Result<(), StatusField> {
+    pub fn set_predictable(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        on: bool,
+    ) -> Result<(), StatusField> {
         let data = config.encode().ok_or(StatusField::INVALID_FIELD)?;
         let sqe = Sqe::set_features(feature::PLM_CONFIG, NVM_SET.into(), on.into());
         self.admin(now, &sqe, &data).into_result().map(|_| ())
@@ -128,7 +143,11 @@ impl Controller {
     }
 
     /// Log 0Ah through its bytes; without `retain` its events are cleared.
-    pub fn predictable_log(&mut self, now: Instant, retain: bool) -> Result<log::PredictableLog, StatusField> {
+    pub fn predictable_log(
+        &mut self,
+        now: Instant,
+        retain: bool,
+    ) -> Result<log::PredictableLog, StatusField> {
         let sqe = Sqe::get_log_page(log::PREDICTABLE, NVM_SET, retain, 512);
         let (data, _) = self.admin(now, &sqe, &[]).into_result()?;
         log::PredictableLog::decode(&data)
@@ -150,14 +169,19 @@ impl Sqe {
         Self { opcode: opcode::IDENTIFY, nsid: nsid.into(), cdw10, cdw11, ..Self::default() }
     }
 
-    /// Get Log Page of `bytes` (a multiple of 4, not 0) from its start; `specific` is the log specific identifier,
-    /// for log 0Ah the NVM Set.
+    /// Get Log Page of `bytes` (a multiple of 4, not 0) from its start; `specific` is the log
+    /// specific identifier, for log 0Ah the NVM Set.
     pub fn get_log_page(page: u8, specific: u16, retain: bool, bytes: u32) -> Self {
         debug_assert!(bytes >= 4 && bytes.is_multiple_of(4));
         let dwords = bytes / 4 - 1;
         let cdw10 = u32::from(page) | u32::from(retain) << 15 | dwords << 16;
         let cdw11 = dwords >> 16 | u32::from(specific) << 16;
-        Self { opcode: opcode::GET_LOG_PAGE, cdw10: cdw10.into(), cdw11: cdw11.into(), ..Self::default() }
+        Self {
+            opcode: opcode::GET_LOG_PAGE,
+            cdw10: cdw10.into(),
+            cdw11: cdw11.into(),
+            ..Self::default()
+        }
     }
 
     /// Set Features with CDW11 and CDW12.

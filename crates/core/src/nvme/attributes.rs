@@ -1,15 +1,20 @@
-//! What a drive can promise: the static numbers of Identify and of log 0Ah, from its geometry and times.
+//! What a drive can promise: the static numbers of Identify and of log 0Ah, from its geometry and
+//! times.
 //!
-//! NVMe asks for the worst case over the drive's life and leaves the rest to the vendor (Base 2.1, 8.1.18.2). Here:
+//! NVMe asks for the worst case over the drive's life and leaves the rest to the vendor (Base 2.1,
+//! 8.1.18.2). Here:
 //!
-//! * the **reserve** is what the host can write from the soft mark, below which collection begins, to the hard mark,
-//!   at which it is forced;
+//! * the **reserve** is what the host can write from the soft mark, below which collection begins,
+//!   to the hard mark, at which it is forced;
 //! * **DTWIN Time Maximum** is how long the reserve lasts if every die programs without a pause;
-//! * **NDWIN Time Minimum Low** is one collection of a block whose pages are all valid, alone on its die;
-//! * **NDWIN Time Minimum High** reclaims the reserve, every die at once, from victims half of whose pages are valid:
-//!   that half is assumed, and drives at steady state with little spare space are worse.
+//! * **NDWIN Time Minimum Low** is one collection of a block whose pages are all valid, alone on
+//!   its die;
+//! * **NDWIN Time Minimum High** reclaims the reserve, every die at once, from victims half of
+//!   whose pages are valid: that half is assumed, and drives at steady state with little spare
+//!   space are worse.
 //!
-//! Trap: NVMe's times are whole milliseconds. They are rounded to the safe side: a maximum down, a minimum up.
+//! Trap: NVMe's times are whole milliseconds. They are rounded to the safe side: a maximum down, a
+//! minimum up.
 
 use crate::drive::{Drive, DriveSpec};
 use crate::ftl::GcSpec;
@@ -66,7 +71,11 @@ impl Attributes {
         let half_valid = copy * u64::from(layout.rows.div_ceil(2)) + timing.erase();
         let per_die = u64::from(layout.lanes_per_die);
 
-        let alone = spec.controller + timing.command + read + timing.transfer(8) + spec.link.time_for(READ_BYTES);
+        let alone = spec.controller
+            + timing.command
+            + read
+            + timing.transfer(8)
+            + spec.link.time_for(READ_BYTES);
         let dtwin_time_ms = (dtwin / MS).max(1);
         let reads_a_die = dtwin_time_ms * MS / alone.as_ns().max(1);
         Self {

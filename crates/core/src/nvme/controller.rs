@@ -1,10 +1,12 @@
 //! The controller: a drive, and around it what NVMe adds.
 //!
-//! It is told the time as the drive is. At one instant the host comes first, then what the controller does by itself (a
-//! window that ends, a warning), then the drive. A command costs a few additions more than on the drive itself; only
-//! while a forced collection would end a window or is to be told of are the drive's instants walked one by one.
+//! It is told the time as the drive is. At one instant the host comes first, then what the
+//! controller does by itself (a window that ends, a warning), then the drive. A command costs a few
+//! additions more than on the drive itself; only while a forced collection would end a window or is
+//! to be told of are the drive's instants walked one by one.
 //!
-//! Trap: under a schedule the windows' edges are no events, so that an idle drive has none ([`super::plm`]).
+//! Trap: under a schedule the windows' edges are no events, so that an idle drive has none
+//! ([`super::plm`]).
 
 use super::admin::{AdminCompletion, Outcome};
 use super::event::Events;
@@ -23,7 +25,8 @@ pub struct Options {
     pub serial: String,
     /// NVMe Qualified Name of the subsystem; the first 256 bytes are told.
     pub name: String,
-    /// Maximum Data Transfer Size as a power of two of 4 KiB, for entries and logs (at most 31); 0 is no limit.
+    /// Maximum Data Transfer Size as a power of two of 4 KiB, for entries and logs (at most 31); 0
+    /// is no limit.
     pub transfer_max: u8,
     /// The IODA artefact's numbers: see [`Terms::artefact`].
     pub artefact: bool,
@@ -118,7 +121,8 @@ impl Controller {
         &self.drive
     }
 
-    /// The drive, to prepare what a run measures (attribution, a timeline) before the first command.
+    /// The drive, to prepare what a run measures (attribution, a timeline) before the first
+    /// command.
     pub fn drive_mut(&mut self) -> &mut Drive {
         &mut self.drive
     }
@@ -135,7 +139,8 @@ impl Controller {
         if self.options.transfer_max == 0 { 0 } else { 4096 << self.options.transfer_max.min(31) }
     }
 
-    /// A command arrives at `now`. Everything before `now` has been done ([`Controller::advance_before`]).
+    /// A command arrives at `now`. Everything before `now` has been done
+    /// ([`Controller::advance_before`]).
     #[inline]
     pub fn submit(&mut self, now: Instant, command: Command) {
         self.traffic.submitted(command.op, command.sectors);
@@ -167,13 +172,21 @@ impl Controller {
                 let trims = filled.clone().map(|range| trim(range.lba.get(), range.sectors.get()));
                 self.submit_ranges(now, id, filled.clone().count() as u32, trims);
             }
-            Ok(Request::Nothing) => return Accepted::Done(Cqe::new(queue, cid, StatusField::SUCCESS, 0)),
+            Ok(Request::Nothing) => {
+                return Accepted::Done(Cqe::new(queue, cid, StatusField::SUCCESS, 0));
+            }
             Err(status) => return Accepted::Done(Cqe::new(queue, cid, status, 0)),
         }
         Accepted::UnderWay
     }
 
-    fn submit_ranges(&mut self, now: Instant, id: u32, count: u32, trims: impl Iterator<Item = Command>) {
+    fn submit_ranges(
+        &mut self,
+        now: Instant,
+        id: u32,
+        count: u32,
+        trims: impl Iterator<Item = Command>,
+    ) {
         if self.next_range.checked_add(count).is_none() {
             self.next_range = RANGE;
         }
@@ -185,12 +198,14 @@ impl Controller {
         }
     }
 
-    /// Bytes of a deterministic window's writes: log 0Ah's DTWIN Writes Typical times the optimal write size.
+    /// Bytes of a deterministic window's writes: log 0Ah's DTWIN Writes Typical times the optimal
+    /// write size.
     pub fn reserve(&self) -> u64 {
         self.attributes.dtwin_writes * u64::from(self.attributes.optimal_write)
     }
 
-    /// Takes back a command that still waits in the drive's queue: true when it will complete as aborted.
+    /// Takes back a command that still waits in the drive's queue: true when it will complete as
+    /// aborted.
     pub fn abort(&mut self, now: Instant, id: u32) -> bool {
         id & RANGE == 0 && self.drive.abort(now, id)
     }
@@ -198,23 +213,33 @@ impl Controller {
     pub(super) fn abort_event_request(&mut self, now: Instant, cid: u16) -> bool {
         let was_waiting = self.events.abort(cid);
         if was_waiting {
-            self.admin_done.push_back(AdminCompletion::new(cid, now, StatusField::new(0, 0x07, false)));
+            self.admin_done.push_back(AdminCompletion::new(
+                cid,
+                now,
+                StatusField::new(0, 0x07, false),
+            ));
         }
         was_waiting
     }
 
-    pub(super) fn request_event(&mut self, now: Instant, sqe: &Sqe) -> Result<Option<Outcome>, StatusField> {
+    pub(super) fn request_event(
+        &mut self,
+        now: Instant,
+        sqe: &Sqe,
+    ) -> Result<Option<Outcome>, StatusField> {
         let done = self.events.request(now, sqe.cid.get())?;
         self.admin_done.extend(done);
         Ok(None)
     }
 
-    /// The next admin command that completed after its answer was put off, in the order of their times.
+    /// The next admin command that completed after its answer was put off, in the order of their
+    /// times.
     pub fn take_admin_completion(&mut self) -> Option<AdminCompletion> {
         self.admin_done.pop_front()
     }
 
-    /// When the drive or the controller next does something by itself; [`Instant::NEVER`] when nothing is pending.
+    /// When the drive or the controller next does something by itself; [`Instant::NEVER`] when
+    /// nothing is pending.
     #[inline]
     pub fn next_event_at(&self) -> Instant {
         self.drive.next_event_at().min(self.plm.next_at())
@@ -264,7 +289,8 @@ impl Controller {
             return Some(done);
         }
         // An identifier of the host's own making, beyond what entries can have.
-        let Some(at) = self.ranges.iter().position(|all| (all.first..all.end).contains(&done.id)) else {
+        let Some(at) = self.ranges.iter().position(|all| (all.first..all.end).contains(&done.id))
+        else {
             return Some(done);
         };
         let all = &mut self.ranges[at];

@@ -1,4 +1,5 @@
-//! Completion queue entries: 16 bytes, and the status field in them (NVMe Base 2.1, 4.2; status values 4.2.3).
+//! Completion queue entries: 16 bytes, and the status field in them (NVMe Base 2.1, 4.2; status
+//! values 4.2.3).
 
 use super::Terms;
 use crate::drive::{Completion, Status};
@@ -6,7 +7,19 @@ use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A completion queue entry, byte for byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
 #[repr(C)]
 pub struct Cqe {
     /// 3:0 command specific.
@@ -44,7 +57,8 @@ impl Cqe {
         Self::new((completion.id >> 16) as u16, completion.id as u16, status, completion.result64)
     }
 
-    /// The same with what only a queue knows: its head, and the phase of this pass over the completion queue.
+    /// The same with what only a queue knows: its head, and the phase of this pass over the
+    /// completion queue.
     pub fn in_queue(self, head: u16, phase: bool) -> Self {
         let status = self.phase_and_status.get() & !1 | u16::from(phase);
         Self { sq_head: head.into(), phase_and_status: status.into(), ..self }
@@ -61,8 +75,8 @@ impl Cqe {
     }
 }
 
-/// The status field without its phase tag, as hosts print it: SC in bits 7:0, SCT in 10:8, CRD in 12:11, M in 13, DNR
-/// in 14 (NVMe Base 2.1, 4.2.3).
+/// The status field without its phase tag, as hosts print it: SC in bits 7:0, SCT in 10:8, CRD in
+/// 12:11, M in 13, DNR in 14 (NVMe Base 2.1, 4.2.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StatusField(pub u16);
 
@@ -100,8 +114,8 @@ impl StatusField {
         Self::new(sct, sc, true)
     }
 
-    /// The field of a completion. In the artefact's terms a read that failed fast has SC 00h and only the DNR bit: its
-    /// host looks at the busy remaining time alone (IODA artefact, `ftl.c`).
+    /// The field of a completion. In the artefact's terms a read that failed fast has SC 00h and
+    /// only the DNR bit: its host looks at the busy remaining time alone (IODA artefact, `ftl.c`).
     pub fn of(completion: &Completion, terms: &Terms) -> Self {
         let (sct, sc) = match completion.status {
             Status::PredictableLatencyNotMet if terms.artefact => (0, 0),

@@ -1,8 +1,8 @@
-//! Asynchronous events (NVMe Base 2.1, 5.1.2): the host leaves requests, the controller completes one when the NVM Set
-//! comes into log 0Bh.
+//! Asynchronous events (NVMe Base 2.1, 5.1.2): the host leaves requests, the controller completes
+//! one when the NVM Set comes into log 0Bh.
 //!
-//! After a notice no other is sent until the host has read log 0Bh with Retain Asynchronous Event cleared. What comes
-//! into the log while no request waits is told when one does.
+//! After a notice no other is sent until the host has read log 0Bh with Retain Asynchronous Event
+//! cleared. What comes into the log while no request waits is told when one does.
 
 use super::admin::AdminCompletion;
 use super::{StatusField, feature, log};
@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 /// Requests that may wait at once (AERL, 0's based, is one less).
 pub const REQUESTS_MAX: usize = 4;
 
-/// Type Notice, information Predictable Latency Event Aggregate Log Change, log page 0Bh: DW0 of the completion.
+/// Type Notice, information Predictable Latency Event Aggregate Log Change, log page 0Bh: DW0 of
+/// the completion.
 pub const PLM_NOTICE: u32 = 0x02 | 0x04 << 8 | (log::EVENT_AGGREGATE as u32) << 16;
 
 /// Requests and notices.
@@ -27,7 +28,11 @@ pub(super) struct Events {
 
 impl Events {
     /// A request. Its completion, if a notice is pending; an error when too many wait.
-    pub fn request(&mut self, now: Instant, cid: u16) -> Result<Option<AdminCompletion>, StatusField> {
+    pub fn request(
+        &mut self,
+        now: Instant,
+        cid: u16,
+    ) -> Result<Option<AdminCompletion>, StatusField> {
         if self.waiting.len() == REQUESTS_MAX {
             return Err(StatusField::EVENT_REQUEST_LIMIT);
         }
@@ -58,6 +63,9 @@ impl Events {
         }
         let cid = self.waiting.pop_front()?;
         (self.is_pending, self.is_masked) = (false, true);
-        Some(AdminCompletion { result: PLM_NOTICE, ..AdminCompletion::new(cid, now, StatusField::SUCCESS) })
+        Some(AdminCompletion {
+            result: PLM_NOTICE,
+            ..AdminCompletion::new(cid, now, StatusField::SUCCESS)
+        })
     }
 }

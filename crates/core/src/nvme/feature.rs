@@ -1,8 +1,9 @@
 //! Set Features and Get Features: 06h, 0Bh, 12h, 13h, 14h (NVMe Base 2.1, 5.1.25 and 5.1.11).
 //!
-//! No value is saved over a power cycle, so Set Features with SV is Feature Identifier Not Saveable, and Get Features
-//! answers the current value only (ONCS does not promise Save and Select). Other features are Invalid Field in Command;
-//! Number of Queues and Keep Alive belong to the transport that has queues.
+//! No value is saved over a power cycle, so Set Features with SV is Feature Identifier Not
+//! Saveable, and Get Features answers the current value only (ONCS does not promise Save and
+//! Select). Other features are Invalid Field in Command; Number of Queues and Keep Alive belong to
+//! the transport that has queues.
 
 use super::admin::{AdminCompletion, Outcome};
 use super::plm::{Config, Window};
@@ -39,7 +40,8 @@ impl Controller {
         let (cdw10, cdw11, cdw12) = (sqe.cdw10.get(), sqe.cdw11.get(), sqe.cdw12.get());
         sqe.check_any_namespace()?;
         let feature = cdw10 as u8;
-        if !matches!(feature, WRITE_CACHE | EVENT_CONFIG | RECOVERY_LEVEL | PLM_CONFIG | PLM_WINDOW) {
+        if !matches!(feature, WRITE_CACHE | EVENT_CONFIG | RECOVERY_LEVEL | PLM_CONFIG | PLM_WINDOW)
+        {
             return Err(StatusField::INVALID_FIELD);
         }
         if cdw10 & SAVE != 0 {
@@ -52,7 +54,8 @@ impl Controller {
             RECOVERY_LEVEL => {
                 Sqe::check_set(cdw11)?;
                 let is_level = cdw12 < 16 && RECOVERY_LEVELS >> cdw12 & 1 == 1;
-                self.recovery_level = if is_level { cdw12 as u8 } else { return Err(StatusField::INVALID_FIELD) };
+                self.recovery_level =
+                    if is_level { cdw12 as u8 } else { return Err(StatusField::INVALID_FIELD) };
             }
             PLM_CONFIG => {
                 Sqe::check_set(cdw11)?;
@@ -74,7 +77,8 @@ impl Controller {
         self.windows_changed(now);
     }
 
-    /// Feature 14h. Where a schedule says which window it is, the host may not: Command Sequence Error.
+    /// Feature 14h. Where a schedule says which window it is, the host may not: Command Sequence
+    /// Error.
     fn set_window(&mut self, now: Instant, sqe: &Sqe) -> Result<Option<Outcome>, StatusField> {
         Sqe::check_set(sqe.cdw11.get())?;
         let window = match sqe.cdw12.get() {
@@ -101,7 +105,8 @@ impl Controller {
     /// Those who wait for the deterministic window are told.
     pub(super) fn answer_window_requests(&mut self, now: Instant, status: StatusField) {
         let waiting = std::mem::take(&mut self.window_requests);
-        self.admin_done.extend(waiting.into_iter().map(|cid| AdminCompletion::new(cid, now, status)));
+        self.admin_done
+            .extend(waiting.into_iter().map(|cid| AdminCompletion::new(cid, now, status)));
     }
 
     pub(super) fn get_features(&mut self, now: Instant, sqe: &Sqe) -> Result<Outcome, StatusField> {
@@ -114,7 +119,9 @@ impl Controller {
         match cdw10 as u8 {
             WRITE_CACHE => self.write_cache().ok_or(StatusField::INVALID_FIELD).and_then(value),
             EVENT_CONFIG => value(self.events.enabled),
-            RECOVERY_LEVEL => Sqe::check_set(cdw11).and_then(|()| value(self.recovery_level.into())),
+            RECOVERY_LEVEL => {
+                Sqe::check_set(cdw11).and_then(|()| value(self.recovery_level.into()))
+            }
             PLM_CONFIG => {
                 Sqe::check_set(cdw11)?;
                 let data = self.plm.config().encode().ok_or(StatusField::INVALID_FIELD)?;

@@ -1,12 +1,12 @@
-//! Identify: the controller (CNS 01h), the namespace (00h), the list of active namespaces (02h), a namespace's
-//! identifiers (03h), the list of NVM Sets (04h). Others are Invalid Field in Command.
+//! Identify: the controller (CNS 01h), the namespace (00h), the list of active namespaces (02h), a
+//! namespace's identifiers (03h), the list of NVM Sets (04h). Others are Invalid Field in Command.
 //!
-//! References: NVMe Base 2.1, 5.1.13 (NVM Set List: 5.1.13.2.4); the namespace structure is of the NVM Command Set
-//! Specification. The version told is 1.4, the first with Predictable Latency Mode: later ones make pages and data
-//! structures mandatory that are not here.
+//! References: NVMe Base 2.1, 5.1.13 (NVM Set List: 5.1.13.2.4); the namespace structure is of the
+//! NVM Command Set Specification. The version told is 1.4, the first with Predictable Latency Mode:
+//! later ones make pages and data structures mandatory that are not here.
 //!
-//! Trap: NSETIDMAX is 2 though there is one NVM Set. nvme-cli asks for 8 + 2 x NSETIDMAX bytes of log 0Bh, which must
-//! be whole dwords: with 1 it would lose the only entry.
+//! Trap: NSETIDMAX is 2 though there is one NVM Set. nvme-cli asks for 8 + 2 x NSETIDMAX bytes of
+//! log 0Bh, which must be whole dwords: with 1 it would lose the only entry.
 
 use super::admin::Outcome;
 use super::{ALL_NAMESPACES, Controller, NAMESPACE, NVM_SET, Sqe, StatusField, event, feature};
@@ -185,12 +185,17 @@ impl Controller {
     pub(super) fn identify(&self, sqe: &Sqe) -> Result<Outcome, StatusField> {
         let nsid = sqe.nsid.get();
         let data = match sqe.cdw10.get() as u8 {
-            cns::NAMESPACE if nsid == NAMESPACE || nsid == ALL_NAMESPACES => self.namespace_data().as_bytes().to_vec(),
+            cns::NAMESPACE if nsid == NAMESPACE || nsid == ALL_NAMESPACES => {
+                self.namespace_data().as_bytes().to_vec()
+            }
             cns::DESCRIPTORS if nsid == NAMESPACE => self.descriptors(),
             cns::NAMESPACE | cns::DESCRIPTORS => return Err(StatusField::INVALID_NAMESPACE),
             cns::CONTROLLER => self.controller_data().as_bytes().to_vec(),
-            // Identifiers greater than the one asked for; no namespace comes after the last two numbers.
-            cns::ACTIVE if nsid >= ALL_NAMESPACES - 1 => return Err(StatusField::INVALID_NAMESPACE),
+            // Identifiers greater than the one asked for; no namespace comes after the last two
+            // numbers.
+            cns::ACTIVE if nsid >= ALL_NAMESPACES - 1 => {
+                return Err(StatusField::INVALID_NAMESPACE);
+            }
             cns::ACTIVE => {
                 let mut list = vec![0; IDENTIFY_BYTES];
                 if nsid < NAMESPACE {
@@ -234,7 +239,8 @@ impl Controller {
         let a = &self.attributes;
         let blocks = |sectors: u32| U16::from(u16::try_from(sectors - 1).unwrap_or(u16::MAX));
         let mut data = NamespaceData::new_zeroed();
-        (data.size, data.capacity, data.used) = (a.sectors.into(), a.sectors.into(), a.sectors.into());
+        (data.size, data.capacity, data.used) =
+            (a.sectors.into(), a.sectors.into(), a.sectors.into());
         data.features = 1 << 4;
         data.deallocated = 0b001;
         data.bytes = self.bytes().into();

@@ -1,12 +1,14 @@
-//! Get Log Page: 02h SMART, 0Ah Predictable Latency Per NVM Set, 0Bh Predictable Latency Event Aggregate, and the
-//! vendor's C0h (NVMe Base 2.1, 5.1.12; 5.1.12.1.3, .11 and .12). Others are Invalid Log Page.
+//! Get Log Page: 02h SMART, 0Ah Predictable Latency Per NVM Set, 0Bh Predictable Latency Event
+//! Aggregate, and the vendor's C0h (NVMe Base 2.1, 5.1.12; 5.1.12.1.3, .11 and .12). Others are
+//! Invalid Log Page.
 //!
-//! Log 0Ah is about the NVM Set in the log specific identifier. Read with Retain Asynchronous Event cleared, its events
-//! are cleared and the set leaves log 0Bh (8.1.18.3). The vendor's page shows what the specification has no place
-//! for: the schedule as the drive keeps it, violations of it, and the busy remaining times that reads failed fast
-//! with.
+//! Log 0Ah is about the NVM Set in the log specific identifier. Read with Retain Asynchronous Event
+//! cleared, its events are cleared and the set leaves log 0Bh (8.1.18.3). The vendor's page shows
+//! what the specification has no place for: the schedule as the drive keeps it, violations of it,
+//! and the busy remaining times that reads failed fast with.
 //!
-//! Trap: a log's times are whole milliseconds; windows of an array may be shorter. The vendor's page has nanoseconds.
+//! Trap: a log's times are whole milliseconds; windows of an array may be shorter. The vendor's
+//! page has nanoseconds.
 
 use super::admin::Outcome;
 use super::plm::{SCHEDULE_BYTES, Schedule, Window};
@@ -27,11 +29,12 @@ pub const VENDOR: u8 = 0xc0;
 
 /// What the vendor's page looks like; a change of its layout changes this.
 pub const VENDOR_VERSION: u8 = 1;
-/// Buckets of the histogram of busy remaining times: bucket `i` counts those from 2^i ns to 2^(i+1) ns, 0 is in the
-/// first.
+/// Buckets of the histogram of busy remaining times: bucket `i` counts those from 2^i ns to 2^(i+1)
+/// ns, 0 is in the first.
 pub const BUCKETS: usize = 32;
 
-/// SMART, byte for byte, as far as the drive knows. It has no temperature (0 K is told) and no limit of wear.
+/// SMART, byte for byte, as far as the drive knows. It has no temperature (0 K is told) and no
+/// limit of wear.
 #[derive(Clone, Copy, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct SmartData {
@@ -142,7 +145,8 @@ pub struct PredictableLog {
     pub writes: (u64, u64),
     /// Milliseconds of a deterministic window at most, and what is left.
     pub time_ms: (u64, u64),
-    /// Milliseconds of a non-deterministic window: after the longest deterministic one, and at least.
+    /// Milliseconds of a non-deterministic window: after the longest deterministic one, and at
+    /// least.
     pub ndwin_ms: (u64, u64),
 }
 
@@ -191,9 +195,13 @@ impl Traffic {
     #[inline]
     pub fn submitted(&mut self, op: Op, sectors: u32) {
         match op {
-            Op::Read => (self.reads, self.sectors_read) = (self.reads + 1, self.sectors_read + u64::from(sectors)),
+            Op::Read => {
+                (self.reads, self.sectors_read) =
+                    (self.reads + 1, self.sectors_read + u64::from(sectors))
+            }
             Op::Write => {
-                (self.writes, self.sectors_written) = (self.writes + 1, self.sectors_written + u64::from(sectors));
+                (self.writes, self.sectors_written) =
+                    (self.writes + 1, self.sectors_written + u64::from(sectors));
             }
             Op::Flush | Op::Trim => {}
         }
@@ -218,7 +226,9 @@ impl Traffic {
 impl PredictableLog {
     /// Reads the 512 bytes.
     pub fn decode(data: &[u8]) -> Result<Self, StatusField> {
-        let Ok((data, _)) = PredictableData::ref_from_prefix(data) else { return Err(StatusField::DATA_LENGTH) };
+        let Ok((data, _)) = PredictableData::ref_from_prefix(data) else {
+            return Err(StatusField::DATA_LENGTH);
+        };
         Ok(Self {
             window: window_of(data.status)?,
             events: data.events.get(),
@@ -233,7 +243,9 @@ impl PredictableLog {
 impl VendorLog {
     /// Reads the 512 bytes.
     pub fn decode(data: &[u8]) -> Result<Self, StatusField> {
-        let Ok((data, _)) = VendorData::ref_from_prefix(data) else { return Err(StatusField::DATA_LENGTH) };
+        let Ok((data, _)) = VendorData::ref_from_prefix(data) else {
+            return Err(StatusField::DATA_LENGTH);
+        };
         if data.version != VENDOR_VERSION {
             return Err(StatusField::INVALID_FIELD);
         }
@@ -290,7 +302,9 @@ impl Controller {
             SMART => self.smart(now).as_bytes().to_vec(),
             PREDICTABLE if set == NVM_SET => self.predictable(now).as_bytes().to_vec(),
             PREDICTABLE => return Err(StatusField::INVALID_FIELD),
-            EVENT_AGGREGATE => event_aggregate(if self.plm.events() == 0 { &[] } else { &[NVM_SET] }),
+            EVENT_AGGREGATE => {
+                event_aggregate(if self.plm.events() == 0 { &[] } else { &[NVM_SET] })
+            }
             VENDOR => self.vendor(now).as_bytes().to_vec(),
             _ => return Err(StatusField::INVALID_LOG_PAGE),
         };
@@ -325,7 +339,8 @@ impl Controller {
         let mut data = SmartData::new_zeroed();
         data.spare = percent;
         data.spare_threshold = 10;
-        data.critical = u8::from(percent < data.spare_threshold) | u8::from(drive.is_read_only()) << 3;
+        data.critical =
+            u8::from(percent < data.spare_threshold) | u8::from(drive.is_read_only()) << 3;
         data.units_read = u128::from(traffic.sectors_read.div_ceil(1000)).into();
         data.units_written = u128::from(traffic.sectors_written.div_ceil(1000)).into();
         data.reads = u128::from(traffic.reads).into();
@@ -360,7 +375,8 @@ impl Controller {
         data.schedule = self.schedule_bytes();
         data.violations = self.violations().into();
         let counters = self.drive().counters();
-        (data.collections, data.forced) = (counters.collections.into(), counters.forced_collections.into());
+        (data.collections, data.forced) =
+            (counters.collections.into(), counters.forced_collections.into());
         let fails = &self.traffic.fast_fails;
         data.fast_fails = fails.count.into();
         data.busy_sum = fails.busy_sum.as_ns().into();

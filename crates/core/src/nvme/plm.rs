@@ -1,5 +1,5 @@
-//! Predictable Latency Mode as data: what feature 13h carries (NVMe Base 2.1, 5.1.25.1.12), with the schedule of an
-//! array in bytes that the specification reserves.
+//! Predictable Latency Mode as data: what feature 13h carries (NVMe Base 2.1, 5.1.25.1.12), with
+//! the schedule of an array in bytes that the specification reserves.
 //!
 //! The schedule's place is bytes 511:480 of the Deterministic Threshold Configuration:
 //!
@@ -13,8 +13,9 @@
 //! | 503:496 | when slot 0 begins, in nanoseconds of the clock that all members share |
 //! | 511:504 | guard, in nanoseconds, at most TW |
 //!
-//! Nanoseconds, not the microseconds of NVMe's habits: TW comes out of a formula, and what is rounded is not what the
-//! host goes by: its idea of slot `s` and the drive's would part by `s` times the rest.
+//! Nanoseconds, not the microseconds of NVMe's habits: TW comes out of a formula, and what is
+//! rounded is not what the host goes by: its idea of slot `s` and the drive's would part by `s`
+//! times the rest.
 
 use super::StatusField;
 use crate::drive::WindowSchedule;
@@ -30,7 +31,8 @@ pub mod event {
     pub const WRITES: u16 = 1 << 1;
     /// DTWIN Time Warning.
     pub const TIME: u16 = 1 << 2;
-    /// Autonomous transition to the non-deterministic window: a typical or maximum value was exceeded.
+    /// Autonomous transition to the non-deterministic window: a typical or maximum value was
+    /// exceeded.
     pub const EXCEEDED: u16 = 1 << 14;
     /// Deterministic Excursion: garbage collection was forced in the deterministic window.
     pub const EXCURSION: u16 = 1 << 15;
@@ -62,7 +64,8 @@ pub struct Config {
     pub writes_threshold: u64,
     /// Milliseconds left.
     pub time_threshold: u64,
-    /// By which the members of an array take turns; without it the host selects each window (feature 14h).
+    /// By which the members of an array take turns; without it the host selects each window
+    /// (feature 14h).
     pub schedule: Option<Schedule>,
 }
 
@@ -108,7 +111,19 @@ struct ThresholdData {
 }
 
 /// The schedule, byte for byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
 #[repr(C)]
 struct ScheduleData {
     array_type: u8,
@@ -128,11 +143,13 @@ pub const SCHEDULE_BYTES: usize = 32;
 const _: () = assert!(size_of::<ThresholdData>() == CONFIG_BYTES);
 const _: () = assert!(size_of::<ScheduleData>() == SCHEDULE_BYTES);
 
-/// A cycle is at most 36 years, and so is the wait for the first: no sum of such times overflows in a run.
+/// A cycle is at most 36 years, and so is the wait for the first: no sum of such times overflows in
+/// a run.
 const CYCLE_MAX: u64 = 1 << 60;
 
 impl Config {
-    /// The 512 bytes; `None` when the schedule is not one that they can hold ([`Schedule::encode`]).
+    /// The 512 bytes; `None` when the schedule is not one that they can hold
+    /// ([`Schedule::encode`]).
     pub fn encode(&self) -> Option<[u8; CONFIG_BYTES]> {
         let mut data = ThresholdData::new_zeroed();
         data.events = self.events.into();
@@ -147,7 +164,9 @@ impl Config {
 
     /// Reads the 512 bytes. Reserved bits must be zero.
     pub fn decode(data: &[u8]) -> Result<Self, StatusField> {
-        let Ok((data, _)) = ThresholdData::ref_from_prefix(data) else { return Err(StatusField::DATA_LENGTH) };
+        let Ok((data, _)) = ThresholdData::ref_from_prefix(data) else {
+            return Err(StatusField::DATA_LENGTH);
+        };
         let events = data.events.get();
         let is_reserved_zero = data.reserved_2 == [0; 30] && data.reserved_56 == [0; 424];
         if events & !event::ALL != 0 || !is_reserved_zero {
@@ -164,15 +183,17 @@ impl Config {
 }
 
 impl Schedule {
-    /// The 32 bytes; `None` when a drive would refuse them: more than 255 members, an index beyond them, a window of no
-    /// time, a guard longer than it, or a cycle beyond 36 years.
+    /// The 32 bytes; `None` when a drive would refuse them: more than 255 members, an index beyond
+    /// them, a window of no time, a guard longer than it, or a cycle beyond 36 years.
     pub fn encode(&self) -> Option<[u8; SCHEDULE_BYTES]> {
         Some(zerocopy::transmute!(self.data()?))
     }
 
     /// Reads the 32 bytes; `None` in them is no schedule.
     pub fn decode(data: &[u8]) -> Result<Option<Self>, StatusField> {
-        let Ok((data, _)) = ScheduleData::ref_from_prefix(data) else { return Err(StatusField::DATA_LENGTH) };
+        let Ok((data, _)) = ScheduleData::ref_from_prefix(data) else {
+            return Err(StatusField::DATA_LENGTH);
+        };
         Self::of(data)
     }
 

@@ -1,9 +1,9 @@
 //! Submission queue entries: 64 bytes (NVMe Base 2.1, 4.1), to and from the commands of a drive.
 //!
-//! Where the predictable-latency flag lies: CDW2 bits 1:0 of a Read, which the specification reserves there: 00b off,
-//! 01b may fail fast, 10b must wait, 11b invalid. Two aliases may be switched on ([`Terms`]): Limited Retry (CDW12
-//! bit 31), which an unchanged Linux sets for requests that may fail, and the IODA artefact's numbers in CDW2 and
-//! CDW3.
+//! Where the predictable-latency flag lies: CDW2 bits 1:0 of a Read, which the specification
+//! reserves there: 00b off, 01b may fail fast, 10b must wait, 11b invalid. Two aliases may be
+//! switched on ([`Terms`]): Limited Retry (CDW12 bit 31), which an unchanged Linux sets for
+//! requests that may fail, and the IODA artefact's numbers in CDW2 and CDW3.
 //!
 //! Trap: Number of Logical Blocks and Number of Ranges are 0's based; the length of a range is not.
 
@@ -14,7 +14,19 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A submission queue entry, byte for byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
 #[repr(C)]
 pub struct Sqe {
     /// 0 opcode.
@@ -50,7 +62,19 @@ pub struct Sqe {
 const _: () = assert!(size_of::<Sqe>() == 64);
 
 /// A range of Dataset Management (NVM Command Set Specification, Dataset Management command).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
 #[repr(C)]
 pub struct DsmRange {
     /// 3:0 context attributes: hints, not used.
@@ -114,17 +138,22 @@ pub enum Request<'a> {
 }
 
 impl Sqe {
-    /// The entry of `command` (one range of Dataset Management for a deallocation), with the command's identifier cut
-    /// to 16 bits. `None` where the entry cannot say it: more than 65,536 sectors, or none.
+    /// The entry of `command` (one range of Dataset Management for a deallocation), with the
+    /// command's identifier cut to 16 bits. `None` where the entry cannot say it: more than 65,536
+    /// sectors, or none.
     pub fn encode(command: &Command) -> Option<(Self, Option<DsmRange>)> {
-        let mut sqe = Self { cid: (command.id as u16).into(), nsid: NAMESPACE.into(), ..Self::default() };
+        let mut sqe =
+            Self { cid: (command.id as u16).into(), nsid: NAMESPACE.into(), ..Self::default() };
         match command.op {
             Op::Flush => sqe.opcode = opcode::FLUSH,
             Op::Trim => {
                 sqe.opcode = opcode::DATASET_MANAGEMENT;
                 sqe.cdw11 = DEALLOCATE.into();
-                let range =
-                    DsmRange { attributes: 0.into(), sectors: command.sectors.into(), lba: command.lba.0.into() };
+                let range = DsmRange {
+                    attributes: 0.into(),
+                    sectors: command.sectors.into(),
+                    lba: command.lba.0.into(),
+                };
                 return Some((sqe, Some(range)));
             }
             Op::Read | Op::Write => {
@@ -147,9 +176,14 @@ impl Sqe {
         self.cdw12 = cdw12.into();
     }
 
-    /// What the entry asks, or the status with which it is refused. `id` becomes the command's identifier; `data` are
-    /// the ranges of Dataset Management.
-    pub fn decode<'a>(&self, id: u32, data: &'a [u8], terms: &Terms) -> Result<Request<'a>, StatusField> {
+    /// What the entry asks, or the status with which it is refused. `id` becomes the command's
+    /// identifier; `data` are the ranges of Dataset Management.
+    pub fn decode<'a>(
+        &self,
+        id: u32,
+        data: &'a [u8],
+        terms: &Terms,
+    ) -> Result<Request<'a>, StatusField> {
         let op = match self.opcode {
             opcode::FLUSH => Op::Flush,
             opcode::WRITE => Op::Write,
@@ -163,7 +197,16 @@ impl Sqe {
             return Err(StatusField::INVALID_NAMESPACE);
         }
         let predictable = self.predictable(op, terms)?;
-        let command = Command { id, op, lba: Lba(0), sectors: 0, fua: false, predictable, stream: 0, payload: None };
+        let command = Command {
+            id,
+            op,
+            lba: Lba(0),
+            sectors: 0,
+            fua: false,
+            predictable,
+            stream: 0,
+            payload: None,
+        };
         match op {
             Op::Flush => Ok(Request::One(command)),
             Op::Trim => self.decode_ranges(data, terms),
@@ -193,7 +236,11 @@ impl Sqe {
         };
         if op != Op::Read {
             let is_plain = flag == PredictableLatency::Off || terms.artefact;
-            return if is_plain { Ok(PredictableLatency::Off) } else { Err(StatusField::INVALID_FIELD) };
+            return if is_plain {
+                Ok(PredictableLatency::Off)
+            } else {
+                Err(StatusField::INVALID_FIELD)
+            };
         }
         let may_fail = terms.limited_retry && self.cdw12.get() & LIMITED_RETRY != 0;
         Ok(if may_fail && flag == PredictableLatency::Off { PredictableLatency::On } else { flag })
@@ -214,7 +261,8 @@ impl Sqe {
         Ok(Command { lba: Lba(lba), sectors, fua: cdw12 & FUA != 0, stream, ..command })
     }
 
-    /// Directive type 0 is none, 1 is Streams; the stream is the directive's number in CDW13 bits 31:16.
+    /// Directive type 0 is none, 1 is Streams; the stream is the directive's number in CDW13 bits
+    /// 31:16.
     fn stream(&self) -> Result<u8, StatusField> {
         match (self.cdw12.get() >> DIRECTIVE & 0xf, self.cdw13.get() >> 16) {
             (0, _) => Ok(0),
@@ -228,7 +276,9 @@ impl Sqe {
         let Some(data) = data.get(..count * size_of::<DsmRange>()) else {
             return Err(StatusField::DATA_LENGTH);
         };
-        let Ok(ranges) = <[DsmRange]>::ref_from_bytes(data) else { return Err(StatusField::DATA_LENGTH) };
+        let Ok(ranges) = <[DsmRange]>::ref_from_bytes(data) else {
+            return Err(StatusField::DATA_LENGTH);
+        };
         let is_inside = |range: &DsmRange| {
             let end = range.lba.get().checked_add(range.sectors.get().into());
             end.is_some_and(|end| end <= terms.sectors)
@@ -236,7 +286,8 @@ impl Sqe {
         if !ranges.iter().all(is_inside) {
             return Err(StatusField::LBA_OUT_OF_RANGE);
         }
-        let is_hint = self.cdw11.get() & DEALLOCATE == 0 || ranges.iter().all(|range| range.sectors.get() == 0);
+        let is_hint = self.cdw11.get() & DEALLOCATE == 0
+            || ranges.iter().all(|range| range.sectors.get() == 0);
         Ok(if is_hint { Request::Nothing } else { Request::Deallocate(ranges) })
     }
 }

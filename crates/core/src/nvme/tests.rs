@@ -1,5 +1,5 @@
-//! The bytes against the specification's tables, written by hand; the windows against times computed by hand; and
-//! whatever a host may send: never a panic, always a status.
+//! The bytes against the specification's tables, written by hand; the windows against times
+//! computed by hand; and whatever a host may send: never a panic, always a status.
 
 mod admin;
 mod entries;
@@ -16,8 +16,8 @@ use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcSpec, PageMap, Stream};
 use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
 
-/// The table of `ttflash-256g` with four blocks a plane: 64 dies of 4 x 256 pages of 4 KiB; tR 40 us, tPROG 800 us,
-/// erase 2 ms, 25 ns a byte on the channel, commands 175 ns, of an erase 125 ns.
+/// The table of `ttflash-256g` with four blocks a plane: 64 dies of 4 x 256 pages of 4 KiB; tR 40
+/// us, tPROG 800 us, erase 2 ms, 25 ns a byte on the channel, commands 175 ns, of an erase 125 ns.
 fn device() -> Device {
     let mut device = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
     device.geometry.blocks = 4;

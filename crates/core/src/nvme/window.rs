@@ -1,12 +1,14 @@
 //! The windows of an NVM Set as a state machine (NVMe Base 2.1, 8.1.18).
 //!
-//! Three modes. **Off.** **Scheduled**: the window is a function of the time; nothing fires at its edges, so a drive
-//! that is idle stays idle. **By the host**: feature 14h selects; the mode begins in the non-deterministic window,
-//! leaves it no earlier than NDWIN Time Minimum Low allows, and goes back to it by itself when a typical or maximum
-//! value is exceeded or garbage collection was forced (the specification's "may").
+//! Three modes. **Off.** **Scheduled**: the window is a function of the time; nothing fires at its
+//! edges, so a drive that is idle stays idle. **By the host**: feature 14h selects; the mode begins
+//! in the non-deterministic window, leaves it no earlier than NDWIN Time Minimum Low allows, and
+//! goes back to it by itself when a typical or maximum value is exceeded or garbage collection was
+//! forced (the specification's "may").
 //!
-//! Under a schedule nothing is autonomous: the turns are agreed with the other members, and a member that left them
-//! would break the agreement. Warnings and excursions are told in both modes, each warning once a window.
+//! Under a schedule nothing is autonomous: the turns are agreed with the other members, and a
+//! member that left them would break the agreement. Warnings and excursions are told in both modes,
+//! each warning once a window.
 
 use super::Attributes;
 use super::attributes::READ_BYTES;
@@ -164,7 +166,8 @@ impl Plm {
         Selected::Now
     }
 
-    /// The host gave the wait for the deterministic window up by asking for the other: true when there was one.
+    /// The host gave the wait for the deterministic window up by asking for the other: true when
+    /// there was one.
     pub fn take_back(&mut self, now: Instant) -> bool {
         let was_asked = std::mem::take(&mut self.is_asked);
         self.rearm(now);
@@ -189,7 +192,8 @@ impl Plm {
             Op::Flush | Op::Trim => return false,
         }
         self.check_counts(now);
-        let is_exceeded = self.reads > self.attributes.dtwin_reads || self.writes() > self.attributes.dtwin_writes;
+        let is_exceeded = self.reads > self.attributes.dtwin_reads
+            || self.writes() > self.attributes.dtwin_writes;
         if is_exceeded && self.mode == Mode::ByHost {
             self.leave(now, event::EXCEEDED);
             return true;
@@ -213,7 +217,8 @@ impl Plm {
         }
     }
 
-    /// What is due at [`Plm::next_at`]. True when the host that waits for the deterministic window has it now.
+    /// What is due at [`Plm::next_at`]. True when the host that waits for the deterministic window
+    /// has it now.
     pub fn fire(&mut self, now: Instant) -> bool {
         self.look(now);
         if self.window == Window::Deterministic {
@@ -251,7 +256,9 @@ impl Plm {
     /// Milliseconds of the longest deterministic window.
     pub fn dtwin_time_ms(&self) -> u64 {
         match self.mode {
-            Mode::Scheduled(schedule) => (schedule.length * u64::from(schedule.members - 1)).as_ns() / MS,
+            Mode::Scheduled(schedule) => {
+                (schedule.length * u64::from(schedule.members - 1)).as_ns() / MS
+            }
             Mode::Off | Mode::ByHost => self.attributes.dtwin_time_ms,
         }
     }
@@ -273,8 +280,8 @@ impl Plm {
         }
     }
 
-    /// When the window that holds `now` ends by the schedule or at the latest; [`Instant::NEVER`] when the host
-    /// decides.
+    /// When the window that holds `now` ends by the schedule or at the latest; [`Instant::NEVER`]
+    /// when the host decides.
     pub fn window_end(&mut self, now: Instant) -> Instant {
         self.look(now);
         match (self.mode, self.window) {
@@ -329,7 +336,9 @@ impl Plm {
     fn dtwin_end(&self) -> Instant {
         match self.mode {
             Mode::Scheduled(_) => self.until,
-            Mode::Off | Mode::ByHost => self.entered + Duration::from_ms(self.attributes.dtwin_time_ms),
+            Mode::Off | Mode::ByHost => {
+                self.entered + Duration::from_ms(self.attributes.dtwin_time_ms)
+            }
         }
     }
 
@@ -377,8 +386,8 @@ impl Plm {
         self.events |= which;
     }
 
-    /// Says when something happens next. A time warning that is already told is not waited for: otherwise a schedule
-    /// would keep an idle drive awake for ever.
+    /// Says when something happens next. A time warning that is already told is not waited for:
+    /// otherwise a schedule would keep an idle drive awake for ever.
     fn rearm(&mut self, now: Instant) {
         let wants_time = self.config.events & !self.events & event::TIME != 0;
         self.next_at = match self.mode {
@@ -403,7 +412,9 @@ impl Plm {
             return if is_before { self.time_warning_at().max(now) } else { Instant::NEVER };
         }
         match self.window {
-            Window::Deterministic if self.warned & event::TIME == 0 => self.time_warning_at().max(now),
+            Window::Deterministic if self.warned & event::TIME == 0 => {
+                self.time_warning_at().max(now)
+            }
             Window::Deterministic => self.warning_after(schedule, schedule.slot_end(self.until)),
             _ => self.warning_after(schedule, self.until),
         }

@@ -1,11 +1,12 @@
-//! Division by a number fixed at start-up, as one multiplication: addresses are taken apart several times a request.
+//! Division by a number fixed at start-up, as one multiplication: addresses are taken apart several
+//! times a request.
 
 /// A divisor of 32-bit numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Divisor {
     divisor: u32,
-    /// floor((2^64 - 1) / divisor): with the dividend rounded up the quotient is exact for every 32-bit one, and a
-    /// divisor of 1 is none of its own.
+    /// floor((2^64 - 1) / divisor): with the dividend rounded up the quotient is exact for every
+    /// 32-bit one, and a divisor of 1 is none of its own.
     reciprocal: u64,
 }
 

@@ -1,14 +1,14 @@
 //! Logarithm, exponential and power in plain f64 arithmetic.
 //!
-//! IEEE 754 fixes `+ - * /` to the last bit, but not `ln`, `exp` and `pow`: each libm rounds as it likes, and output
-//! bytes would depend on the machine. So they are written here, without `mul_add`, which is a slow call into libm where
-//! the target has no such instruction. The relative error of [`ln`] and [`exp`] is below 1e-15; that of [`pow`] grows
-//! with |y ln x| (see there).
+//! IEEE 754 fixes `+ - * /` to the last bit, but not `ln`, `exp` and `pow`: each libm rounds as it
+//! likes, and output bytes would depend on the machine. So they are written here, without
+//! `mul_add`, which is a slow call into libm where the target has no such instruction. The relative
+//! error of [`ln`] and [`exp`] is below 1e-15; that of [`pow`] grows with |y ln x| (see there).
 
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// The bits of sqrt(1/2). Reducing to [sqrt(1/2), sqrt(2)) rather than to [1, 2) keeps ln of the rest and k ln 2 from
-/// cancelling.
+/// The bits of sqrt(1/2). Reducing to [sqrt(1/2), sqrt(2)) rather than to [1, 2) keeps ln of the
+/// rest and k ln 2 from cancelling.
 const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 /// ln 2 in two parts: the upper 32 bits, so that an exponent times it is exact, and what is left.
 const LN_2_UPPER: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
@@ -20,13 +20,15 @@ pub fn ln(x: f64) -> f64 {
     if (f64::MIN_POSITIVE..f64::INFINITY).contains(&x) { ln_normal(x) } else { ln_special(x) }
 }
 
-/// x = m 2^k, and ln m = 2 atanh(s) = 2 s (1 + s^2 / 3 + s^4 / 5 + ..) with s = (m - 1) / (m + 1), |s| < 0.1716.
+/// x = m 2^k, and ln m = 2 atanh(s) = 2 s (1 + s^2 / 3 + s^4 / 5 + ..) with s = (m - 1) / (m + 1),
+/// |s| < 0.1716.
 #[inline]
 fn ln_normal(x: f64) -> f64 {
     let k = (x.to_bits().wrapping_sub(SQRT_HALF) as i64) >> 52;
     let m = f64::from_bits(x.to_bits().wrapping_sub((k << 52) as u64));
     let s = (m - 1.0) / (m + 1.0);
-    // Terms up to s^22 (the next is below 1e-18), paired so that the processor can work on several at once.
+    // Terms up to s^22 (the next is below 1e-18), paired so that the processor can work on several
+    // at once.
     let z = s * s;
     let (z2, z4) = (z * z, (z * z) * (z * z));
     let low = (1.0 / 3.0 + z * (1.0 / 5.0)) + z2 * (1.0 / 7.0 + z * (1.0 / 9.0));
@@ -59,7 +61,8 @@ pub fn exp(x: f64) -> f64 {
     if x < -745.2 {
         return 0.0;
     }
-    // x = k ln 2 + r with |r| < 0.35; the Taylor series of e^r up to r^13 (the next term is below 1e-17).
+    // x = k ln 2 + r with |r| < 0.35; the Taylor series of e^r up to r^13 (the next term is below
+    // 1e-17).
     let k = (x * LOG2_E + 0.5).floor();
     let r = (x - k * LN_2_UPPER) - k * LN_2_LOWER;
     let series = (2..=13).rev().fold(1.0, |tail, n| 1.0 + r * tail / f64::from(n));
@@ -68,8 +71,8 @@ pub fn exp(x: f64) -> f64 {
     (1.0 + r * series) * power_of_two(half) * power_of_two(k as i64 - half)
 }
 
-/// `x` to the power of `y`, for `x` that is not negative (NaN otherwise). The relative error is about |y ln x| 2^-52:
-/// 1e-14 for a rank of 2^40 and an exponent of 1.2.
+/// `x` to the power of `y`, for `x` that is not negative (NaN otherwise). The relative error is
+/// about |y ln x| 2^-52: 1e-14 for a rank of 2^40 and an exponent of 1.2.
 pub fn pow(x: f64, y: f64) -> f64 {
     if y == 0.0 || x == 1.0 { 1.0 } else { exp(y * ln(x)) }
 }
@@ -110,23 +113,37 @@ mod tests {
             (pow(PI, 2.0), PI * PI),
         ];
         for (index, (value, expected)) in known.into_iter().enumerate() {
-            assert!(relative_error(value, expected) < 2e-15, "row {index}: {value:e} instead of {expected:e}");
+            assert!(
+                relative_error(value, expected) < 2e-15,
+                "row {index}: {value:e} instead of {expected:e}"
+            );
         }
     }
 
     #[test]
     fn the_edges_are_those_of_ieee_754() {
-        assert_eq!((ln(1.0), exp(0.0), pow(0.0, 0.0), pow(1.0, f64::INFINITY)), (0.0, 1.0, 1.0, 1.0));
+        assert_eq!(
+            (ln(1.0), exp(0.0), pow(0.0, 0.0), pow(1.0, f64::INFINITY)),
+            (0.0, 1.0, 1.0, 1.0)
+        );
         assert_eq!((ln(0.0), ln(f64::INFINITY)), (f64::NEG_INFINITY, f64::INFINITY));
         assert_eq!((exp(710.0), exp(-746.0)), (f64::INFINITY, 0.0));
         assert_eq!((exp(f64::INFINITY), exp(f64::NEG_INFINITY)), (f64::INFINITY, 0.0));
         assert_eq!((pow(0.0, 2.0), pow(0.0, -2.0)), (0.0, f64::INFINITY));
-        assert!(ln(-1.0).is_nan() && ln(f64::NAN).is_nan() && exp(f64::NAN).is_nan() && pow(-2.0, 2.0).is_nan());
+        assert!(
+            ln(-1.0).is_nan()
+                && ln(f64::NAN).is_nan()
+                && exp(f64::NAN).is_nan()
+                && pow(-2.0, 2.0).is_nan()
+        );
         let smallest = f64::from_bits(1);
-        assert!(relative_error(ln(smallest), -1074.0 * LN_2) < 1e-15 && exp(ln(smallest)) == smallest);
+        assert!(
+            relative_error(ln(smallest), -1074.0 * LN_2) < 1e-15 && exp(ln(smallest)) == smallest
+        );
     }
 
-    /// Bits, not a tolerance: these must be the same on every machine, so a change of the arithmetic shows here.
+    /// Bits, not a tolerance: these must be the same on every machine, so a change of the
+    /// arithmetic shows here.
     #[test]
     fn the_bits_are_fixed() {
         let mut rng = Rng::stream(1, "math");
@@ -141,7 +158,10 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "the platform's libm is the yardstick here, not a source of output")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "the platform's libm is the yardstick here, not a source of output"
+    )]
     fn they_agree_with_the_platform() {
         let mut rng = Rng::stream(2, "math");
         let (mut ln_worst, mut exp_worst, mut pow_worst) = (0f64, 0f64, 0f64);

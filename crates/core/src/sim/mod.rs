@@ -1,4 +1,5 @@
-//! The machinery of a deterministic simulation: timers, random streams, mathematics, and the small tools of a hot path.
+//! The machinery of a deterministic simulation: timers, random streams, mathematics, and the small
+//! tools of a hot path.
 
 mod divide;
 pub mod math;

@@ -1,9 +1,10 @@
 //! Random streams: xoshiro256++ (Blackman and Vigna, 2019), one named stream for each component.
 //!
-//! Written here because output bytes depend on it: a library may change how it draws a bounded integer.
+//! Written here because output bytes depend on it: a library may change how it draws a bounded
+//! integer.
 
-/// A stream of random numbers. Its seed is a function of the root seed and of the component's name, so two policies of
-/// one comparison see the same workload (common random numbers).
+/// A stream of random numbers. Its seed is a function of the root seed and of the component's name,
+/// so two policies of one comparison see the same workload (common random numbers).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],
@@ -13,8 +14,9 @@ impl Rng {
     /// The stream of `component` under `root`.
     pub fn stream(root: u64, component: &str) -> Self {
         // FNV-1a of the name, mixed with the root by splitmix64, which also fills the state.
-        let name =
-            component.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let name = component.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)
+        });
         let mut seed = root ^ name.rotate_left(32);
         let state = std::array::from_fn(|_| splitmix64(&mut seed));
         Self { state }

@@ -1,5 +1,5 @@
-//! A slab: objects under way in one growing array, addressed by index; freed places are used again, so steady work
-//! allocates nothing.
+//! A slab: objects under way in one growing array, addressed by index; freed places are used again,
+//! so steady work allocates nothing.
 
 use super::prefetch;
 

@@ -1,23 +1,23 @@
-//! Timers as a winner tree: every source (a die, say) has at most one pending timer, so the queue is a fixed array of
-//! slots.
+//! Timers as a winner tree: every source (a die, say) has at most one pending timer, so the queue
+//! is a fixed array of slots.
 //!
-//! An update is log2(slots) loads and conditional moves, with nothing to mispredict and nothing to cancel (a slot is
-//! overwritten): 5-10 ns against 20-40 ns for a binary heap (measured for this design). Ties go to the lowest slot, so
-//! the order of events never depends on insertion history.
+//! An update is log2(slots) loads and conditional moves, with nothing to mispredict and nothing to
+//! cancel (a slot is overwritten): 5-10 ns against 20-40 ns for a binary heap (measured for this
+//! design). Ties go to the lowest slot, so the order of events never depends on insertion history.
 
 use crate::units::{Duration, Instant};
 
 const SLOT_BITS: u32 = 16;
 const IDLE: u64 = u64::MAX;
-/// Keys hold 47 bits of time relative to `base`, 39 hours. The base moves along, at most half of that behind the
-/// earliest timer: one may lie 19 hours after it, and a run may last 584 years.
+/// Keys hold 47 bits of time relative to `base`, 39 hours. The base moves along, at most half of
+/// that behind the earliest timer: one may lie 19 hours after it, and a run may last 584 years.
 const REACH: u64 = 1 << (64 - SLOT_BITS - 1);
 
 /// Pending timers, one for each slot.
 #[derive(Clone, Debug)]
 pub struct Timers {
-    /// A binary tree in an array: leaf `i` is at `leaves + i`, each inner node holds the smaller child, the root is at
-    /// 1.
+    /// A binary tree in an array: leaf `i` is at `leaves + i`, each inner node holds the smaller
+    /// child, the root is at 1.
     tree: Vec<u64>,
     leaves: usize,
     /// The root once more: asked for at every event.
@@ -57,7 +57,8 @@ impl Timers {
         }
     }
 
-    /// The same, and its turn has come: whoever is due before it, or at its time with a lower number, had it.
+    /// The same, and its turn has come: whoever is due before it, or at its time with a lower
+    /// number, had it.
     #[inline]
     pub fn serve(&mut self) -> Option<(Instant, usize)> {
         if self.first != IDLE {
@@ -66,8 +67,8 @@ impl Timers {
         self.first()
     }
 
-    /// True when a timer of `slot` that was set for `at` would have been served at `now`: its time is past, or it is
-    /// now, and timers were served whose turn is not before.
+    /// True when a timer of `slot` that was set for `at` would have been served at `now`: its time
+    /// is past, or it is now, and timers were served whose turn is not before.
     pub fn is_over(&self, now: Instant, slot: usize, at: Instant) -> bool {
         let key = (at.as_ns().saturating_sub(self.base) << SLOT_BITS) | slot as u64;
         at < now || (at == now && key <= self.served)
@@ -79,8 +80,8 @@ impl Timers {
         (key != IDLE).then(|| Instant::from_ns(self.base + (key >> SLOT_BITS)))
     }
 
-    /// Sets (or moves) the timer of `slot`. No timer may be set before the earliest one was due when it was last
-    /// served.
+    /// Sets (or moves) the timer of `slot`. No timer may be set before the earliest one was due
+    /// when it was last served.
     #[inline]
     pub fn set(&mut self, slot: usize, at: Instant) {
         if at.as_ns() - self.base >= REACH {
@@ -108,9 +109,10 @@ impl Timers {
     fn write(&mut self, slot: usize, key: u64) {
         assert!(slot < self.leaves, "there is no timer slot {slot}");
         let (tree, mut node, mut smallest) = (self.tree.as_mut_slice(), self.leaves + slot, key);
-        // SAFETY: the tree has 2 x leaves nodes and `node` starts below that and only shrinks; its sibling `node ^ 1`
-        // shares its parent, so it is below 2 x leaves too. There is an even number of levels, so that the root is not
-        // passed. Checked indexing cost a third of an update here.
+        // SAFETY: the tree has 2 x leaves nodes and `node` starts below that and only shrinks; its
+        // sibling `node ^ 1` shares its parent, so it is below 2 x leaves too. There is an even
+        // number of levels, so that the root is not passed. Checked indexing cost a third of an
+        // update here.
         unsafe {
             *tree.get_unchecked_mut(node) = key;
             while node > 1 {
@@ -124,7 +126,8 @@ impl Timers {
         self.first = smallest;
     }
 
-    /// Moves the base up, with room below the earliest time known: others may still set timers before that.
+    /// Moves the base up, with room below the earliest time known: others may still set timers
+    /// before that.
     #[cold]
     fn rebase(&mut self, at: Instant) {
         let earliest = self.next_at().min(at).as_ns();
@@ -135,7 +138,10 @@ impl Timers {
         }
         (self.base, self.first) = (base, self.tree[1]);
         self.served = self.served.saturating_sub(shift);
-        assert!(at.as_ns() - self.base < REACH, "a timer lies more than 19 hours after the earliest one");
+        assert!(
+            at.as_ns() - self.base < REACH,
+            "a timer lies more than 19 hours after the earliest one"
+        );
     }
 }
 

@@ -1,10 +1,12 @@
-//! What a run of the Aerospike Certification Tool's load says: slices, and whether the drive passes.
+//! What a run of the Aerospike Certification Tool's load says: slices, and whether the drive
+//! passes.
 
 use super::ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The Aerospike Certification Tool's view of a run: from its first request on, whatever the warm-up is.
+/// The Aerospike Certification Tool's view of a run: from its first request on, whatever the
+/// warm-up is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ActReport {
     /// The multiplier of the load (ratio to 2000 reads and 1000 writes of records per second).
@@ -63,14 +65,16 @@ pub struct ActTimes {
     pub mean_us: Option<f64>,
     /// Longest latency (microseconds); null when there was none.
     pub max_us: Option<f64>,
-    /// One over the rate of this type of request (microseconds, to the nearest nanosecond); null when it has none.
+    /// One over the rate of this type of request (microseconds, to the nearest nanosecond); null
+    /// when it has none.
     pub period_us: Option<f64>,
 }
 
 /// Whether the drive passes, by several rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActRules {
-    /// The tool's own: in every slice less than 5 % of the reads take 1 ms or more, 1 % 8 ms, 0.1 % 64 ms.
+    /// The tool's own: in every slice less than 5 % of the reads take 1 ms or more, 1 % 8 ms, 0.1 %
+    /// 64 ms.
     #[serde(rename = "act6.6")]
     pub act: ActVerdict,
     /// All four conditions of the paper on practical erase suspension (ATC '19).

@@ -52,8 +52,8 @@ counters! {
         max restored_at: Option<Instant>,
         /// Drives that failed (drives).
         sum failed_members: u64,
-        /// Of those, the ones that the array failed: they refused a write, or could not read what an update needed
-        /// (drives).
+        /// Of those, the ones that the array failed: they refused a write, or could not read what
+        /// an update needed (drives).
         sum refusing_members: u64,
         /// Pages whose write ended with an error because no drive could keep them (pages).
         sum refused_pages: u64,

@@ -1,8 +1,9 @@
-//! Why the tail is there: the parts of latencies, added up for all requests and for those beyond each percentile.
+//! Why the tail is there: the parts of latencies, added up for all requests and for those beyond
+//! each percentile.
 //!
-//! Requests are kept in buckets of their latency, 64 an octave, with the sum of each part: a band "beyond p99.9" is
-//! every request from the lower edge of the bucket in which that percentile lies, so it may hold a few more than the
-//! share that gives it its name, and its count says how many.
+//! Requests are kept in buckets of their latency, 64 an octave, with the sum of each part: a band
+//! "beyond p99.9" is every request from the lower edge of the bucket in which that percentile lies,
+//! so it may hold a few more than the share that gives it its name, and its count says how many.
 
 use super::buckets::{bounds_of, index_of};
 use super::ratio;
@@ -97,8 +98,11 @@ impl SplitStats {
             if wanted == 0 {
                 break;
             }
-            let (mut count, mut split, mut from, mut stages) = (0, Split::NONE, 0, Stages::default());
-            for (bucket, held) in self.buckets.iter().enumerate().rev().filter(|(_, held)| held.count > 0) {
+            let (mut count, mut split, mut from, mut stages) =
+                (0, Split::NONE, 0, Stages::default());
+            for (bucket, held) in
+                self.buckets.iter().enumerate().rev().filter(|(_, held)| held.count > 0)
+            {
                 count += held.count;
                 split += held.split;
                 stages += self.stages.get(bucket).copied().unwrap_or_default();
@@ -141,8 +145,8 @@ pub struct AttributionReport {
 pub struct AttributionBand {
     /// `all`, `p99`, `p99_9` or `p99_99`: beyond which percentile.
     pub band: String,
-    /// The shortest latency that belongs to it (microseconds): the lower edge, on a grid of 64 an octave, of where the
-    /// percentile lies.
+    /// The shortest latency that belongs to it (microseconds): the lower edge, on a grid of 64 an
+    /// octave, of where the percentile lies.
     pub from_us: f64,
     /// Requests that belong to it (requests).
     pub count: u64,
@@ -156,14 +160,15 @@ pub struct AttributionBand {
 /// Time by cause (microseconds); the parts add up to the latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseTimes {
-    /// Own work: commands, array operations, transfers, fixed times of buffer and controller (microseconds).
+    /// Own work: commands, array operations, transfers, fixed times of buffer and controller
+    /// (microseconds).
     pub service: f64,
     /// Behind an erase on the die (microseconds).
     pub erase: f64,
     /// Behind programs of host data on the die (microseconds).
     pub program: f64,
-    /// Behind garbage collection's copies: on the die, on the channel, or because GC holds the channel
-    /// (microseconds).
+    /// Behind garbage collection's copies: on the die, on the channel, or because GC holds the
+    /// channel (microseconds).
     pub gc_copy: f64,
     /// Behind other reads on the die (microseconds).
     pub reads: f64,
@@ -173,22 +178,23 @@ pub struct CauseTimes {
     pub link: f64,
     /// For a place in the drive's queue, or its turn in a strict order (microseconds).
     pub queue: f64,
-    /// For the write buffer or the array's memory itself, while nothing that held it up was on its way to flash
-    /// (microseconds).
+    /// For the write buffer or the array's memory itself, while nothing that held it up was on its
+    /// way to flash (microseconds).
     pub buffer: f64,
     /// For an operation to be suspended and resumed (microseconds).
     pub suspension: f64,
-    /// For the other members of a parity stripe; an array: for the computation alone (microseconds).
+    /// For the other members of a parity stripe; an array: for the computation alone
+    /// (microseconds).
     pub reconstruct: f64,
-    /// An array: on a drive's command that brought nothing: it failed fast, its drive died, or it was waited for in
-    /// vain (microseconds).
+    /// An array: on a drive's command that brought nothing: it failed fast, its drive died, or it
+    /// was waited for in vain (microseconds).
     #[serde(default)]
     pub retry: f64,
     /// An array: for its row, behind another update of it or reads of the whole row (microseconds).
     #[serde(default)]
     pub stripe: f64,
-    /// For a free block: a row of the write buffer had none to go to until garbage collection gave one, and its die
-    /// stood idle (microseconds).
+    /// For a free block: a row of the write buffer had none to go to until garbage collection gave
+    /// one, and its die stood idle (microseconds).
     #[serde(default)]
     pub space: f64,
 }
@@ -272,8 +278,9 @@ pub struct SlowRequest {
     pub latency_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of its last flash operation, of a write in the buffer at that of the row which it
-    /// waited for longest, of an array's request in its longest step; null where flash took no part.
+    /// What happened at the die of its last flash operation, of a write in the buffer at that of
+    /// the row which it waited for longest, of an array's request in its longest step; null where
+    /// flash took no part.
     pub flash: Option<SlowFlash>,
     /// An array's request step by step; none of a drive's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -285,7 +292,8 @@ pub struct SlowRequest {
 pub struct SlowStep {
     /// What it waited for: a stage, by its name in `stages_us`.
     pub stage: String,
-    /// The drive whose command ended the step (number, from 0); null where the array waited for itself.
+    /// The drive whose command ended the step (number, from 0); null where the array waited for
+    /// itself.
     pub drive: Option<u32>,
     /// When it began (seconds).
     pub from_s: f64,
@@ -293,7 +301,8 @@ pub struct SlowStep {
     pub took_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of that command's last flash operation; null where flash took no part.
+    /// What happened at the die of that command's last flash operation; null where flash took no
+    /// part.
     pub flash: Option<SlowFlash>,
 }
 
@@ -302,8 +311,8 @@ pub struct SlowStep {
 pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
-    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (GC drains or holds the
-    /// channel).
+    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (GC drains
+    /// or holds the channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.
     pub block: Option<u32>,
@@ -315,12 +324,12 @@ pub struct SlowFlash {
     pub began_s: f64,
     /// When it ended (seconds).
     pub ended_s: f64,
-    /// Garbage collection on the die was forced: at or below the critical watermark (`gc.hard`) it goes before the
-    /// host.
+    /// Garbage collection on the die was forced: at or below the critical watermark (`gc.hard`) it
+    /// goes before the host.
     #[serde(default)]
     pub forced: bool,
-    /// The operation was a row of other data: the request waited for the room that it made in the write buffer, or for
-    /// the buffer to be on flash.
+    /// The operation was a row of other data: the request waited for the room that it made in the
+    /// write buffer, or for the buffer to be on flash.
     #[serde(default)]
     pub makes_room: bool,
 }
@@ -340,13 +349,17 @@ mod tests {
     fn bands_hold_the_tail_and_say_what_it_waited_for() {
         let mut stats = SplitStats::default();
         // 99.5 % take 100 us of service, the rest wait 5 ms for an erase.
-        (0..9950).for_each(|_| stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)])));
+        (0..9950)
+            .for_each(|_| stats.record(Duration::from_us(100), &split(&[(Cause::Service, 100)])));
         let slow = split(&[(Cause::Service, 100), (Cause::Erase, 5000)]);
         (0..50).for_each(|_| stats.record(Duration::from_us(5100), &slow));
         let bands = stats.bands();
         let names: Vec<&str> = bands.iter().map(|band| band.band.as_str()).collect();
         assert_eq!(names, ["all", "p99", "p99_9", "p99_99"]);
-        assert_eq!((bands[0].count, bands[0].mean_us.service, bands[0].mean_us.erase), (10_000, 100.0, 25.0));
+        assert_eq!(
+            (bands[0].count, bands[0].mean_us.service, bands[0].mean_us.erase),
+            (10_000, 100.0, 25.0)
+        );
         // p99 lies among the fast ones, which share a bucket.
         assert_eq!(bands[1].count, 10_000);
         assert_eq!((bands[2].count, bands[2].mean_us.erase), (50, 5000.0));
@@ -366,7 +379,8 @@ mod tests {
 
     #[test]
     fn merged_stats_are_as_if_recorded_together() {
-        let (mut one, mut two, mut both) = (SplitStats::default(), SplitStats::default(), SplitStats::default());
+        let (mut one, mut two, mut both) =
+            (SplitStats::default(), SplitStats::default(), SplitStats::default());
         for us in 1..3000u64 {
             let parts = split(&[(Cause::Queue, us / 2), (Cause::Channel, us - us / 2)]);
             if us % 3 == 0 { &mut one } else { &mut two }.record(Duration::from_us(us), &parts);

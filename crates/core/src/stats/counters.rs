@@ -1,13 +1,15 @@
-//! A counter is said once: its name, its unit and how it adds up stand in one line, wherever it is counted.
+//! A counter is said once: its name, its unit and how it adds up stand in one line, wherever it is
+//! counted.
 //!
-//! A layer counts from its start in a structure of [`counters`], one addition each. The measured part of a run is the
-//! difference to a copy taken when the warm-up ended (`since`); drives side by side add up (`add`). The structures
-//! stand here, below the layers that count in them, so that `result.json` can be made of them: beside their report, and
-//! in [`drive`](super::drive) where several reports use them. Where the document says a counter as it is, the structure
-//! is the report.
+//! A layer counts from its start in a structure of [`counters`], one addition each. The measured
+//! part of a run is the difference to a copy taken when the warm-up ended (`since`); drives side by
+//! side add up (`add`). The structures stand here, below the layers that count in them, so that
+//! `result.json` can be made of them: beside their report, and in [`drive`](super::drive) where
+//! several reports use them. Where the document says a counter as it is, the structure is the
+//! report.
 
-/// Declares structures of counters. Each counter has a kind, which says what is left of it since an earlier moment, and
-/// what it is for several drives:
+/// Declares structures of counters. Each counter has a kind, which says what is left of it since an
+/// earlier moment, and what it is for several drives:
 ///
 /// | kind | since | of several |
 /// |---|---|---|
@@ -25,7 +27,8 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// The counts since `earlier`, a copy of these counters; a state, and a maximum, stay as they are.
+            /// The counts since `earlier`, a copy of these counters; a state, and a maximum, stay
+            /// as they are.
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($counter: counters!(since $kind self.$counter, earlier.$counter),)+ }
             }
@@ -85,14 +88,21 @@ mod tests {
 
     fn outer(pages: u64, longest_us: u64, bad: u64, spare: i64, failed_us: Option<u64>) -> Outer {
         let failed_at = failed_us.map(|us| Instant::START + Duration::from_us(us));
-        let inner = Inner { pages, time: Duration::from_us(10 * pages), longest: Duration::from_us(longest_us) };
+        let inner = Inner {
+            pages,
+            time: Duration::from_us(10 * pages),
+            longest: Duration::from_us(longest_us),
+        };
         Outer { inner, bad, spare, failed_at }
     }
 
     #[test]
     fn since_the_warm_up_sums_are_differences_and_states_and_extremes_stay() {
         let (warm, end) = (outer(3, 40, 5, 7, None), outer(9, 50, 6, 4, Some(8)));
-        let measured = Outer { inner: Inner { longest: end.inner.longest, ..outer(6, 0, 0, 0, None).inner }, ..end };
+        let measured = Outer {
+            inner: Inner { longest: end.inner.longest, ..outer(6, 0, 0, 0, None).inner },
+            ..end
+        };
         assert_eq!(end.since(&warm), measured);
         assert_eq!(end.since(&end).inner.pages, 0);
         assert_eq!(end.since(&Outer::default()), end);

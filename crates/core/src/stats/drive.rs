@@ -1,7 +1,9 @@
 //! What a drive counts while it works, from its start on: plain numbers, one addition each.
 
 use super::counters::counters;
-use super::{FaultCounters, LogCounters, MapCounters, RainCounters, RotationCounters, ScrubCounters};
+use super::{
+    FaultCounters, LogCounters, MapCounters, RainCounters, RotationCounters, ScrubCounters,
+};
 use crate::units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,7 +129,8 @@ counters! {
         sum violations: u64,
         /// What these took, added up.
         sum violation_time: Duration,
-        /// Steps that were not forced and ended after their window. Only what gives way to reads may.
+        /// Steps that were not forced and ended after their window. Only what gives way to reads
+        /// may.
         sum overruns: u64,
         /// Windows of this drive's in which a step began.
         sum windows: u64,
@@ -141,18 +144,32 @@ mod tests {
     #[test]
     fn what_was_counted_before_the_warm_up_ended_is_not_measured() {
         let warm = Counters { collections: 3, copied_units: 400, ..Default::default() };
-        let end = Counters { collections: 5, copied_units: 700, forced_collections: 1, ..Default::default() };
-        let measured = Counters { collections: 2, copied_units: 300, forced_collections: 1, ..Default::default() };
+        let end = Counters {
+            collections: 5,
+            copied_units: 700,
+            forced_collections: 1,
+            ..Default::default()
+        };
+        let measured = Counters {
+            collections: 2,
+            copied_units: 300,
+            forced_collections: 1,
+            ..Default::default()
+        };
         assert_eq!(end.since(&warm), measured);
         assert_eq!(end.since(&end), Counters::default());
     }
 
     #[test]
     fn the_most_suspensions_of_one_erase_stay_those_of_the_whole_run() {
-        let suspended = SuspensionCounters { suspensions: 20, per_erase_max: 7, ..Default::default() };
+        let suspended =
+            SuspensionCounters { suspensions: 20, per_erase_max: 7, ..Default::default() };
         let warm = Counters { erases: 10, suspended, ..Default::default() };
         let suspended = SuspensionCounters { suspensions: 25, ..suspended };
         let measured = Counters { erases: 30, suspended, ..warm }.since(&warm);
-        assert_eq!((measured.erases, measured.suspended.suspensions, measured.suspended.per_erase_max), (20, 5, 7));
+        assert_eq!(
+            (measured.erases, measured.suspended.suspensions, measured.suspended.per_erase_max),
+            (20, 5, 7)
+        );
     }
 }

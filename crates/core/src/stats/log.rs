@@ -68,7 +68,8 @@ impl LogCounters {
 pub struct LogReport {
     /// Pages that the host's data was written to (pages, in mapping units).
     pub writes: u64,
-    /// Of those, pages that went to their place in a data block, which was erased there (pages, in mapping units).
+    /// Of those, pages that went to their place in a data block, which was erased there (pages, in
+    /// mapping units).
     pub in_place: u64,
     /// Log blocks that became data blocks as they were (merges).
     pub switch_merges: u64,
@@ -86,13 +87,15 @@ pub struct LogReport {
     pub isolated_pages: u64,
     /// Merges that a full isolation area forced in the midst of reclaiming (merges).
     pub forced_merges: u64,
-    /// Spare areas that were read for what the cache of the page map did not hold (reads of the superblock FTL).
+    /// Spare areas that were read for what the cache of the page map did not hold (reads of the
+    /// superblock FTL).
     pub map_reads: u64,
     /// Hot pages that went among the cold ones for want of room (pages of LAST, in mapping units).
     pub hot_overflows: u64,
     /// Log blocks of hot pages that were erased without a merge (blocks of LAST).
     pub dead_hot_blocks: u64,
-    /// Most flash operations that one write caused, warm-up and preconditioning included (flash operations).
+    /// Most flash operations that one write caused, warm-up and preconditioning included (flash
+    /// operations).
     pub longest_chain: u64,
     /// Most merges that one write caused, likewise (merges).
     pub most_merges: u64,

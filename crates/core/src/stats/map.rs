@@ -52,21 +52,26 @@ counters! {
 pub struct MapReport {
     /// Pages of requests whose entry DRAM held when they were looked up (pages).
     pub hits: u64,
-    /// Pages of requests that had to wait for their entry, or whose translation page was never written (pages).
+    /// Pages of requests that had to wait for their entry, or whose translation page was never
+    /// written (pages).
     pub misses: u64,
     /// Hits in all look-ups (percent); null where nothing was looked up.
     pub hit_percent: Option<f64>,
     /// Entries that left the cache for others (entries).
     pub evictions: u64,
-    /// Of those, entries that flash did not know: their translation page was read and programmed (entries).
+    /// Of those, entries that flash did not know: their translation page was read and programmed
+    /// (entries).
     pub dirty_evictions: u64,
     /// Translation pages read (pages, in mapping units).
     pub pages_read: u64,
-    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in mapping units).
+    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in
+    /// mapping units).
     pub pages_read_for_gc: u64,
-    /// Translation pages programmed, copies not counted; the WAF counts them (pages, in mapping units).
+    /// Translation pages programmed, copies not counted; the WAF counts them (pages, in mapping
+    /// units).
     pub pages_programmed: u64,
-    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in mapping units).
+    /// Of those, only because GC runs had moved pages whose entries were not cached (pages, in
+    /// mapping units).
     pub pages_programmed_for_gc: u64,
     /// Translation pages that GC runs copied; among `gc.pages_copied` (pages, in mapping units).
     pub pages_copied: u64,

@@ -1,13 +1,15 @@
 //! Several drives as one result.
 //!
-//! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all requests together.
-//! The span is the longest: the drives ran side by side. A rate is all requests over that span.
+//! Counts add up, as do capacities; latencies go into one histogram, so a percentile is that of all
+//! requests together. The span is the longest: the drives ran side by side. A rate is all requests
+//! over that span.
 
 use super::{Attribution, Outcome, RunTotals, SLOWEST, SlowRequest, VerifyReport};
 use crate::units::Bytes;
 
 impl RunTotals {
-    /// Adds what another drive of the same run measured. The trace report stays that of these totals.
+    /// Adds what another drive of the same run measured. The trace report stays that of these
+    /// totals.
     pub fn add_drive(&mut self, other: RunTotals) {
         self.drives += other.drives;
         self.outcome = worse(self.outcome, other.outcome);
@@ -29,7 +31,8 @@ impl RunTotals {
         if let (Some(map), Some(other)) = (&mut self.map, &other.map) {
             map.add(other);
         }
-        // The power of all drives fails at once; each says what it made of it, and the first is shown.
+        // The power of all drives fails at once; each says what it made of it, and the first is
+        // shown.
         self.power_loss = self.power_loss.or(other.power_loss);
         self.raw = Bytes::new(self.raw.get() + other.raw.get());
         self.map_ram += other.map_ram;
@@ -108,13 +111,17 @@ mod tests {
         }
     }
 
-    /// Of two drives the longest, the most and the fullest is that of the one which has it, whichever comes first.
+    /// Of two drives the longest, the most and the fullest is that of the one which has it,
+    /// whichever comes first.
     #[test]
     fn extremes_of_two_drives_are_those_of_the_worse() {
         let extremes = |scale: u64| {
             let RunTotals { counters, .. } = drive(1, 1, scale, [0, 0, 0]);
-            let suspended =
-                SuspensionCounters { per_erase_max: 4 * scale, per_program_max: 3 * scale, ..Default::default() };
+            let suspended = SuspensionCounters {
+                per_erase_max: 4 * scale,
+                per_program_max: 3 * scale,
+                ..Default::default()
+            };
             let counters = Counters {
                 erases_held: 2,
                 erases_held_time: Duration::from_us(10 * scale),
@@ -130,8 +137,14 @@ mod tests {
             let result = all.into_result();
             let (flash, gc) = (&result.flash, &result.gc);
             // 30 us of four erases.
-            assert_eq!((flash.erases_held, flash.erase_hold_mean_us, flash.erase_hold_max_us), (4, Some(7.5), 18.0));
-            assert_eq!((flash.suspensions_per_erase_max, flash.suspensions_per_program_max), (8, 6));
+            assert_eq!(
+                (flash.erases_held, flash.erase_hold_mean_us, flash.erase_hold_max_us),
+                (4, Some(7.5), 18.0)
+            );
+            assert_eq!(
+                (flash.suspensions_per_erase_max, flash.suspensions_per_program_max),
+                (8, 6)
+            );
             assert_eq!((gc.copying_max_us, gc.free_min_percent), (60.0, 86.0));
         }
     }
@@ -142,12 +155,16 @@ mod tests {
         all.add_drive(RunTotals { outcome: Outcome::Starved, ..drive(100, 50, 4, [0, 9, 9]) });
         let result = all.into_result();
         assert_eq!((result.drives, result.requests, result.virtual_s), (Some(2), 400, 4.0));
-        assert_eq!((result.read.mean_us, result.read.max_us, result.read.iops), (Some(20.0), Some(50.0), 100.0));
+        assert_eq!(
+            (result.read.mean_us, result.read.max_us, result.read.iops),
+            (Some(20.0), Some(50.0), 100.0)
+        );
         assert_eq!(result.flash.waf, Some(3.0));
         let wear = result.flash.wear;
         assert_eq!((wear.erases_min, wear.erases_mean, wear.erases_max), (0, 4.0, 9));
         // Of all blocks of both, not the mean of two deviations.
-        let apart = [1.0, 2.0, 3.0, 0.0, 9.0, 9.0].map(|erases: f64| (erases - 4.0) * (erases - 4.0));
+        let apart =
+            [1.0, 2.0, 3.0, 0.0, 9.0, 9.0].map(|erases: f64| (erases - 4.0) * (erases - 4.0));
         assert!((wear.erases_stddev - (apart.iter().sum::<f64>() / 6.0).sqrt()).abs() < 1e-6);
         assert_eq!(result.verify.map(|verify| verify.reads_checked), Some(400));
         assert_eq!(result.outcome, Outcome::Starved);

@@ -1,13 +1,15 @@
 //! What is counted: histograms, percentiles, the result of a run.
 //!
-//! Beside the data path, not on it: the drive and the driver fill these structures, nothing here reads the model. In
-//! the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind of request, [`Counters`] what the drive
-//! did; [`RunTotals`] holds them all and becomes a [`RunResult`], which is `result.json`.
+//! Beside the data path, not on it: the drive and the driver fill these structures, nothing here
+//! reads the model. In the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind
+//! of request, [`Counters`] what the drive did; [`RunTotals`] holds them all and becomes a
+//! [`RunResult`], which is `result.json`.
 //!
-//! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the tail as a line.
+//! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the
+//! tail as a line.
 //!
-//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine arrives from outside
-//! in [`MachineReport`].
+//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine
+//! arrives from outside in [`MachineReport`].
 
 mod act;
 mod array;
@@ -36,26 +38,31 @@ use manx_base::ratio;
 
 pub use act::{ActReport, ActRules, ActSlice, ActTimes, ActVerdict};
 pub use array::ArrayCounters;
-pub use attribution::{AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SlowStep, SplitStats};
+pub use attribution::{
+    AttributionBand, AttributionReport, CauseTimes, SlowFlash, SlowRequest, SlowStep, SplitStats,
+};
 pub use drive::{BufferCounters, Counters, PredictableCounters, SuspensionCounters};
 pub use faults::FaultCounters;
 pub use log::{LogCounters, LogReport};
 pub use manx_base::latency::{
-    BEYOND_MIN, Bucket, CountSummary, Curve, Histogram, LEVELS, LatencySummary, Level, OpStats, Percentile,
-    Percentiles, SUB,
+    BEYOND_MIN, Bucket, CountSummary, Curve, Histogram, LEVELS, LatencySummary, Level, OpStats,
+    Percentile, Percentiles, SUB,
 };
 pub use map::{MapCounters, MapMemory, MapReport};
 pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainCounters, RainKind, RainReport, TolerantReport};
 pub use power_loss::PowerLossReport;
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Parts, Program, RunResult, RunSet,
-    RunTotals, SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded, WearReport,
+    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Parts, Program,
+    RunResult, RunSet, RunTotals, SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded,
+    WearReport,
 };
 pub use rotation::{RotationCounters, RotationReport};
 pub use scrub::{ScrubCounters, ScrubReport};
 pub use stages::StageTimes;
-pub use state::{Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written};
+pub use state::{
+    Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written,
+};
 pub use stress::{StressCounters, StressReport};
 pub use trace::{RecordedReport, TraceReport};
 pub use wear::WearCounters;

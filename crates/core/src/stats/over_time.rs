@@ -1,8 +1,9 @@
-//! Latency over the time of a run, in at most 256 slices: whenever the run outgrows them, two become one.
+//! Latency over the time of a run, in at most 256 slices: whenever the run outgrows them, two
+//! become one.
 //!
-//! A slice is as wide as a power of two nanoseconds, 2^20 (1.05 ms) or more, and counts the requests that completed in
-//! it. Its percentile is that of a coarse histogram, eight buckets an octave: within 6 % of every value between, and
-//! the maximum is exact.
+//! A slice is as wide as a power of two nanoseconds, 2^20 (1.05 ms) or more, and counts the
+//! requests that completed in it. Its percentile is that of a coarse histogram, eight buckets an
+//! octave: within 6 % of every value between, and the maximum is exact.
 
 use super::buckets::{bounds_of, index_of};
 use crate::units::{Duration, Instant};
@@ -146,7 +147,10 @@ impl Slice {
         self.count += other.count;
         self.sum += other.sum;
         self.max = self.max.max(other.max);
-        self.buckets.iter_mut().zip(other.buckets.iter()).for_each(|(mine, theirs)| *mine += theirs);
+        self.buckets
+            .iter_mut()
+            .zip(other.buckets.iter())
+            .for_each(|(mine, theirs)| *mine += theirs);
     }
 
     /// The latency that one in a hundred reaches or exceeds.
@@ -190,10 +194,14 @@ pub struct SliceTimes {
 
 impl SliceTimes {
     fn of(slices: &[Slice]) -> Self {
-        let us = |slice: &Slice, ns: u64| (slice.count > 0).then(|| Duration::from_ns(ns).as_us_f64());
+        let us =
+            |slice: &Slice, ns: u64| (slice.count > 0).then(|| Duration::from_ns(ns).as_us_f64());
         Self {
             count: slices.iter().map(|slice| slice.count).collect(),
-            mean_us: slices.iter().map(|slice| us(slice, (slice.sum + slice.count / 2) / slice.count.max(1))).collect(),
+            mean_us: slices
+                .iter()
+                .map(|slice| us(slice, (slice.sum + slice.count / 2) / slice.count.max(1)))
+                .collect(),
             p99_us: slices.iter().map(|slice| us(slice, slice.p99())).collect(),
             max_us: slices.iter().map(|slice| us(slice, slice.max)).collect(),
         }
@@ -212,7 +220,8 @@ mod tests {
     fn every_request_is_in_the_slice_of_its_time_however_often_the_slices_were_widened() {
         let mut over = OverTime::default();
         // 1000 s in steps of 10 ms; each latency tells its time.
-        (0..100_000u64).for_each(|step| over.record(Kind::Read, ms(step * 10), Duration::from_us(step + 1)));
+        (0..100_000u64)
+            .for_each(|step| over.record(Kind::Read, ms(step * 10), Duration::from_us(step + 1)));
         let report = over.report(Instant::START).unwrap();
         // 2^32 ns, the smallest power of two of which 256 hold 1000 s.
         assert_eq!(report.slice_s, 4.294967296);
@@ -230,7 +239,10 @@ mod tests {
         let mut over = OverTime::default();
         (1..=10_000u64).for_each(|us| over.record(Kind::Write, ms(0), Duration::from_us(us)));
         let report = over.report(Instant::START).unwrap().write;
-        assert_eq!((report.count[0], report.mean_us[0], report.max_us[0]), (10_000, Some(5000.5), Some(10_000.0)));
+        assert_eq!(
+            (report.count[0], report.mean_us[0], report.max_us[0]),
+            (10_000, Some(5000.5), Some(10_000.0))
+        );
         let p99 = report.p99_us[0].unwrap();
         assert!((p99 / 9900.0 - 1.0).abs() < 0.0626, "{p99}");
     }

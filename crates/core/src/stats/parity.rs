@@ -28,7 +28,8 @@ counters! {
         sum extra_reads: u64,
         /// Of the computed pages, those of stripes that a request asked for as a whole.
         sum whole_stripes: u64,
-        /// Stripes of reads of which a page waited for garbage collection because computing it would have taken longer.
+        /// Stripes of reads of which a page waited for garbage collection because computing it
+        /// would have taken longer.
         sum refused_stripes: u64,
         /// Updates whose parity was made the other way round because of garbage collection.
         sum turned_updates: u64,
@@ -47,30 +48,34 @@ pub struct RainKind {
 /// What parity cost and what it was used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RainReport {
-    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them (pages, in
-    /// mapping units).
+    /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them
+    /// (pages, in mapping units).
     pub parity_programs: u64,
-    /// Pages of parity programmed with copies of GC; the WAF counts them (pages, in mapping units); absent
-    /// with parity in place, which is copied like data.
+    /// Pages of parity programmed with copies of GC; the WAF counts them (pages, in mapping units);
+    /// absent with parity in place, which is copied like data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_parity_programs: Option<u64>,
-    /// Pages of data and parity programmed per page of data, copies not counted (ratio); null where no data was.
+    /// Pages of data and parity programmed per page of data, copies not counted (ratio); null where
+    /// no data was.
     pub parity_factor: Option<f64>,
     /// Pages read to compute parity, and for nothing else (pages, in mapping units).
     pub parity_reads: u64,
-    /// Updates of all data pages of a stripe, which read nothing; over superblocks, stripes closed (stripes).
+    /// Updates of all data pages of a stripe, which read nothing; over superblocks, stripes closed
+    /// (stripes).
     pub full_stripes: u64,
     /// Updates of some of them (stripes).
     pub partial_stripes: u64,
     /// Of those, by way of the old copies and the old parity (stripes).
     pub subtractive_stripes: u64,
-    /// Data pages that left the write buffer in an update, or for each stripe closed, on average (pages); null without.
+    /// Data pages that left the write buffer in an update, or for each stripe closed, on average
+    /// (pages); null without.
     pub pages_per_update: Option<f64>,
     /// Pages of reads that were computed from the other members of their stripe (pages).
     pub reconstructed_reads: u64,
     /// Pages read for them that no request had asked for (pages, in mapping units).
     pub extra_reads: u64,
-    /// What was done about garbage collection in the way; absent where neither reads nor updates look at it.
+    /// What was done about garbage collection in the way; absent where neither reads nor updates
+    /// look at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerant: Option<TolerantReport>,
 }
@@ -82,9 +87,11 @@ pub struct TolerantReport {
     pub of_whole_stripes: u64,
     /// Pages computed in stripes that a request asked for in part (pages).
     pub of_partial_stripes: u64,
-    /// Pages read for each reconstructed page that no request had asked for (ratio); null where none was computed.
+    /// Pages read for each reconstructed page that no request had asked for (ratio); null where
+    /// none was computed.
     pub extra_reads_per_page: Option<f64>,
-    /// Stripes of reads that waited for garbage collection because computing would have taken longer (stripes).
+    /// Stripes of reads that waited for garbage collection because computing would have taken
+    /// longer (stripes).
     pub refused: u64,
     /// Parity updates made the other way round because of garbage collection (stripes).
     pub turned_updates: u64,
@@ -97,7 +104,11 @@ impl RainReport {
         Self {
             parity_programs: rain.parity_units,
             copy_parity_programs: kind.over_superblocks.then_some(rain.copy_parity_units),
-            parity_factor: ratio::rounded(u128::from(data + rain.parity_units), u128::from(data), 6),
+            parity_factor: ratio::rounded(
+                u128::from(data + rain.parity_units),
+                u128::from(data),
+                6,
+            ),
             parity_reads: rain.parity_reads,
             full_stripes: rain.full_stripes,
             partial_stripes: rain.partial_stripes,

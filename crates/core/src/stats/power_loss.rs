@@ -14,7 +14,8 @@ pub struct PowerLossReport {
     /// Of that, reading the newest whole checkpoint of the map (microseconds, rounded up).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub checkpoint_us: u64,
-    /// Of that, reading the journal of deallocations and what the capacitor saved (microseconds, rounded up).
+    /// Of that, reading the journal of deallocations and what the capacitor saved (microseconds,
+    /// rounded up).
     pub journal_us: u64,
     /// Of that, scanning spare areas (microseconds, rounded up).
     pub scan_us: u64,
@@ -22,7 +23,8 @@ pub struct PowerLossReport {
     pub map_us: u64,
     /// Of that, erases and copies (microseconds, rounded up).
     pub repair_us: u64,
-    /// Blocks that held something; with a checkpoint those with something that it does not vouch for (blocks).
+    /// Blocks that held something; with a checkpoint those with something that it does not vouch
+    /// for (blocks).
     pub blocks_scanned: u64,
     /// Array reads of the scan (reads).
     pub reads: u64,
@@ -31,7 +33,8 @@ pub struct PowerLossReport {
     pub checkpoint_reads: u64,
     /// Translation pages read (reads).
     pub map_reads: u64,
-    /// Stale translation pages, which are programmed anew when the drive is back (pages, in mapping units).
+    /// Stale translation pages, which are programmed anew when the drive is back (pages, in mapping
+    /// units).
     pub map_stale: u64,
     /// Rows that were illegible: their program was cut, or had failed (rows).
     pub torn_rows: u64,
@@ -43,14 +46,17 @@ pub struct PowerLossReport {
     pub merges: u64,
     /// Pages copied by the recovery (pages, in mapping units).
     pub copies: u64,
-    /// Pages of the write buffer that were lost, none of which had been promised (pages, in mapping units).
+    /// Pages of the write buffer that were lost, none of which had been promised (pages, in mapping
+    /// units).
     pub pages_lost: u64,
-    /// Deallocated pages whose deallocation was lost, which had not been promised (pages, in mapping units).
+    /// Deallocated pages whose deallocation was lost, which had not been promised (pages, in
+    /// mapping units).
     pub trims_lost: u64,
     /// Pages of the write buffer that the capacitor saved (pages, in mapping units).
     pub pages_saved: u64,
     /// Commands that were under way and lost; they count as failed (commands).
     pub commands_lost: u64,
-    /// Pages that no longer held what had been promised: a defect of the model (pages, in mapping units).
+    /// Pages that no longer held what had been promised: a defect of the model (pages, in mapping
+    /// units).
     pub broken_promises: u64,
 }

@@ -1,14 +1,16 @@
-//! The result of a run: `result.json`, one object a policy. Its comments become the JSON schema, so each names the
-//! unit.
+//! The result of a run: `result.json`, one object a policy. Its comments become the JSON schema, so
+//! each names the unit.
 //!
-//! Invariant: everything outside `machine` is a function of scenario and seed and compares byte for byte; `machine` is
-//! last. No number here is ever NaN or infinite (JSON has neither): over zero a ratio is null, and a rate is 0.
+//! Invariant: everything outside `machine` is a function of scenario and seed and compares byte for
+//! byte; `machine` is last. No number here is ever NaN or infinite (JSON has neither): over zero a
+//! ratio is null, and a rate is 0.
 
 use super::{
-    ActReport, ArrayCounters, AttributionReport, BEYOND_MIN, BufferCounters, CountSummary, Counters, FaultCounters,
-    LatencySummary, LogReport, MapMemory, MapReport, OpStats, OverTime, OverTimeReport, PowerLossReport, RainKind,
-    RainReport, RotationReport, ScrubReport, SlowRequest, SplitStats, StateReport, StateTotals, StressCounters,
-    StressReport, TraceReport, WearCounters, ratio,
+    ActReport, ArrayCounters, AttributionReport, BEYOND_MIN, BufferCounters, CountSummary,
+    Counters, FaultCounters, LatencySummary, LogReport, MapMemory, MapReport, OpStats, OverTime,
+    OverTimeReport, PowerLossReport, RainKind, RainReport, RotationReport, ScrubReport,
+    SlowRequest, SplitStats, StateReport, StateTotals, StressCounters, StressReport, TraceReport,
+    WearCounters, ratio,
 };
 use crate::units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
@@ -29,21 +31,24 @@ pub struct RunResult {
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
-    /// What that amounts to with what the scenario says: the path of everything that is decided, `base/sepbit`.
+    /// What that amounts to with what the scenario says: the path of everything that is decided,
+    /// `base/sepbit`.
     #[serde(default)]
     pub path: String,
-    /// The same for each axis (array, gc, turns, ftl, rain, erase, buffer), also where it does nothing.
+    /// The same for each axis (array, gc, turns, ftl, rain, erase, buffer), also where it does
+    /// nothing.
     #[serde(default)]
     pub axes: BTreeMap<String, String>,
-    /// What was run on which drive, for a title: the scenario, or the trace that takes its workload's place.
+    /// What was run on which drive, for a title: the scenario, or the trace that takes its
+    /// workload's place.
     #[serde(default)]
     pub title: String,
     /// The root seed of every random stream.
     pub seed: u64,
     /// How the run ended.
     pub outcome: Outcome,
-    /// Drives that ran side by side, one for each device of the trace, and whose numbers are added up here
-    /// (drives); absent where it is one.
+    /// Drives that ran side by side, one for each device of the trace, and whose numbers are added
+    /// up here (drives); absent where it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drives: Option<u64>,
     /// Completed requests of every kind (requests).
@@ -124,10 +129,11 @@ pub enum Outcome {
     /// Every request of the workload was completed.
     #[default]
     Completed,
-    /// A request waited longer than `measure.timeout`, as a host would not: the numbers are those until then, and the
-    /// requests that still waited are in none of them.
+    /// A request waited longer than `measure.timeout`, as a host would not: the numbers are those
+    /// until then, and the requests that still waited are in none of them.
     Starved,
-    /// Requests were left that the drive never completed: a defect of the model, never a property of a drive.
+    /// Requests were left that the drive never completed: a defect of the model, never a property
+    /// of a drive.
     Stuck,
     /// The run was stopped before its end; the numbers are those until then.
     Partial,
@@ -138,19 +144,22 @@ pub enum Outcome {
 pub struct GcReport {
     /// Reads with any nanosecond of GC in their latency (percent of reads); null without reads.
     pub blocked_reads_percent: Option<f64>,
-    /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of reads); null without
-    /// reads.
+    /// Reads that found GC at work when they were split, as the ttFlash code counts (percent of
+    /// reads); null without reads.
     pub blocked_at_split_percent: Option<f64>,
     /// Victims reclaimed (victims).
     pub runs: u64,
-    /// Pages copied; those that the `nogc` baseline moves at no cost are not counted (pages, in mapping units).
+    /// Pages copied; those that the `nogc` baseline moves at no cost are not counted (pages, in
+    /// mapping units).
     pub pages_copied: u64,
-    /// Victims reclaimed at or below the critical watermark of free space, before the host's requests (victims).
+    /// Victims reclaimed at or below the critical watermark of free space, before the host's
+    /// requests (victims).
     pub forced: u64,
-    /// Blocks reclaimed at no cost by the `nogc` baseline, in neither `runs` nor `erases` nor the WAF (blocks).
+    /// Blocks reclaimed at no cost by the `nogc` baseline, in neither `runs` nor `erases` nor the
+    /// WAF (blocks).
     pub free_reclaims: u64,
-    /// The longest that a GC run took from its start until its last page was copied, before its erase, warm-up
-    /// included (microseconds).
+    /// The longest that a GC run took from its start until its last page was copied, before its
+    /// erase, warm-up included (microseconds).
     #[serde(default)]
     pub copying_max_us: f64,
     /// The least that was free in any pool, warm-up included (percent of the pool's raw pages).
@@ -177,18 +186,20 @@ pub struct FlashReport {
     pub pages_read: u64,
     /// Blocks erased (blocks).
     pub erases: u64,
-    /// Write amplification: pages programmed per page written by the host (ratio); null without host writes. Below 1
-    /// where the buffer took several writes of a page, or still holds the last ones.
+    /// Write amplification: pages programmed per page written by the host (ratio); null without
+    /// host writes. Below 1 where the buffer took several writes of a page, or still holds the last
+    /// ones.
     pub waf: Option<f64>,
     /// Times an erase or a program was suspended (suspensions).
     pub suspensions: u64,
     /// The most suspensions that one erase suffered, warm-up included (suspensions).
     pub suspensions_per_erase_max: u64,
-    /// Erase pulses that were given up for reads and had to be repeated: stress without progress (microseconds).
+    /// Erase pulses that were given up for reads and had to be repeated: stress without progress
+    /// (microseconds).
     #[serde(default)]
     pub aborted_pulse_us: f64,
-    /// Voltage ramps of erases beyond the one of each step, each a resumption of a pulse, also one that was cut short
-    /// (ramps).
+    /// Voltage ramps of erases beyond the one of each step, each a resumption of a pulse, also one
+    /// that was cut short (ramps).
     #[serde(default)]
     pub extra_ramps: u64,
     /// Of the suspensions, those of programs (suspensions).
@@ -197,7 +208,8 @@ pub struct FlashReport {
     /// The most suspensions that one program suffered, warm-up included (suspensions).
     #[serde(default)]
     pub suspensions_per_program_max: u64,
-    /// Pulses and verifies of programs that were given up for reads and had to be repeated (microseconds).
+    /// Pulses and verifies of programs that were given up for reads and had to be repeated
+    /// (microseconds).
     #[serde(default)]
     pub aborted_phase_us: f64,
     /// Erases that were held back while their die served reads (erases).
@@ -236,8 +248,9 @@ pub struct CapacityReport {
     pub user_bytes: u64,
     /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
     pub op_percent: Option<f64>,
-    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the directory where the
-    /// map lies on flash, block maps and the map of the log with log blocks (bytes).
+    /// RAM that the drive spends on its map: 4 bytes a page with page mapping, the cache and the
+    /// directory where the map lies on flash, block maps and the map of the log with log blocks
+    /// (bytes).
     #[serde(default)]
     pub map_ram_bytes: u64,
 }
@@ -260,7 +273,8 @@ pub struct WarmupExcluded {
     pub requests: u64,
 }
 
-/// Counts up when a field of `result.json` is taken away or means something else; a new field changes nothing.
+/// Counts up when a field of `result.json` is taken away or means something else; a new field
+/// changes nothing.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The program that computed a result.
@@ -268,14 +282,16 @@ pub const SCHEMA_VERSION: u32 = 1;
 pub struct Program {
     /// Its version.
     pub version: String,
-    /// The commit that it was built from, with `-dirty` behind it when files differed; null where that was not known.
+    /// The commit that it was built from, with `-dirty` behind it when files differed; null where
+    /// that was not known.
     pub commit: Option<String>,
-    /// Version of this document's schema (a number that grows when a field goes or changes its meaning).
+    /// Version of this document's schema (a number that grows when a field goes or changes its
+    /// meaning).
     pub schema: u32,
 }
 
-/// What depends on the machine, and on the build. The core reads no clock: who runs it fills this in, and null means
-/// "not measured".
+/// What depends on the machine, and on the build. The core reads no clock: who runs it fills this
+/// in, and null means "not measured".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MachineReport {
@@ -283,7 +299,8 @@ pub struct MachineReport {
     pub precondition_cpu_s: Option<f64>,
     /// CPU time of the simulated part alone (seconds).
     pub cpu_s: Option<f64>,
-    /// Requests, warm-up included, per second of `cpu_s` (1/s); null when the clock saw no time pass.
+    /// Requests, warm-up included, per second of `cpu_s` (1/s); null when the clock saw no time
+    /// pass.
     pub requests_per_cpu_s: Option<f64>,
     /// Array reads, programs of rows and erases, for whatever reason, per second of `cpu_s` (1/s).
     pub flash_ops_per_cpu_s: Option<f64>,
@@ -336,7 +353,8 @@ pub struct RunTotals {
     pub parts: Parts,
     /// Reads with any nanosecond of GC in their latency.
     pub blocked_reads: u64,
-    /// Reads that found GC at work when they were split into flash operations (the ttFlash code's metric).
+    /// Reads that found GC at work when they were split into flash operations (the ttFlash code's
+    /// metric).
     pub blocked_at_split_reads: u64,
     /// Pages written by the host in `span`, in mapping units, rounded for each drive.
     pub host_pages_written: u64,
@@ -412,7 +430,13 @@ pub struct Attribution {
 impl Attribution {
     fn report(self) -> AttributionReport {
         let Self { read, write, slowest, slowest_reads, slowest_writes } = self;
-        AttributionReport { read: read.bands(), write: write.bands(), slowest, slowest_reads, slowest_writes }
+        AttributionReport {
+            read: read.bands(),
+            write: write.bands(),
+            slowest,
+            slowest_reads,
+            slowest_writes,
+        }
     }
 }
 
@@ -433,8 +457,13 @@ impl RunTotals {
             seed: self.seed,
             outcome: self.outcome,
             drives: (self.drives > 1).then_some(self.drives),
-            requests: [&self.read, &self.write, &self.trim, &self.flush].map(OpStats::count).iter().sum(),
-            state: self.state.report(flash.pages_programmed, counters.erases + counters.free_erases),
+            requests: [&self.read, &self.write, &self.trim, &self.flush]
+                .map(OpStats::count)
+                .iter()
+                .sum(),
+            state: self
+                .state
+                .report(flash.pages_programmed, counters.erases + counters.free_erases),
             gc,
             read,
             write,
@@ -444,7 +473,9 @@ impl RunTotals {
             stress: self.stress.map(|stress| stress.report(self.rber_per_1000)),
             buffer: counters.buffer,
             rain: parts.rain.map(|kind| RainReport::new(kind, counters)),
-            rotation: parts.rotation.then(|| RotationReport::new(&counters.rotation, span, self.drives)),
+            rotation: parts
+                .rotation
+                .then(|| RotationReport::new(&counters.rotation, span, self.drives)),
             scrub: parts.scrub.then(|| counters.scrub.report(span)),
             array: self.array,
             log: parts.log.then(|| LogReport::new(&counters.log)),
@@ -465,10 +496,11 @@ impl RunTotals {
     }
 }
 
-/// One sentence for all percentiles that a run could not support, or nothing. No requests of a kind is no reason to
-/// warn.
+/// One sentence for all percentiles that a run could not support, or nothing. No requests of a kind
+/// is no reason to warn.
 fn percentile_warning(read: &LatencySummary, write: &LatencySummary) -> Option<String> {
-    let kinds = [("read", read), ("write", write)].into_iter().filter(|(_, summary)| summary.count > 0);
+    let kinds =
+        [("read", read), ("write", write)].into_iter().filter(|(_, summary)| summary.count > 0);
     let missing: Vec<String> = kinds
         .map(|(kind, summary)| (kind, summary.percentiles.unsupported()))
         .filter(|(_, levels)| !levels.is_empty())
@@ -526,7 +558,11 @@ impl FlashReport {
             suspensions_per_program_max: suspended.per_program_max,
             aborted_phase_us: suspended.aborted_phases.as_us_f64(),
             erases_held: counters.erases_held,
-            erase_hold_mean_us: ratio::rounded(held_ns.into(), u128::from(counters.erases_held) * 1000, 3),
+            erase_hold_mean_us: ratio::rounded(
+                held_ns.into(),
+                u128::from(counters.erases_held) * 1000,
+                3,
+            ),
             erase_hold_max_us: counters.erases_held_max.as_us_f64(),
             wear: WearReport {
                 erases_min: wear.erases_min,
@@ -547,8 +583,8 @@ impl CapacityReport {
 }
 
 impl MachineReport {
-    /// The CPU times of a run of `requests` requests, warm-up included. A time that is no number is "not
-    /// measured".
+    /// The CPU times of a run of `requests` requests, warm-up included. A time that is no number is
+    /// "not measured".
     pub fn timed(precondition_cpu_s: f64, cpu_s: f64, requests: u64) -> Self {
         let measured = |s: f64| (s.is_finite() && s >= 0.0).then_some(s);
         let (precondition_cpu_s, cpu_s) = (measured(precondition_cpu_s), measured(cpu_s));
@@ -565,7 +601,8 @@ impl MachineReport {
         self.cpu_s.filter(|s| *s > 0.0).map(|s| count as f64 / s).filter(|rate| rate.is_finite())
     }
 
-    /// The same with the memory: of the whole process, and of a model of `model_bytes` that simulates `pages` pages.
+    /// The same with the memory: of the whole process, and of a model of `model_bytes` that
+    /// simulates `pages` pages.
     pub fn with_memory(self, peak_rss_bytes: Option<u64>, model_bytes: u64, pages: u64) -> Self {
         let per_page = ratio::rounded(u128::from(model_bytes), u128::from(pages), 3);
         Self { peak_rss_bytes, simulated_bytes_per_page: per_page, ..self }

@@ -39,8 +39,12 @@ impl RotationReport {
             postponed: rotation.postponed,
             postponed_max_us: rotation.postponed_max.as_us_f64(),
             switched_off: rotation.switched_off,
-            // Told at rows: what lies between the last one and the end of a span falls into the next.
-            off_percent: ratio::percent(rotation.off.as_ns().min(span.as_ns() * drives), span.as_ns() * drives),
+            // Told at rows: what lies between the last one and the end of a span falls into the
+            // next.
+            off_percent: ratio::percent(
+                rotation.off.as_ns().min(span.as_ns() * drives),
+                span.as_ns() * drives,
+            ),
         }
     }
 }

@@ -41,7 +41,8 @@ counters! {
         sum failed_reads: u64,
         /// Mapping units beyond correction that the scrubber met.
         sum uncorrectable_scrubbed: u64,
-        /// Mapping units beyond correction that the drive read for itself: for partial pages, parity, or copies.
+        /// Mapping units beyond correction that the drive read for itself: for partial pages,
+        /// parity, or copies.
         sum uncorrectable_internal: u64,
         /// Mapping units copied without error correction.
         sum unchecked_copies: u64,
@@ -49,7 +50,8 @@ counters! {
         sum undetected_copies: u64,
         /// The most errors that a codeword ever held.
         max worst_errors: u32,
-        /// The most copies in a row that the data of one mapping unit went through without error correction.
+        /// The most copies in a row that the data of one mapping unit went through without error
+        /// correction.
         max chain_max: u32,
     }
 }
@@ -91,18 +93,21 @@ pub struct ScrubReport {
     pub repaired: u64,
     /// User reads that ended with an error (requests).
     pub failed_reads: u64,
-    /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in mapping units).
+    /// Pages beyond correction that the scrubber met; it leaves them as they are (pages, in mapping
+    /// units).
     pub uncorrectable_scrubbed: u64,
-    /// Pages beyond correction that the drive read for itself: for partial pages, for parity, for copies over the
-    /// channel (pages, in mapping units).
+    /// Pages beyond correction that the drive read for itself: for partial pages, for parity, for
+    /// copies over the channel (pages, in mapping units).
     pub uncorrectable_internal: u64,
     /// Pages copied without error correction (pages, in mapping units).
     pub unchecked_copies: u64,
     /// Of those, pages that held an error, which went with them (pages, in mapping units).
     pub undetected_copies: u64,
-    /// The most errors that a codeword held at any time of the run; 255 is 255 or more (bits per codeword).
+    /// The most errors that a codeword held at any time of the run; 255 is 255 or more (bits per
+    /// codeword).
     pub worst_errors: u64,
-    /// The most copies in a row that a page went through without error correction; 255 is 255 or more (copies).
+    /// The most copies in a row that a page went through without error correction; 255 is 255 or
+    /// more (copies).
     pub unchecked_chain_max: u64,
 }
 
@@ -144,12 +149,27 @@ mod tests {
     #[test]
     fn rates_are_over_the_span_and_maxima_do_not_add_up() {
         let ns = Duration::from_ns;
-        let mut one = ScrubCounters { pages: 30, reads: 10, late_max: ns(1500), worst_errors: 9, ..Default::default() };
-        let two = ScrubCounters { pages: 50, reads: 20, late_max: ns(500), worst_errors: 12, ..Default::default() };
+        let mut one = ScrubCounters {
+            pages: 30,
+            reads: 10,
+            late_max: ns(1500),
+            worst_errors: 9,
+            ..Default::default()
+        };
+        let two = ScrubCounters {
+            pages: 50,
+            reads: 20,
+            late_max: ns(500),
+            worst_errors: 12,
+            ..Default::default()
+        };
         assert_eq!(one.report(Duration::ZERO).pages_scrubbed_per_s, 0.0);
         one.add(&two);
         let report = one.report(Duration::from_s(4));
-        assert_eq!((report.pages_scrubbed, report.pages_scrubbed_per_s, report.scrub_reads_per_s), (80, 20.0, 7.5));
+        assert_eq!(
+            (report.pages_scrubbed, report.pages_scrubbed_per_s, report.scrub_reads_per_s),
+            (80, 20.0, 7.5)
+        );
         assert_eq!((report.late_max_us, report.worst_errors), (1.5, 12));
     }
 }

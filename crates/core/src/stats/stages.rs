@@ -5,13 +5,14 @@ use crate::units::{STAGES, Stage, Stages};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Time by stage of an array's request (microseconds); the parts add up to the latency, as those by cause do.
+/// Time by stage of an array's request (microseconds); the parts add up to the latency, as those by
+/// cause do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageTimes {
     /// Reading the page from its own drive (microseconds).
     pub read: f64,
-    /// On a drive's command that brought nothing: it failed fast, its drive died, or it was waited for in vain
-    /// (microseconds).
+    /// On a drive's command that brought nothing: it failed fast, its drive died, or it was waited
+    /// for in vain (microseconds).
     pub retry: f64,
     /// Reading the rest of the row from other drives, to compute the page (microseconds).
     pub reconstruct: f64,

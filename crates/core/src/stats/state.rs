@@ -1,14 +1,16 @@
 //! The state that a drive began a run in, and whether what was measured is a steady state.
 //!
-//! A drive whose free space lasts to the end of a run never collects, and every policy looks alike; one whose WAF still
-//! rises is measured on its way to somewhere else. Neither can be seen in a percentile, so each result says it.
+//! A drive whose free space lasts to the end of a run never collects, and every policy looks alike;
+//! one whose WAF still rises is measured on its way to somewhere else. Neither can be seen in a
+//! percentile, so each result says it.
 //!
-//! The rule for the WAF: what the host wrote in the measured part is cut into two halves of as many bytes, and of each
-//! it is asked how much was reclaimed for a byte written. A drive that reclaims as fast as it programs does so WAF
-//! times; steady is one of whose two the larger is at most [`STEADY_WITHIN_PERCENT`] above the smaller. Where either
-//! half saw fewer than [`RECLAIMS_LEAST`] blocks reclaimed there is nothing to judge. Blocks are counted and not
-//! programmed pages, because a block is erased at one instant: how many of its copies are under way at another depends
-//! on how finely the drive is simulated, and nobody who watches may move a byte of a result.
+//! The rule for the WAF: what the host wrote in the measured part is cut into two halves of as many
+//! bytes, and of each it is asked how much was reclaimed for a byte written. A drive that reclaims
+//! as fast as it programs does so WAF times; steady is one of whose two the larger is at most
+//! [`STEADY_WITHIN_PERCENT`] above the smaller. Where either half saw fewer than [`RECLAIMS_LEAST`]
+//! blocks reclaimed there is nothing to judge. Blocks are counted and not programmed pages, because
+//! a block is erased at one instant: how many of its copies are under way at another depends on how
+//! finely the drive is simulated, and nobody who watches may move a byte of a result.
 
 use super::ratio;
 use schemars::JsonSchema;
@@ -41,12 +43,19 @@ impl Written {
 
     /// This and what another drive did.
     pub fn and(&self, other: &Written) -> Written {
-        Written { host_bytes: self.host_bytes + other.host_bytes, reclaimed: self.reclaimed + other.reclaimed }
+        Written {
+            host_bytes: self.host_bytes + other.host_bytes,
+            reclaimed: self.reclaimed + other.reclaimed,
+        }
     }
 
     /// Bytes reclaimed for each that the host wrote, in blocks of `block` bytes.
     fn reclaimed_per_written(&self, block: u64) -> Option<f64> {
-        ratio::rounded(u128::from(self.reclaimed) * u128::from(block), u128::from(self.host_bytes), 6)
+        ratio::rounded(
+            u128::from(self.reclaimed) * u128::from(block),
+            u128::from(self.host_bytes),
+            6,
+        )
     }
 }
 
@@ -85,7 +94,8 @@ impl Moments {
         self.next = (self.kept.len() as u64 + 1) * self.every;
     }
 
-    /// The two halves of what was done between `from` and `to`: cut where about half of the host's bytes are written.
+    /// The two halves of what was done between `from` and `to`: cut where about half of the host's
+    /// bytes are written.
     pub fn halves(&self, from: &Written, to: &Written) -> [Written; 2] {
         let half = to.since(from).host_bytes / 2;
         let distance = |moment: &&Written| moment.since(from).host_bytes.abs_diff(half);
@@ -99,7 +109,8 @@ impl Moments {
 pub struct StateTotals {
     /// How the drives were prepared.
     pub began: Began,
-    /// Bytes free when the run began, before anything is reclaimed; none where the FTL has log blocks.
+    /// Bytes free when the run began, before anything is reclaimed; none where the FTL has log
+    /// blocks.
     pub free_bytes: Option<u64>,
     /// Bytes of a mapping unit.
     pub unit: u64,
@@ -136,9 +147,13 @@ impl Began {
             ("aged", _) => "aged as SSDsim does".to_string(),
             (_, Some("workload")) => {
                 let times = self.overwrites;
-                format!("filled, then its capacity overwritten {times} time{plural} by the workload{waf}{unsettled}")
+                format!(
+                    "filled, then its capacity overwritten {times} time{plural} by the workload{waf}{unsettled}"
+                )
             }
-            _ => format!("filled, {} full random overwrite{plural}{waf}{unsettled}", self.overwrites),
+            _ => {
+                format!("filled, {} full random overwrite{plural}{waf}{unsettled}", self.overwrites)
+            }
         }
     }
 }
@@ -147,32 +162,36 @@ impl Began {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct StateReport {
-    /// What preconditioning made: `empty`, `fill` (written once), `steady` (and overwritten), `aged` (as SSDsim does).
+    /// What preconditioning made: `empty`, `fill` (written once), `steady` (and overwritten),
+    /// `aged` (as SSDsim does).
     pub began: String,
     /// The same in words.
     pub text: String,
     /// How often preconditioning overwrote what the host sees (full overwrites).
     pub overwrites: f64,
-    /// Which pages it overwrote: `random` ones, or those that the `workload` writes; null without overwrites.
+    /// Which pages it overwrote: `random` ones, or those that the `workload` writes; null without
+    /// overwrites.
     pub overwritten_by: Option<String>,
-    /// WAF of the last quarter of an overwrite, or of all writes where there was no overwrite (ratio); null where
-    /// nothing was written.
+    /// WAF of the last quarter of an overwrite, or of all writes where there was no overwrite
+    /// (ratio); null where nothing was written.
     pub precondition_waf: Option<f64>,
-    /// The WAF of the overwrites had settled (`precondition.settled_below`), or nothing had to settle.
+    /// The WAF of the overwrites had settled (`precondition.settled_below`), or nothing had to
+    /// settle.
     pub settled: bool,
-    /// What could be programmed without reclaiming anything, when the run began (bytes); null with log blocks.
+    /// What could be programmed without reclaiming anything, when the run began (bytes); null with
+    /// log blocks.
     pub free_bytes: Option<u64>,
     /// What was programmed in the measured part, for whatever reason (bytes).
     pub programmed_bytes: u64,
-    /// How many times space was reclaimed in the measured part: blocks erased, and those that the `nogc` baseline
-    /// reclaims at no cost (blocks).
+    /// How many times space was reclaimed in the measured part: blocks erased, and those that the
+    /// `nogc` baseline reclaims at no cost (blocks).
     pub reclaimed_blocks: u64,
-    /// Bytes of blocks reclaimed for each byte that the host wrote, in the first and in the second half of what it
-    /// wrote in the measured part (ratios): the WAF of a drive that reclaims as fast as it programs; null where it
-    /// wrote nothing.
+    /// Bytes of blocks reclaimed for each byte that the host wrote, in the first and in the second
+    /// half of what it wrote in the measured part (ratios): the WAF of a drive that reclaims as
+    /// fast as it programs; null where it wrote nothing.
     pub reclaimed_per_written: Option<[f64; 2]>,
-    /// The larger of the two is at most 10 % above the smaller; null where fewer than 40 blocks were reclaimed in
-    /// either half.
+    /// The larger of the two is at most 10 % above the smaller; null where fewer than 40 blocks
+    /// were reclaimed in either half.
     pub waf_steady: Option<bool>,
 }
 
@@ -185,7 +204,8 @@ impl StateTotals {
         }
     }
 
-    /// What a result says of it; `programmed` mapping units and `reclaimed` blocks are those of the measured part.
+    /// What a result says of it; `programmed` mapping units and `reclaimed` blocks are those of the
+    /// measured part.
     pub fn report(&self, programmed: u64, reclaimed: u64) -> StateReport {
         let Began { state, overwrites, overwritten_by, waf, settled } = &self.began;
         let of = |half: usize| self.halves[half].reclaimed_per_written(self.block);
@@ -242,7 +262,8 @@ mod tests {
     fn a_waf_that_rises_is_not_steady_and_one_that_stays_is() {
         let rising = report(100_000, &[1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
         let [first, second] = rising.reclaimed_per_written.unwrap();
-        // The cut lies within one moment of 32 or more of the middle, and a block is reclaimed whole.
+        // The cut lies within one moment of 32 or more of the middle, and a block is reclaimed
+        // whole.
         assert!((0.99..1.04).contains(&first) && (1.96..2.04).contains(&second), "{rising:?}");
         assert_eq!(rising.waf_steady, Some(false));
         let steady = report(100_000, &[3, 2, 3, 2, 3, 2, 3, 2, 3, 2]);
@@ -252,17 +273,27 @@ mod tests {
     #[test]
     fn few_reclaims_are_not_judged_and_no_writes_have_no_waf() {
         let few = report(10 * RECLAIMS_LEAST, &[1; 10]);
-        assert_eq!((few.reclaimed_blocks, few.waf_steady), (RECLAIMS_LEAST, None), "half of them in each half");
+        assert_eq!(
+            (few.reclaimed_blocks, few.waf_steady),
+            (RECLAIMS_LEAST, None),
+            "half of them in each half"
+        );
         assert!(few.reclaimed_per_written.is_some());
         let none = report(0, &[1; 10]);
-        assert_eq!((none.reclaimed_per_written, none.waf_steady, none.programmed_bytes), (None, None, 0));
+        assert_eq!(
+            (none.reclaimed_per_written, none.waf_steady, none.programmed_bytes),
+            (None, None, 0)
+        );
     }
 
     #[test]
     fn moments_are_bounded_and_evenly_spread() {
         for writes in [1, 63, 64, 65, 1_000, 1_000_000] {
             let (moments, now) = run(writes, &[1; 10]);
-            assert!(moments.kept.len() <= MOMENTS && moments.kept.capacity() == MOMENTS, "{writes}");
+            assert!(
+                moments.kept.len() <= MOMENTS && moments.kept.capacity() == MOMENTS,
+                "{writes}"
+            );
             let [first, second] = moments.halves(&Written::default(), &now);
             let apart = first.host_bytes.abs_diff(second.host_bytes) / UNIT;
             assert!(apart <= 1 + writes / (MOMENTS as u64 / 4), "{writes}: {apart}");
@@ -276,8 +307,12 @@ mod tests {
             Began { state, overwrites, overwritten_by: by, waf: Some(2.714), settled }.in_words()
         };
         assert_eq!(steady(2.0, "random", true), "filled, 2 full random overwrites, WAF 2.71");
-        assert_eq!(steady(1.0, "random", false), "filled, 1 full random overwrite, WAF 2.71, not settled");
-        let by_workload = "filled, then its capacity overwritten 1.5 times by the workload, WAF 2.71";
+        assert_eq!(
+            steady(1.0, "random", false),
+            "filled, 1 full random overwrite, WAF 2.71, not settled"
+        );
+        let by_workload =
+            "filled, then its capacity overwritten 1.5 times by the workload, WAF 2.71";
         assert_eq!(steady(1.5, "workload", true), by_workload);
     }
 }

@@ -1,9 +1,11 @@
-//! What erase suspension did to the blocks, so that policies compare by what they cost and not by latency alone.
+//! What erase suspension did to the blocks, so that policies compare by what they cost and not by
+//! latency alone.
 //!
-//! Source: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2.1: in sub-20nm
-//! TLC the raw bit error rate (RBER) rose by 14.4 % with 1000 erase suspensions. Our assumptions: the growth is linear,
-//! and what counts as a suspension there is one that costs a voltage ramp (a stop between two pulses costs none). Pulse
-//! time that was given up is stress too; no source gives a rate for it, so it is told and not in the factor.
+//! Source: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19,
+//! section 2.1: in sub-20nm TLC the raw bit error rate (RBER) rose by 14.4 % with 1000 erase
+//! suspensions. Our assumptions: the growth is linear, and what counts as a suspension there is one
+//! that costs a voltage ramp (a stop between two pulses costs none). Pulse time that was given up
+//! is stress too; no source gives a rate for it, so it is told and not in the factor.
 //!
 //! Everything here is of the whole run, warm-up included, as stress stays in a block.
 
@@ -47,7 +49,8 @@ pub struct StressReport {
     pub suspensions_per_erase_mean: Option<f64>,
     /// The most suspensions of one erase (suspensions).
     pub suspensions_per_erase_max: u64,
-    /// Voltage ramps beyond the one of each step: resumptions of pulses, those cut short included (ramps).
+    /// Voltage ramps beyond the one of each step: resumptions of pulses, those cut short included
+    /// (ramps).
     pub extra_ramps: u64,
     /// Extra ramps of an erase on average (ramps per erase); null without erases.
     pub extra_ramps_per_erase_mean: Option<f64>,
@@ -55,7 +58,8 @@ pub struct StressReport {
     pub extra_ramps_per_block_mean: f64,
     /// Extra ramps of the block that had the most (ramps).
     pub extra_ramps_per_block_max: u64,
-    /// Pulse time of an erase on average, what was given up included (microseconds per erase); null without erases.
+    /// Pulse time of an erase on average, what was given up included (microseconds per erase); null
+    /// without erases.
     pub pulse_per_erase_us: Option<f64>,
     /// Erase pulses given up and repeated (microseconds).
     pub aborted_pulse_us: f64,
@@ -63,13 +67,13 @@ pub struct StressReport {
     pub aborted_pulse_per_erase_us: Option<f64>,
     /// Pulse time given up in the block that had the most (microseconds).
     pub aborted_pulse_per_block_max_us: f64,
-    /// Raw bit error rate of a block, relative to one never suspended, on average: 1 + `erase.rber_per_1000` x extra
-    /// ramps / 1000 (factor).
+    /// Raw bit error rate of a block, relative to one never suspended, on average: 1 +
+    /// `erase.rber_per_1000` x extra ramps / 1000 (factor).
     pub rber_factor_mean: f64,
     /// The same of the block with the most extra ramps (factor).
     pub rber_factor_max: f64,
-    /// The same of a block after 1000 erases with as many extra ramps each as these on average, so that runs of any
-    /// length compare (factor); null without erases.
+    /// The same of a block after 1000 erases with as many extra ramps each as these on average, so
+    /// that runs of any length compare (factor); null without erases.
     pub rber_factor_per_1000_erases: Option<f64>,
 }
 
@@ -77,11 +81,13 @@ impl StressCounters {
     /// What a result says of it, where 1000 extra ramps let the error rate grow by `rber_per_1000`.
     pub(super) fn report(&self, rber_per_1000: f64) -> StressReport {
         let per = |count: u64, of: u64| ratio::rounded(u128::from(count), u128::from(of), 6);
-        let us_per_erase = |ns: u64| ratio::rounded(u128::from(ns), u128::from(self.erases) * 1000, 3);
+        let us_per_erase =
+            |ns: u64| ratio::rounded(u128::from(ns), u128::from(self.erases) * 1000, 3);
         // Nine decimals: a single ramp in a run of few erases is 0.000144.
         let factor = |ramps: f64| ((1.0 + rber_per_1000 * ramps / 1000.0) * 1e9).round() / 1e9;
         let per_block = self.extra_ramps as f64 / self.blocks.max(1) as f64;
-        let per_1000_erases = |erases: u64| factor(self.extra_ramps as f64 / erases as f64 * 1000.0);
+        let per_1000_erases =
+            |erases: u64| factor(self.extra_ramps as f64 / erases as f64 * 1000.0);
         StressReport {
             erases: self.erases,
             suspensions: self.suspensions,
@@ -123,9 +129,15 @@ mod tests {
         assert_eq!((report.rber_factor_max, report.rber_factor_mean), (1.144, 1.072));
         // 250 ramps an erase: 250,000 in 1000 erases.
         assert_eq!(report.rber_factor_per_1000_erases, Some(37.0));
-        assert_eq!((report.suspensions_per_erase_mean, report.extra_ramps_per_erase_mean), (Some(375.0), Some(250.0)));
+        assert_eq!(
+            (report.suspensions_per_erase_mean, report.extra_ramps_per_erase_mean),
+            (Some(375.0), Some(250.0))
+        );
         assert_eq!(report.pulse_per_erase_us, Some(2125.0));
-        assert_eq!((report.aborted_pulse_us, report.aborted_pulse_per_erase_us), (1000.0, Some(125.0)));
+        assert_eq!(
+            (report.aborted_pulse_us, report.aborted_pulse_per_erase_us),
+            (1000.0, Some(125.0))
+        );
         let mut two = one;
         two.add(&StressCounters { blocks: 4, extra_ramps_per_block_max: 1500, ..one });
         let both = two.report(0.144);
@@ -137,6 +149,9 @@ mod tests {
     fn without_erases_there_are_no_means() {
         let report = StressCounters { blocks: 4, ..StressCounters::default() }.report(0.144);
         assert_eq!((report.rber_factor_mean, report.rber_factor_max), (1.0, 1.0));
-        assert_eq!((report.rber_factor_per_1000_erases, report.suspensions_per_erase_mean), (None, None));
+        assert_eq!(
+            (report.rber_factor_per_1000_erases, report.suspensions_per_erase_mean),
+            (None, None)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! How often the blocks were erased since the device was new. No difference: it is the state of the blocks at the end.
+//! How often the blocks were erased since the device was new. No difference: it is the state of the
+//! blocks at the end.
 
 use super::counters::counters;
 
@@ -49,7 +50,13 @@ mod tests {
     #[test]
     fn the_wear_of_no_blocks_is_zero_and_not_the_largest_number() {
         assert_eq!(WearCounters::of([]), WearCounters::default());
-        let wear = WearCounters { blocks: 3, erases_total: 12, erases_squared: 86, erases_min: 1, erases_max: 9 };
+        let wear = WearCounters {
+            blocks: 3,
+            erases_total: 12,
+            erases_squared: 86,
+            erases_min: 1,
+            erases_max: 9,
+        };
         assert_eq!(WearCounters::of([2, 9, 1]), wear);
     }
 }

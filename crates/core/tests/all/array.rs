@@ -7,8 +7,10 @@ const ARRAY: &str = "name = \"four\"\n[device]\nname = \"femu\"\n[array]\nmember
 /// What the scenario is refused with, if it is, under these settings.
 fn answer(sets: &[&str]) -> Option<String> {
     let scenario = Source { file: "four.toml".to_string(), text: ARRAY.to_string() };
-    let overrides: Vec<Override> = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
-    let loaded = load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides });
+    let overrides: Vec<Override> =
+        sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
+    let loaded =
+        load(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides });
     loaded.err().map(|error| error.to_string())
 }
 
@@ -32,7 +34,10 @@ fn an_array_that_cannot_be_is_answered_with_key_value_and_what_is_allowed() {
         (&["array.members=25"], &["array.members", "25", "from 3 (\"raid5\") to 24"]),
         (&["array.members=2"], &["array.members", "2", "from 3 (\"raid5\") to 24"]),
         (&["array.members=0"], &["array.members", "0", "1 (a drive alone) or more"]),
-        (&["array.members=1", "array.strategy=ioda"], &["array.strategy", "ioda", "array.members of 2 or more"]),
+        (
+            &["array.members=1", "array.strategy=ioda"],
+            &["array.strategy", "ioda", "array.members of 2 or more"],
+        ),
         (&["array.chunk=6KiB"], &["array.chunk", "6", "a multiple of the mapping unit"]),
         (&["array.guard=200ms"], &["array.window", "100ms", "array.guard"]),
         (&["array.window_norm=1ms"], &["array.window_norm", "1ms", "at least array.window"]),
@@ -43,7 +48,10 @@ fn an_array_that_cannot_be_is_answered_with_key_value_and_what_is_allowed() {
         (&["array.level=raid0", "array.fail_at=1s"], &["array.fail_at", "1s", "raid0"]),
         (&["array.fail_at=1s", "array.fail_member=4"], &["array.fail_member", "4", "from 0 to 3"]),
         (&["array.strategy=rails"], &["array.cache", "0B", "rails"]),
-        (&["recovery.keep=true", "recovery.cut_at=1s"], &["recovery.cut_at", "1s", "a power loss of an array"]),
+        (
+            &["recovery.keep=true", "recovery.cut_at=1s"],
+            &["recovery.cut_at", "1s", "a power loss of an array"],
+        ),
         (&["precondition.overwrite=workload"], &["precondition.overwrite", "workload", "random"]),
         (&["precondition.state=aged"], &["precondition.state", "aged", "data and parity"]),
     ];

@@ -15,8 +15,10 @@ requests = 1000
 
 fn loaded(policy: Option<&str>, sets: &[&str]) -> Result<Scenario, String> {
     let scenario = Source { file: "x.toml".to_string(), text: GOOD.to_string() };
-    let overrides: Vec<Override> = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
-    load(&Input { scenario: &scenario, device: None, policy, overrides: &overrides }).map_err(|error| error.to_string())
+    let overrides: Vec<Override> =
+        sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
+    load(&Input { scenario: &scenario, device: None, policy, overrides: &overrides })
+        .map_err(|error| error.to_string())
 }
 
 #[track_caller]
@@ -33,7 +35,8 @@ fn policies_set_placement_frontiers_and_victims() {
     use DataPlacement::{Dac, Sepbit, Stream, TwoRegions, TwoRegionsSecondChance};
     use Frontiers::{Separate, Shared};
     let of = |name| {
-        let Scenario { ftl, gc, .. } = loaded(Some(name), &["ftl.placement=none", "ftl.frontiers=shared"]).unwrap();
+        let Scenario { ftl, gc, .. } =
+            loaded(Some(name), &["ftl.placement=none", "ftl.frontiers=shared"]).unwrap();
         (ftl.placement, ftl.frontiers, gc.victim)
     };
     // A `--set` lies over a policy; so the keys are left alone below.
@@ -51,7 +54,10 @@ fn policies_set_placement_frontiers_and_victims() {
     assert_eq!(of("preemptive+2r++"), (TwoRegionsSecondChance, Separate, Victim::Greedy));
     assert_eq!(of("2r++/t-es(4ms)"), (TwoRegionsSecondChance, Separate, Victim::Greedy));
     assert_eq!(of("streams"), (Stream, Separate, Victim::Greedy));
-    let names = |path| resolve_policy(path).map(|parts| parts.into_iter().map(|part| part.name).collect::<Vec<_>>());
+    let names = |path| {
+        resolve_policy(path)
+            .map(|parts| parts.into_iter().map(|part| part.name).collect::<Vec<_>>())
+    };
     assert_eq!(names("base/2r-second-chance(fifo)").unwrap(), ["base", "2r-second-chance(fifo)"]);
     assert!(names("dac/sepbit").unwrap_err().to_string().contains("both decide ftl"));
     assert!(names("2r(random)").unwrap_err().to_string().contains("it is one of greedy, fifo"));
@@ -69,7 +75,10 @@ fn keys_of_a_rule_are_checked_where_the_rule_reads_them() {
     assert!(loaded(None, &["ftl.dac_regions=1", "ftl.streams=0", "workload.stream=200"]).is_ok());
     let streams = ["ftl.placement=stream", "ftl.stream_copies=shared", "workload.stream=3"];
     let scenario = loaded(None, &streams).unwrap();
-    assert_eq!((scenario.ftl.stream_copies, scenario.workload.jobs[0].stream), (StreamCopies::Shared, 3));
+    assert_eq!(
+        (scenario.ftl.stream_copies, scenario.workload.jobs[0].stream),
+        (StreamCopies::Shared, 3)
+    );
 }
 
 #[test]
@@ -95,11 +104,17 @@ fn classes_need_spare_blocks_room_in_the_buffer_and_no_parity_over_superblocks()
     let sepbit = [&small[..], &["ftl.placement=sepbit"]].concat();
     refused(
         &sepbit,
-        &["device.op = 0.25", "6 open blocks and a reserve of 4", "ftl.placement = \"sepbit\"", "raise it"],
+        &[
+            "device.op = 0.25",
+            "6 open blocks and a reserve of 4",
+            "ftl.placement = \"sepbit\"",
+            "raise it",
+        ],
     );
     assert!(loaded(None, &[&sepbit[..], &["device.op=0.4"]].concat()).is_ok());
     // Half-filled open blocks count as free pages, but not as what collecting can reach.
-    let soft = ["device.geometry.blocks=32", "device.op=0.4", "gc.soft=0.3", "ftl.placement=sepbit"];
+    let soft =
+        ["device.geometry.blocks=32", "device.op=0.4", "gc.soft=0.3", "ftl.placement=sepbit"];
     refused(&soft, &["gc.soft = 0.3", "6 open blocks"]);
     let scenario = loaded(None, &[]).unwrap();
     let lanes = u64::from(scenario.device.geometry.channels * scenario.device.geometry.ways);
@@ -107,7 +122,8 @@ fn classes_need_spare_blocks_room_in_the_buffer_and_no_parity_over_superblocks()
     let buffer = format!("drive.buffer={least}B");
     assert!(loaded(None, &[&buffer]).is_ok(), "{least}");
     refused(&[&buffer, "ftl.placement=sepbit"], &["drive.buffer", "and 2 classes of data"]);
-    let superblock = ["rain.width=8", "rain.update=superblock", "gc.unit=superblock", "ftl.allocation=dynamic"];
+    let superblock =
+        ["rain.width=8", "rain.update=superblock", "gc.unit=superblock", "ftl.allocation=dynamic"];
     assert!(loaded(None, &superblock).is_ok());
     let placed = [&superblock[..], &["ftl.placement=2r"]].concat();
     refused(&placed, &["ftl.placement = \"2r\"", "rain.update = \"superblock\" needs \"none\""]);

@@ -1,9 +1,9 @@
-//! What an option puts in the place of a part of a scenario, what becomes of the scenario's own words about that part,
-//! and which path a run is on after all of it.
+//! What an option puts in the place of a part of a scenario, what becomes of the scenario's own
+//! words about that part, and which path a run is on after all of it.
 
 use manx_core::config::{
-    ALIASES, ConfigError, Input, Overlaid, Override, POLICIES, PolicyPath, Scenario, Source, builtin_device,
-    builtin_scenario, device_names, load, load_device, overlaid,
+    ALIASES, ConfigError, Input, Overlaid, Override, POLICIES, PolicyPath, Scenario, Source,
+    builtin_device, builtin_scenario, device_names, load, load_device, overlaid,
 };
 use manx_core::drive::Overwrite;
 use manx_core::flash::Capacity;
@@ -28,7 +28,8 @@ fn file(text: &str) -> Source {
     Source { file: "x.toml".to_string(), text: text.to_string() }
 }
 
-/// `--device X` was drive X cut to the blocks and the spare space of the scenario's own: 4 TiB became 486 GiB.
+/// `--device X` was drive X cut to the blocks and the spare space of the scenario's own: 4 TiB
+/// became 486 GiB.
 #[test]
 fn another_device_keeps_its_own_numbers() {
     for name in device_names() {
@@ -44,20 +45,34 @@ fn another_device_keeps_its_own_numbers() {
 fn the_numbers_of_a_table_that_a_scenario_lies_over_are_told() {
     let scenario = builtin_scenario("oltp").unwrap();
     let told = |sets: &[&str]| {
-        overlaid(&Input { scenario: &scenario, device: None, policy: None, overrides: &overrides(sets) }).unwrap()
+        overlaid(&Input {
+            scenario: &scenario,
+            device: None,
+            policy: None,
+            overrides: &overrides(sets),
+        })
+        .unwrap()
     };
     let table = load_device(&builtin_device("ttflash-256g").unwrap()).unwrap();
     let expected = [
         ("device.geometry.blocks", "128", table.geometry.blocks.to_string()),
         ("device.op", "0.25", table.op.to_string()),
     ];
-    let expected =
-        expected.map(|(key, value, table)| Overlaid { key: key.into(), value: value.into(), table: Some(table) });
+    let expected = expected.map(|(key, value, table)| Overlaid {
+        key: key.into(),
+        value: value.into(),
+        table: Some(table),
+    });
     assert_eq!(told(&[]), expected);
-    assert_eq!(told(&["device.name=femu"]), [], "nothing of the scenario's lies over another device");
+    assert_eq!(
+        told(&["device.name=femu"]),
+        [],
+        "nothing of the scenario's lies over another device"
+    );
 }
 
-/// A replayed trace hid its garbage collection: the drive had been overwritten with the trace's own few pages.
+/// A replayed trace hid its garbage collection: the drive had been overwritten with the trace's own
+/// few pages.
 #[test]
 fn a_trace_in_place_of_a_workload_finds_a_drive_in_the_steady_state_of_random_overwrites() {
     let [trace, arrival] = TRACE;
@@ -69,8 +84,7 @@ fn a_trace_in_place_of_a_workload_finds_a_drive_in_the_steady_state_of_random_ov
 
 #[test]
 fn a_trace_that_a_scenario_names_itself_keeps_what_the_scenario_says_of_it() {
-    let own =
-        "[device]\nname = \"femu\"\n[precondition]\noverwrite = \"workload\"\n[workload.trace]\nfile = \"a.csv\"\n";
+    let own = "[device]\nname = \"femu\"\n[precondition]\noverwrite = \"workload\"\n[workload.trace]\nfile = \"a.csv\"\n";
     let scenario = under(&file(own), None, &["workload.trace.file=b.csv"]).unwrap();
     assert_eq!(scenario.precondition.overwrite, Overwrite::Workload);
     let remap = |scenario: &Scenario| scenario.workload.jobs[0].trace.as_ref().unwrap().remap;
@@ -82,13 +96,17 @@ fn a_trace_that_a_scenario_names_itself_keeps_what_the_scenario_says_of_it() {
 #[test]
 fn a_percentage_is_a_share_and_of_over_provisioning_what_a_data_sheet_says() {
     let scenario = oltp(&["device.op=28%", "gc.soft=6%", "gc.hard=1.5%", "drive.flush_above=50%"]);
-    assert_eq!((scenario.device.op, scenario.gc.soft, scenario.gc.hard), (0.28 / 1.28, 0.06, 0.015));
+    assert_eq!(
+        (scenario.device.op, scenario.gc.soft, scenario.gc.hard),
+        (0.28 / 1.28, 0.06, 0.015)
+    );
     assert_eq!(scenario.drive.flush_above, 0.5);
     // Rounded down to whole stripe rounds, the user sees a little less.
     let of_user = Capacity::of(&scenario.device).op_of_user();
     assert!((0.28..0.281).contains(&of_user), "{of_user}");
     assert_eq!(oltp(&["device.op=25% of raw"]).device, oltp(&[]).device);
-    let refused = |set| under(&builtin_scenario("oltp").unwrap(), None, &[set]).unwrap_err().to_string();
+    let refused =
+        |set| under(&builtin_scenario("oltp").unwrap(), None, &[set]).unwrap_err().to_string();
     for (set, pieces) in [
         ("device.op=7 percent", ["device.op = \"7 percent\"", "7% of user"]),
         ("device.op=true", ["device.op = true", "6.5% of raw"]),
@@ -97,7 +115,10 @@ fn a_percentage_is_a_share_and_of_over_provisioning_what_a_data_sheet_says() {
         ("gc.soft=500%", ["gc.soft", "below 1"]),
     ] {
         let message = refused(set);
-        assert!(pieces.iter().all(|piece| message.contains(piece)) && !message.contains('\n'), "{set}: {message}");
+        assert!(
+            pieces.iter().all(|piece| message.contains(piece)) && !message.contains('\n'),
+            "{set}: {message}"
+        );
     }
 }
 
@@ -107,16 +128,19 @@ const BUFFERED: [&str; 1] = ["drive.write_through=false"];
 #[test]
 fn the_path_of_a_policy_is_a_policy_that_makes_the_same_run() {
     let ioda = builtin_scenario("ioda").unwrap();
-    let names = POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
+    let names =
+        POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
     let (mut tried, mut all) = (0, 0);
     for name in names {
         all += 1;
-        for scenario in [&builtin_scenario("quick").unwrap(), &builtin_scenario("oltp").unwrap(), &ioda] {
+        for scenario in
+            [&builtin_scenario("quick").unwrap(), &builtin_scenario("oltp").unwrap(), &ioda]
+        {
             // Not every policy goes with every drive.
             let Ok(run) = under(scenario, Some(name), &BUFFERED) else { continue };
             let path = PolicyPath::of(&run).to_string();
-            let again =
-                under(scenario, Some(&path), &BUFFERED).unwrap_or_else(|error| panic!("{name}: {path}: {error}"));
+            let again = under(scenario, Some(&path), &BUFFERED)
+                .unwrap_or_else(|error| panic!("{name}: {path}: {error}"));
             assert_eq!(again, run, "{name}: {path}");
             assert_eq!(PolicyPath::of(&again).to_string(), path);
             tried += 1;
@@ -128,14 +152,18 @@ fn the_path_of_a_policy_is_a_policy_that_makes_the_same_run() {
 #[test]
 fn what_policies_leave_to_the_scenario_stands_in_their_paths() {
     let quick = builtin_scenario("quick").unwrap();
-    let path = |policy: &str, sets: &[&str]| PolicyPath::of(&under(&quick, Some(policy), sets).unwrap());
+    let path =
+        |policy: &str, sets: &[&str]| PolicyPath::of(&under(&quick, Some(policy), sets).unwrap());
     let shown = |policy| path(policy, &[]).to_string();
     assert_eq!(shown("base"), "base");
     assert_eq!(shown("sepbit"), "base/sepbit", "the scenario's collection");
     assert_eq!(shown("t-es"), "reads-first/t-es(64ms)", "the collection of its paper");
     assert_eq!(shown("preemptive/dftl"), "preemptive/dftl(64KiB)");
     assert_eq!(shown("faster-no-isolation"), "base/faster-no-isolation");
-    assert_eq!(path("t-es", &["drive.write_through=true"]).to_string(), "reads-first/t-es(64ms)/write-through");
+    assert_eq!(
+        path("t-es", &["drive.write_through=true"]).to_string(),
+        "reads-first/t-es(64ms)/write-through"
+    );
     let (sepbit, erase) = (path("sepbit", &[]).by_axis(), path("t-es", &[]).by_axis());
     let differ: Vec<&String> = sepbit.keys().filter(|axis| sepbit[*axis] != erase[*axis]).collect();
     assert_eq!(differ, ["erase", "ftl", "gc"]);

@@ -1,6 +1,6 @@
-//! How rooms hang together: calls on `self` between the files of a folder, which imports do not show, guards on
-//! optional features, and comments without a subject. The numbers are limits that only fall: a change that gets below
-//! one lowers it.
+//! How rooms hang together: calls on `self` between the files of a folder, which imports do not
+//! show, guards on optional features, and comments without a subject. The numbers are limits that
+//! only fall: a change that gets below one lowers it.
 
 use super::{Source, blank_tests, body_of, none, sources, starts_word, word};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,8 @@ const CYCLES: [(&str, &str, usize); 5] = [
 /// The rooms of the drive from the bottom up; rooms of one rank are beside each other.
 const ROOMS: [&[&str]; 4] =
     [&["observe"], &["face", "dies"], &["gc", "io"], &["parity", "map_cache", "media", "crash"]];
-/// Methods that a room of the drive calls in a room above it, or beside it, pair by pair. The aim is none.
+/// Methods that a room of the drive calls in a room above it, or beside it, pair by pair. The aim
+/// is none.
 const UPWARD_CALLS: usize = 75;
 /// Questions in `drive/` whether an optional feature is there. The aim is 24.
 const GUARDS: usize = 103;
@@ -46,7 +47,11 @@ fn methods_of_one_type_call_each_other_in_no_larger_cycle_of_files() {
     for (folder, name, limit) in CYCLES {
         let calls = Calls::of(folder, name);
         let largest = calls.largest_cycle();
-        complaints.extend(above(limit, largest.len(), &format!("a cycle of files of {name}, {largest:?}")));
+        complaints.extend(above(
+            limit,
+            largest.len(),
+            &format!("a cycle of files of {name}, {largest:?}"),
+        ));
     }
     none(&complaints);
 }
@@ -88,8 +93,9 @@ fn comments_have_a_subject() {
         let mut before = false;
         for line in source.text.lines().map(str::trim_start) {
             let text = ["/// ", "//! ", "// "].iter().find_map(|mark| line.strip_prefix(mark));
-            let begins =
-                text.is_some_and(|text| ["What ", "Who ", "The same "].iter().any(|start| text.starts_with(start)));
+            let begins = text.is_some_and(|text| {
+                ["What ", "Who ", "The same "].iter().any(|start| text.starts_with(start))
+            });
             count += usize::from(begins && !before);
             before = text.is_some();
         }
@@ -104,7 +110,10 @@ fn above(limit: usize, number: usize, of: &str) -> Vec<String> {
 }
 
 fn is_in(source: &Source, folder: &str) -> bool {
-    let inside = source.in_core().and_then(|path| path.strip_prefix(folder)).is_some_and(|path| path.starts_with('/'));
+    let inside = source
+        .in_core()
+        .and_then(|path| path.strip_prefix(folder))
+        .is_some_and(|path| path.starts_with('/'));
     inside && !source.is_test()
 }
 
@@ -171,7 +180,9 @@ fn blocks(code: &str, name: &str) -> String {
     for (at, _) in code.match_indices("impl").filter(|(at, _)| starts_word(code, *at)) {
         let Some(body) = body_of(code, at) else { continue };
         let head = &code[at..body.start];
-        if head.split(|c: char| !c.is_alphanumeric() && c != '_').rfind(|word| !word.is_empty()) == Some(name) {
+        if head.split(|c: char| !c.is_alphanumeric() && c != '_').rfind(|word| !word.is_empty())
+            == Some(name)
+        {
             inside.push_str(&code[body]);
         }
     }
@@ -199,11 +210,17 @@ fn calls(body: &str) -> Vec<String> {
 
 #[test]
 fn a_cycle_is_found_through_calls_on_self() {
-    let body = blocks("impl Drive { pub fn a(&self) { self.b(); drive.c () } }\nimpl Other { fn d() {} }", "Drive");
+    let body = blocks(
+        "impl Drive { pub fn a(&self) { self.b(); drive.c () } }\nimpl Other { fn d() {} }",
+        "Drive",
+    );
     assert_eq!(methods(&body), ["a"]);
     assert_eq!(calls(&body), ["b"]);
     let arrow = |from: &str, to: &str| ((from.to_string(), to.to_string()), BTreeSet::new());
     let files = ["a", "b", "c"].map(str::to_string).into_iter().collect();
-    let calls = Calls { files, arrows: [arrow("a", "b"), arrow("b", "a"), arrow("b", "c")].into_iter().collect() };
+    let calls = Calls {
+        files,
+        arrows: [arrow("a", "b"), arrow("b", "a"), arrow("b", "c")].into_iter().collect(),
+    };
     assert_eq!(calls.largest_cycle(), ["a", "b"]);
 }

@@ -1,4 +1,5 @@
-//! What a claim measures: an expression over the results of named runs, such as `p99_99(ttflash) / p99_99(nogc)`.
+//! What a claim measures: an expression over the results of named runs, such as `p99_99(ttflash) /
+//! p99_99(nogc)`.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -8,16 +9,17 @@
 //! atom    = number | "(" sum ")" | name | function "(" sum ("," sum)* ")"
 //!         | quantity "(" run ")" | "param" "(" run "," path ")"
 //! ```
-//! A name alone is one of the experiment's definitions. Functions are min, max, abs, sqrt, exp and ln; any other name
-//! before a parenthesis is a quantity (`crate::quantity`; the longest latency is `read.max_us`, for `max` is a
-//! function). A run's name may stand as it is if it has only letters, digits and `- _ . + /`; otherwise it stands in
-//! quotes, `'t-es(64ms)'` or `"t-es(64ms)"`. All arithmetic is IEEE or the core's own, so the digits are the same on
-//! every machine.
+//! A name alone is one of the experiment's definitions. Functions are min, max, abs, sqrt, exp and
+//! ln; any other name before a parenthesis is a quantity (`crate::quantity`; the longest latency is
+//! `read.max_us`, for `max` is a function). A run's name may stand as it is if it has only letters,
+//! digits and `- _ . + /`; otherwise it stands in quotes, `'t-es(64ms)'` or `"t-es(64ms)"`. All
+//! arithmetic is IEEE or the core's own, so the digits are the same on every machine.
 
 use manx_core::sim::math;
 use std::fmt;
 
-/// Parentheses, signs and powers within one another: far beyond what a person writes, far below what a stack holds.
+/// Parentheses, signs and powers within one another: far beyond what a person writes, far below
+/// what a stack holds.
 const DEPTH_MAX: usize = 64;
 /// Bytes of an expression; it also bounds the depth of a tree that grows to the left.
 const LENGTH_MAX: usize = 4_000;
@@ -95,7 +97,9 @@ impl Expression {
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         if text.len() > LENGTH_MAX {
-            return Err(parser.error(0, format!("the expression is longer than {LENGTH_MAX} bytes")));
+            return Err(
+                parser.error(0, format!("the expression is longer than {LENGTH_MAX} bytes"))
+            );
         }
         let node = parser.sum()?;
         match parser.peek() {
@@ -123,7 +127,9 @@ impl Node {
             Node::Number(_) => {}
             Node::Reference { column, reference } => found.push((*column, reference)),
             Node::Negative(node) => node.references(found),
-            Node::Operation(_, left, right) => [left, right].into_iter().for_each(|node| node.references(found)),
+            Node::Operation(_, left, right) => {
+                [left, right].into_iter().for_each(|node| node.references(found))
+            }
             Node::Call(_, nodes) => nodes.iter().for_each(|node| node.references(found)),
         }
     }
@@ -144,7 +150,8 @@ impl Node {
                 }
             }
             Node::Call(function, nodes) => {
-                let values = nodes.iter().map(|node| node.value(look)).collect::<Result<Vec<_>, E>>()?;
+                let values =
+                    nodes.iter().map(|node| node.value(look)).collect::<Result<Vec<_>, E>>()?;
                 function.of(&values)
             }
         })
@@ -213,9 +220,12 @@ impl<'a> Parser<'a> {
     fn signed(&mut self) -> Result<Node, SyntaxError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.error(self.at, format!("more than {DEPTH_MAX} levels within one another")));
+            return Err(
+                self.error(self.at, format!("more than {DEPTH_MAX} levels within one another"))
+            );
         }
-        let node = if self.takes('-') { Node::Negative(Box::new(self.signed()?)) } else { self.power()? };
+        let node =
+            if self.takes('-') { Node::Negative(Box::new(self.signed()?)) } else { self.power()? };
         self.depth -= 1;
         Ok(node)
     }
@@ -244,7 +254,8 @@ impl<'a> Parser<'a> {
 
     fn number(&mut self) -> Result<Node, SyntaxError> {
         let (start, rest) = (self.at, &self.text[self.at..]);
-        let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let digits =
+            |text: &str| text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let mut end = digits(rest);
         if let Some(exponent) = rest[end..].strip_prefix(['e', 'E']) {
             let sign = usize::from(exponent.starts_with(['+', '-']));
@@ -296,7 +307,10 @@ impl<'a> Parser<'a> {
             let name = self.word(|c| c != quote);
             return match self.takes(quote) {
                 true => Ok(name.to_string()),
-                false => Err(self.error(start, format!("the name that begins here has no closing {quote}"))),
+                false => {
+                    Err(self
+                        .error(start, format!("the name that begins here has no closing {quote}")))
+                }
             };
         }
         let name = self.word(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
@@ -384,10 +398,17 @@ mod tests {
         assert!((value("4^0.5") - 2.0).abs() < 1e-14);
     }
 
-    /// `max((a - b) / (a - b), 0.01)` of equal a and b was 0.01, and a claim held that had measured nothing.
+    /// `max((a - b) / (a - b), 0.01)` of equal a and b was 0.01, and a claim held that had measured
+    /// nothing.
     #[test]
     fn regression_what_is_no_number_stays_none_in_min_and_max() {
-        for text in ["max(0 / 0, 0.01)", "max(0.01, 0 / 0)", "min(0 / 0, 0.01)", "min(1, ln(-1), 2)", "max(sqrt(-1))"] {
+        for text in [
+            "max(0 / 0, 0.01)",
+            "max(0.01, 0 / 0)",
+            "min(0 / 0, 0.01)",
+            "min(1, ln(-1), 2)",
+            "max(sqrt(-1))",
+        ] {
             assert!(value(text).is_nan(), "{text}");
         }
     }
@@ -396,11 +417,16 @@ mod tests {
     fn what_is_asked_of_runs_is_found_with_its_column() {
         let text = "p99_99('t-es(64ms)') / flash.waf(op-15.1+x/y) + param(\"a b\", device.op)";
         let parsed = Expression::parse(text).unwrap();
-        let quantity = |name: &str, run: &str| Reference::Quantity { name: name.to_string(), run: run.to_string() };
+        let quantity = |name: &str, run: &str| Reference::Quantity {
+            name: name.to_string(),
+            run: run.to_string(),
+        };
         let param = Reference::Param { run: "a b".to_string(), path: "device.op".to_string() };
-        let (first, second) = (quantity("p99_99", "t-es(64ms)"), quantity("flash.waf", "op-15.1+x/y"));
+        let (first, second) =
+            (quantity("p99_99", "t-es(64ms)"), quantity("flash.waf", "op-15.1+x/y"));
         assert_eq!(parsed.references(), [(1, &first), (24, &second), (49, &param)]);
-        let mut look = |reference: &Reference| if *reference == second { Err("null") } else { Ok(1.0) };
+        let mut look =
+            |reference: &Reference| if *reference == second { Err("null") } else { Ok(1.0) };
         assert_eq!(parsed.value(&mut look), Err("null"));
     }
 
@@ -415,7 +441,10 @@ mod tests {
             ("p99(", "column 5: expected the name of a run, found the end"),
             ("p99('a", "column 5: the name that begins here has no closing '"),
             ("p99(t-es(64ms))", "column 9: expected `)`, found `(`"),
-            ("param(a)", "column 8: expected `,` and the path of a key, as in param(base, gc.soft), found `)`"),
+            (
+                "param(a)",
+                "column 8: expected `,` and the path of a key, as in param(base, gc.soft), found `)`",
+            ),
             ("abs(1, 2)", "column 6: expected `)`, found `,`"),
             ("é", "column 1: expected a number, a name or `(`, found `é`"),
         ] {

@@ -44,7 +44,12 @@ fn check(axis: &Axis, template: &str) -> Result<(), (String, String)> {
     Ok(())
 }
 
-fn with(run: &RunEntry, axis: &Axis, at: usize, value: &Value) -> Result<RunEntry, (String, String)> {
+fn with(
+    run: &RunEntry,
+    axis: &Axis,
+    at: usize,
+    value: &Value,
+) -> Result<RunEntry, (String, String)> {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
     let label = axis.labels.get(at).unwrap_or(&text);
     let mut run = run.clone();

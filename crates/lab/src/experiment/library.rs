@@ -45,12 +45,16 @@ pub fn experiment_names() -> impl Iterator<Item = &'static str> {
     EXPERIMENTS.iter().map(|(name, _)| *name)
 }
 
-/// The text of the built-in experiment `name`, or an error that lists the names and suggests the nearest.
+/// The text of the built-in experiment `name`, or an error that lists the names and suggests the
+/// nearest.
 pub fn builtin_experiment(name: &str) -> Result<Source, ConfigError> {
     if let Some((name, text)) = EXPERIMENTS.iter().find(|(entry, _)| *entry == name) {
         return Ok(Source { file: format!("experiments/{name}.toml"), text: (*text).to_string() });
     }
-    let hint = nearest(name, experiment_names()).map_or(String::new(), |near| format!("; did you mean {near}?"));
+    let hint = nearest(name, experiment_names())
+        .map_or(String::new(), |near| format!("; did you mean {near}?"));
     let names = experiment_names().collect::<Vec<_>>().join(", ");
-    Err(ConfigError::new(format!("there is no experiment `{name}`: there are {names}, all, and paths of files{hint}")))
+    Err(ConfigError::new(format!(
+        "there is no experiment `{name}`: there are {names}, all, and paths of files{hint}"
+    )))
 }

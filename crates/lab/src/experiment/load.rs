@@ -1,4 +1,5 @@
-//! From an experiment's file to something that can be run: scenarios made, claims read, everything checked.
+//! From an experiment's file to something that can be run: scenarios made, claims read, everything
+//! checked.
 
 use super::expression::{Expression, Reference};
 use super::file::{ClaimEntry, File, RunEntry};
@@ -106,9 +107,11 @@ impl Experiment {
     /// Reads the experiment `name`, a built-in name or the path of a file, and checks all of it.
     pub fn read(name: &str, asked: Asked) -> Result<Self, ConfigError> {
         let source = if name.contains(['/', '\\']) || name.ends_with(".toml") {
-            let refused = |error| ConfigError::file(name, format!("cannot read an experiment here: {error}"));
+            let refused =
+                |error| ConfigError::file(name, format!("cannot read an experiment here: {error}"));
             let text = read_bounded(Path::new(name)).and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text: an experiment is a TOML file"))
+                String::from_utf8(bytes)
+                    .map_err(|_| io::Error::other("no UTF-8 text: an experiment is a TOML file"))
             });
             Source { file: name.to_string(), text: text.map_err(refused)? }
         } else {
@@ -120,13 +123,17 @@ impl Experiment {
     /// The experiment in a text.
     pub fn load(source: Source, asked: Asked) -> Result<Self, ConfigError> {
         let file = File::parse(&source)?;
-        let stem = Path::new(&source.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let stem =
+            Path::new(&source.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
         let name = file.name.clone().or(stem).unwrap_or_default();
         let reader = Reader { file: &file, place: &source.file, name: &name, asked: &asked };
         reader.check_name("name", &name)?;
         if name.contains('/') || name.starts_with('.') {
             // Its results lie in a folder of that name.
-            return Err(reader.wrong("name", format!("`{name}` is no name of an experiment: no / and no . at first")));
+            return Err(reader.wrong(
+                "name",
+                format!("`{name}` is no name of an experiment: no / and no . at first"),
+            ));
         }
         let runs = reader.runs()?;
         let definitions = reader.definitions(&runs)?;
@@ -151,7 +158,9 @@ impl Experiment {
     fn ask(&self, expression: &Expression, asked: &mut BTreeSet<String>) {
         for (_, reference) in expression.references() {
             match reference {
-                Reference::Quantity { run, .. } | Reference::Param { run, .. } => drop(asked.insert(run.clone())),
+                Reference::Quantity { run, .. } | Reference::Param { run, .. } => {
+                    drop(asked.insert(run.clone()))
+                }
                 Reference::Defined(name) => {
                     if let Some(definition) = self.definitions.get(name) {
                         self.ask(definition, asked);
@@ -163,8 +172,8 @@ impl Experiment {
 }
 
 impl Run {
-    /// A setting of its scenario as a number: times in microseconds, sizes in bytes, rates in bytes per second
-    /// (0 for unlimited), switches as 0 and 1.
+    /// A setting of its scenario as a number: times in microseconds, sizes in bytes, rates in bytes
+    /// per second (0 for unlimited), switches as 0 and 1.
     pub fn param(&self, path: &str) -> Option<f64> {
         let step = |value: &'_ Value, part: &str| -> Option<Value> {
             match value {
@@ -202,7 +211,10 @@ impl Reader<'_> {
         let plain = |c: char| c.is_ascii_alphanumeric() || IN_NAMES.contains(c);
         match !name.is_empty() && name.chars().all(plain) {
             true => Ok(()),
-            false => Err(self.wrong(key, format!("`{name}` is no name: letters, digits and {IN_NAMES} make one"))),
+            false => Err(self.wrong(
+                key,
+                format!("`{name}` is no name: letters, digits and {IN_NAMES} make one"),
+            )),
         }
     }
 
@@ -214,7 +226,8 @@ impl Reader<'_> {
     fn runs(&self) -> Result<Vec<Run>, ConfigError> {
         let mut entries = self.file.runs.clone();
         for (number, grid) in self.file.grid.iter().enumerate() {
-            let wrong = |(key, why): (String, String)| self.wrong(&format!("grid.{number}.{key}"), why);
+            let wrong =
+                |(key, why): (String, String)| self.wrong(&format!("grid.{number}.{key}"), why);
             entries.extend(grid::runs(grid).map_err(wrong)?);
         }
         if let Some(name) = &self.file.scenario
@@ -224,7 +237,9 @@ impl Reader<'_> {
             return Err(self.wrong("scenario", error));
         }
         let seeds = self.seeds();
-        if let Some((_, seed)) = seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+        if let Some((_, seed)) =
+            seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed))
+        {
             return Err(self.wrong("seeds", format!("{seed} is there twice")));
         }
         if entries.is_empty() {
@@ -234,10 +249,15 @@ impl Reader<'_> {
         for (at, entry) in entries.iter().enumerate() {
             self.check_name("runs.name", &entry.name)?;
             if entries[..at].iter().any(|earlier| earlier.name == entry.name) {
-                return Err(self.wrong("runs.name", format!("two runs are called `{}`", entry.name)));
+                return Err(
+                    self.wrong("runs.name", format!("two runs are called `{}`", entry.name))
+                );
             }
             if let Some(earlier) = files.insert(file_name(&entry.name), &entry.name) {
-                let why = format!("the scenarios of `{earlier}` and `{}` would be the same file", entry.name);
+                let why = format!(
+                    "the scenarios of `{earlier}` and `{}` would be the same file",
+                    entry.name
+                );
                 return Err(self.wrong("runs.name", why));
             }
         }
@@ -246,14 +266,21 @@ impl Reader<'_> {
     }
 
     /// The sets of the command line, each with the run that it is for, if it is for one.
-    fn what_if<'a>(&'a self, entries: &[RunEntry]) -> Result<Vec<(Option<&'a str>, Override)>, ConfigError> {
+    fn what_if<'a>(
+        &'a self,
+        entries: &[RunEntry],
+    ) -> Result<Vec<(Option<&'a str>, Override)>, ConfigError> {
         let split = |text: &'a String| {
-            let colon = text.find(':').filter(|colon| text.find('=').is_some_and(|equals| *colon < equals));
+            let colon =
+                text.find(':').filter(|colon| text.find('=').is_some_and(|equals| *colon < equals));
             let Some(colon) = colon else { return Ok((None, Override::from_set(text)?)) };
             let run = text[..colon].trim();
             if !entries.iter().any(|entry| entry.name == run) {
                 let names = entries.iter().map(|entry| entry.name.as_str());
-                return Err(ConfigError::new(format!("--set {text}: {}", unknown("run", run, names))));
+                return Err(ConfigError::new(format!(
+                    "--set {text}: {}",
+                    unknown("run", run, names)
+                )));
             }
             let (key, value) = text[colon + 1..].split_once('=').unwrap_or_default();
             Ok((Some(run), Override::new(key.trim(), value.trim(), format!("--set {text}"))))
@@ -266,12 +293,21 @@ impl Reader<'_> {
         let mut overrides = Vec::new();
         if let Some(workload) = entry.workload.as_ref().or(self.file.workload.as_ref()) {
             let (file, parameter) = manx_core::config::split_parameter(workload);
-            let profile = crate::load::read_workload(file).map_err(|error| self.wrong("workload", error))?;
-            overrides.push(Override::workload(profile, parameter, said(&format!("workload {workload}"))));
+            let profile =
+                crate::load::read_workload(file).map_err(|error| self.wrong("workload", error))?;
+            overrides.push(Override::workload(
+                profile,
+                parameter,
+                said(&format!("workload {workload}")),
+            ));
         }
         let mut add = |table: &Table, what: &str| {
             leaves(table, "", &mut |key, value| {
-                overrides.push(Override::new(key, value.to_string(), said(&format!("{what}.{key}"))));
+                overrides.push(Override::new(
+                    key,
+                    value.to_string(),
+                    said(&format!("{what}.{key}")),
+                ));
             });
         };
         add(&self.file.set, "set");
@@ -310,7 +346,9 @@ impl Reader<'_> {
     fn request(&self, overrides: Vec<Override>) -> Result<Request, ConfigError> {
         match &self.file.scenario {
             Some(name) => Request::read(name, overrides),
-            None => Request::of(Source { file: self.place.to_string(), text: String::new() }, overrides),
+            None => {
+                Request::of(Source { file: self.place.to_string(), text: String::new() }, overrides)
+            }
         }
     }
 
@@ -320,9 +358,12 @@ impl Reader<'_> {
             let key = format!("define.{name}");
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if !name.chars().all(plain) || name.starts_with(|c: char| c.is_ascii_digit()) {
-                return Err(self.wrong(&key, "a definition's name has letters, digits and _, no digit first"));
+                return Err(self
+                    .wrong(&key, "a definition's name has letters, digits and _, no digit first"));
             }
-            let text = value.as_str().ok_or_else(|| self.wrong(&key, "expected an expression in quotes"))?;
+            let text = value
+                .as_str()
+                .ok_or_else(|| self.wrong(&key, "expected an expression in quotes"))?;
             // It may use those before it, so that none can go round in a circle.
             let expression = self.expression(&key, text, runs, &definitions)?;
             definitions.insert(name.clone(), expression);
@@ -330,12 +371,18 @@ impl Reader<'_> {
         Ok(definitions)
     }
 
-    fn claims(&self, runs: &[Run], definitions: &BTreeMap<String, Expression>) -> Result<Vec<Claim>, ConfigError> {
+    fn claims(
+        &self,
+        runs: &[Run],
+        definitions: &BTreeMap<String, Expression>,
+    ) -> Result<Vec<Claim>, ConfigError> {
         let entries = &self.file.claims;
         for (at, entry) in entries.iter().enumerate() {
             self.check_name("claims.id", &entry.id)?;
             if entries[..at].iter().any(|earlier| earlier.id == entry.id) {
-                return Err(self.wrong("claims.id", format!("two claims are called `{}`", entry.id)));
+                return Err(
+                    self.wrong("claims.id", format!("two claims are called `{}`", entry.id))
+                );
             }
         }
         entries.iter().map(|entry| self.claim(entry, runs, definitions)).collect()
@@ -349,7 +396,8 @@ impl Reader<'_> {
     ) -> Result<Claim, ConfigError> {
         let key = |field: &str| format!("claims.{}.{field}", entry.id);
         let expression = self.expression(&key("quantity"), &entry.quantity, runs, definitions)?;
-        for (field, text) in [("text", &entry.text), ("source", &entry.source), ("why", &entry.why)] {
+        for (field, text) in [("text", &entry.text), ("source", &entry.source), ("why", &entry.why)]
+        {
             if text.trim().is_empty() {
                 return Err(self.wrong(&key(field), "it is missing: every claim has one"));
             }
@@ -361,24 +409,36 @@ impl Reader<'_> {
         for (field, band, is_said) in [("low", full, true), ("quick.low", other, has_other)] {
             match (band.low, band.high) {
                 _ if !is_said => {}
-                (None, None) => return Err(self.wrong(&key(field), "a band has a low end, a high end, or both")),
+                (None, None) => {
+                    return Err(
+                        self.wrong(&key(field), "a band has a low end, a high end, or both")
+                    );
+                }
                 (Some(low), Some(high)) if low > high => {
-                    return Err(self.wrong(&key(field), format!("{low} is above the band's high end, {high}")));
+                    return Err(self.wrong(
+                        &key(field),
+                        format!("{low} is above the band's high end, {high}"),
+                    ));
                 }
                 (low, high) if [low, high].into_iter().flatten().any(|end| !end.is_finite()) => {
-                    return Err(self.wrong(&key(field), "an end of a band is a finite number, or absent"));
+                    return Err(
+                        self.wrong(&key(field), "an end of a band is a finite number, or absent")
+                    );
                 }
                 _ => {}
             }
         }
         if has_other && quick.why.trim().is_empty() {
-            return Err(self.wrong(&key("quick.why"), "it is missing: another band has another reason"));
+            return Err(
+                self.wrong(&key("quick.why"), "it is missing: another band has another reason")
+            );
         }
         let (band, why) = match self.asked.quick && has_other {
             true => (other, quick.why.clone()),
             false => (full, entry.why.clone()),
         };
-        let skip = Some(quick.skip.clone()).filter(|why| self.asked.quick && !why.trim().is_empty());
+        let skip =
+            Some(quick.skip.clone()).filter(|why| self.asked.quick && !why.trim().is_empty());
         let ClaimEntry { id, text, source, quantity, published, conditions, .. } = entry;
         let (id, text, source) = (id.clone(), text.clone(), source.clone());
         let (quantity, published, conditions) = (quantity.clone(), *published, conditions.clone());
@@ -399,18 +459,24 @@ impl Reader<'_> {
             let wrong = |why: String| self.wrong(key, format!("column {column}: {why}"));
             let find = |name: &str| {
                 let names = runs.iter().map(|run| run.name.as_str());
-                runs.iter().find(|run| run.name == name).ok_or_else(|| wrong(unknown("run", name, names)))
+                runs.iter()
+                    .find(|run| run.name == name)
+                    .ok_or_else(|| wrong(unknown("run", name, names)))
             };
             match reference {
                 Reference::Quantity { name, run } => {
                     find(run)?;
-                    if let Err(missing @ (Missing::Unknown { .. } | Missing::NoNumber)) = empty.get(name) {
+                    if let Err(missing @ (Missing::Unknown { .. } | Missing::NoNumber)) =
+                        empty.get(name)
+                    {
                         return Err(wrong(missing.to_string()));
                     }
                 }
                 Reference::Param { path, run } => {
                     if find(run)?.param(path).is_none() {
-                        return Err(wrong(format!("the scenario of {run} has no number at `{path}`")));
+                        return Err(wrong(format!(
+                            "the scenario of {run} has no number at `{path}`"
+                        )));
                     }
                 }
                 Reference::Defined(name) if definitions.contains_key(name) => {}
@@ -431,7 +497,11 @@ fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str> + Cl
         None => {
             let some: Vec<&str> = names.clone().take(12).collect();
             let more = if names.count() > some.len() { ", .." } else { "" };
-            if some.is_empty() { String::new() } else { format!("; there are {}{more}", some.join(", ")) }
+            if some.is_empty() {
+                String::new()
+            } else {
+                format!("; there are {}{more}", some.join(", "))
+            }
         }
     };
     format!("no {kind} is called `{name}`{hint}")

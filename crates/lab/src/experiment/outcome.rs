@@ -1,7 +1,7 @@
 //! What came of an experiment: its results, and what each claim measured.
 //!
-//! With several seeds a claim is measured under each, all runs with the same seed (so that policies see the same
-//! workload), and the mean is held against the band.
+//! With several seeds a claim is measured under each, all runs with the same seed (so that policies
+//! see the same workload), and the mean is held against the band.
 
 use super::expression::{Expression, Reference};
 use super::load::{Claim, Experiment};
@@ -47,8 +47,8 @@ impl Measured {
 }
 
 impl Experiment {
-    /// What is to be run: every run with every seed. A point is called like its run, so that whatever labels results
-    /// by their policy labels them by run.
+    /// What is to be run: every run with every seed. A point is called like its run, so that
+    /// whatever labels results by their policy labels them by run.
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for run in &self.runs {
@@ -64,7 +64,11 @@ impl Experiment {
     }
 
     /// Runs what is not in the journal. `None`, and what was done, when it was stopped.
-    pub fn run(&self, campaign: &mut Campaign, options: &Options<'_>) -> Result<(Done, Option<Outcome<'_>>), RunError> {
+    pub fn run(
+        &self,
+        campaign: &mut Campaign,
+        options: &Options<'_>,
+    ) -> Result<(Done, Option<Outcome<'_>>), RunError> {
         let done = campaign.run(&self.points(), options, &mut |_, _| Ok(()))?;
         let results = done.results.iter().cloned().collect::<Option<Vec<_>>>();
         let outcome = results.map(|results| self.judge(results));
@@ -79,14 +83,17 @@ impl Experiment {
     }
 
     fn measure(&self, claim: &Claim, numbers: &[Quantities]) -> Measured {
-        let nothing = |why: String| Measured { value: None, spread: None, holds: None, missing: Some(why) };
+        let nothing =
+            |why: String| Measured { value: None, spread: None, holds: None, missing: Some(why) };
         if let Some(why) = &claim.skip {
             return nothing(why.clone());
         }
         let seeds = self.seeds.len().max(1);
         let values = (0..seeds).map(|seed| match self.value(&claim.expression, seed, numbers)? {
             value if value.is_finite() => Ok(value),
-            value => Err(format!("the value is {value}: a division by zero, or beyond what a number holds")),
+            value => Err(format!(
+                "the value is {value}: a division by zero, or beyond what a number holds"
+            )),
         });
         match values.collect::<Result<Vec<f64>, String>>() {
             Err(why) => nothing(why),
@@ -95,12 +102,22 @@ impl Experiment {
                 let low = values.iter().copied().fold(f64::INFINITY, f64::min);
                 let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let spread = (values.len() > 1).then_some((low, high));
-                Measured { value: Some(mean), spread, holds: Some(claim.band.holds(mean)), missing: None }
+                Measured {
+                    value: Some(mean),
+                    spread,
+                    holds: Some(claim.band.holds(mean)),
+                    missing: None,
+                }
             }
         }
     }
 
-    fn value(&self, expression: &Expression, seed: usize, numbers: &[Quantities]) -> Result<f64, String> {
+    fn value(
+        &self,
+        expression: &Expression,
+        seed: usize,
+        numbers: &[Quantities],
+    ) -> Result<f64, String> {
         let run = |name: &str| self.runs.iter().position(|run| run.name == name);
         let gone = || "it is not in this experiment".to_string();
         expression.value(&mut |reference| match reference {
@@ -109,9 +126,9 @@ impl Experiment {
                 let number = numbers.get(at).ok_or_else(gone)?.get(name);
                 number.map_err(|missing: Missing| format!("{name}({of}): {missing}"))
             }
-            Reference::Param { path, run: of } => {
-                run(of).and_then(|at| self.runs[at].param(path)).ok_or_else(|| format!("param({of}, {path}): none"))
-            }
+            Reference::Param { path, run: of } => run(of)
+                .and_then(|at| self.runs[at].param(path))
+                .ok_or_else(|| format!("param({of}, {path}): none")),
             Reference::Defined(name) => {
                 let definition = self.definitions.get(name).ok_or_else(gone)?;
                 self.value(definition, seed, numbers)
@@ -126,15 +143,23 @@ impl Outcome<'_> {
         self.experiment.claims.iter().zip(&self.measured)
     }
 
-    /// The claims that do not stand: out of their band, or not measured though nothing said that they would not be.
+    /// The claims that do not stand: out of their band, or not measured though nothing said that
+    /// they would not be.
     pub fn failing(&self) -> Vec<&Claim> {
-        let stands = |claim: &Claim, measured: &Measured| measured.holds.unwrap_or(claim.skip.is_some());
-        self.claims().filter(|(claim, measured)| !stands(claim, measured)).map(|(claim, _)| claim).collect()
+        let stands =
+            |claim: &Claim, measured: &Measured| measured.holds.unwrap_or(claim.skip.is_some());
+        self.claims()
+            .filter(|(claim, measured)| !stands(claim, measured))
+            .map(|(claim, _)| claim)
+            .collect()
     }
 
     /// A run that lost requests, which no drive does.
     pub fn stuck(&self) -> Option<&str> {
-        self.results.iter().find(|result| result.outcome == Ended::Stuck).map(|result| result.policy.as_str())
+        self.results
+            .iter()
+            .find(|result| result.outcome == Ended::Stuck)
+            .map(|result| result.policy.as_str())
     }
 
     /// The results as a comparison, labelled by run: what tables, plots and reports take.

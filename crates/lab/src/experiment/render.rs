@@ -13,13 +13,22 @@ pub fn table(outcome: &Outcome<'_>) -> String {
     let mut rows = vec![HEADS.map(str::to_string)];
     rows.extend(outcome.claims().map(|(claim, measured)| {
         let verdict = measured.verdict().to_string();
-        [format!("  {}", claim.id), published(claim.published), value(measured), band(&claim.band), verdict]
+        [
+            format!("  {}", claim.id),
+            published(claim.published),
+            value(measured),
+            band(&claim.band),
+            verdict,
+        ]
     }));
-    let width = |column: usize| rows.iter().map(|row: &[String; 5]| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().map(|row: &[String; 5]| row[column].chars().count()).max().unwrap_or(0)
+    };
     let widths = [0, 1, 2, 3].map(width);
     let mut text = heading(outcome.experiment);
     // The sentence first: it says what the numbers are of, and in which unit.
-    let sentences = std::iter::once(None).chain(outcome.claims().map(|(claim, _)| Some(claim.text.trim())));
+    let sentences =
+        std::iter::once(None).chain(outcome.claims().map(|(claim, _)| Some(claim.text.trim())));
     for ([id, published, measured, band, holds], sentence) in rows.iter().zip(sentences) {
         let [a, b, c, d] = widths;
         text += &sentence.map_or(String::new(), |sentence| format!("{sentence}\n"));
@@ -30,7 +39,12 @@ pub fn table(outcome: &Outcome<'_>) -> String {
         if let Some(why) = &measured.missing {
             let _ = writeln!(text, "  because: {why}");
         }
-        let _ = writeln!(text, "  quantity: {}\n  source: {}", claim.quantity.trim(), claim.source.trim());
+        let _ = writeln!(
+            text,
+            "  quantity: {}\n  source: {}",
+            claim.quantity.trim(),
+            claim.source.trim()
+        );
         let _ = writeln!(text, "  why this band: {}", claim.why.trim());
         if !claim.conditions.trim().is_empty() {
             let _ = writeln!(text, "  conditions: {}", claim.conditions.trim());
@@ -43,7 +57,8 @@ fn heading(experiment: &Experiment) -> String {
     let quick = if experiment.asked.quick { " (quick)" } else { "" };
     let mut text = format!("{}{quick}: {}\n", experiment.name, experiment.summary.trim());
     for set in &experiment.asked.sets {
-        let _ = writeln!(text, "what if: --set {set}; this is not the experiment as it was published");
+        let _ =
+            writeln!(text, "what if: --set {set}; this is not the experiment as it was published");
     }
     text
 }
@@ -55,7 +70,10 @@ pub fn markdown(outcome: &Outcome<'_>) -> String {
     let mut text = format!("# {}{quick}\n\n{}\n\n", experiment.name, cell(&experiment.summary));
     let _ = writeln!(text, "Source: {}\n", cell(&experiment.source));
     for set in &experiment.asked.sets {
-        let _ = writeln!(text, "**What if**: `--set {set}`; this is not the experiment as it was published.\n");
+        let _ = writeln!(
+            text,
+            "**What if**: `--set {set}`; this is not the experiment as it was published.\n"
+        );
     }
     text += "| claim | published | measured | band | holds | what is claimed | source | why this band | conditions |\n";
     text += "|---|---|---|---|---|---|---|---|---|\n";
@@ -64,7 +82,8 @@ pub fn markdown(outcome: &Outcome<'_>) -> String {
             Some(false) => "**NO**",
             _ => measured.verdict(),
         };
-        let because = measured.missing.as_ref().map_or(String::new(), |why| format!(" ({})", cell(why)));
+        let because =
+            measured.missing.as_ref().map_or(String::new(), |why| format!(" ({})", cell(why)));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {holds}{because} | {} | {} | {} | {} |",
@@ -87,10 +106,12 @@ fn cell(text: &str) -> String {
 }
 
 /// A claim as a person reads it: its published and measured numbers, and its band.
-pub fn shown<'a>(outcome: &'a Outcome<'_>) -> impl Iterator<Item = (&'a Claim, &'a Measured, [String; 3])> {
-    outcome
-        .claims()
-        .map(|(claim, measured)| (claim, measured, [published(claim.published), value(measured), band(&claim.band)]))
+pub fn shown<'a>(
+    outcome: &'a Outcome<'_>,
+) -> impl Iterator<Item = (&'a Claim, &'a Measured, [String; 3])> {
+    outcome.claims().map(|(claim, measured)| {
+        (claim, measured, [published(claim.published), value(measured), band(&claim.band)])
+    })
 }
 
 /// The claims alone: what `claims.json` holds.
@@ -131,7 +152,8 @@ pub fn json(outcome: &Outcome<'_>) -> Value {
 }
 
 fn runs_json(results: &[RunResult]) -> Value {
-    // A result holds only numbers, text and maps keyed by text, none of which serde_json can refuse.
+    // A result holds only numbers, text and maps keyed by text, none of which serde_json can
+    // refuse.
     serde_json::to_value(results).expect("a result is plain data")
 }
 
@@ -143,7 +165,9 @@ fn value(measured: &Measured) -> String {
     match (measured.value, measured.spread) {
         (None, _) => "-".to_string(),
         (Some(value), None) => number(value),
-        (Some(value), Some((low, high))) => format!("{} ({} to {})", number(value), number(low), number(high)),
+        (Some(value), Some((low, high))) => {
+            format!("{} ({} to {})", number(value), number(low), number(high))
+        }
     }
 }
 

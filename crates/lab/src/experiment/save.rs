@@ -1,6 +1,8 @@
-//! The folder of an experiment: `result.json`, `claims.json`, `claims.md`, and the scenario of each run.
+//! The folder of an experiment: `result.json`, `claims.json`, `claims.md`, and the scenario of each
+//! run.
 //!
-//! The seam for the HTML report is [`Outcome::run_set`]: a comparison whose labels are the names of the runs.
+//! The seam for the HTML report is [`Outcome::run_set`]: a comparison whose labels are the names of
+//! the runs.
 
 use super::outcome::Outcome;
 use super::render::{claims_json, json, markdown};

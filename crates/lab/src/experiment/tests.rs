@@ -1,12 +1,12 @@
-//! Files that are refused, claims that are judged, and the built-in experiments with their published numbers.
+//! Files that are refused, claims that are judged, and the built-in experiments with their
+//! published numbers.
 
 use super::{Asked, Experiment, experiment_names};
 use manx_core::config::Source;
 use manx_core::stats::RunResult;
 
 const HEAD: &str = "summary = \"s\"\nsource = \"a paper\"\nscenario = \"quick\"\n";
-const TWO: &str =
-    "[[runs]]\nname = \"a\"\npolicy = \"base\"\n[[runs]]\nname = \"t-es(64ms)\"\nset = { gc.soft = 0.1 }\n";
+const TWO: &str = "[[runs]]\nname = \"a\"\npolicy = \"base\"\n[[runs]]\nname = \"t-es(64ms)\"\nset = { gc.soft = 0.1 }\n";
 
 fn load_as(text: &str, asked: Asked) -> Result<Experiment, String> {
     let source = Source { file: "experiments/x.toml".to_string(), text: text.to_string() };
@@ -29,15 +29,25 @@ fn every_built_in_experiment_is_sound_in_full_and_in_small() {
             assert_eq!(experiment.name, name);
             assert!(experiment.claims.len() >= 5 && experiment.runs.len() >= 6, "{name}");
             for claim in &experiment.claims {
-                let is_reached = claim.published.is_none_or(|published| claim.band.holds(published));
-                assert!(is_reached, "{name}, {}: the published value lies outside its own band", claim.id);
-                assert!(claim.why.len() > 10 && (quick || claim.skip.is_none()), "{name}, {}", claim.id);
+                let is_reached =
+                    claim.published.is_none_or(|published| claim.band.holds(published));
+                assert!(
+                    is_reached,
+                    "{name}, {}: the published value lies outside its own band",
+                    claim.id
+                );
+                assert!(
+                    claim.why.len() > 10 && (quick || claim.skip.is_none()),
+                    "{name}, {}",
+                    claim.id
+                );
             }
         }
     }
 }
 
-/// The results of `name = "../x"` lay beside the folder that `--out` named, and those of `/x` anywhere.
+/// The results of `name = "../x"` lay beside the folder that `--out` named, and those of `/x`
+/// anywhere.
 #[test]
 fn regression_the_name_of_an_experiment_leads_out_of_no_folder() {
     for name in ["../x", "/tmp/x", "..", "a/../../x", ".x"] {
@@ -50,7 +60,8 @@ fn regression_the_name_of_an_experiment_leads_out_of_no_folder() {
 /// Of the runs `a/b` and `a-b` only one had its scenario in the folder.
 #[test]
 fn regression_no_two_runs_write_the_same_file() {
-    let error = load(&format!("{HEAD}[[runs]]\nname = \"a/b\"\n[[runs]]\nname = \"a-b\"\n")).unwrap_err();
+    let error =
+        load(&format!("{HEAD}[[runs]]\nname = \"a/b\"\n[[runs]]\nname = \"a-b\"\n")).unwrap_err();
     assert!(error.contains("the scenarios of `a/b` and `a-b` would be the same file"), "{error}");
 }
 
@@ -74,10 +85,15 @@ fn waits_at_most(rho: f64, x: f64) -> f64 {
 fn published_numbers_of_arithmetic_are_what_their_formulas_give() {
     let published = |name: &str| {
         let experiment = Experiment::read(name, Asked::default()).unwrap();
-        move |id: &str| experiment.claims.iter().find(|claim| claim.id == id).unwrap().published.unwrap()
+        move |id: &str| {
+            experiment.claims.iter().find(|claim| claim.id == id).unwrap().published.unwrap()
+        }
     };
     let near = |what: &str, value: f64, expected: f64| {
-        assert!((value / expected - 1.0).abs() < 1e-4, "{what}: {value}, the formula gives {expected}");
+        assert!(
+            (value / expected - 1.0).abs() < 1e-4,
+            "{what}: {value}, the formula gives {expected}"
+        );
     };
     let waf = published("waf-analytic");
     let raw = 2048.0 * 64.0;
@@ -113,29 +129,58 @@ fn a_mistake_in_a_file_is_one_line_with_its_place() {
         (quantity("1 +"), "claims.c.quantity: column 4: expected a number"),
         (quantity("param(a, gc.sft)"), "the scenario of a has no number at `gc.sft`"),
         (quantity("rho"), "no definition is called `rho`"),
-        (claim("quantity = \"1\"\nlow = 3\nhigh = 2\nwhy = \"w\""), "claims.c.low: 3 is above the band's high end, 2"),
-        (claim("quantity = \"1\"\nlow = nan\nwhy = \"w\""), "claims.c.low: an end of a band is a finite number"),
+        (
+            claim("quantity = \"1\"\nlow = 3\nhigh = 2\nwhy = \"w\""),
+            "claims.c.low: 3 is above the band's high end, 2",
+        ),
+        (
+            claim("quantity = \"1\"\nlow = nan\nwhy = \"w\""),
+            "claims.c.low: an end of a band is a finite number",
+        ),
         (claim("quantity = \"1\"\nlow = 1"), "claims.c.why: it is missing"),
-        (claim("quantity = \"1\"\nwhy = \"w\""), "claims.c.low: a band has a low end, a high end, or both"),
-        (claim(&format!("quantity = \"1\"\n{band}\nquick = {{ low = 0 }}")), "claims.c.quick.why: it is missing"),
-        (claim(&format!("quantty = \"1\"\n{band}")), "experiments/x.toml:14: unknown field `quantty`"),
+        (
+            claim("quantity = \"1\"\nwhy = \"w\""),
+            "claims.c.low: a band has a low end, a high end, or both",
+        ),
+        (
+            claim(&format!("quantity = \"1\"\n{band}\nquick = {{ low = 0 }}")),
+            "claims.c.quick.why: it is missing",
+        ),
+        (
+            claim(&format!("quantty = \"1\"\n{band}")),
+            "experiments/x.toml:14: unknown field `quantty`",
+        ),
         (format!("{HEAD}{TWO}{TWO}"), "runs.name: two runs are called `a`"),
         (format!("{HEAD}[[runs]]\nname = \"a b\""), "runs.name: `a b` is no name"),
         (HEAD.to_string(), "runs: there is none"),
-        (format!("{HEAD}[[runs]]\nname = \"a\"\nset = {{ gc.sft = 1 }}"), "run a, set.gc.sft: unknown key gc.sft"),
-        (format!("{HEAD}[[runs]]\nname = \"a\"\npolicy = \"bse\""), "run a, there is no policy `bse`"),
+        (
+            format!("{HEAD}[[runs]]\nname = \"a\"\nset = {{ gc.sft = 1 }}"),
+            "run a, set.gc.sft: unknown key gc.sft",
+        ),
+        (
+            format!("{HEAD}[[runs]]\nname = \"a\"\npolicy = \"bse\""),
+            "run a, there is no policy `bse`",
+        ),
         (format!("{HEAD}[[runs]]\nname = \"a\"\nworkload = \"dtr\""), "there is no workload `dtr`"),
         (
-            format!("{HEAD}[[grid]]\nname = \"g\"\naxes = [{{ name = \"x\", key = \"gc.soft\", values = [0.1] }}]"),
+            format!(
+                "{HEAD}[[grid]]\nname = \"g\"\naxes = [{{ name = \"x\", key = \"gc.soft\", values = [0.1] }}]"
+            ),
             "grid.0.name: `g` has no {x}",
         ),
-        (format!("{HEAD}[define]\na = \"b\"\nb = \"1\"\n{TWO}"), "define.a: column 1: no definition is called `b`"),
+        (
+            format!("{HEAD}[define]\na = \"b\"\nb = \"1\"\n{TWO}"),
+            "define.a: column 1: no definition is called `b`",
+        ),
         (format!("{HEAD}{TWO}").replace("quick", "quik"), "scenario: there is no scenario `quik`"),
         (format!("seeds = [3, 1, 3]\n{HEAD}{TWO}"), "seeds: 3 is there twice"),
         ("summary = 1".to_string(), "experiments/x.toml:1: invalid type"),
     ] {
         let error = load(&text).err().unwrap_or_else(|| panic!("accepted: {text}"));
-        assert!(error.contains(expected) && error.lines().count() == 1, "{error}\nwithout: {expected}");
+        assert!(
+            error.contains(expected) && error.lines().count() == 1,
+            "{error}\nwithout: {expected}"
+        );
         assert!(error.starts_with("experiments/x.toml"), "{error}");
     }
     let missing = Experiment::read("gc-mode", Asked::default()).unwrap_err().to_string();
@@ -155,11 +200,18 @@ fn a_grid_makes_a_run_of_every_combination_and_quick_and_what_if_lie_over_it() {
         let of = |run: &super::Run| {
             let scenario = &run.scenarios[0];
             let requests = scenario.workload.jobs[0].requests as f64;
-            (run.name.clone(), run.param("device.op").unwrap(), requests, format!("{:?}", scenario.gc.mode))
+            (
+                run.name.clone(),
+                run.param("device.op").unwrap(),
+                requests,
+                format!("{:?}", scenario.gc.mode),
+            )
         };
         experiment.runs.iter().map(of).collect()
     };
-    let row = |name: &str, op: f64, requests: f64, mode: &str| (name.to_string(), op, requests, mode.to_string());
+    let row = |name: &str, op: f64, requests: f64, mode: &str| {
+        (name.to_string(), op, requests, mode.to_string())
+    };
     let full = |requests: f64| {
         let nogc = [row("nogc_30", 0.3, requests, "Nogc"), row("nogc_40", 0.4, requests, "Nogc")];
         let base = [row("base_30", 0.3, requests, "Base"), row("base_40", 0.4, requests, "Base")];
@@ -171,13 +223,16 @@ fn a_grid_makes_a_run_of_every_combination_and_quick_and_what_if_lie_over_it() {
     changed[2].3 = "Preemptive".to_string();
     let sets = vec!["base_30:gc.mode=preemptive".to_string()];
     assert_eq!(seen(Asked { quick: false, sets }), changed);
-    let error = load_as(&text, Asked { quick: false, sets: vec!["base_3:gc.mode=nogc".to_string()] }).unwrap_err();
+    let error =
+        load_as(&text, Asked { quick: false, sets: vec!["base_3:gc.mode=nogc".to_string()] })
+            .unwrap_err();
     assert!(error.contains("--set base_3:gc.mode=nogc: no run is called `base_3`"), "{error}");
 }
 
 #[test]
 fn a_parameter_is_a_number_in_plain_units() {
-    let experiment = load(&format!("{HEAD}[[runs]]\nname = \"a\"\nset = {{ drive.link = \"2GB/s\" }}")).unwrap();
+    let experiment =
+        load(&format!("{HEAD}[[runs]]\nname = \"a\"\nset = {{ drive.link = \"2GB/s\" }}")).unwrap();
     let param = |path: &str| experiment.runs[0].param(path);
     assert_eq!(param("device.timing.read.0"), Some(40.0));
     assert_eq!(param("drive.buffer"), Some(262_144.0));
@@ -207,8 +262,13 @@ fn a_claim_holds_on_the_edge_of_its_band_fails_beyond_it_and_says_why_it_was_not
     assert_eq!(ask("waf(a) / waf('t-es(64ms)')", 2.0, &[4.0, 2.0]), (Some(2.0), Some(true), 0));
     assert_eq!(ask("waf(a) / waf('t-es(64ms)')", 2.1, &[4.0, 2.0]), (Some(2.0), Some(false), 1));
     assert_eq!(ask("waf(a) / (waf(a) - 4)", 1.0, &[4.0, 2.0]), (None, None, 1));
-    assert_eq!(ask("p99(a)", 1.0, &[4.0, 2.0]), (None, None, 1), "null is never taken for a number");
-    let skipped = claim("quantity = \"p99(a)\"\nlow = 1\nwhy = \"w\"\nquick = { skip = \"too few reads\" }");
+    assert_eq!(
+        ask("p99(a)", 1.0, &[4.0, 2.0]),
+        (None, None, 1),
+        "null is never taken for a number"
+    );
+    let skipped =
+        claim("quantity = \"p99(a)\"\nlow = 1\nwhy = \"w\"\nquick = { skip = \"too few reads\" }");
     let experiment = load_as(&skipped, Asked { quick: true, sets: Vec::new() }).unwrap();
     let outcome = experiment.judge(results(&[1.0, 1.0]));
     assert_eq!(outcome.measured[0].missing.as_deref(), Some("too few reads"));
@@ -217,15 +277,19 @@ fn a_claim_holds_on_the_edge_of_its_band_fails_beyond_it_and_says_why_it_was_not
 
 #[test]
 fn with_claimed_runs_only_a_claim_measures_the_same_on_fewer_runs() {
-    let text = claim("quantity = \"2 * one\"\nlow = 1\nwhy = \"w\"") + "[define]\none = \"waf('t-es(64ms)')\"\n";
+    let text = claim("quantity = \"2 * one\"\nlow = 1\nwhy = \"w\"")
+        + "[define]\none = \"waf('t-es(64ms)')\"\n";
     let all = load(&text).unwrap();
     let few = load(&text).unwrap().with_claimed_runs_only();
-    let names = |experiment: &Experiment| experiment.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>();
+    let names = |experiment: &Experiment| {
+        experiment.runs.iter().map(|run| run.name.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(
         (names(&all), names(&few)),
         (vec!["a".to_string(), "t-es(64ms)".to_string()], vec!["t-es(64ms)".to_string()])
     );
-    let of = |experiment: &Experiment, wafs: &[f64]| experiment.judge(results(wafs)).measured[0].value;
+    let of =
+        |experiment: &Experiment, wafs: &[f64]| experiment.judge(results(wafs)).measured[0].value;
     assert_eq!((of(&all, &[4.0, 2.0]), of(&few, &[2.0])), (Some(4.0), Some(4.0)));
 }
 
@@ -234,15 +298,24 @@ fn over_seeds_a_claim_measures_the_mean_and_shows_the_spread() {
     let text = claim("quantity = \"waf(a) / waf('t-es(64ms)')\"\nlow = 1\nhigh = 3\nwhy = \"w\"")
         .replace("scenario =", "seeds = [7, 8]\nscenario =");
     let experiment = load(&text).unwrap();
-    let points: Vec<_> = experiment.points().into_iter().map(|(name, scenario)| (name, scenario.seed)).collect();
+    let points: Vec<_> =
+        experiment.points().into_iter().map(|(name, scenario)| (name, scenario.seed)).collect();
     let named = |name: &str, seed| (format!("{name}.seed-{seed}"), seed);
-    assert_eq!(points, [named("a", 7), named("a", 8), named("t-es(64ms)", 7), named("t-es(64ms)", 8)]);
+    assert_eq!(
+        points,
+        [named("a", 7), named("a", 8), named("t-es(64ms)", 7), named("t-es(64ms)", 8)]
+    );
     // Under seed 7 4 / 2, under seed 8 9 / 3.
     let outcome = experiment.judge(results(&[4.0, 9.0, 2.0, 3.0]));
-    assert_eq!((outcome.measured[0].value, outcome.measured[0].spread), (Some(2.5), Some((2.0, 3.0))));
+    assert_eq!(
+        (outcome.measured[0].value, outcome.measured[0].spread),
+        (Some(2.5), Some((2.0, 3.0)))
+    );
     let table = super::render::table(&outcome);
     assert!(
-        table.contains("2.5000 (2 to 3)") && table.contains("1 to 3") && table.trim_end().ends_with("yes"),
+        table.contains("2.5000 (2 to 3)")
+            && table.contains("1 to 3")
+            && table.trim_end().ends_with("yes"),
         "{table}"
     );
 }

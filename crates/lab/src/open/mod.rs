@@ -1,8 +1,8 @@
 //! Opens trace files: the one place where a trace meets the file system.
 //!
-//! What a user may name: a file; `archive.tar:path/in/archive`, a member of a tar archive; `sda` for the files of all
-//! CPUs that blktrace wrote, `sda.blktrace.0` and so on. Each of them, and an archive's members too, may be compressed
-//! (gzip, zstd, xz, bzip2). All is read in place.
+//! What a user may name: a file; `archive.tar:path/in/archive`, a member of a tar archive; `sda`
+//! for the files of all CPUs that blktrace wrote, `sda.blktrace.0` and so on. Each of them, and an
+//! archive's members too, may be compressed (gzip, zstd, xz, bzip2). All is read in place.
 //!
 //! Reading order: [`opener`], `container`, `archive`, `per_cpu`.
 
@@ -22,8 +22,8 @@ pub type ParquetOpener = fn(&Path) -> io::Result<Stream>;
 
 static PARQUET: OnceLock<ParquetOpener> = OnceLock::new();
 
-/// Says how Parquet is read. The lab does not know it itself: it is a feature of the program that uses the lab, which
-/// calls this once, at its start; a second call changes nothing.
+/// Says how Parquet is read. The lab does not know it itself: it is a feature of the program that
+/// uses the lab, which calls this once, at its start; a second call changes nothing.
 pub fn set_parquet_opener(opener: ParquetOpener) {
     let _ = PARQUET.set(opener);
 }
@@ -32,7 +32,8 @@ pub fn set_parquet_opener(opener: ParquetOpener) {
 pub fn opener(path: impl Into<PathBuf>) -> Opener {
     let (path, mut found) = (path.into(), None);
     Box::new(move || {
-        // What the name means is found out once: walking a compressed archive takes as long as reading it.
+        // What the name means is found out once: walking a compressed archive takes as long as
+        // reading it.
         let sources = match &found {
             Some(sources) => sources,
             None => found.insert(resolve(&path)?),
@@ -42,7 +43,10 @@ pub fn opener(path: impl Into<PathBuf>) -> Opener {
 }
 
 /// The trace of `spec`, ready to be played on a device of `capacity_sectors`, and what it holds.
-pub fn trace_source(spec: &TraceSpec, capacity_sectors: u64) -> Result<(TraceSource, TraceSummary), TraceError> {
+pub fn trace_source(
+    spec: &TraceSpec,
+    capacity_sectors: u64,
+) -> Result<(TraceSource, TraceSummary), TraceError> {
     TraceSource::new(spec, capacity_sectors, opener(&spec.file))
 }
 
@@ -91,12 +95,18 @@ fn resolve(path: &Path) -> Result<Vec<Source>, TraceError> {
     };
     let text = path.to_string_lossy();
     // A colon is part of many names, so the first one before which there is a file counts.
-    let mut cuts = text.match_indices(':').map(|(colon, _)| (Path::new(&text[..colon]), &text[colon + 1..]));
+    let mut cuts =
+        text.match_indices(':').map(|(colon, _)| (Path::new(&text[..colon]), &text[colon + 1..]));
     if let Some((file, member)) = cuts.find(|(file, _)| file.is_file()) {
         let refuse = |reason| TraceError::Open { file: name(path), reason };
         return match archive::is_tar(file) {
-            Ok(true) => archive::find(file, member).map(|members| in_archive(file, members)).map_err(refuse),
-            Ok(false) => Err(refuse(format!("{} is no tar archive, so it has no member `{member}`", file.display()))),
+            Ok(true) => {
+                archive::find(file, member).map(|members| in_archive(file, members)).map_err(refuse)
+            }
+            Ok(false) => Err(refuse(format!(
+                "{} is no tar archive, so it has no member `{member}`",
+                file.display()
+            ))),
             Err(error) => Err(refused(name(path), &error)),
         };
     }
@@ -113,7 +123,8 @@ fn whole(path: &Path) -> Result<Vec<Source>, TraceError> {
     if !archive::is_tar(path).map_err(|error| refused(name(path), &error))? {
         return Ok(itself());
     }
-    let members = archive::only(path).map_err(|reason| TraceError::Open { file: name(path), reason })?;
+    let members =
+        archive::only(path).map_err(|reason| TraceError::Open { file: name(path), reason })?;
     Ok(members.map_or_else(itself, |members| in_archive(path, members)))
 }
 
@@ -124,7 +135,10 @@ fn in_archive(file: &Path, members: Vec<archive::Member>) -> Vec<Source> {
 fn check(path: &Path) -> io::Result<()> {
     let about = std::fs::metadata(path)?;
     if about.is_dir() {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory; name a file in it"));
+        return Err(io::Error::new(
+            ErrorKind::IsADirectory,
+            "it is a directory; name a file in it",
+        ));
     }
     if !about.is_file() {
         return Err(io::Error::other(

@@ -1,5 +1,5 @@
-//! The files of one blktrace recording: `sda.blktrace.0`, `sda.blktrace.1`, ..., one for each CPU. Together they are
-//! the trace; `sda` names them all.
+//! The files of one blktrace recording: `sda.blktrace.0`, `sda.blktrace.1`, ..., one for each CPU.
+//! Together they are the trace; `sda` names them all.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,8 @@ impl<'a> PerCpu<'a> {
     }
 }
 
-/// The files in the order of their CPUs; of a CPU that is there twice, plain and compressed, the plain one.
+/// The files in the order of their CPUs; of a CPU that is there twice, plain and compressed, the
+/// plain one.
 pub(super) fn in_order<T>(mut files: Vec<(PerCpu<'_>, T)>) -> Vec<T> {
     files.sort_by_key(|(name, _)| (name.cpu, name.ending.to_string()));
     files.dedup_by_key(|(name, _)| name.cpu);
@@ -39,11 +40,19 @@ pub(super) fn in_order<T>(mut files: Vec<(PerCpu<'_>, T)>) -> Vec<T> {
 /// The files of all CPUs of the recording that the user names; empty if there are none.
 pub(super) fn files(path: &Path) -> Vec<PathBuf> {
     let Some(wanted) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    let files = names.iter().filter_map(|name| Some((PerCpu::of(name).filter(|cpu| cpu.is_of(wanted))?, name)));
-    in_order(files.collect()).into_iter().map(|name| path.with_file_name(name)).filter(|file| file.is_file()).collect()
+    let names: Vec<String> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let files = names
+        .iter()
+        .filter_map(|name| Some((PerCpu::of(name).filter(|cpu| cpu.is_of(wanted))?, name)));
+    in_order(files.collect())
+        .into_iter()
+        .map(|name| path.with_file_name(name))
+        .filter(|file| file.is_file())
+        .collect()
 }
 
 /// What to say of a file that is one CPU's, where those of others stand beside it.
@@ -52,6 +61,10 @@ pub(super) fn note(path: &Path) -> Option<String> {
     let prefix = PerCpu::of(name)?.prefix;
     let all = files(&path.with_file_name(prefix)).len();
     let whole = path.with_file_name(prefix);
-    (all > 1)
-        .then(|| format!("{name} is the trace of one CPU of {all}; `{}` names all of them together", whole.display()))
+    (all > 1).then(|| {
+        format!(
+            "{name} is the trace of one CPU of {all}; `{}` names all of them together",
+            whole.display()
+        )
+    })
 }

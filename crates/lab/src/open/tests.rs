@@ -54,7 +54,10 @@ fn a_damaged_container_is_an_error_and_not_a_shorter_trace() {
 #[test]
 fn an_error_of_the_system_names_the_path() {
     let missing = opener("/nowhere/trace.csv")().err().unwrap().to_string();
-    assert!(missing.contains("/nowhere/trace.csv") && missing.contains("no such file"), "{missing}");
+    assert!(
+        missing.contains("/nowhere/trace.csv") && missing.contains("no such file"),
+        "{missing}"
+    );
     let directory = opener(std::env::temp_dir())().err().unwrap().to_string();
     assert!(directory.contains("directory"), "{directory}");
 }
@@ -78,7 +81,9 @@ impl Folder {
     /// The texts behind a name, each with the name it goes by in errors.
     fn read(&self, name: &str) -> Vec<(String, String)> {
         let parts = opener(self.0.join(name))().unwrap_or_else(|error| panic!("{error}"));
-        let text = |part: Part| (part.file.replace(&format!("{}/", self.0.display()), ""), read_all(part.stream));
+        let text = |part: Part| {
+            (part.file.replace(&format!("{}/", self.0.display()), ""), read_all(part.stream))
+        };
         parts.into_iter().map(text).collect()
     }
 
@@ -130,15 +135,25 @@ fn a_member_of_an_archive_is_read_in_place_whatever_either_is_wrapped_in() {
     let long = format!("{}/x.csv", ["folder"; 40].join("/"));
     for (kind, member) in packed() {
         let other = vec![b'x'; 300_000];
-        let tar = tar_of(&[("a.csv", &other), ("./folder/b.csv", &member), ("c.csv", b"c\n"), (&long, b"long\n")]);
-        for (archive, bytes) in [("t.tar", tar.clone()), ("t.tar.gz", gz(&tar)), ("t.zst", zst(&tar))] {
+        let tar = tar_of(&[
+            ("a.csv", &other),
+            ("./folder/b.csv", &member),
+            ("c.csv", b"c\n"),
+            (&long, b"long\n"),
+        ]);
+        for (archive, bytes) in
+            [("t.tar", tar.clone()), ("t.tar.gz", gz(&tar)), ("t.zst", zst(&tar))]
+        {
             folder.put(archive, &bytes);
             let text = String::from_utf8(TEXT.to_vec()).unwrap();
             for name in ["folder/b.csv", "./folder/b.csv"] {
                 let read = folder.read(&format!("{archive}:{name}"));
                 assert_eq!(read.len(), 1);
                 assert_eq!(read[0].1, text, "{kind} in {archive}");
-                assert!(read[0].0.starts_with(&format!("{archive}:")) && read[0].0.ends_with("folder/b.csv"));
+                assert!(
+                    read[0].0.starts_with(&format!("{archive}:"))
+                        && read[0].0.ends_with("folder/b.csv")
+                );
             }
             assert_eq!(folder.read(&format!("{archive}:c.csv"))[0].1, "c\n");
             assert_eq!(folder.read(&format!("{archive}:{long}"))[0].1, "long\n");
@@ -153,7 +168,8 @@ fn an_archive_of_one_file_needs_no_name_and_is_played_more_than_once() {
     assert_eq!(folder.read("one.tgz")[0].0, "one.tgz:folder/only.trace");
     let spec = TraceSpec { repeat: 3, ..TraceSpec::new(path.to_string_lossy()) };
     let (mut source, summary) = trace_source(&spec, 1000).unwrap();
-    let count = std::iter::from_fn(|| manx_core::host::RequestSource::next_request(&mut source)).count();
+    let count =
+        std::iter::from_fn(|| manx_core::host::RequestSource::next_request(&mut source)).count();
     assert_eq!((summary.requests, count, source.error()), (2, 6, None));
     assert_eq!(files_of(&path).unwrap(), [path]);
 }
@@ -170,7 +186,10 @@ fn an_archive_of_several_files_asks_which() {
     }
     assert!(!said.contains("hm_20"), "{said}");
     let said = folder.refused("many.tar.zst:hm_7.csv");
-    assert!(said.contains("no member `hm_7.csv`; of 23 files the nearest are `v/hm_7.csv`"), "{said}");
+    assert!(
+        said.contains("no member `hm_7.csv`; of 23 files the nearest are `v/hm_7.csv`"),
+        "{said}"
+    );
     folder.put("none.tar", &tar_of(&[]));
     assert!(folder.refused("none.tar").contains("holds no file"));
     folder.put("plain.csv", TEXT);
@@ -211,7 +230,8 @@ fn the_files_of_all_cpus_are_parts_of_one_trace() {
     folder.put("sda.blktrace.0.gz", &gz(b"again\n"));
     folder.put("sdab.blktrace.0", b"another disk\n");
     folder.put("sda.blktrace.txt", b"no number\n");
-    let texts = |name: &str| folder.read(name).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
+    let texts =
+        |name: &str| folder.read(name).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
     assert_eq!(texts("sda"), ["zero\n", "two\n", "ten\n"]);
     assert_eq!(texts("sda.blktrace"), texts("sda"));
     assert_eq!(texts("sda.blktrace.2.gz"), ["two\n"]);
@@ -221,7 +241,8 @@ fn the_files_of_all_cpus_are_parts_of_one_trace() {
     assert_eq!(super::note(&folder.0.join("sdab.blktrace.0")), None);
     assert!(folder.refused("sd").contains("no such file"));
 
-    let cpus: [(&str, &[u8]); 2] = [("r/sdb.blktrace.1", b"one\n"), ("r/sdb.blktrace.0", b"zero\n")];
+    let cpus: [(&str, &[u8]); 2] =
+        [("r/sdb.blktrace.1", b"one\n"), ("r/sdb.blktrace.0", b"zero\n")];
     folder.put("cpus.tar.gz", &gz(&tar_of(&cpus)));
     assert_eq!(texts("cpus.tar.gz"), ["zero\n", "one\n"]);
     folder.put("more.tar", &tar_of(&[cpus[0], cpus[1], ("README", b"text\n")]));
@@ -232,6 +253,7 @@ fn the_files_of_all_cpus_are_parts_of_one_trace() {
 #[test]
 #[cfg(unix)]
 fn what_can_be_read_once_only_is_refused() {
-    let said = opener("/dev/stdin")().err().or_else(|| opener("/dev/null")().err()).unwrap().to_string();
+    let said =
+        opener("/dev/stdin")().err().or_else(|| opener("/dev/null")().err()).unwrap().to_string();
     assert!(said.contains("a pipe or a device; a trace is read more than once"), "{said}");
 }

@@ -1,8 +1,9 @@
 //! Calculators that show their formula and where each input is from: `manx plan`.
 //!
-//! Reading order: [`tw`] is the arithmetic of IODA's windows, for a device, an array's width and GC's thresholds, and
-//! knows no text; [`question`] brings a user's options together and remembers where each value is from; [`show`]
-//! prints, as text or as JSON. Another calculator is another file like [`tw`].
+//! Reading order: [`tw`] is the arithmetic of IODA's windows, for a device, an array's width and
+//! GC's thresholds, and knows no text; [`question`] brings a user's options together and remembers
+//! where each value is from; [`show`] prints, as text or as JSON. Another calculator is another
+//! file like [`tw`].
 
 pub mod question;
 pub mod show;

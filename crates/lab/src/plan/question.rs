@@ -1,4 +1,5 @@
-//! A user's options for the calculator of [`tw`](super::tw), brought together; each value remembers where it is from.
+//! A user's options for the calculator of [`tw`](super::tw), brought together; each value remembers
+//! where it is from.
 
 use super::tw::{self, Bounds, GcUnit, Inputs, Load, Parallel};
 use crate::load::{Request, read_device};
@@ -9,7 +10,8 @@ use manx_core::units::{Bandwidth, Bytes, Duration};
 
 /// The widest array.
 const DRIVES_MAX: u32 = 1024;
-/// The most drive writes a day: a petabyte drive that is written at a terabyte a second all day stays below it.
+/// The most drive writes a day: a petabyte drive that is written at a terabyte a second all day
+/// stays below it.
 const DWPD_MAX: f64 = 1e6;
 /// The longest guard.
 const GUARD_MAX: Duration = Duration::from_s(3600);
@@ -54,7 +56,8 @@ pub struct Plan {
     pub inputs: Inputs,
     /// The bounds.
     pub bounds: Bounds,
-    /// Small writes of the user to the array, and what they mean for a drive: by the formula, and actually.
+    /// Small writes of the user to the array, and what they mean for a drive: by the formula, and
+    /// actually.
     pub raid5: Option<(Bandwidth, Load, Load)>,
     /// Where the values are from.
     pub from: Origins,
@@ -127,7 +130,11 @@ impl Question {
         let raid5 = self.raid5_writes.map(|writes| {
             // A small write is a write of the data and one of the parity.
             let rate = 2.0 * writes.get() as f64 / f64::from(drives);
-            (writes, inputs.load(rate, bounds.formula.gc_rate), inputs.load(rate, bounds.actual.gc_rate))
+            (
+                writes,
+                inputs.load(rate, bounds.formula.gc_rate),
+                inputs.load(rate, bounds.actual.gc_rate),
+            )
         });
         let from = self.origins(&drive);
         let Drive { device, warnings, .. } = drive;
@@ -140,11 +147,21 @@ impl Question {
         require((2..=DRIVES_MAX).contains(&drives), "--n", drives, &allowed)?;
         let share = |value: Option<f64>| value.is_none_or(|value| (0.0..1.0).contains(&value));
         let valid = self.valid.unwrap_or_default();
-        require(share(self.valid), "--valid", valid, "a share from 0 to below 1: valid pages in a victim")?;
+        require(
+            share(self.valid),
+            "--valid",
+            valid,
+            "a share from 0 to below 1: valid pages in a victim",
+        )?;
         let op = self.op.unwrap_or_default();
         require(share(self.op), "--op", op, "a share of the raw capacity from 0 to below 1")?;
         let dwpd = self.dwpd.unwrap_or(1.0);
-        require(dwpd > 0.0 && dwpd <= DWPD_MAX, "--dwpd", dwpd, "above 0, at most 1000000: drive writes a day")?;
+        require(
+            dwpd > 0.0 && dwpd <= DWPD_MAX,
+            "--dwpd",
+            dwpd,
+            "above 0, at most 1000000: drive writes a day",
+        )?;
         let guard = self.guard.unwrap_or_default();
         require(guard <= GUARD_MAX, "--guard", guard, "a time of at most 1h")?;
         for (option, rate) in [("--burst", self.burst), ("--raid5-writes", self.raid5_writes)] {
@@ -159,18 +176,25 @@ impl Question {
             return self.drive_of(name);
         }
         let Some(name) = &self.device else {
-            let message =
-                "no drive: --device NAME|FILE (a name of `manx device list`) or --scenario NAME|FILE is needed";
+            let message = "no drive: --device NAME|FILE (a name of `manx device list`) or --scenario NAME|FILE is needed";
             return Err(ConfigError::new(message));
         };
         if let Some(set) = self.sets.first() {
-            let message = format!("{}: --set changes a scenario: it needs --scenario NAME|FILE", set.said());
+            let message =
+                format!("{}: --set changes a scenario: it needs --scenario NAME|FILE", set.said());
             return Err(ConfigError::new(message));
         }
         let mut device = read_device(name)?;
         device.op = self.op.unwrap_or(device.op);
         let capacity = Capacity::of(&device);
-        Ok(Drive { device, capacity, gc: GcSpec::default(), link: None, scenario: None, warnings: Vec::new() })
+        Ok(Drive {
+            device,
+            capacity,
+            gc: GcSpec::default(),
+            link: None,
+            scenario: None,
+            warnings: Vec::new(),
+        })
     }
 
     fn drive_of(&self, name: &str) -> Result<Drive, ConfigError> {
@@ -191,9 +215,18 @@ impl Question {
                 warnings.push(format!("scenario {name}: {what}"));
             }
         };
-        warn(scenario.rain.width > 0, "parity inside the drive is written too, which B_burst does not count");
-        warn(scenario.ftl.kind == FtlKind::LogBlock, "a log-block FTL merges; B_gc is of page mapping");
-        warn(scenario.gc.mode == GcMode::Nogc, "gc.mode = \"nogc\" takes no time; B_gc is of real copies");
+        warn(
+            scenario.rain.width > 0,
+            "parity inside the drive is written too, which B_burst does not count",
+        );
+        warn(
+            scenario.ftl.kind == FtlKind::LogBlock,
+            "a log-block FTL merges; B_gc is of page mapping",
+        );
+        warn(
+            scenario.gc.mode == GcMode::Nogc,
+            "gc.mode = \"nogc\" takes no time; B_gc is of real copies",
+        );
         let (device, gc, link) = (scenario.device, scenario.gc, Some(scenario.drive.link));
         Ok(Drive { device, capacity, gc, link, scenario: Some(name.to_string()), warnings })
     }
@@ -201,7 +234,9 @@ impl Question {
     fn check_space(&self, inputs: &Inputs) -> Result<(), ConfigError> {
         let (spare, reserve) = (inputs.spare, inputs.reserve);
         let op = self.op.map_or("device.op".to_string(), |op| format!("--op {op}"));
-        let message = format!("{op}: it leaves no over-provisioned space, so there is nothing that a window could use");
+        let message = format!(
+            "{op}: it leaves no over-provisioned space, so there is nothing that a window could use"
+        );
         let wrong = |message: String| Err(ConfigError::new(message));
         if spare.get() == 0 {
             return wrong(message);
@@ -245,8 +280,16 @@ impl Question {
                 Some(_) => "--reserve".to_string(),
                 None => of_scenario(&marks, &format!("assumed: {marks}; see --reserve")),
             },
-            valid: option(self.valid.is_some(), "--valid", "assumed: the fullest that IODA's artefact takes"),
-            link: option(self.link.is_some(), "--link", &of_scenario("drive.link", "assumed: no limit; see --link")),
+            valid: option(
+                self.valid.is_some(),
+                "--valid",
+                "assumed: the fullest that IODA's artefact takes",
+            ),
+            link: option(
+                self.link.is_some(),
+                "--link",
+                &of_scenario("drive.link", "assumed: no limit; see --link"),
+            ),
             burst: option(self.burst.is_some(), "--burst", "min(B_pcie, B_nand)"),
             dwpd: option(self.dwpd.is_some(), "--dwpd", "assumed: 1"),
             unit: match self.unit {
@@ -271,7 +314,12 @@ fn of_device(drive: &Drive, key: &str) -> String {
     }
 }
 
-fn require(holds: bool, option: &str, value: impl std::fmt::Display, allowed: &str) -> Result<(), ConfigError> {
+fn require(
+    holds: bool,
+    option: &str,
+    value: impl std::fmt::Display,
+    allowed: &str,
+) -> Result<(), ConfigError> {
     match holds {
         true => Ok(()),
         false => Err(ConfigError::new(format!("{option} {value} is not allowed: {allowed}"))),

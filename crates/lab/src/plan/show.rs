@@ -1,4 +1,5 @@
-//! A plan as text and as JSON: every symbol with its value, its unit and where it is from, then the bounds.
+//! A plan as text and as JSON: every symbol with its value, its unit and where it is from, then the
+//! bounds.
 
 use super::Plan;
 use super::tw::{BUSY_SECONDS, Load, Side};
@@ -22,7 +23,12 @@ struct Symbol {
 }
 
 impl Symbol {
-    fn new(name: &'static str, value: Shown, meaning: impl Into<String>, source: impl Into<String>) -> Self {
+    fn new(
+        name: &'static str,
+        value: Shown,
+        meaning: impl Into<String>,
+        source: impl Into<String>,
+    ) -> Self {
         let Shown { value, shown, unit } = value;
         Self { name, value, shown, unit, meaning: meaning.into(), source: source.into() }
     }
@@ -59,7 +65,9 @@ fn per_second(value: f64) -> Shown {
 fn readable(bytes: Bytes) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     match units.iter().find(|(shift, _)| bytes.get() >= 1 << shift) {
-        Some((shift, unit)) if bytes.get().is_multiple_of(1 << shift) => format!("{}{unit}", bytes.get() >> shift),
+        Some((shift, unit)) if bytes.get().is_multiple_of(1 << shift) => {
+            format!("{}{unit}", bytes.get() >> shift)
+        }
         Some((shift, unit)) => format!("{:.2}{unit}", bytes.get() as f64 / (1u64 << shift) as f64),
         None => format!("{}B", bytes.get()),
     }
@@ -79,17 +87,37 @@ fn symbols(plan: &Plan) -> Vec<Symbol> {
         rate => per_second(rate as f64),
     };
     let mut symbols = vec![
-        Symbol::new("N_ssd", count(inputs.drives, "drives"), "drives of the array, windows of a cycle", &from.drives),
+        Symbol::new(
+            "N_ssd",
+            count(inputs.drives, "drives"),
+            "drives of the array, windows of a cycle",
+            &from.drives,
+        ),
         Symbol::new("S_t", size(inputs.raw), "raw capacity", device("geometry")),
-        Symbol::new("R_p", number(op, "share"), "spare share of raw, in whole stripe rounds", &from.op),
+        Symbol::new(
+            "R_p",
+            number(op, "share"),
+            "spare share of raw, in whole stripe rounds",
+            &from.op,
+        ),
         Symbol::new("S_p", size(inputs.spare), "over-provisioned space", "R_p x S_t"),
-        Symbol::new("S_use", size(inputs.reserve), "what a cycle may really use of it", &from.reserve),
+        Symbol::new(
+            "S_use",
+            size(inputs.reserve),
+            "what a cycle may really use of it",
+            &from.reserve,
+        ),
         Symbol::new("R_v", number(inputs.valid, "share"), "valid pages in a victim", &from.valid),
     ];
     symbols.extend(flash_symbols(plan, &device));
     let blocks = inputs.parallel.blocks;
     symbols.extend([
-        Symbol::new("N_gc", count(blocks, "blocks"), "blocks that this drive reclaims at once", &from.unit),
+        Symbol::new(
+            "N_gc",
+            count(blocks, "blocks"),
+            "blocks that this drive reclaims at once",
+            &from.unit,
+        ),
         Symbol::new("guard", time(inputs.guard), "added to the time of a GC run", &from.guard),
         Symbol::new("B_pcie", link, "host link", &from.link),
         Symbol::new(
@@ -98,10 +126,25 @@ fn symbols(plan: &Plan) -> Vec<Symbol> {
             "what the flash can take",
             "min(dies x S_pg / t_w, N_ch x rate)",
         ),
-        Symbol::new("B_burst", per_second(plan.bounds.burst_rate), "writes of a drive in a burst", &from.burst),
+        Symbol::new(
+            "B_burst",
+            per_second(plan.bounds.burst_rate),
+            "writes of a drive in a burst",
+            &from.burst,
+        ),
         Symbol::new("N_dwpd", number(inputs.dwpd, "1/day"), "drive writes a day", &from.dwpd),
-        Symbol::new("busy", time(Duration::from_s(BUSY_SECONDS)), "hours into which they fall: 8 h", "IODA's formula"),
-        Symbol::new("B_norm", per_second(plan.bounds.norm_rate), "rated writes", "N_dwpd (1 - R_p) S_t / busy"),
+        Symbol::new(
+            "busy",
+            time(Duration::from_s(BUSY_SECONDS)),
+            "hours into which they fall: 8 h",
+            "IODA's formula",
+        ),
+        Symbol::new(
+            "B_norm",
+            per_second(plan.bounds.norm_rate),
+            "rated writes",
+            "N_dwpd (1 - R_p) S_t / busy",
+        ),
     ]);
     symbols
 }
@@ -109,14 +152,44 @@ fn symbols(plan: &Plan) -> Vec<Symbol> {
 fn flash_symbols(plan: &Plan, device: &dyn Fn(&str) -> String) -> [Symbol; 8] {
     let flash = &plan.inputs.flash;
     [
-        Symbol::new("N_ch", count(flash.channels, "channels"), "channels; blocks at once", device("geometry.channels")),
-        Symbol::new("S_pg", size(flash.page), "what one program covers", device("geometry.page, feature")),
-        Symbol::new("N_pg", count(flash.pages, "pages"), "of these in a block", device("geometry.pages, feature")),
+        Symbol::new(
+            "N_ch",
+            count(flash.channels, "channels"),
+            "channels; blocks at once",
+            device("geometry.channels"),
+        ),
+        Symbol::new(
+            "S_pg",
+            size(flash.page),
+            "what one program covers",
+            device("geometry.page, feature"),
+        ),
+        Symbol::new(
+            "N_pg",
+            count(flash.pages, "pages"),
+            "of these in a block",
+            device("geometry.pages, feature"),
+        ),
         Symbol::new("t_r", time(flash.read), "mean tR of S_pg", device("timing.read")),
         Symbol::new("t_w", time(flash.program), "mean tPROG of S_pg", device("timing.program")),
-        Symbol::new("t_e", time(flash.erase), "an erase, all steps", device("timing.erase_step x erase_steps")),
-        Symbol::new("t_cpt", time(flash.transfer), "S_pg over the channel, one way", &plan.from.transfer),
-        Symbol::new("t_cmd", time(flash.commands), "commands of a copy; not in the paper", device("channel.command")),
+        Symbol::new(
+            "t_e",
+            time(flash.erase),
+            "an erase, all steps",
+            device("timing.erase_step x erase_steps"),
+        ),
+        Symbol::new(
+            "t_cpt",
+            time(flash.transfer),
+            "S_pg over the channel, one way",
+            &plan.from.transfer,
+        ),
+        Symbol::new(
+            "t_cmd",
+            time(flash.commands),
+            "commands of a copy; not in the paper",
+            device("channel.command"),
+        ),
     ]
 }
 
@@ -219,7 +292,9 @@ fn notes(plan: &Plan) -> Vec<String> {
         });
         if !load.fits(side.lower) {
             let least = latency(side.lower.as_us_f64());
-            notes.push(format!("{name}: no window fits: TW must be at least {least}, which S_use does not last."));
+            notes.push(format!(
+                "{name}: no window fits: TW must be at least {least}, which S_use does not last."
+            ));
         }
     }
     notes.push(format!(
@@ -241,7 +316,10 @@ fn notes(plan: &Plan) -> Vec<String> {
          reading."
             .to_string(),
     );
-    notes.push("R_v is taken as given; longer windows and more spare space make it smaller. Measure it.".to_string());
+    notes.push(
+        "R_v is taken as given; longer windows and more spare space make it smaller. Measure it."
+            .to_string(),
+    );
     notes.extend(plan.warnings.iter().cloned());
     notes
 }

@@ -1,7 +1,9 @@
-//! How long a busy window TW may be in an array whose drives take turns to collect (IODA, Li et al., SOSP '21).
+//! How long a busy window TW may be in an array whose drives take turns to collect (IODA, Li et
+//! al., SOSP '21).
 //!
-//! A cycle is N windows, one for each drive. In a cycle a drive takes in N TW B of host writes and reclaims TW B_gc in
-//! its own window. Its over-provisioned space must bear the difference, and, before that window, those of the others:
+//! A cycle is N windows, one for each drive. In a cycle a drive takes in N TW B of host writes and
+//! reclaims TW B_gc in its own window. Its over-provisioned space must bear the difference, and,
+//! before that window, those of the others:
 //!
 //! ```text
 //! TW <= S_p / (N B - B_gc),           TW <= S_p / ((N - 1) B)
@@ -10,13 +12,14 @@
 //! B_burst = min(B_pcie, B_nand),            B_norm = N_dwpd (S_t - S_p) / 8 h
 //! ```
 //!
-//! Traps. The second argument of the paper's `Max(..)` in B_burst is lost (the project takes what the flash can take,
-//! [`Flash::write_rate`]). The first bound is the paper's. It is of one cycle that begins with all of S_p, and exists
-//! only for loads that cannot be sustained (N B > B_gc): the space is used up after N TW of the bound, however short TW
-//! is. The second is the project's, and the lower of the two where B < B_gc; both must hold. S_p is not what a drive
-//! may use: GC starts at the soft mark and breaks the contract at the hard one ([`Inputs::reserve`]). A drive may
-//! reclaim more blocks at once than one of each channel ([`Parallel`]). R_v depends on TW and on the load; it is taken
-//! as given.
+//! Traps. The second argument of the paper's `Max(..)` in B_burst is lost (the project takes what
+//! the flash can take, [`Flash::write_rate`]). The first bound is the paper's. It is of one cycle
+//! that begins with all of S_p, and exists only for loads that cannot be sustained (N B > B_gc):
+//! the space is used up after N TW of the bound, however short TW is. The second is the project's,
+//! and the lower of the two where B < B_gc; both must hold. S_p is not what a drive may use: GC
+//! starts at the soft mark and breaks the contract at the hard one ([`Inputs::reserve`]). A drive
+//! may reclaim more blocks at once than one of each channel ([`Parallel`]). R_v depends on TW and
+//! on the load; it is taken as given.
 
 use manx_core::flash::{Capacity, Device, Layout, Timing};
 use manx_core::ftl::{GcMode, GcSpec, VictimUnit};
@@ -102,7 +105,8 @@ impl Flash {
         let (read, program) = timing.means();
         let page = Bytes::new(u64::from(layout.units_per_row) * u64::from(layout.unit_bytes));
         let shot = u64::from(device.feature.program_pages);
-        let transfer = if copyback { Duration::ZERO } else { device.channel.rate.time_for(page.get()) };
+        let transfer =
+            if copyback { Duration::ZERO } else { device.channel.rate.time_for(page.get()) };
         Self {
             channels: layout.channels,
             dies: layout.dies,
@@ -119,8 +123,8 @@ impl Flash {
         }
     }
 
-    /// The most that the flash can take (bytes a second): every die programs without a pause, unless the channels
-    /// cannot bring as much.
+    /// The most that the flash can take (bytes a second): every die programs without a pause,
+    /// unless the channels cannot bring as much.
     pub fn write_rate(&self) -> f64 {
         let array = f64::from(self.dies) * self.page.get() as f64 / self.program.as_s_f64();
         match self.rate.get() {
@@ -156,7 +160,9 @@ impl Parallel {
     pub fn of_unit(unit: GcUnit, flash: &Flash) -> Self {
         match unit {
             GcUnit::Channel => Self::formula(flash),
-            GcUnit::Block => Self { blocks: flash.dies, per_channel: flash.dies / flash.channels, per_die: 1 },
+            GcUnit::Block => {
+                Self { blocks: flash.dies, per_channel: flash.dies / flash.channels, per_die: 1 }
+            }
             GcUnit::PlaneGroup | GcUnit::Superblock => Self {
                 blocks: flash.lanes,
                 per_channel: flash.lanes / flash.channels,
@@ -165,7 +171,8 @@ impl Parallel {
         }
     }
 
-    /// Of a drive with these settings: a collection that holds its channel, or the drive, is alone there.
+    /// Of a drive with these settings: a collection that holds its channel, or the drive, is alone
+    /// there.
     pub fn of(gc: &GcSpec, flash: &Flash) -> Self {
         let per_die = flash.lanes / flash.dies;
         let (victim, per_die) = match gc.unit {
@@ -174,11 +181,14 @@ impl Parallel {
             VictimUnit::Block => (1, 1),
         };
         let at_once = match (gc.mode, gc.per_channel) {
-            (GcMode::Controller, _) => return Self { blocks: victim, per_channel: victim, per_die },
+            (GcMode::Controller, _) => {
+                return Self { blocks: victim, per_channel: victim, per_die };
+            }
             (GcMode::Base | GcMode::ChannelPreemptive, _) => 1,
             (GcMode::PlaneBlocking, limit @ 1..) => limit.min(flash.dies / flash.channels),
             (GcMode::PlaneBlocking | GcMode::Preemptive | GcMode::Nogc, _) => {
-                let unit = if gc.unit == VictimUnit::Block { GcUnit::Block } else { GcUnit::PlaneGroup };
+                let unit =
+                    if gc.unit == VictimUnit::Block { GcUnit::Block } else { GcUnit::PlaneGroup };
                 return Self::of_unit(unit, flash);
             }
         };
@@ -186,7 +196,8 @@ impl Parallel {
     }
 }
 
-/// Everything that the bounds depend on. The fields may be changed between [`Inputs::of`] and [`Inputs::bounds`].
+/// Everything that the bounds depend on. The fields may be changed between [`Inputs::of`] and
+/// [`Inputs::bounds`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inputs {
     /// N_ssd: drives of the array, windows of a cycle; at least 2.
@@ -214,8 +225,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// For `drives` of a validated device with these GC settings: victims [`VALID`] full, one drive write a day, no
-    /// limit by the link, no guard.
+    /// For `drives` of a validated device with these GC settings: victims [`VALID`] full, one drive
+    /// write a day, no limit by the link, no guard.
     pub fn of(device: &Device, drives: u32, gc: &GcSpec) -> Self {
         let capacity = Capacity::of(device);
         let flash = Flash::of(device, gc.copyback);
@@ -258,14 +269,20 @@ impl Inputs {
         }
     }
 
-    /// How long the window may be where each drive takes in `rate` and reclaims `gc_rate` (bytes a second).
+    /// How long the window may be where each drive takes in `rate` and reclaims `gc_rate` (bytes a
+    /// second).
     pub fn load(&self, rate: f64, gc_rate: f64) -> Load {
         let drives = f64::from(self.drives);
         let upper = |space: Bytes| Upper {
             credited: window(space, drives * rate - gc_rate),
             conservative: window(space, (drives - 1.0) * rate),
         };
-        Load { rate, spare: upper(self.spare), usable: upper(self.reserve), sustainable: drives * rate <= gc_rate }
+        Load {
+            rate,
+            spare: upper(self.spare),
+            usable: upper(self.reserve),
+            sustainable: drives * rate <= gc_rate,
+        }
     }
 
     fn side(&self, parallel: Parallel) -> Side {
@@ -284,22 +301,27 @@ impl Inputs {
         }
     }
 
-    /// The time to reclaim what is reclaimed at once. Blocks of a die follow one another; those of a channel share it.
+    /// The time to reclaim what is reclaimed at once. Blocks of a die follow one another; those of
+    /// a channel share it.
     fn unit_ns(&self, parallel: Parallel) -> f64 {
         let flash = &self.flash;
         let channel = (flash.transfer * 2 + flash.commands).as_ns() as f64;
         let copy = (flash.read + flash.program).as_ns() as f64 + channel;
-        let page = (f64::from(parallel.per_die) * copy).max(f64::from(parallel.per_channel) * channel);
-        page * self.valid * f64::from(flash.pages) + f64::from(parallel.per_die) * flash.erase.as_ns() as f64
+        let page =
+            (f64::from(parallel.per_die) * copy).max(f64::from(parallel.per_channel) * channel);
+        page * self.valid * f64::from(flash.pages)
+            + f64::from(parallel.per_die) * flash.erase.as_ns() as f64
     }
 }
 
-/// The bounds of TW for `drives` of a validated device with these GC settings and the defaults of [`Inputs::of`].
+/// The bounds of TW for `drives` of a validated device with these GC settings and the defaults of
+/// [`Inputs::of`].
 pub fn bounds(device: &Device, drives: u32, gc: &GcSpec) -> Bounds {
     Inputs::of(device, drives, gc).bounds()
 }
 
-/// What lies between the two marks of GC, counted as the translation layer does: in whole map units of each pool.
+/// What lies between the two marks of GC, counted as the translation layer does: in whole map units
+/// of each pool.
 pub fn reserve(device: &Device, gc: &GcSpec) -> Bytes {
     let layout = Layout::new(device);
     let lanes = match gc.unit {
@@ -313,7 +335,8 @@ pub fn reserve(device: &Device, gc: &GcSpec) -> Bytes {
     Bytes::new(units * u64::from(layout.unit_bytes))
 }
 
-/// How long `space` lasts when it shrinks by `rate` bytes a second; it lasts for ever when it does not shrink.
+/// How long `space` lasts when it shrinks by `rate` bytes a second; it lasts for ever when it does
+/// not shrink.
 fn window(space: Bytes, rate: f64) -> Option<Duration> {
     // A float that is too large for the integer becomes the largest.
     (rate > 0.0).then(|| Duration::from_ns((space.get() as f64 / rate * 1e9) as u64))
@@ -369,7 +392,8 @@ pub struct Load {
 pub struct Upper {
     /// S / (N B - B_gc), the paper's: what a whole cycle takes of the space.
     pub credited: Option<Duration>,
-    /// S / ((N - 1) B), the project's: what the other drives' windows take, before the drive's own reclaims any.
+    /// S / ((N - 1) B), the project's: what the other drives' windows take, before the drive's own
+    /// reclaims any.
     pub conservative: Option<Duration>,
 }
 
@@ -381,15 +405,18 @@ impl Upper {
 }
 
 impl Load {
-    /// True where some window of `lower` or more keeps the contract for a cycle with the usable reserve.
+    /// True where some window of `lower` or more keeps the contract for a cycle with the usable
+    /// reserve.
     pub fn fits(&self, lower: Duration) -> bool {
         self.usable.both().is_none_or(|upper| lower <= upper)
     }
 
-    /// How long the load may go on from a full usable reserve: S / (B - B_gc / N), which is N TW of the paper's bound;
-    /// `None` is for ever.
+    /// How long the load may go on from a full usable reserve: S / (B - B_gc / N), which is N TW of
+    /// the paper's bound; `None` is for ever.
     pub fn lasts(&self, drives: u32) -> Option<Duration> {
-        self.usable.credited.map(|upper| Duration::from_ns(upper.as_ns().saturating_mul(u64::from(drives))))
+        self.usable
+            .credited
+            .map(|upper| Duration::from_ns(upper.as_ns().saturating_mul(u64::from(drives))))
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a run writes beside its result, as it goes: the log of an ACT load, a timeline, every request.
+//! What a run writes beside its result, as it goes: the log of an ACT load, a timeline, every
+//! request.
 
 use super::RunError;
 use crate::act_log::{ActLog, path_for, path_of};
@@ -11,8 +12,8 @@ use manx_core::stats::{ActReport, Outcome};
 use std::fmt;
 use std::path::Path;
 
-/// What the runs of a comparison write beside their results. Of several runs each has a file with its policy's name
-/// before the ending ([`path_for`]). None of it changes a result.
+/// What the runs of a comparison write beside their results. Of several runs each has a file with
+/// its policy's name before the ending ([`path_for`]). None of it changes a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
     /// The Aerospike Certification Tool's log.
@@ -63,12 +64,14 @@ impl Files {
         if let Some((base, spec)) = beside.timeline {
             let path = path_for(base, policy, runs, ("timeline", "pftrace"));
             let title = format!("{policy}, {}", scenario.name);
-            files.timeline = Some((TimelineFile::create(path, title).map_err(RunError::Beside)?, spec));
+            files.timeline =
+                Some((TimelineFile::create(path, title).map_err(RunError::Beside)?, spec));
         }
         if let Some((base, make)) = beside.requests {
             let path = path_for(base, policy, runs, ("requests", "parquet"));
             let sink = make(&path, scenario.measure.attribution);
-            files.requests = Some(sink.map_err(|why| RunError::Beside(format!("--requests {why}")))?);
+            files.requests =
+                Some(sink.map_err(|why| RunError::Beside(format!("--requests {why}")))?);
         }
         Ok(files)
     }
@@ -88,7 +91,9 @@ impl Files {
 
     /// Writes what has come since the last time.
     pub(super) fn write<S: Storage>(&mut self, driver: &mut Driver<S>) -> Result<(), RunError> {
-        if let (Some(log), Some(text)) = (&mut self.act_log, driver.act().and_then(ActRecorder::take_log)) {
+        if let (Some(log), Some(text)) =
+            (&mut self.act_log, driver.act().and_then(ActRecorder::take_log))
+        {
             log.append(&text)?;
         }
         if let (Some(sink), Some(records)) = (&mut self.requests, driver.take_records()) {
@@ -97,8 +102,8 @@ impl Files {
         Ok(())
     }
 
-    /// A drive is done; `device` is what it stands for where a run has several. What the ACT load came to, if it was
-    /// one.
+    /// A drive is done; `device` is what it stands for where a run has several. What the ACT load
+    /// came to, if it was one.
     pub(super) fn end_drive<S: Storage>(
         &mut self,
         driver: &mut Driver<S>,

@@ -1,11 +1,12 @@
 //! One scenario under one policy: from its settings to its result.
 //!
-//! The steps: open the workload, take the preconditioned state, build the drive, play in chunks (between which a run
-//! can be stopped and watched), count up (`totals`). Everything but `machine` is a function of the scenario.
+//! The steps: open the workload, take the preconditioned state, build the drive, play in chunks
+//! (between which a run can be stopped and watched), count up (`totals`). Everything but `machine`
+//! is a function of the scenario.
 //!
-//! Where each device of a trace has a drive of its own (`layout = "separate"`), the drives are played one after the
-//! other: they share nothing but their time, so the order does not matter. Each starts from the same state, and what
-//! they measured is added up.
+//! Where each device of a trace has a drive of its own (`layout = "separate"`), the drives are
+//! played one after the other: they share nothing but their time, so the order does not matter.
+//! Each starts from the same state, and what they measured is added up.
 
 mod array;
 mod beside;
@@ -78,7 +79,10 @@ impl fmt::Display for RunError {
             Self::Generate(error) => error.fmt(f),
             Self::Full(error) => error.fmt(f),
             Self::Act(error) => error.fmt(f),
-            Self::ActLog(error) | Self::Beside(error) | Self::Write(error) | Self::Memory(error) => f.write_str(error),
+            Self::ActLog(error)
+            | Self::Beside(error)
+            | Self::Write(error)
+            | Self::Memory(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,
                 "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
@@ -259,7 +263,9 @@ impl Run<'_> {
         let mut memory = MachineReport::default();
         for (number, sources) in drives.into_iter().enumerate() {
             // The last drive takes the state, so that a drive alone needs no copy of it.
-            let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else { break };
+            let Some(map) = (if number + 1 == count { map.take() } else { map.clone() }) else {
+                break;
+            };
             let mut driver = self.driver(sources, map, files)?;
             let watch = Stopwatch::start();
             let outcome = match self.play_until_power_loss(&mut driver, end, completed) {
@@ -274,10 +280,9 @@ impl Run<'_> {
             let name = names.get(number).filter(|_| count > 1);
             totals.act = files.end_drive(&mut driver, outcome, name)?;
             if let Some(name) = name {
-                totals
-                    .warnings
-                    .iter_mut()
-                    .for_each(|warning| *warning = format!("the drive of device {name}: {warning}"));
+                totals.warnings.iter_mut().for_each(|warning| {
+                    *warning = format!("the drive of device {name}: {warning}")
+                });
             }
             match &mut all {
                 Some(all) => all.add_drive(totals),
@@ -292,12 +297,19 @@ impl Run<'_> {
         Ok(self.finish(played, preparation, replays))
     }
 
-    /// The result of what was played, once nothing reads its sources any more: they have left their tallies.
-    fn finish(&self, played: Played, preparation: Preparation, replays: &Replays) -> (RunResult, Preparation) {
+    /// The result of what was played, once nothing reads its sources any more: they have left their
+    /// tallies.
+    fn finish(
+        &self,
+        played: Played,
+        preparation: Preparation,
+        replays: &Replays,
+    ) -> (RunResult, Preparation) {
         let Played { mut totals, about, memory, cpu_s, completed, flash_ops } = played;
         let (trace, trace_warnings) = replays.report();
         totals.state.began = totals::began(&about, self.scenario.precondition.state);
-        totals.warnings = [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
+        totals.warnings =
+            [self.state_warnings(about, totals.outcome), totals.warnings, trace_warnings].concat();
         let mut result = RunTotals { trace, ..totals }.into_result();
         result.machine = MachineReport {
             peak_rss_bytes: memory.peak_rss_bytes,
@@ -332,7 +344,8 @@ impl Run<'_> {
             about.settled &= prepared.about.settled;
             (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
             about.passes = about.passes.max(prepared.about.passes);
-            drives.push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
+            drives
+                .push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
         }
         let spare = || {
             let scenario = member(scenario, scenario.array.members);
@@ -349,7 +362,8 @@ impl Run<'_> {
         let jobs = sources.map(|(source, pacing)| Job::new(source, pacing)).collect();
         let measure = &scenario.measure;
         let driver = Driver::new(array, jobs, oracle, measure.warmup, measure.warmup_requests);
-        let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let driver =
+            if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let mut driver = if files.wants_requests() { driver.with_records() } else { driver };
         let watch = Stopwatch::start();
@@ -374,7 +388,9 @@ impl Run<'_> {
     fn workload(&self, replays: &Replays) -> Result<Workload, RunError> {
         let specs = &self.scenario.workload.jobs;
         let sectors = host_sectors(self.scenario);
-        let is_separate = |job: &JobSpec| job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate);
+        let is_separate = |job: &JobSpec| {
+            job.trace.as_ref().is_some_and(|trace| trace.layout == Layout::Separate)
+        };
         if let [JobSpec { trace: Some(trace), .. }] = specs.as_slice()
             && trace.layout == Layout::Separate
         {
@@ -382,7 +398,11 @@ impl Run<'_> {
             let stream = specs[0].stream;
             let drive = |source| vec![(Hinted::wrap(source, stream), Pacing::of(&specs[0]))];
             let drives = sources.into_iter().map(drive).collect();
-            return Ok(Workload { drives, names, end: End { requests: Some(requests), time: None } });
+            return Ok(Workload {
+                drives,
+                names,
+                end: End { requests: Some(requests), time: None },
+            });
         }
         if specs.iter().any(is_separate) {
             return Err(RunError::NotAlone(specs.len()));
@@ -404,7 +424,11 @@ impl Run<'_> {
         }
         let is_timed = specs.iter().all(|spec| !spec.time.is_zero());
         let time = specs.iter().map(|spec| spec.time).max().filter(|_| is_timed);
-        Ok(Workload { drives: vec![sources], names: Vec::new(), end: End { requests: total, time } })
+        Ok(Workload {
+            drives: vec![sources],
+            names: Vec::new(),
+            end: End { requests: total, time },
+        })
     }
 
     fn driver(
@@ -426,7 +450,8 @@ impl Run<'_> {
         }
         let jobs = sources.into_iter().map(|(source, pacing)| Job::new(source, pacing)).collect();
         let driver = Driver::new(drive, jobs, oracle, measure.warmup, measure.warmup_requests);
-        let driver = if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let driver =
+            if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
         let driver = if measure.attribution { driver.with_attribution() } else { driver };
         let driver = if files.wants_requests() { driver.with_records() } else { driver };
         let Some(spec) = &self.scenario.workload.act else { return Ok(driver) };
@@ -467,7 +492,8 @@ impl Run<'_> {
             let done = before + driver.progress().completed;
             self.tell(Phase::Running, done, end.part(done, driver.now()), p99_9_us);
         }
-        let lost = driver.progress().issued != driver.progress().completed || driver.storage().outstanding() > 0;
+        let lost = driver.progress().issued != driver.progress().completed
+            || driver.storage().outstanding() > 0;
         Ok(match (driver.starved(), lost) {
             (Some(_), _) => Outcome::Starved,
             (None, true) => Outcome::Stuck,
@@ -475,7 +501,8 @@ impl Run<'_> {
         })
     }
 
-    /// Plays until the power fails, if it does, and through the recovery; false when the run was stopped before.
+    /// Plays until the power fails, if it does, and through the recovery; false when the run was
+    /// stopped before.
     fn play_until_power_loss(&self, driver: &mut Driver, end: End, before: u64) -> bool {
         let Some(at) = self.scenario.recovery.cut_at.map(|at| at.as_ns()) else { return true };
         for part in 1..=CUT_PARTS {
@@ -495,7 +522,14 @@ impl Run<'_> {
     }
 
     fn tell(&self, phase: Phase, done: u64, part: Option<f64>, p99_9_us: Option<f64>) {
-        (self.context.observer)(&Moment { run: self.number, policy: self.policy, phase, done, part, p99_9_us });
+        (self.context.observer)(&Moment {
+            run: self.number,
+            policy: self.policy,
+            phase,
+            done,
+            part,
+            p99_9_us,
+        });
     }
 }
 
@@ -510,7 +544,10 @@ mod tests {
         assert_eq!(by_time.part(123_456, at(900)), Some(0.25));
         assert_eq!(by_time.part(123_456, at(3601)), Some(1.0), "the last requests complete later");
         let by_both = End { requests: Some(1000), time: Some(hour) };
-        assert_eq!((by_both.part(500, at(900)), by_both.part(100, at(900))), (Some(0.5), Some(0.25)));
+        assert_eq!(
+            (by_both.part(500, at(900)), by_both.part(100, at(900))),
+            (Some(0.5), Some(0.25))
+        );
         assert_eq!(End::default().part(5, at(5)), None);
     }
 }

@@ -9,14 +9,14 @@ use manx_core::flash::{Capacity, Device};
 use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
-    Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts, PowerLossReport, RainKind,
-    RunTotals, SlowFlash, SlowRequest, SlowStep, StateTotals, StressCounters, VerifyReport, WarmupExcluded,
-    WearCounters,
+    Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts,
+    PowerLossReport, RainKind, RunTotals, SlowFlash, SlowRequest, SlowStep, StateTotals,
+    StressCounters, VerifyReport, WarmupExcluded, WearCounters,
 };
 use manx_core::units::{Duration, Instant};
 
-/// With `--verify`: bytes of the content that stands for a physical page's data, and of what the oracle keeps for a
-/// logical page.
+/// With `--verify`: bytes of the content that stands for a physical page's data, and of what the
+/// oracle keeps for a logical page.
 const CONTENT_BYTES: u64 = 4;
 const ORACLE_BYTES: u64 = 8;
 
@@ -33,9 +33,10 @@ impl Run<'_> {
             all.add_drive(self.drive_totals(driver, number, &nothing, outcome));
         }
         all.state.halves = driver.halves();
-        all.verify = driver
-            .oracle()
-            .map(|oracle| VerifyReport { reads_checked: oracle.reads_checked(), mismatches: oracle.mismatches() });
+        all.verify = driver.oracle().map(|oracle| VerifyReport {
+            reads_checked: oracle.reads_checked(),
+            mismatches: oracle.mismatches(),
+        });
         all.warnings = self.drive_warnings(driver, outcome);
         all
     }
@@ -68,9 +69,18 @@ impl Run<'_> {
             trim: measured.trim.clone(),
             flush: measured.flush.clone(),
             state: StateTotals {
-                free_bytes: driver.measured().free_before.get(number).copied().flatten().map(|units| units * unit),
+                free_bytes: driver
+                    .measured()
+                    .free_before
+                    .get(number)
+                    .copied()
+                    .flatten()
+                    .map(|units| units * unit),
                 unit,
-                block: unit * u64::from(drive.ftl().layout().units_per_lane() / scenario.device.geometry.blocks),
+                block: unit
+                    * u64::from(
+                        drive.ftl().layout().units_per_lane() / scenario.device.geometry.blocks,
+                    ),
                 ..StateTotals::default()
             },
             counters,
@@ -79,7 +89,9 @@ impl Run<'_> {
             blocked_at_split_reads: measured.gc_blocked_at_split_reads,
             host_pages_written: (counters.host_bytes_written + unit / 2) / unit,
             used_max_millionths: 1_000_000 - drive.ftl().least_free_millionths(),
-            wear: WearCounters::of(drive.ftl().block_erases().iter().map(|erases| u64::from(*erases))),
+            wear: WearCounters::of(
+                drive.ftl().block_erases().iter().map(|erases| u64::from(*erases)),
+            ),
             stress: stress(drive),
             rber_per_1000: scenario.erase.rber_per_1000,
             array: None,
@@ -91,7 +103,10 @@ impl Run<'_> {
             trace: None,
             act: None,
             over_time: measured.over_time.clone(),
-            attribution: measured.causes.as_ref().map(|causes| attribution(causes, &scenario.device)),
+            attribution: measured
+                .causes
+                .as_ref()
+                .map(|causes| attribution(causes, &scenario.device)),
             verify: None,
             warmup_excluded: WarmupExcluded {
                 rule: warmup_rule(&scenario.measure),
@@ -101,13 +116,20 @@ impl Run<'_> {
         }
     }
 
-    /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify` its content and what
-    /// the oracle knows of it.
-    pub(super) fn with_memory<S: Storage>(&self, machine: MachineReport, driver: &Driver<S>) -> MachineReport {
+    /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify`
+    /// its content and what the oracle knows of it.
+    pub(super) fn with_memory<S: Storage>(
+        &self,
+        machine: MachineReport,
+        driver: &Driver<S>,
+    ) -> MachineReport {
         let (ftl, pages) = (driver.drive().ftl(), Capacity::of(&self.scenario.device));
         let pages = pages.raw.get() / self.scenario.device.geometry.map_unit.get();
-        let verified =
-            if self.context.verify { CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical()) } else { 0 };
+        let verified = if self.context.verify {
+            CONTENT_BYTES * pages + ORACLE_BYTES * u64::from(ftl.logical())
+        } else {
+            0
+        };
         let errors = driver.drive().flash().bit_errors().map_or(0, |errors| errors.bytes() as u64);
         machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified + errors, pages)
     }
@@ -138,10 +160,16 @@ impl Run<'_> {
         }
         if outcome == Outcome::Stuck {
             let lost = progress.issued - progress.completed;
-            warnings.push(format!("{lost} of {} requests never completed: a defect of the model", progress.issued));
+            warnings.push(format!(
+                "{lost} of {} requests never completed: a defect of the model",
+                progress.issued
+            ));
             for number in 0..driver.storage().drives() {
-                let drive =
-                    if driver.storage().drives() == 1 { "the drive".to_string() } else { format!("member {number}") };
+                let drive = if driver.storage().drives() == 1 {
+                    "the drive".to_string()
+                } else {
+                    format!("member {number}")
+                };
                 let waits = driver.storage().drive(number).describe();
                 warnings.push(format!("what {drive} waited for then: {}", waits.trim_end()));
             }
@@ -168,13 +196,15 @@ impl Run<'_> {
         warnings.extend(self.buffer_warning(driver));
         warnings.extend(self.forced_warning(driver));
         if let Some(mismatch) = driver.oracle().and_then(Oracle::first_mismatch) {
-            warnings.push(format!("a read returned what it may not: {mismatch}: a defect of the model"));
+            warnings.push(format!(
+                "a read returned what it may not: {mismatch}: a defect of the model"
+            ));
         }
         warnings
     }
 
-    /// The WAF counts what the host wrote and what was programmed; what is in the buffers at an end is in one of them
-    /// only.
+    /// The WAF counts what the host wrote and what was programmed; what is in the buffers at an end
+    /// is in one of them only.
     fn buffer_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
         let drives = driver.storage().drives();
         let (mut before, mut now, mut kept, mut written) = (0, 0, 0, 0);
@@ -182,10 +212,12 @@ impl Run<'_> {
             let drive = driver.storage().drive(number);
             let (then, left) = (buffered_before(driver, number), u64::from(drive.buffered()));
             (before, now, kept) = (before + then, now + left, kept + left.abs_diff(then));
-            written += drive.counters().host_bytes_written - counters_before(driver, number).host_bytes_written;
+            written += drive.counters().host_bytes_written
+                - counters_before(driver, number).host_bytes_written;
         }
         let pages = written / self.scenario.device.geometry.map_unit.get();
-        let buffer = if drives == 1 { "the write buffer" } else { "the write buffers of all members" };
+        let buffer =
+            if drives == 1 { "the write buffer" } else { "the write buffers of all members" };
         (kept * 50 > pages && pages > 0).then(|| {
             format!(
                 "{buffer} held {before} pages when counting began and {now} at the end, of {pages} \
@@ -195,12 +227,17 @@ impl Run<'_> {
         })
     }
 
-    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the hard one.
+    /// A small drive can make `preemptive` into `base`: a soft threshold of two blocks lies on the
+    /// hard one.
     fn forced_warning<S: Storage>(&self, driver: &Driver<S>) -> Option<String> {
         let Scenario { gc, device, .. } = self.scenario;
         let counted = (0..driver.storage().drives()).map(|number| {
-            let (now, before) = (driver.storage().drive(number).counters(), counters_before(driver, number));
-            (now.collections - before.collections, now.forced_collections - before.forced_collections)
+            let (now, before) =
+                (driver.storage().drive(number).counters(), counters_before(driver, number));
+            (
+                now.collections - before.collections,
+                now.forced_collections - before.forced_collections,
+            )
         });
         let (runs, forced) = counted.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
@@ -216,13 +253,20 @@ impl Run<'_> {
     }
 }
 
-/// What is run on which drive: a trace by the name of its file, which is not the scenario's own load any more.
+/// What is run on which drive: a trace by the name of its file, which is not the scenario's own
+/// load any more.
 fn title(scenario: &Scenario) -> String {
     let jobs = scenario.workload.jobs.iter();
-    let mut traces: Vec<&str> = jobs.filter_map(|job| Some(job.trace.as_ref()?.file.as_str())).collect();
+    let mut traces: Vec<&str> =
+        jobs.filter_map(|job| Some(job.trace.as_ref()?.file.as_str())).collect();
     traces.dedup();
-    let names: Vec<&str> = traces.iter().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file)).collect();
-    let drives = if scenario.array.is_on() { format!("{} x ", scenario.array.members) } else { String::new() };
+    let names: Vec<&str> =
+        traces.iter().map(|file| file.rsplit(['/', '\\']).next().unwrap_or(file)).collect();
+    let drives = if scenario.array.is_on() {
+        format!("{} x ", scenario.array.members)
+    } else {
+        String::new()
+    };
     let what = if names.is_empty() { scenario.name.clone() } else { names.join(" and ") };
     format!("{what} on {drives}{}", scenario.device.name)
 }
@@ -252,7 +296,10 @@ pub(super) fn began(about: &About, state: PreconditionState) -> Began {
 /// Which parts of a result the drives of `scenario` have.
 fn parts(scenario: &Scenario) -> Parts {
     let rain = &scenario.rain;
-    let kind = RainKind { tolerant: rain.is_tolerant(), over_superblocks: rain.update == Update::Superblock };
+    let kind = RainKind {
+        tolerant: rain.is_tolerant(),
+        over_superblocks: rain.update == Update::Superblock,
+    };
     Parts {
         rain: (rain.width > 0).then_some(kind),
         rotation: scenario.gc.rotate != Rotate::Off,
@@ -269,7 +316,8 @@ fn map_memory(scenario: &Scenario) -> MapMemory {
     MapMemory {
         cached_entries,
         cache_bytes: cached_entries * map.entry.get(),
-        directory_bytes: map.pages(logical, scenario.device.geometry.map_unit.get()) * DIRECTORY_ENTRY,
+        directory_bytes: map.pages(logical, scenario.device.geometry.map_unit.get())
+            * DIRECTORY_ENTRY,
         whole_map_bytes: logical * map.stored.get(),
     }
 }
@@ -282,7 +330,8 @@ fn map_ram(scenario: &Scenario, drive: &Drive) -> u64 {
         Some(log) => log.map_ram(),
         None if map.is_cached() => {
             let unit = scenario.device.geometry.map_unit.get();
-            map.entries().min(logical) * map.entry.get() + map.pages(logical, unit) * DIRECTORY_ENTRY
+            map.entries().min(logical) * map.entry.get()
+                + map.pages(logical, unit) * DIRECTORY_ENTRY
         }
         None => logical * MAP_ENTRY,
     }
@@ -303,7 +352,9 @@ fn stress(drive: &Drive) -> Option<StressCounters> {
         extra_ramps_per_block_max: sum.extra_ramps_per_block_max.max(block.extra_ramps.into()),
         pulse_ns: sum.pulse_ns + block.pulse.as_ns(),
         aborted_pulse_ns: sum.aborted_pulse_ns + block.aborted.as_ns(),
-        aborted_pulse_per_block_max_ns: sum.aborted_pulse_per_block_max_ns.max(block.aborted.as_ns()),
+        aborted_pulse_per_block_max_ns: sum
+            .aborted_pulse_per_block_max_ns
+            .max(block.aborted.as_ns()),
         ..sum
     });
     (stress.blocks > 0).then_some(stress)
@@ -312,7 +363,8 @@ fn stress(drive: &Drive) -> Option<StressCounters> {
 /// The parts of latencies as a result tells them.
 fn attribution(causes: &Causes, device: &Device) -> Attribution {
     let sectors_per_page = device.geometry.map_unit.get() / 512;
-    let told = |list: &[Slow]| list.iter().map(|slow| slow_request(slow, sectors_per_page)).collect();
+    let told =
+        |list: &[Slow]| list.iter().map(|slow| slow_request(slow, sectors_per_page)).collect();
     Attribution {
         read: causes.read.clone(),
         write: causes.write.clone(),
@@ -381,7 +433,8 @@ fn seconds(at: Instant) -> f64 {
 /// The counters of a drive when the counted part began; those of now if it never did.
 fn counters_before<S: Storage>(driver: &Driver<S>, number: usize) -> Counters {
     let measured = driver.measured();
-    let never = measured.warmup_requests > 0 && measured.warmup_requests == driver.progress().issued;
+    let never =
+        measured.warmup_requests > 0 && measured.warmup_requests == driver.progress().issued;
     match measured.counters_before.get(number) {
         _ if never => driver.storage().drive(number).counters(),
         before => before.copied().unwrap_or_default(),
@@ -399,7 +452,10 @@ fn warmup_rule(measure: &MeasureSpec) -> String {
         (true, requests) => format!("the first {requests} requests are not counted"),
         (false, 0) => format!("requests that arrive before {} are not counted", measure.warmup),
         (false, requests) => {
-            format!("requests that arrive before {}, and the first {requests}, are not counted", measure.warmup)
+            format!(
+                "requests that arrive before {}, and the first {requests}, are not counted",
+                measure.warmup
+            )
         }
     }
 }
@@ -410,9 +466,12 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
     let PowerLossReport { checkpoint_reads, checkpoint_us, .. } = outage.report;
     let checkpoint = match checkpoint_reads {
         0 => String::new(),
-        reads => format!("; {} to read a checkpoint by {reads} reads", Duration::from_us(checkpoint_us)),
+        reads => {
+            format!("; {} to read a checkpoint by {reads} reads", Duration::from_us(checkpoint_us))
+        }
     };
-    let (cut, recovery, scan) = (Duration::from_ns(cut_ns), Duration::from_us(recovery_us), Duration::from_us(scan_us));
+    let (cut, recovery, scan) =
+        (Duration::from_ns(cut_ns), Duration::from_us(recovery_us), Duration::from_us(scan_us));
     let mut words = vec![format!(
         "the power failed at {cut}: recovery took {recovery} ({scan} of it a scan of {reads} reads, \
          {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
@@ -420,7 +479,10 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
          flash's own counts begin anew there"
     )];
     words.extend(outage.broken.first().map(|first| {
-        format!("{} promises were broken, a defect of the model; the first: {first}", outage.broken.len())
+        format!(
+            "{} promises were broken, a defect of the model; the first: {first}",
+            outage.broken.len()
+        )
     }));
     words
 }

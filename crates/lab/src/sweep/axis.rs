@@ -46,12 +46,13 @@ impl Axis {
         Ok(Self::of(key, values, option, asked, leaf))
     }
 
-    /// `KEY=LOW..HIGH`, `KEY=LOW..HIGH:log` or `KEY=v1|v2|v3`: so many values, drawn from the key's own stream under
-    /// `seed`. More points draw the same ones first.
+    /// `KEY=LOW..HIGH`, `KEY=LOW..HIGH:log` or `KEY=v1|v2|v3`: so many values, drawn from the key's
+    /// own stream under `seed`. More points draw the same ones first.
     pub fn random(text: &str, points: usize, seed: u64) -> Result<Self, String> {
         let option = "--random";
         let wrong = |why: String| format!("{option} {text}: {why}");
-        let expected = || wrong("expected KEY=LOW..HIGH, KEY=LOW..HIGH:log or KEY=V1|V2|..".to_string());
+        let expected =
+            || wrong("expected KEY=LOW..HIGH, KEY=LOW..HIGH:log or KEY=V1|V2|..".to_string());
         let (key, asked) = split(text).ok_or_else(expected)?;
         let leaf = schema::of_key(key).unwrap_or(Leaf::Other);
         let (plain, log) = asked.strip_suffix(":log").map_or((asked, false), |plain| (plain, true));
@@ -62,7 +63,9 @@ impl Axis {
                 draws(ends, log, leaf, points, &mut rng).map_err(|why| wrong(range.wrong(why)))?
             }
             Some(_) if log => {
-                return Err(wrong("a range with a step is a set, of which :log says nothing".to_string()));
+                return Err(wrong(
+                    "a range with a step is a set, of which :log says nothing".to_string(),
+                ));
             }
             set => {
                 let set = match set {
@@ -72,7 +75,9 @@ impl Axis {
                 match set.iter().any(String::is_empty) {
                     true => return Err(wrong("a value is empty".to_string())),
                     false if set.len() < 2 => return Err(expected()),
-                    false => (0..points).map(|_| set[rng.below(set.len() as u64) as usize].clone()).collect(),
+                    false => (0..points)
+                        .map(|_| set[rng.below(set.len() as u64) as usize].clone())
+                        .collect(),
                 }
             }
         };
@@ -86,7 +91,8 @@ impl Axis {
         Self { key, values, option, asked, kind, leaf }
     }
 
-    /// The columns of this key: its values as they stand in the scenario, and for a time, size or rate the number.
+    /// The columns of this key: its values as they stand in the scenario, and for a time, size or
+    /// rate the number.
     pub fn columns(&self) -> Vec<(String, Kind)> {
         let measured = match self.leaf {
             Leaf::Time => Some((format!("{}_us", self.key), Kind::Number)),
@@ -103,8 +109,13 @@ impl Axis {
         let bare = text.trim_matches(['"', '\'']);
         let integer = |value: u64| i64::try_from(value).map_or(Cell::Missing, Cell::Integer);
         let measured = match self.leaf {
-            Leaf::Time => Some(bare.parse::<Duration>().map_or(Cell::Missing, |time| Cell::Number(time.as_us_f64()))),
-            Leaf::Size => Some(bare.parse::<Bytes>().map_or(Cell::Missing, |size| integer(size.get()))),
+            Leaf::Time => Some(
+                bare.parse::<Duration>()
+                    .map_or(Cell::Missing, |time| Cell::Number(time.as_us_f64())),
+            ),
+            Leaf::Size => {
+                Some(bare.parse::<Bytes>().map_or(Cell::Missing, |size| integer(size.get())))
+            }
             // Zero stands for `unlimited`, which is no number.
             Leaf::Rate => Some(match bare.parse::<Bandwidth>() {
                 Ok(rate) if rate.get() > 0 => integer(rate.get()),
@@ -117,15 +128,24 @@ impl Axis {
 }
 
 /// Values between two ends.
-fn draws(ends: Ends, log: bool, leaf: Leaf, points: usize, rng: &mut Rng) -> Result<Vec<String>, &'static str> {
+fn draws(
+    ends: Ends,
+    log: bool,
+    leaf: Leaf,
+    points: usize,
+    rng: &mut Rng,
+) -> Result<Vec<String>, &'static str> {
     let is_whole = |measure| measure != Measure::Plain || leaf == Leaf::Integer;
     let draw: Box<dyn Fn(&mut Rng) -> String> = match ends {
         Ends::Whole(low, _, _) if log && low <= 0 => return Err(":log needs LOW above 0"),
         Ends::Real(low, _) if log && low <= 0.0 => return Err(":log needs LOW above 0"),
         Ends::Whole(low, high, measure) if is_whole(measure) && log => {
             // Each whole number has the share of the interval from itself to the next.
-            let (from, span) = (math::ln(low as f64), math::ln((high + 1) as f64) - math::ln(low as f64));
-            Box::new(move |rng| measure.show((math::exp(from + rng.unit() * span) as i128).clamp(low, high)))
+            let (from, span) =
+                (math::ln(low as f64), math::ln((high + 1) as f64) - math::ln(low as f64));
+            Box::new(move |rng| {
+                measure.show((math::exp(from + rng.unit() * span) as i128).clamp(low, high))
+            })
         }
         Ends::Whole(low, high, measure) if is_whole(measure) => {
             let count = u64::try_from(high - low + 1).map_err(|_| "it is too wide")?;
@@ -138,9 +158,13 @@ fn draws(ends: Ends, log: bool, leaf: Leaf, points: usize, rng: &mut Rng) -> Res
             };
             if log {
                 let (from, span) = (math::ln(low), math::ln(high) - math::ln(low));
-                Box::new(move |rng| real(digits(math::exp(from + rng.unit() * span), DRAWN_DIGITS).clamp(low, high)))
+                Box::new(move |rng| {
+                    real(digits(math::exp(from + rng.unit() * span), DRAWN_DIGITS).clamp(low, high))
+                })
             } else {
-                Box::new(move |rng| real(digits(low + rng.unit() * (high - low), DRAWN_DIGITS).clamp(low, high)))
+                Box::new(move |rng| {
+                    real(digits(low + rng.unit() * (high - low), DRAWN_DIGITS).clamp(low, high))
+                })
             }
         }
     };
@@ -203,7 +227,10 @@ mod tests {
             ("gc.window=1.5..3+1", "whole numbers"),
         ] {
             let error = Axis::grid(text).unwrap_err();
-            assert!(error.starts_with(&format!("--grid {text}: ")) && error.contains(reason), "{error}");
+            assert!(
+                error.starts_with(&format!("--grid {text}: ")) && error.contains(reason),
+                "{error}"
+            );
         }
     }
 
@@ -211,25 +238,34 @@ mod tests {
     fn draws_lie_in_their_range_spread_as_asked_and_do_not_depend_on_how_many_there_are() {
         let whole = random("gc.window=1..64", 4000);
         let numbers: Vec<i64> = whole.iter().map(|text| text.parse().unwrap()).collect();
-        assert!(numbers.iter().all(|n| (1..=64).contains(n)) && numbers.contains(&1) && numbers.contains(&64));
+        assert!(
+            numbers.iter().all(|n| (1..=64).contains(n))
+                && numbers.contains(&1)
+                && numbers.contains(&64)
+        );
         let mean = numbers.iter().sum::<i64>() as f64 / 4000.0;
         assert!((mean - 32.5).abs() < 1.5, "{mean}: its standard error is 0.3");
         assert_eq!(random("gc.window=1..64", 10), whole[..10]);
 
         // Log-uniform over 1..64: half of it lies below 8 (for whole numbers below 65^0.5).
-        let numbers: Vec<i64> = random("gc.window=1..64:log", 4000).iter().map(|text| text.parse().unwrap()).collect();
+        let numbers: Vec<i64> =
+            random("gc.window=1..64:log", 4000).iter().map(|text| text.parse().unwrap()).collect();
         let low = numbers.iter().filter(|n| **n <= 7).count() as f64 / 4000.0;
         assert!((low - 8f64.ln() / 65f64.ln()).abs() < 0.04, "{low}");
-        let times: Vec<Duration> =
-            random("workload.think=1ms..64ms:log", 4000).iter().map(|text| text.parse().unwrap()).collect();
+        let times: Vec<Duration> = random("workload.think=1ms..64ms:log", 4000)
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
         let (one, eight) = (Duration::from_us(1000), Duration::from_us(8000));
         assert!(times.iter().all(|time| *time >= one && *time <= Duration::from_us(64_000)));
         let low = times.iter().filter(|time| **time < eight).count() as f64 / 4000.0;
         assert!((low - 0.5).abs() < 0.04, "{low}");
 
         // A number that need not be whole is not, whatever its ends are.
-        let rates: Vec<f64> =
-            random("workload.rate=1000..8000", 400).iter().map(|text| text.parse().unwrap()).collect();
+        let rates: Vec<f64> = random("workload.rate=1000..8000", 400)
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
         assert!(rates.iter().all(|rate| (1000.0..=8000.0).contains(rate)));
         assert!(rates.iter().any(|rate| rate.fract() != 0.0));
         // Of another seed, other draws; each key has its own stream.
@@ -242,10 +278,17 @@ mod tests {
         let drawn = random("gc.victim=greedy|fifo|\"random\"", 3000);
         for value in ["greedy", "fifo", "\"random\""] {
             let count = drawn.iter().filter(|text| *text == value).count();
-            assert!((count as f64 - 1000.0).abs() < 130.0, "{value} {count}: its standard deviation is 26");
+            assert!(
+                (count as f64 - 1000.0).abs() < 130.0,
+                "{value} {count}: its standard deviation is 26"
+            );
         }
         let sizes = random("drive.buffer=64KiB..256KiB+64KiB", 100);
-        assert!(sizes.iter().all(|size| ["64KiB", "128KiB", "192KiB", "256KiB"].contains(&size.as_str())));
+        assert!(
+            sizes
+                .iter()
+                .all(|size| ["64KiB", "128KiB", "192KiB", "256KiB"].contains(&size.as_str()))
+        );
         for (text, reason) in [
             ("gc.victim=greedy", "expected KEY=LOW..HIGH"),
             ("gc.soft=0.1", "expected KEY=LOW..HIGH"),
@@ -256,8 +299,12 @@ mod tests {
             ("gc.window=0.5..3", "whole numbers"),
             ("gc.soft=0.1..0.2+0.1:log", "a set"),
         ] {
-            let error = Axis::random(text, 10, 1).err().unwrap_or_else(|| panic!("{text} is refused"));
-            assert!(error.starts_with(&format!("--random {text}: ")) && error.contains(reason), "{error}");
+            let error =
+                Axis::random(text, 10, 1).err().unwrap_or_else(|| panic!("{text} is refused"));
+            assert!(
+                error.starts_with(&format!("--random {text}: ")) && error.contains(reason),
+                "{error}"
+            );
         }
     }
 
@@ -270,18 +317,38 @@ mod tests {
         };
         let named = |name: &str, kind| (name.to_string(), kind);
         let (columns, cells) = shown("gc.soft=0.1,1", 1);
-        assert_eq!((columns, cells), (vec![named("gc.soft", Kind::Number)], vec![Cell::Number(1.0)]));
+        assert_eq!(
+            (columns, cells),
+            (vec![named("gc.soft", Kind::Number)], vec![Cell::Number(1.0)])
+        );
         let (columns, cells) = shown("gc.window=8,16", 0);
-        assert_eq!((columns, cells), (vec![named("gc.window", Kind::Integer)], vec![Cell::Integer(8)]));
+        assert_eq!(
+            (columns, cells),
+            (vec![named("gc.window", Kind::Integer)], vec![Cell::Integer(8)])
+        );
         let (columns, cells) = shown("gc.copyback=true,false", 1);
-        assert_eq!((columns, cells), (vec![named("gc.copyback", Kind::Boolean)], vec![Cell::Boolean(false)]));
+        assert_eq!(
+            (columns, cells),
+            (vec![named("gc.copyback", Kind::Boolean)], vec![Cell::Boolean(false)])
+        );
         let (columns, cells) = shown("workload.think=\"1.5ms\",2ms", 0);
-        let expected = vec![named("workload.think", Kind::Text), named("workload.think_us", Kind::Number)];
-        assert_eq!((columns, cells), (expected, vec![Cell::Text("1.5ms".to_string()), Cell::Number(1500.0)]));
+        let expected =
+            vec![named("workload.think", Kind::Text), named("workload.think_us", Kind::Number)];
+        assert_eq!(
+            (columns, cells),
+            (expected, vec![Cell::Text("1.5ms".to_string()), Cell::Number(1500.0)])
+        );
         let (columns, cells) = shown("drive.link=unlimited,1200MB/s", 0);
-        let expected = vec![named("drive.link", Kind::Text), named("drive.link_bytes_per_s", Kind::Integer)];
-        assert_eq!((columns, cells), (expected, vec![Cell::Text("unlimited".to_string()), Cell::Missing]));
+        let expected =
+            vec![named("drive.link", Kind::Text), named("drive.link_bytes_per_s", Kind::Integer)];
+        assert_eq!(
+            (columns, cells),
+            (expected, vec![Cell::Text("unlimited".to_string()), Cell::Missing])
+        );
         assert_eq!(shown("drive.buffer=4KiB", 0).1[1], Cell::Integer(4096));
-        assert_eq!(shown("workload.block_sizes=[[\"4KiB\", 1]]", 0).1, [Cell::Text("[[\"4KiB\", 1]]".to_string())]);
+        assert_eq!(
+            shown("workload.block_sizes=[[\"4KiB\", 1]]", 0).1,
+            [Cell::Text("[[\"4KiB\", 1]]".to_string())]
+        );
     }
 }

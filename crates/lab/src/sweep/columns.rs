@@ -16,10 +16,15 @@ pub struct Quantity {
     pub kind: Kind,
 }
 
-/// The quantities of the rows: those that are named, else every short name; then those of the front.
+/// The quantities of the rows: those that are named, else every short name; then those of the
+/// front.
 ///
 /// Wrong reads are counted only where reads are checked. No short name depends on the machine.
-pub fn quantities(named: &[String], objectives: &[Objective], verify: bool) -> Result<Vec<Quantity>, ConfigError> {
+pub fn quantities(
+    named: &[String],
+    objectives: &[Objective],
+    verify: bool,
+) -> Result<Vec<Quantity>, ConfigError> {
     let mut all: Vec<Quantity> = Vec::new();
     for name in named.iter().map(|name| name.trim()) {
         if all.iter().any(|other| other.name == name) {
@@ -28,7 +33,8 @@ pub fn quantities(named: &[String], objectives: &[Objective], verify: bool) -> R
         all.push(quantity("--columns", name)?);
     }
     if named.is_empty() {
-        let names = SHORT.iter().map(|(short, ..)| *short).filter(|short| verify || *short != "mismatches");
+        let names =
+            SHORT.iter().map(|(short, ..)| *short).filter(|short| verify || *short != "mismatches");
         all = names.map(|name| quantity("--columns", name)).collect::<Result<_, _>>()?;
     }
     for (at, Objective { name, .. }) in objectives.iter().enumerate() {
@@ -57,7 +63,9 @@ pub fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
         (None, name) => {
             let missing = match Quantities::every().get(name) {
                 Err(missing @ Missing::Unknown { .. }) => missing.to_string(),
-                Err(Missing::Null) => Missing::Unknown { name: name.to_string(), nearest: None }.to_string(),
+                Err(Missing::Null) => {
+                    Missing::Unknown { name: name.to_string(), nearest: None }.to_string()
+                }
                 _ => format!("`{name}` is no number"),
             };
             Err(ConfigError::new(format!("{option}: {missing}")))
@@ -66,7 +74,10 @@ pub fn quantity(option: &str, name: &str) -> Result<Quantity, ConfigError> {
 }
 
 /// The cells of a result: its seed, how it ended, the quantities.
-pub fn cells<'a>(result: &RunResult, quantities: &'a [Quantity]) -> impl Iterator<Item = Cell> + use<'a> {
+pub fn cells<'a>(
+    result: &RunResult,
+    quantities: &'a [Quantity],
+) -> impl Iterator<Item = Cell> + use<'a> {
     let outcome = match result.outcome {
         Outcome::Completed => "completed",
         Outcome::Starved => "starved",
@@ -76,7 +87,9 @@ pub fn cells<'a>(result: &RunResult, quantities: &'a [Quantity]) -> impl Iterato
     let seed = i64::try_from(result.seed).map_or(Cell::Missing, Cell::Integer);
     let numbers = Quantities::of(result);
     let number = move |quantity: &Quantity| {
-        numbers.value(&quantity.name).map_or(Cell::Missing, |value| Cell::of_json(value, quantity.kind))
+        numbers
+            .value(&quantity.name)
+            .map_or(Cell::Missing, |value| Cell::of_json(value, quantity.kind))
     };
     [seed, Cell::Text(outcome.to_string())].into_iter().chain(quantities.iter().map(number))
 }
@@ -88,22 +101,33 @@ mod tests {
 
     fn named(names: &[&str], pareto: &[&str]) -> Result<Vec<Quantity>, String> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_string()).collect();
-        let objectives: Vec<_> = pareto.iter().map(|text| Objective::parse(text).unwrap()).collect();
+        let objectives: Vec<_> =
+            pareto.iter().map(|text| Objective::parse(text).unwrap()).collect();
         quantities(&names, &objectives, false).map_err(|error| error.to_string())
     }
 
     #[test]
     fn a_row_holds_what_was_named_with_its_type() {
-        let quantities = named(&["erases", "write.p99_us", "drives"], &["max:iops", "erases"]).unwrap();
-        let kinds: Vec<_> = quantities.iter().map(|quantity| (quantity.name.as_str(), quantity.kind)).collect();
+        let quantities =
+            named(&["erases", "write.p99_us", "drives"], &["max:iops", "erases"]).unwrap();
+        let kinds: Vec<_> =
+            quantities.iter().map(|quantity| (quantity.name.as_str(), quantity.kind)).collect();
         let number = Kind::Number;
         assert_eq!(
             kinds,
-            [("erases", Kind::Integer), ("write.p99_us", number), ("drives", Kind::Integer), ("iops", number)]
+            [
+                ("erases", Kind::Integer),
+                ("write.p99_us", number),
+                ("drives", Kind::Integer),
+                ("iops", number)
+            ]
         );
         let result = &example::three_policies().runs[1];
         let cells: Vec<Cell> = cells(result, &quantities).collect();
-        assert_eq!(cells[..2], [Cell::Integer(result.seed as i64), Cell::Text("completed".to_string())]);
+        assert_eq!(
+            cells[..2],
+            [Cell::Integer(result.seed as i64), Cell::Text("completed".to_string())]
+        );
         assert_eq!(cells[2], Cell::Integer(result.flash.erases as i64));
         assert_eq!(cells[3], Cell::Number(result.write.p99_us.unwrap()));
         assert_eq!(cells[4..], [Cell::Missing, Cell::Number(result.read.iops)]);
@@ -120,7 +144,11 @@ mod tests {
     #[test]
     fn a_quantity_that_is_not_there_is_refused() {
         for (names, pareto, reason) in [
-            (&["p99_8"] as &[&str], &[] as &[&str], "--columns: no quantity is called `p99_8`; did you mean `p99_9`?"),
+            (
+                &["p99_8"] as &[&str],
+                &[] as &[&str],
+                "--columns: no quantity is called `p99_8`; did you mean `p99_9`?",
+            ),
             (&[], &["waff"], "--pareto: no quantity is called `waff`; did you mean `waf`?"),
             (&["act.nothing"], &[], "no quantity is called `act.nothing`"),
             (&["scenario"], &[], "`scenario` is no number"),

@@ -1,8 +1,8 @@
 //! Rows as comma-separated text (RFC 4180, lines ending in a line feed), and such text as rows.
 //!
-//! Nothing between two commas is a missing value; an empty text is `""`. A text that a spreadsheet would run as a
-//! formula (it begins with = + - or @) stands behind a `'`, which takes that meaning from it and is left out when it is
-//! read.
+//! Nothing between two commas is a missing value; an empty text is `""`. A text that a spreadsheet
+//! would run as a formula (it begins with = + - or @) stands behind a `'`, which takes that meaning
+//! from it and is left out when it is read.
 
 use super::value::Cell;
 
@@ -22,7 +22,8 @@ pub fn line(cells: &[Cell]) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let text = &if runs(text.trim_start_matches('\'')) { format!("'{text}") } else { text.to_string() };
+    let text =
+        &if runs(text.trim_start_matches('\'')) { format!("'{text}") } else { text.to_string() };
     let plain = !text.is_empty() && !text.contains([',', '"', '\n', '\r']);
     if plain { text.to_string() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
@@ -34,12 +35,16 @@ fn runs(text: &str) -> bool {
 
 /// The text behind a `'` that [`quoted`] put there.
 fn plain(field: Option<String>) -> Option<String> {
-    let inner =
-        |text: &str| text.strip_prefix('\'').filter(|rest| runs(rest.trim_start_matches('\''))).map(str::to_string);
+    let inner = |text: &str| {
+        text.strip_prefix('\'')
+            .filter(|rest| runs(rest.trim_start_matches('\'')))
+            .map(str::to_string)
+    };
     field.map(|text| inner(&text).unwrap_or(text))
 }
 
-/// The fields of every whole line; `None` for what is missing. A last line without its end was cut short.
+/// The fields of every whole line; `None` for what is missing. A last line without its end was cut
+/// short.
 pub fn read(text: &str) -> Vec<Vec<Option<String>>> {
     let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), None::<String>);
     let (mut quoted, mut chars) = (false, text.chars().peekable());
@@ -81,12 +86,20 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let text = |text: &str| Cell::Text(text.to_string());
-        let row = [text("a,b"), text("say \"x\"\n"), text(""), Cell::Missing, Cell::Integer(-3), Cell::Number(1000.0)];
+        let row = [
+            text("a,b"),
+            text("say \"x\"\n"),
+            text(""),
+            Cell::Missing,
+            Cell::Integer(-3),
+            Cell::Number(1000.0),
+        ];
         let line = line(&row);
         assert_eq!(line, "\"a,b\",\"say \"\"x\"\"\n\",\"\",,-3,1000.0\n");
         let some = |text: &str| Some(text.to_string());
         let read = read(&format!("{line}1,2\n3,cut"));
-        let first = vec![some("a,b"), some("say \"x\"\n"), some(""), None, some("-3"), some("1000.0")];
+        let first =
+            vec![some("a,b"), some("say \"x\"\n"), some(""), None, some("-3"), some("1000.0")];
         assert_eq!(read, [first, vec![some("1"), some("2")]]);
     }
 }

@@ -14,7 +14,8 @@ pub(super) struct Effects {
     /// The numbers of a run with all values but the axis's own, as text.
     first: BTreeMap<(usize, String), String>,
     rows: usize,
-    /// Of each axis: runs that differ in it alone were held against each other, and some differed in a number.
+    /// Of each axis: runs that differ in it alone were held against each other, and some differed
+    /// in a number.
     axes: Vec<(bool, bool)>,
 }
 
@@ -33,8 +34,12 @@ impl Effects {
         let seed = row % plan.seeds();
         let numbers = format!("{outcome:?} {numbers:?}");
         for (axis, (compared, differs)) in self.axes.iter_mut().enumerate() {
-            let others: Vec<usize> =
-                places.iter().enumerate().filter(|(at, _)| *at != axis).map(|(_, place)| *place).collect();
+            let others: Vec<usize> = places
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != axis)
+                .map(|(_, place)| *place)
+                .collect();
             let others = format!("{policy:?} {others:?} {seed}");
             match self.first.get(&(axis, others.clone())) {
                 Some(first) => {
@@ -49,7 +54,8 @@ impl Effects {
     /// A line for each axis without an effect.
     pub(super) fn idle(&self, plan: &Plan) -> Vec<String> {
         let axes = plan.axes().iter().zip(&self.axes);
-        let idle = axes.filter(|(_, (compared, differs))| *compared && !differs && self.rows <= ROWS_MAX);
+        let idle =
+            axes.filter(|(_, (compared, differs))| *compared && !differs && self.rows <= ROWS_MAX);
         idle.map(|(axis, _)| {
             let (option, key) = (axis.option, &axis.key);
             format!("{option} {key}: every column is the same for all of its values: nothing here depends on it")

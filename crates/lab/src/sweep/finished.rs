@@ -9,19 +9,31 @@ use super::standing::{Front, Standings};
 use super::value::{Cell, Kind};
 use std::path::Path;
 
-/// The front of `folder/sweep.csv`, and how many rows of how many lie there; points that were left out are not missing.
-pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize, u64), SweepError> {
+/// The front of `folder/sweep.csv`, and how many rows of how many lie there; points that were left
+/// out are not missing.
+pub fn front_of(
+    folder: &Path,
+    objectives: &[Objective],
+) -> Result<(Front, usize, u64), SweepError> {
     let question = Question::read(folder).map_err(SweepError::Input)?.ok_or_else(|| {
-        SweepError::Input(format!("--out {}: no sweep lies there: there is no {FILE} in it", folder.display()))
+        SweepError::Input(format!(
+            "--out {}: no sweep lies there: there is no {FILE} in it",
+            folder.display()
+        ))
     })?;
     let path = folder.join("sweep.csv");
     let wrong = |why: String| SweepError::Input(format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|error| wrong(format!("cannot read it: {error}")))?;
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| wrong(format!("cannot read it: {error}")))?;
     let mut rows = csv::read(&text).into_iter();
-    let head: Vec<String> = rows.next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
+    let head: Vec<String> =
+        rows.next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
     let rows: Vec<Vec<Option<String>>> = rows.collect();
     // What stands before the seed is the point: its number, its policy, its keys.
-    let seed = head.iter().position(|name| name == "seed").filter(|_| head.first().is_some_and(|name| name == "point"));
+    let seed = head
+        .iter()
+        .position(|name| name == "seed")
+        .filter(|_| head.first().is_some_and(|name| name == "point"));
     let Some(seed) = seed.filter(|_| rows.iter().all(|row| row.len() == head.len())) else {
         return Err(wrong("these are not the rows of a sweep".to_string()));
     };
@@ -33,11 +45,14 @@ pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize
             return Ok(at + seed + 2);
         }
         quantity("--pareto", name).map_err(|error| SweepError::Input(error.to_string()))?;
-        Err(wrong(format!("no column is called `{name}`: the same sweep with --columns {name} adds it without a run")))
+        Err(wrong(format!(
+            "no column is called `{name}`: the same sweep with --columns {name} adds it without a run"
+        )))
     };
     let places = objectives.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     let kind = |at: usize| {
-        let kinds = rows.iter().filter_map(|row| row[at].as_deref()).map(|text| Cell::of_toml(text).kind());
+        let kinds =
+            rows.iter().filter_map(|row| row[at].as_deref()).map(|text| Cell::of_toml(text).kind());
         kinds.reduce(Kind::and).unwrap_or(Kind::Text)
     };
     let kinds: Vec<Kind> = (0..head.len()).map(kind).collect();
@@ -59,6 +74,7 @@ pub fn front_of(folder: &Path, objectives: &[Objective]) -> Result<(Front, usize
     let names = head[..seed].to_vec();
     let of: Vec<Kind> = places.iter().map(|at| kinds[*at]).collect();
     let front = standings.front(names, &of, |row| (0..seed).map(|at| cell(row, at)).collect());
-    let skipped = std::fs::read_to_string(folder.join("skipped.txt")).map_or(0, |text| text.lines().count());
+    let skipped =
+        std::fs::read_to_string(folder.join("skipped.txt")).map_or(0, |text| text.lines().count());
     Ok((front, rows.len(), question.rows.saturating_sub((skipped * seeds) as u64)))
 }

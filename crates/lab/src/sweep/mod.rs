@@ -1,15 +1,16 @@
-//! A sweep: many points of a scenario's keys, one row each, and the front of those that nobody beats.
+//! A sweep: many points of a scenario's keys, one row each, and the front of those that nobody
+//! beats.
 //!
-//! Reading order: [`axis`] is what `--grid` and `--random` say of one key (`number` reads the ranges), [`plan`] the
-//! points in their order, [`run`] plays them by way of a [`crate::campaign`] and writes the files of a folder
-//! (`columns`, `csv`, [`value`]: what a row holds; `effects`: keys that change nothing), [`question`] tells whether a
-//! folder is of the same sweep, [`pareto`] and [`standing`] are the front, [`show`] prints, [`finished`] looks at a
-//! folder again.
+//! Reading order: [`axis`] is what `--grid` and `--random` say of one key (`number` reads the
+//! ranges), [`plan`] the points in their order, [`run`] plays them by way of a [`crate::campaign`]
+//! and writes the files of a folder (`columns`, `csv`, [`value`]: what a row holds; `effects`: keys
+//! that change nothing), [`question`] tells whether a folder is of the same sweep, [`pareto`] and
+//! [`standing`] are the front, [`show`] prints, [`finished`] looks at a folder again.
 //!
-//! The files: `sweep.toml` (the question), `journal.jsonl` (whole results, of which any column can be made later),
-//! `sweep.csv`, `sweep.parquet`, `skipped.txt` where points were left out. The rows are a function of the question and
-//! of the columns: the same bytes for any number of threads and interruptions, as long as no column is one of
-//! `machine`, which holds CPU times.
+//! The files: `sweep.toml` (the question), `journal.jsonl` (whole results, of which any column can
+//! be made later), `sweep.csv`, `sweep.parquet`, `skipped.txt` where points were left out. The rows
+//! are a function of the question and of the columns: the same bytes for any number of threads and
+//! interruptions, as long as no column is one of `machine`, which holds CPU times.
 
 pub mod axis;
 mod columns;
@@ -56,7 +57,9 @@ impl fmt::Display for SweepError {
         match self {
             Self::Input(why) | Self::Write(why) => f.write_str(why),
             Self::Run(error) => error.fmt(f),
-            Self::Stopped => f.write_str("interrupted while the points were checked: nothing was run"),
+            Self::Stopped => {
+                f.write_str("interrupted while the points were checked: nothing was run")
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Numbers of a command line with and without a unit: `8000`, `0.05`, `64KiB`, and ranges of them.
 //!
-//! What has a unit is a whole number of nanoseconds, bytes or bytes per second, and its arithmetic is exact. What has
-//! none is exact where all of it is whole, and otherwise rounded to twelve digits, so that 0.05 + 2 x 0.05 is 0.15.
+//! What has a unit is a whole number of nanoseconds, bytes or bytes per second, and its arithmetic
+//! is exact. What has none is exact where all of it is whole, and otherwise rounded to twelve
+//! digits, so that 0.05 + 2 x 0.05 is 0.15.
 
 use manx_core::units::{Bandwidth, Bytes, Duration};
 
@@ -93,7 +94,11 @@ impl<'a> Range<'a> {
         let ends = match low.measure(high)? {
             Measure::Plain => match (low.whole(), high.whole()) {
                 (Some(low), Some(high)) => Ends::Whole(low, high, Measure::Plain),
-                _ if whole => return Err(self.wrong("its ends must be whole numbers, as the values of this key are")),
+                _ if whole => {
+                    return Err(
+                        self.wrong("its ends must be whole numbers, as the values of this key are")
+                    );
+                }
                 _ => Ends::Real(low.real()?, high.real()?),
             },
             measure => Ends::Whole(low.base(measure)?, high.base(measure)?, measure),
@@ -113,7 +118,11 @@ impl<'a> Range<'a> {
             (Some(Step::Plus(step)), Ends::Whole(low, high, measure))
                 if measure != Measure::Plain || step.whole().is_some() =>
             {
-                let step = if measure == Measure::Plain { step.whole().unwrap_or(0) } else { step.base(measure)? };
+                let step = if measure == Measure::Plain {
+                    step.whole().unwrap_or(0)
+                } else {
+                    step.base(measure)?
+                };
                 if step <= 0 {
                     return Err(self.wrong("the step must be above 0"));
                 }
@@ -135,11 +144,16 @@ impl<'a> Range<'a> {
                     return Err(self.wrong("*FACTOR must be above 1, and LOW above 0"));
                 }
                 // The least bit of a product may be wrong, and must not cost the last value.
-                let next = |value: &f64| Some(value * factor).filter(|value| digits(*value, 12) <= high);
+                let next =
+                    |value: &f64| Some(value * factor).filter(|value| digits(*value, 12) <= high);
                 let values = std::iter::successors(Some(low), next);
                 match ends {
-                    Ends::Whole(_, _, measure) if whole || measure != Measure::Plain || factor.fract() == 0.0 => {
-                        self.collect(values.map(|value| value.round() as i128), |value| measure.show(value))
+                    Ends::Whole(_, _, measure)
+                        if whole || measure != Measure::Plain || factor.fract() == 0.0 =>
+                    {
+                        self.collect(values.map(|value| value.round() as i128), |value| {
+                            measure.show(value)
+                        })
                     }
                     _ => self.collect(values.map(|value| digits(value, 12)), real),
                 }
@@ -197,7 +211,10 @@ impl Number<'_> {
             () if one.parse::<Duration>().is_ok() => Ok(Measure::Time),
             () if one.parse::<Bytes>().is_ok() => Ok(Measure::Size),
             () if one.parse::<Bandwidth>().is_ok() => Ok(Measure::Rate),
-            () => Err(format!("{self}: `{}` is no unit of a time (us), a size (KiB) or a rate (MB/s)", self.unit)),
+            () => Err(format!(
+                "{self}: `{}` is no unit of a time (us), a size (KiB) or a rate (MB/s)",
+                self.unit
+            )),
         }
     }
 
@@ -206,7 +223,11 @@ impl Number<'_> {
         let text = self.to_string();
         let value = match measure {
             _ if self.unit.is_empty() && self.real() == Ok(0.0) => Ok(0),
-            Measure::Plain => return self.whole().ok_or_else(|| format!("{text}: a whole number is needed here")),
+            Measure::Plain => {
+                return self
+                    .whole()
+                    .ok_or_else(|| format!("{text}: a whole number is needed here"));
+            }
             Measure::Time => text.parse::<Duration>().map(Duration::as_ns),
             Measure::Size => text.parse::<Bytes>().map(Bytes::get),
             Measure::Rate => text.parse::<Bandwidth>().map(Bandwidth::get),
@@ -221,13 +242,18 @@ impl Number<'_> {
     }
 
     fn real(&self) -> Result<f64, String> {
-        let parsed = self.digits.replace('_', "").parse().ok().filter(|value: &f64| value.is_finite());
+        let parsed =
+            self.digits.replace('_', "").parse().ok().filter(|value: &f64| value.is_finite());
         parsed.ok_or_else(|| format!("{self}: a number is needed here"))
     }
 
     /// A number that may have no unit.
     fn plain(&self) -> Result<f64, String> {
-        if self.unit.is_empty() { self.real() } else { Err(format!("{self}: a number without a unit is needed here")) }
+        if self.unit.is_empty() {
+            self.real()
+        } else {
+            Err(format!("{self}: a number without a unit is needed here"))
+        }
     }
 }
 
@@ -240,8 +266,10 @@ impl std::fmt::Display for Number<'_> {
 /// The number at the start of `text`, and what follows it.
 fn number(text: &str) -> Option<(Number<'_>, &str)> {
     let bytes = text.as_bytes();
-    let digits_from =
-        |from: usize| bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit() || **byte == b'_').count() + from;
+    let digits_from = |from: usize| {
+        bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit() || **byte == b'_').count()
+            + from
+    };
     let start = usize::from(bytes.first().is_some_and(|byte| matches!(byte, b'-' | b'+')));
     let mut end = digits_from(start);
     if end == start || bytes[start] == b'_' {

@@ -1,8 +1,8 @@
 //! The Pareto front: the points that no other point beats.
 //!
-//! A point is beaten where another is at least as good in every quantity and better in one. Points that are the same in
-//! all of them do not beat each other: either all of them are on the front, or none. A point that lacks one of the
-//! quantities cannot be compared, and is left out.
+//! A point is beaten where another is at least as good in every quantity and better in one. Points
+//! that are the same in all of them do not beat each other: either all of them are on the front, or
+//! none. A point that lacks one of the quantities cannot be compared, and is left out.
 
 use std::cmp::Ordering;
 
@@ -48,24 +48,35 @@ impl std::fmt::Display for Objective {
     }
 }
 
-/// The points that nobody beats, by their numbers: best in the first quantity first, then in the next, then the
-/// lower number.
+/// The points that nobody beats, by their numbers: best in the first quantity first, then in the
+/// next, then the lower number.
 ///
 /// Time: sorting, and each point against the front so far.
 pub fn front(objectives: &[Objective], points: &[Vec<Option<f64>>]) -> Vec<usize> {
     let costs = |point: &Vec<Option<f64>>| -> Option<Vec<f64>> {
-        objectives.iter().zip(point).map(|(objective, value)| value.map(|value| objective.cost(value))).collect()
+        objectives
+            .iter()
+            .zip(point)
+            .map(|(objective, value)| value.map(|value| objective.cost(value)))
+            .collect()
     };
-    let mut known: Vec<(Vec<f64>, usize)> =
-        points.iter().enumerate().filter_map(|(number, point)| Some((costs(point)?, number))).collect();
+    let mut known: Vec<(Vec<f64>, usize)> = points
+        .iter()
+        .enumerate()
+        .filter_map(|(number, point)| Some((costs(point)?, number)))
+        .collect();
     let order = |one: &[f64], other: &[f64]| {
         one.iter().zip(other).map(|(one, other)| one.total_cmp(other)).find(|order| order.is_ne())
     };
-    known.sort_by(|(one, a), (other, b)| order(one, other).unwrap_or(Ordering::Equal).then(a.cmp(b)));
+    known.sort_by(|(one, a), (other, b)| {
+        order(one, other).unwrap_or(Ordering::Equal).then(a.cmp(b))
+    });
     // Whoever beats a point stands before it now, and is on the front or beaten by one that is.
     let mut front: Vec<(Vec<f64>, usize)> = Vec::new();
     for (point, number) in known {
-        let beaten = front.iter().any(|(other, _)| other != &point && other.iter().zip(&point).all(|(a, b)| a <= b));
+        let beaten = front
+            .iter()
+            .any(|(other, _)| other != &point && other.iter().zip(&point).all(|(a, b)| a <= b));
         if !beaten {
             front.push((point, number));
         }
@@ -85,14 +96,18 @@ mod tests {
     /// By the definition: each against each.
     fn reference(objectives: &[Objective], points: &[Vec<Option<f64>>]) -> Vec<usize> {
         let whole = |point: &&Vec<Option<f64>>| point.iter().all(Option::is_some);
-        let better = |objective: &Objective, a: f64, b: f64| if objective.maximise { a > b } else { a < b };
+        let better =
+            |objective: &Objective, a: f64, b: f64| if objective.maximise { a > b } else { a < b };
         let beats = |a: &[Option<f64>], b: &[Option<f64>]| {
             let pairs: Vec<_> = objectives.iter().zip(a.iter().zip(b)).collect();
-            let pairs = || pairs.iter().map(|(objective, (a, b))| (objective, a.unwrap(), b.unwrap()));
+            let pairs =
+                || pairs.iter().map(|(objective, (a, b))| (objective, a.unwrap(), b.unwrap()));
             pairs().all(|(_, a, b)| a == b) as u8 == 0
                 && pairs().all(|(objective, a, b)| a == b || better(objective, a, b))
         };
-        let on = |point: &&Vec<Option<f64>>| !points.iter().filter(whole).any(|other| beats(other, point));
+        let on = |point: &&Vec<Option<f64>>| {
+            !points.iter().filter(whole).any(|other| beats(other, point))
+        };
         let numbers = points.iter().enumerate().filter(|(_, point)| whole(point) && on(point));
         numbers.map(|(number, _)| number).collect()
     }
@@ -136,13 +151,19 @@ mod tests {
         assert_eq!(front(&objectives(&[false, false]), &points), [1, 2, 0, 5]);
         assert_eq!(front(&objectives(&[true, false]), &points), [5]);
         assert_eq!(front(&objectives(&[false, true]), &points), [3]);
-        assert_eq!(front(&objectives(&[false]), &[vec![Some(-0.0)], vec![Some(0.0)]]), [0, 1], "one zero of two");
+        assert_eq!(
+            front(&objectives(&[false]), &[vec![Some(-0.0)], vec![Some(0.0)]]),
+            [0, 1],
+            "one zero of two"
+        );
         assert!(front(&objectives(&[false]), &[]).is_empty());
     }
 
     #[test]
     fn an_objective_is_a_name_and_a_direction() {
-        let parsed = |text| Objective::parse(text).map(|objective| (objective.name.clone(), objective.maximise));
+        let parsed = |text| {
+            Objective::parse(text).map(|objective| (objective.name.clone(), objective.maximise))
+        };
         assert_eq!(parsed("p99"), Ok(("p99".to_string(), false)));
         assert_eq!(parsed(" max:iops "), Ok(("iops".to_string(), true)));
         assert_eq!(parsed("min:waf"), Ok(("waf".to_string(), false)));

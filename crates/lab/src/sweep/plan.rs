@@ -1,8 +1,8 @@
 //! The points of a sweep: which they are, in which order, and the scenario of each.
 //!
-//! The order, slowest first: policy, the keys of `--grid` in the order in which they were named, the draws of
-//! `--random`, the seeds. A *setting* is a point without its seed; all settings of one seed see the same random
-//! numbers, and every policy and every place of the grid the same draws.
+//! The order, slowest first: policy, the keys of `--grid` in the order in which they were named,
+//! the draws of `--random`, the seeds. A *setting* is a point without its seed; all settings of one
+//! seed see the same random numbers, and every policy and every place of the grid the same draws.
 
 use super::axis::Axis;
 use super::value::{Cell, Kind};
@@ -70,7 +70,8 @@ impl Plan {
         let random = asked.random.iter().map(|text| Axis::random(text, draws, seed));
         let axes = grid.chain(random).collect::<Result<Vec<_>, _>>().map_err(ConfigError::new)?;
         check_keys(&axes, &asked.overrides)?;
-        let mut policies: Vec<_> = asked.policies.iter().map(|policy| Some(policy.trim().to_string())).collect();
+        let mut policies: Vec<_> =
+            asked.policies.iter().map(|policy| Some(policy.trim().to_string())).collect();
         for (at, policy) in policies.iter().enumerate() {
             let policy = policy.as_deref().unwrap_or_default();
             resolve_policy(policy)?;
@@ -85,10 +86,12 @@ impl Plan {
         let grid_axes = asked.grid.len();
         let plan = Self { asked, base, policies, axes, grid_axes, draws, seed, seeds };
         match plan.count() {
-            None | Some(0) => Err(ConfigError::new(format!("too many points: {ROWS_MAX} are the most"))),
-            Some(rows) if rows > ROWS_MAX => {
-                Err(ConfigError::new(format!("{rows} points are too many: {ROWS_MAX} are the most")))
+            None | Some(0) => {
+                Err(ConfigError::new(format!("too many points: {ROWS_MAX} are the most")))
             }
+            Some(rows) if rows > ROWS_MAX => Err(ConfigError::new(format!(
+                "{rows} points are too many: {ROWS_MAX} are the most"
+            ))),
             Some(_) => Ok(plan),
         }
     }
@@ -139,7 +142,11 @@ impl Plan {
     pub fn describe(&self, setting: usize) -> String {
         let (policy, places) = self.place(setting);
         let policy = policy.map(|policy| format!("policy {policy}"));
-        let keys = self.axes.iter().zip(places).map(|(axis, place)| format!("{} = {}", axis.key, axis.values[place]));
+        let keys = self
+            .axes
+            .iter()
+            .zip(places)
+            .map(|(axis, place)| format!("{} = {}", axis.key, axis.values[place]));
         let words = policy.into_iter().chain(keys).collect::<Vec<_>>().join(", ");
         let point = setting + 1;
         if words.is_empty() { format!("point {point}") } else { format!("point {point} ({words})") }
@@ -185,8 +192,8 @@ impl Plan {
         [Cell::Integer(setting as i64 + 1), policy].into_iter().chain(keys).collect()
     }
 
-    /// Why which settings cannot be run, in their order. Without `all` the first of them is enough; `stop` ends the
-    /// search.
+    /// Why which settings cannot be run, in their order. Without `all` the first of them is enough;
+    /// `stop` ends the search.
     pub fn invalid(&self, all: bool, stop: &AtomicBool) -> Vec<(usize, String)> {
         let traces = Mutex::new(BTreeMap::new());
         let (next, first) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
@@ -194,19 +201,25 @@ impl Plan {
         let work = || {
             loop {
                 let setting = next.fetch_add(1, Ordering::Relaxed);
-                let beyond = setting >= self.settings() || (!all && setting > first.load(Ordering::Relaxed));
+                let beyond =
+                    setting >= self.settings() || (!all && setting > first.load(Ordering::Relaxed));
                 if beyond || stop.load(Ordering::Relaxed) {
                     return;
                 }
                 let unusable = |(_, scenario): Point| unusable(&scenario, &traces);
-                let error = self.point(setting * self.seeds).map(unusable).map_err(|error| Some(error.to_string()));
+                let error = self
+                    .point(setting * self.seeds)
+                    .map(unusable)
+                    .map_err(|error| Some(error.to_string()));
                 if let Some(error) = error.unwrap_or_else(|error| error) {
                     first.fetch_min(setting, Ordering::Relaxed);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((setting, error));
                 }
             }
         };
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(self.settings());
+        let threads = std::thread::available_parallelism()
+            .map_or(1, std::num::NonZero::get)
+            .min(self.settings());
         on_threads(threads, work);
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.sort();
@@ -218,7 +231,10 @@ impl Plan {
 }
 
 /// What only the run itself would refuse. `traces` remembers which of them can be opened.
-fn unusable(scenario: &Scenario, traces: &Mutex<BTreeMap<String, Option<String>>>) -> Option<String> {
+fn unusable(
+    scenario: &Scenario,
+    traces: &Mutex<BTreeMap<String, Option<String>>>,
+) -> Option<String> {
     let jobs = &scenario.workload.jobs;
     let mut traces = traces.lock().unwrap_or_else(PoisonError::into_inner);
     for trace in jobs.iter().filter_map(|job| job.trace.as_ref()) {
@@ -239,7 +255,9 @@ fn draws(asked: &Asked) -> Result<usize, ConfigError> {
         (true, Some(points)) => Err(ConfigError::new(format!(
             "--points {points}: it says how many points --random draws, and there is no --random"
         ))),
-        (false, None) => Err(ConfigError::new("--random needs --points N: how many points to draw")),
+        (false, None) => {
+            Err(ConfigError::new("--random needs --points N: how many points to draw"))
+        }
         (false, Some(0)) => Err(ConfigError::new("--points 0: at least one point must be drawn")),
         (false, Some(points)) if points > ROWS_MAX => {
             Err(ConfigError::new(format!("--points {points}: {ROWS_MAX} points are the most")))
@@ -257,7 +275,9 @@ fn seeds(asked: &Asked, first: u64) -> Result<usize, ConfigError> {
         }
         Some(seeds) if first + seeds > i64::MAX as u64 => {
             let last = i64::MAX;
-            Err(ConfigError::new(format!("--seeds {seeds}: the seeds from {first} on would end beyond {last}")))
+            Err(ConfigError::new(format!(
+                "--seeds {seeds}: the seeds from {first} on would end beyond {last}"
+            )))
         }
         Some(seeds) => Ok(seeds as usize),
     }
@@ -269,7 +289,9 @@ fn check_keys(axes: &[Axis], overrides: &[Override]) -> Result<(), ConfigError> 
         let Axis { key, option, .. } = axis;
         let wrong = |why: String| Err(ConfigError::new(format!("{option} {key}: {why}")));
         if key == "seed" {
-            return wrong("--seeds N repeats each point with N seeds, and --seed says the first".to_string());
+            return wrong(
+                "--seeds N repeats each point with N seeds, and --seed says the first".to_string(),
+            );
         }
         if let Some(other) = axes[..at].iter().find(|other| overlap(&other.key, key)) {
             return wrong(match other.key == *key {
@@ -279,7 +301,9 @@ fn check_keys(axes: &[Axis], overrides: &[Override]) -> Result<(), ConfigError> 
         }
         // A workload or a trace as a whole is there to be changed.
         let whole = |said: &str| said.starts_with("--trace ") || said.starts_with("--workload ");
-        if let Some(set) = overrides.iter().find(|set| !whole(set.said()) && overlap(set.key(), key)) {
+        if let Some(set) =
+            overrides.iter().find(|set| !whole(set.said()) && overlap(set.key(), key))
+        {
             return wrong(format!("`{}` sets what is swept", set.said()));
         }
     }
@@ -299,12 +323,19 @@ mod tests {
     fn asked(grid: &[&str], random: &[&str]) -> Asked {
         let text = |list: &[&str]| list.iter().map(|item| (*item).to_string()).collect();
         let points = (!random.is_empty()).then_some(3);
-        Asked { scenario: "quick".to_string(), grid: text(grid), random: text(random), points, ..Asked::default() }
+        Asked {
+            scenario: "quick".to_string(),
+            grid: text(grid),
+            random: text(random),
+            points,
+            ..Asked::default()
+        }
     }
 
     #[test]
     fn the_first_axis_is_the_slowest_and_the_seeds_are_the_fastest() {
-        let mut asked = asked(&["gc.soft=0.1,0.2", "workload.rate=1000,2000"], &["gc.window=1..64"]);
+        let mut asked =
+            asked(&["gc.soft=0.1,0.2", "workload.rate=1000,2000"], &["gc.window=1..64"]);
         asked.policies = ["base", "nogc"].map(str::to_string).to_vec();
         asked.seeds = Some(2);
         let plan = Plan::new(asked).unwrap();
@@ -329,7 +360,10 @@ mod tests {
             assert_eq!(scenario.workload.jobs[0].rate, if row < 24 { 1000.0 } else { 2000.0 });
             assert_eq!(scenario.gc.soft, if row < 24 { 0.1 } else { 0.2 });
         }
-        assert_eq!(plan.cells(23)[..3], [Cell::Integer(24), Cell::Text("nogc".to_string()), Cell::Number(0.2)]);
+        assert_eq!(
+            plan.cells(23)[..3],
+            [Cell::Integer(24), Cell::Text("nogc".to_string()), Cell::Number(0.2)]
+        );
     }
 
     #[test]
@@ -346,15 +380,35 @@ mod tests {
             let error = refused(asked(grid, random));
             assert!(error.contains(reason), "{error}");
         }
-        let set =
-            |text: &str| Asked { overrides: vec![Override::from_set(text).unwrap()], ..asked(&["gc.soft=1"], &[]) };
-        assert_eq!(refused(set("gc.soft=0.1")), "--grid gc.soft: `--set gc.soft=0.1` sets what is swept");
+        let set = |text: &str| Asked {
+            overrides: vec![Override::from_set(text).unwrap()],
+            ..asked(&["gc.soft=1"], &[])
+        };
+        assert_eq!(
+            refused(set("gc.soft=0.1")),
+            "--grid gc.soft: `--set gc.soft=0.1` sets what is swept"
+        );
         assert!(refused(set("gc={}")).contains("sets what is swept"));
-        assert!(Plan::new(set("gc.softer=1")).is_ok(), "another key; that it is unknown is said later");
-        assert!(refused(Asked { points: Some(0), ..asked(&[], &["gc.soft=0..1"]) }).contains("--points 0"));
-        assert!(refused(Asked { points: None, ..asked(&[], &["gc.soft=0..1"]) }).contains("needs --points"));
-        assert!(refused(Asked { points: Some(9), ..asked(&["gc.soft=1"], &[]) }).contains("no --random"));
-        assert!(refused(Asked { points: Some(1_000_001), ..asked(&[], &["gc.soft=0..1"]) }).contains("1000000"));
+        assert!(
+            Plan::new(set("gc.softer=1")).is_ok(),
+            "another key; that it is unknown is said later"
+        );
+        assert!(
+            refused(Asked { points: Some(0), ..asked(&[], &["gc.soft=0..1"]) })
+                .contains("--points 0")
+        );
+        assert!(
+            refused(Asked { points: None, ..asked(&[], &["gc.soft=0..1"]) })
+                .contains("needs --points")
+        );
+        assert!(
+            refused(Asked { points: Some(9), ..asked(&["gc.soft=1"], &[]) })
+                .contains("no --random")
+        );
+        assert!(
+            refused(Asked { points: Some(1_000_001), ..asked(&[], &["gc.soft=0..1"]) })
+                .contains("1000000")
+        );
         assert!(refused(Asked { seeds: Some(0), ..asked(&[], &[]) }).contains("--seeds 0"));
         assert!(refused(Asked { seeds: Some(u64::MAX), ..asked(&[], &[]) }).contains("the most"));
         let huge = &["a=1..70000+1", "b=1..70000+1", "c=1..70000+1", "d=1..70000+1"];
@@ -369,6 +423,8 @@ mod tests {
         assert!(all[0].1.starts_with("--grid device.op=2: device.op = 2"), "{}", all[0].1);
         assert_eq!(plan.invalid(false, &AtomicBool::new(false)), all[..1]);
         let plan = Plan::new(asked(&["gc.softt=0.1"], &[])).unwrap();
-        assert!(plan.invalid(false, &AtomicBool::new(false))[0].1.contains("did you mean gc.soft?"));
+        assert!(
+            plan.invalid(false, &AtomicBool::new(false))[0].1.contains("did you mean gc.soft?")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! `sweep.toml`: what a folder's sweep was asked, so that the same question goes on and another is told apart.
+//! `sweep.toml`: what a folder's sweep was asked, so that the same question goes on and another is
+//! told apart.
 
 use super::axis::Axis;
 use super::plan::Plan;
@@ -55,10 +56,12 @@ impl Question {
     /// What `plan` asks; `first` is the scenario of its first valid point.
     pub fn of(plan: &Plan, first: &Scenario) -> Self {
         let asked = plan.asked();
-        let mut options: Vec<String> = asked.overrides.iter().map(|set| set.said().to_string()).collect();
+        let mut options: Vec<String> =
+            asked.overrides.iter().map(|set| set.said().to_string()).collect();
         options.dedup();
         let key = |axis: &Axis| Key { key: axis.key.clone(), values: axis.asked.clone() };
-        let keys = |option| plan.axes().iter().filter(|axis| axis.option == option).map(key).collect();
+        let keys =
+            |option| plan.axes().iter().filter(|axis| axis.option == option).map(key).collect();
         let text = serde_json::to_vec(first).expect("a scenario is plain data");
         let content = Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
@@ -86,16 +89,19 @@ impl Question {
         match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(format!("{name}: cannot read it: {error}")),
-            Ok(text) => toml::from_str(&text)
-                .map(Some)
-                .map_err(|error| format!("{name}: this is not what a sweep writes: {}", error.message())),
+            Ok(text) => toml::from_str(&text).map(Some).map_err(|error| {
+                format!("{name}: this is not what a sweep writes: {}", error.message())
+            }),
         }
     }
 
     /// The file's text.
     pub fn text(&self) -> Result<String, String> {
-        let text = toml::to_string(self).map_err(|error| format!("{FILE} cannot be written: {error}"))?;
-        Ok(format!("# What this sweep was asked. The same question goes on where it stopped.\n{text}"))
+        let text =
+            toml::to_string(self).map_err(|error| format!("{FILE} cannot be written: {error}"))?;
+        Ok(format!(
+            "# What this sweep was asked. The same question goes on where it stopped.\n{text}"
+        ))
     }
 
     /// The first thing that `now` asks otherwise.
@@ -110,7 +116,8 @@ impl Question {
             .map(|(what, there, here)| differ(what, &number(there), &number(here)));
         let said = |verify| if verify { "said" } else { "" };
         let verify = differ("--verify", said(self.verify), said(now.verify));
-        let keys = [keys("--grid", &self.grid, &now.grid), keys("--random", &self.random, &now.random)];
+        let keys =
+            [keys("--grid", &self.grid, &now.grid), keys("--random", &self.random, &now.random)];
         let content = (self.content != now.content).then(|| {
             "the scenario, its device or a policy has another content than then, or this is another version of manx"
                 .to_string()
@@ -124,12 +131,15 @@ fn number(number: u64) -> String {
 }
 
 fn differ(what: &str, there: &str, here: &str) -> Option<String> {
-    let shown = |text: &str| if text.is_empty() { "nothing".to_string() } else { format!("`{text}`") };
+    let shown =
+        |text: &str| if text.is_empty() { "nothing".to_string() } else { format!("`{text}`") };
     (there != here).then(|| format!("{what} was {} and is {}", shown(there), shown(here)))
 }
 
 fn keys(option: &str, there: &[Key], here: &[Key]) -> Option<String> {
-    let values = |keys: &[Key], key: &str| keys.iter().find(|other| other.key == key).map(|key| key.values.clone());
+    let values = |keys: &[Key], key: &str| {
+        keys.iter().find(|other| other.key == key).map(|key| key.values.clone())
+    };
     let all = there.iter().chain(here).map(|key| key.key.as_str());
     let first = all.into_iter().find_map(|key| {
         let [there, here] = [there, here].map(|keys| values(keys, key).unwrap_or_default());
@@ -173,7 +183,10 @@ mod tests {
         std::fs::write(folder.join(FILE), question.text().unwrap()).unwrap();
         let read = Question::read(&folder).unwrap().unwrap();
         assert_eq!(read, question);
-        assert_eq!(read.difference(&self::question(Asked { command: "other".to_string(), ..asked() })), None);
+        assert_eq!(
+            read.difference(&self::question(Asked { command: "other".to_string(), ..asked() })),
+            None
+        );
         std::fs::write(folder.join(FILE), "rows = 3").unwrap();
         assert!(Question::read(&folder).unwrap_err().contains("not what a sweep writes"));
         std::fs::remove_dir_all(&folder).unwrap();
@@ -181,10 +194,14 @@ mod tests {
 
     #[test]
     fn another_question_is_named_by_its_first_difference() {
-        let text = |list: &[&str]| list.iter().map(|item| (*item).to_string()).collect::<Vec<String>>();
+        let text =
+            |list: &[&str]| list.iter().map(|item| (*item).to_string()).collect::<Vec<String>>();
         let set = |text: &str| vec![Override::from_set(text).unwrap()];
         let table: [(Asked, &str); 9] = [
-            (Asked { scenario: "oltp".to_string(), ..asked() }, "scenario was `quick` and is `oltp`"),
+            (
+                Asked { scenario: "oltp".to_string(), ..asked() },
+                "scenario was `quick` and is `oltp`",
+            ),
             (
                 Asked { overrides: set("gc.hard=0.01"), ..asked() },
                 "options was `--set gc.hard=0.02` and is `--set gc.hard=0.01`",

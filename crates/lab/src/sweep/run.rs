@@ -1,7 +1,8 @@
 //! The sweep itself: the folder, its question, its journal, and the rows as they come.
 //!
-//! Runs are taken in batches, so that what a batch holds (scenarios, results, shared states of drives) stays small
-//! however many points there are. A batch ends early where its states would need more than [`STATES_MAX`].
+//! Runs are taken in batches, so that what a batch holds (scenarios, results, shared states of
+//! drives) stays small however many points there are. A batch ends early where its states would
+//! need more than [`STATES_MAX`].
 
 use super::SweepError;
 use super::columns::{self, Quantity};
@@ -31,7 +32,8 @@ use std::sync::{Mutex, PoisonError};
 /// The most runs that are begun together.
 const BATCH_MAX: usize = 1024;
 
-/// Bytes of drive states that a batch may come to share, each being held until its last run has begun.
+/// Bytes of drive states that a batch may come to share, each being held until its last run has
+/// begun.
 const STATES_MAX: u64 = 1 << 30;
 
 /// Bytes of state for each page, as measured (README).
@@ -57,7 +59,8 @@ pub struct Progress {
     pub total: usize,
     /// Taken from the journal so far.
     pub from_journal: usize,
-    /// The best value of the first quantity of the front among the rows so far, and the point it belongs to.
+    /// The best value of the first quantity of the front among the rows so far, and the point it
+    /// belongs to.
     pub best: Option<(usize, f64)>,
 }
 
@@ -110,11 +113,12 @@ pub struct Swept {
 
 /// Runs what is left of a sweep and writes its files into `folder`.
 pub fn sweep(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Swept, SweepError> {
-    let quantities = columns::quantities(options.columns, options.pareto, plan.asked().verify).map_err(input)?;
+    let quantities =
+        columns::quantities(options.columns, options.pareto, plan.asked().verify).map_err(input)?;
     let made = make_folder(folder).map_err(|why| SweepError::Input(format!("--out {why}")))?;
     let journal = folder.join("journal.jsonl");
-    let begun =
-        check(plan, folder, options).and_then(|checked| Ok((checked, lock(&journal).map_err(SweepError::Input)?)));
+    let begun = check(plan, folder, options)
+        .and_then(|checked| Ok((checked, lock(&journal).map_err(SweepError::Input)?)));
     let (Checked { skipped, rows, question }, _locked) = begun.inspect_err(|_| made.remove())?;
     if let Some(question) = question {
         let text = question.text().map_err(SweepError::Input)?;
@@ -143,19 +147,24 @@ struct Checked {
 /// Refuses what cannot be begun. Nothing is written.
 fn check(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Checked, SweepError> {
     let named = |(setting, error)| (setting, format!("{}: {error}", plan.describe(setting)));
-    let invalid: Vec<_> = plan.invalid(options.skip_invalid, options.stop).into_iter().map(named).collect();
+    let invalid: Vec<_> =
+        plan.invalid(options.skip_invalid, options.stop).into_iter().map(named).collect();
     if options.stop.load(Ordering::Relaxed) {
         return Err(SweepError::Stopped);
     }
-    if let Some((_, error)) = invalid.first().filter(|_| !options.skip_invalid || invalid.len() == plan.settings()) {
+    if let Some((_, error)) =
+        invalid.first().filter(|_| !options.skip_invalid || invalid.len() == plan.settings())
+    {
         let all = if options.skip_invalid { "no point can be run; " } else { "" };
         return Err(SweepError::Input(format!("{all}{error}")));
     }
     let bad: BTreeSet<usize> = invalid.iter().map(|(setting, _)| *setting).collect();
-    let rows: Vec<usize> = (0..plan.rows()).filter(|row| !bad.contains(&(row / plan.seeds()))).collect();
+    let rows: Vec<usize> =
+        (0..plan.rows()).filter(|row| !bad.contains(&(row / plan.seeds()))).collect();
     let first = plan.point(rows[0]).map_err(input)?.1;
     let question = Question::of(plan, &first);
-    let there = if options.force { None } else { Question::read(folder).map_err(SweepError::Input)? };
+    let there =
+        if options.force { None } else { Question::read(folder).map_err(SweepError::Input)? };
     let difference = there.as_ref().and_then(|there| there.difference(&question));
     if let Some(difference) = difference {
         let folder = folder.display();
@@ -192,13 +201,17 @@ fn play(
     while begun < all.len() {
         let points = batch(plan, &all[begun..], &mut keys, options)?;
         let rows = &all[begun..begun + points.len()];
-        let known = campaign.known(&points, plan.asked().verify)?.iter().filter(|known| **known).count();
+        let known =
+            campaign.known(&points, plan.asked().verify)?.iter().filter(|known| **known).count();
         from_journal += known;
         let ended = AtomicUsize::new(begun + known);
         let best = Mutex::new(table.best);
         let total = all.len();
         let tell = || {
-            let (done, best) = (ended.load(Ordering::Relaxed), *best.lock().unwrap_or_else(PoisonError::into_inner));
+            let (done, best) = (
+                ended.load(Ordering::Relaxed),
+                *best.lock().unwrap_or_else(PoisonError::into_inner),
+            );
             (options.progress)(&Progress { done, total, from_journal, best });
         };
         tell();
@@ -231,7 +244,12 @@ fn play(
 }
 
 /// The next points that are run together.
-fn batch(plan: &Plan, rows: &[usize], keys: &mut Keys, options: &Options<'_>) -> Result<Vec<Point>, SweepError> {
+fn batch(
+    plan: &Plan,
+    rows: &[usize],
+    keys: &mut Keys,
+    options: &Options<'_>,
+) -> Result<Vec<Point>, SweepError> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
     let least = 4 * options.jobs.map_or_else(cores, NonZero::get);
     let (mut points, mut states, mut bytes) = (Vec::new(), BTreeSet::new(), 0);
@@ -311,7 +329,9 @@ impl<'a> Table<'a> {
         let setting = row / self.plan.seeds();
         let mut cells = self.plan.cells(setting);
         cells.extend(columns::cells(result, &self.quantities));
-        self.csv.write_all(csv::line(&cells).as_bytes()).map_err(|error| failed(&self.csv_path, &error))?;
+        self.csv
+            .write_all(csv::line(&cells).as_bytes())
+            .map_err(|error| failed(&self.csv_path, &error))?;
         if let Some((sink, path)) = &mut self.parquet {
             sink.row(&cells).map_err(|error| failed(path, &error))?;
         }
@@ -347,13 +367,20 @@ impl<'a> Table<'a> {
                 let (wrong, reads) = (verify.mismatches, verify.reads_checked);
                 format!("{wrong} pages of {reads} checked reads were not what was written last")
             }
-            _ if result.outcome == Outcome::Stuck => "requests were left that the drive never completed".to_string(),
+            _ if result.outcome == Outcome::Stuck => {
+                "requests were left that the drive never completed".to_string()
+            }
             _ => return,
         };
         self.trouble.get_or_insert_with(|| format!("{}: {why}", self.plan.describe(setting)));
     }
 
-    fn finish(self, total: usize, from_journal: usize, skipped: Vec<(usize, String)>) -> Result<Swept, RunError> {
+    fn finish(
+        self,
+        total: usize,
+        from_journal: usize,
+        skipped: Vec<(usize, String)>,
+    ) -> Result<Swept, RunError> {
         self.csv.sync_data().map_err(|error| failed(&self.csv_path, &error))?;
         if let Some((sink, path)) = self.parquet {
             let done = sink.finish().and_then(|()| std::fs::rename(part(&path), &path));
@@ -362,13 +389,27 @@ impl<'a> Table<'a> {
         let front = (!self.objectives.is_empty()).then(|| {
             let names = self.plan.columns().into_iter().map(|(name, _)| name).collect();
             let kind = |objective: &Objective| {
-                self.quantities.iter().find(|q| q.name == objective.name).map_or(Kind::Number, |q| q.kind)
+                self.quantities
+                    .iter()
+                    .find(|q| q.name == objective.name)
+                    .map_or(Kind::Number, |q| q.kind)
             };
             let kinds: Vec<Kind> = self.objectives.iter().map(kind).collect();
             self.standings.front(names, &kinds, |setting| self.plan.cells(setting))
         });
-        let (columns, rows, written, trouble) = (self.columns, self.kept, self.written, self.trouble);
-        Ok(Swept { columns, rows, written, total, from_journal, skipped, front, trouble, remarks: Vec::new() })
+        let (columns, rows, written, trouble) =
+            (self.columns, self.kept, self.written, self.trouble);
+        Ok(Swept {
+            columns,
+            rows,
+            written,
+            total,
+            from_journal,
+            skipped,
+            front,
+            trouble,
+            remarks: Vec::new(),
+        })
     }
 }
 

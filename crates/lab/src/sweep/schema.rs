@@ -38,8 +38,9 @@ pub fn of_field(path: &str) -> Option<Leaf> {
 }
 
 fn leaf(root: &Value, path: &str) -> Option<Leaf> {
-    let (at, name) =
-        path.split('.').try_fold(plain(root, root), |(at, _), part| Some(plain(child(at, part)?, root)))?;
+    let (at, name) = path
+        .split('.')
+        .try_fold(plain(root, root), |(at, _), part| Some(plain(child(at, part)?, root)))?;
     Some(match name {
         "Duration" => Leaf::Time,
         "Bytes" => Leaf::Size,
@@ -53,7 +54,8 @@ fn leaf(root: &Value, path: &str) -> Option<Leaf> {
     })
 }
 
-/// The schema itself where it is a reference or "this or null", and the name of what was referred to.
+/// The schema itself where it is a reference or "this or null", and the name of what was referred
+/// to.
 fn plain<'a>(schema: &'a Value, root: &'a Value) -> (&'a Value, &'a str) {
     if let Some(reference) = schema["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap_or_default();
@@ -61,7 +63,8 @@ fn plain<'a>(schema: &'a Value, root: &'a Value) -> (&'a Value, &'a str) {
         return (target, name);
     }
     let options = schema["anyOf"].as_array();
-    let option = options.and_then(|options| options.iter().find(|option| type_of(option) != Some("null")));
+    let option =
+        options.and_then(|options| options.iter().find(|option| type_of(option) != Some("null")));
     option.map_or((schema, ""), |option| plain(option, root))
 }
 
@@ -70,7 +73,9 @@ fn child<'a>(schema: &'a Value, part: &str) -> Option<&'a Value> {
     let number = || part.parse::<usize>().ok();
     let found = schema["properties"].get(part).or_else(|| match type_of(schema) {
         Some("object") => Some(&schema["additionalProperties"]),
-        Some("array") => number().and_then(|at| schema["prefixItems"].get(at).or_else(|| schema.get("items"))),
+        Some("array") => {
+            number().and_then(|at| schema["prefixItems"].get(at).or_else(|| schema.get("items")))
+        }
         _ => None,
     });
     found.filter(|schema| schema.is_object())

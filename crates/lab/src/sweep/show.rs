@@ -12,14 +12,17 @@ use serde_json::{Map, Value, json};
 /// What a table of rows shows where no columns were named.
 const USUAL: [&str; 8] = ["mean", "p99", "p99_9", "p99_99", "iops", "write_p99", "waf", "blocked"];
 
-/// The document `{"rows": [..], "front": [..]}`; `null` for a front that was not asked for, or rows that were not
-/// looked at.
+/// The document `{"rows": [..], "front": [..]}`; `null` for a front that was not asked for, or rows
+/// that were not looked at.
 pub fn to_json(swept: &Swept) -> String {
     let names: Vec<String> = swept.columns.iter().map(|(name, _)| name.clone()).collect();
     let rows = swept.rows.as_ref().map(|rows| objects(&names, rows));
     let mut document = json!({ "rows": rows, "front": swept.front.as_ref().map(front_json) });
     if !swept.skipped.is_empty() {
-        let list = swept.skipped.iter().map(|(setting, why)| json!({ "point": setting + 1, "error": why }));
+        let list = swept
+            .skipped
+            .iter()
+            .map(|(setting, why)| json!({ "point": setting + 1, "error": why }));
         document["skipped"] = list.collect();
     }
     indented(&document)
@@ -36,7 +39,9 @@ fn front_json(front: &Front) -> Value {
 
 fn objects(names: &[String], rows: &[Vec<Cell>]) -> Value {
     let object = |row: &Vec<Cell>| -> Value {
-        Value::Object(names.iter().cloned().zip(row.iter().map(Cell::to_json)).collect::<Map<_, _>>())
+        Value::Object(
+            names.iter().cloned().zip(row.iter().map(Cell::to_json)).collect::<Map<_, _>>(),
+        )
     };
     rows.iter().map(object).collect()
 }
@@ -49,7 +54,9 @@ pub fn rows_table(columns: &[(String, Kind)], rows: &[Vec<Cell>], all: bool) -> 
         ("seed", _) => changes(own),
         ("outcome", at) => rows.iter().any(|row| row[at] != Cell::Text("completed".to_string())),
         (_, at) if at < own => !is_second(columns.iter().map(|(name, _)| name.as_str()), at),
-        (name, at) => all || (USUAL.contains(&name) && rows.iter().any(|row| row[at] != Cell::Missing)),
+        (name, at) => {
+            all || (USUAL.contains(&name) && rows.iter().any(|row| row[at] != Cell::Missing))
+        }
     };
     let shown: Vec<usize> = (0..columns.len()).filter(is_shown).collect();
     let names = shown.iter().map(|at| columns[*at].0.as_str()).collect::<Vec<_>>();
@@ -60,14 +67,21 @@ pub fn rows_table(columns: &[(String, Kind)], rows: &[Vec<Cell>], all: bool) -> 
 /// A table of the front, and what it was made of.
 pub fn front_table(front: &Front) -> String {
     let names: Vec<&str> = front.columns.iter().map(String::as_str).collect();
-    let shown: Vec<usize> = (0..names.len()).filter(|at| !is_second(names.iter().copied(), *at)).collect();
+    let shown: Vec<usize> =
+        (0..names.len()).filter(|at| !is_second(names.iter().copied(), *at)).collect();
     let picked = shown.iter().map(|at| names[*at]).collect::<Vec<_>>();
     let quantities = front.columns.len() - front.quantities;
     let from = shown.iter().position(|at| *at >= quantities);
-    let mut text = draw(&picked, from, front.rows.iter().map(|row| shown.iter().map(|at| &row[*at]).collect()));
+    let mut text = draw(
+        &picked,
+        from,
+        front.rows.iter().map(|row| shown.iter().map(|at| &row[*at]).collect()),
+    );
     text += two_definitions(&picked);
     let (points, compared) = (front.rows.len(), front.compared);
-    text += &format!("front: {points} of {compared} points, no other being as good in all and better in one\n");
+    text += &format!(
+        "front: {points} of {compared} points, no other being as good in all and better in one\n"
+    );
     if front.seeds > 1 {
         text += &format!("each number is the mean over {} seeds\n", front.seeds);
     }
@@ -95,7 +109,11 @@ fn is_second<'a>(mut names: impl Iterator<Item = &'a str> + Clone, at: usize) ->
 }
 
 /// `quantities` is the first column that is a quantity and not a key.
-fn draw<'a>(names: &[&str], quantities: Option<usize>, rows: impl Iterator<Item = Vec<&'a Cell>>) -> String {
+fn draw<'a>(
+    names: &[&str],
+    quantities: Option<usize>,
+    rows: impl Iterator<Item = Vec<&'a Cell>>,
+) -> String {
     let is_quantity = |at: usize| quantities.is_some_and(|from| at >= from);
     let mut table = Grid::new(names, 2);
     let mut is_text = vec![false; names.len()];
@@ -148,8 +166,21 @@ mod tests {
         .map(|(name, kind)| (name.to_string(), kind));
         let row = |point: i64, p99: f64| {
             let size = Cell::Integer(point * 65536);
-            let first = [Cell::Integer(point), text("base"), text("64KiB"), size, Cell::Integer(1), text("completed")];
-            let last = [Cell::Number(40.0), Cell::Number(p99), Cell::Missing, Cell::Number(4000.0), Cell::Number(2.5)];
+            let first = [
+                Cell::Integer(point),
+                text("base"),
+                text("64KiB"),
+                size,
+                Cell::Integer(1),
+                text("completed"),
+            ];
+            let last = [
+                Cell::Number(40.0),
+                Cell::Number(p99),
+                Cell::Missing,
+                Cell::Number(4000.0),
+                Cell::Number(2.5),
+            ];
             first.into_iter().chain(last).collect::<Vec<_>>()
         };
         let drawn = rows_table(&columns, &[row(1, 1_234.5), row(12, 99.0)], false);
@@ -161,6 +192,12 @@ point  policy  drive.buffer      p99   iops   waf
 ";
         assert_eq!(format!("\n{drawn}"), expected, "\n{drawn}");
         let all = rows_table(&columns, &[row(1, 1.0)], true);
-        assert!(all.contains("p50") && all.contains("p99_99") && all.contains(" - ") && !all.contains("seed"), "{all}");
+        assert!(
+            all.contains("p50")
+                && all.contains("p99_99")
+                && all.contains(" - ")
+                && !all.contains("seed"),
+            "{all}"
+        );
     }
 }

@@ -44,9 +44,18 @@ impl Standings {
     }
 
     /// The next row: the number of its setting, which may not be below that of the row before.
-    pub fn add(&mut self, setting: usize, completed: bool, values: impl Iterator<Item = Option<f64>>) {
+    pub fn add(
+        &mut self,
+        setting: usize,
+        completed: bool,
+        values: impl Iterator<Item = Option<f64>>,
+    ) {
         if self.settings.last().is_none_or(|last| last.number != setting) {
-            self.settings.push(Setting { number: setting, rows: 0, sums: vec![Some(0.0); self.objectives.len()] });
+            self.settings.push(Setting {
+                number: setting,
+                rows: 0,
+                sums: vec![Some(0.0); self.objectives.len()],
+            });
         }
         let Some(last) = self.settings.last_mut() else { return };
         last.rows += 1;
@@ -55,9 +64,16 @@ impl Standings {
         }
     }
 
-    /// The front of the settings whose seeds are all there. `columns` are those of a setting, `cells` fills them.
-    pub fn front(&self, columns: Vec<String>, kinds: &[Kind], cells: impl Fn(usize) -> Vec<Cell>) -> Front {
-        let whole: Vec<&Setting> = self.settings.iter().filter(|setting| setting.rows == self.seeds).collect();
+    /// The front of the settings whose seeds are all there. `columns` are those of a setting,
+    /// `cells` fills them.
+    pub fn front(
+        &self,
+        columns: Vec<String>,
+        kinds: &[Kind],
+        cells: impl Fn(usize) -> Vec<Cell>,
+    ) -> Front {
+        let whole: Vec<&Setting> =
+            self.settings.iter().filter(|setting| setting.rows == self.seeds).collect();
         let mean = |sum: &Option<f64>| sum.map(|sum| sum / self.seeds as f64);
         let points: Vec<Vec<Option<f64>>> =
             whole.iter().map(|setting| setting.sums.iter().map(mean).collect()).collect();
@@ -70,7 +86,10 @@ impl Standings {
         });
         let left_out = points.iter().filter(|point| point.iter().any(Option::is_none)).count();
         Front {
-            columns: columns.into_iter().chain(self.objectives.iter().map(|o| o.name.clone())).collect(),
+            columns: columns
+                .into_iter()
+                .chain(self.objectives.iter().map(|o| o.name.clone()))
+                .collect(),
             rows: rows.collect(),
             compared: points.len() - left_out,
             left_out,
@@ -106,7 +125,9 @@ mod tests {
             standings.add(setting, completed, values.into_iter());
         }
         let kinds = [Kind::Integer, Kind::Number];
-        let front = standings.front(vec!["point".to_string()], &kinds, |setting| vec![Cell::Integer(setting as i64)]);
+        let front = standings.front(vec!["point".to_string()], &kinds, |setting| {
+            vec![Cell::Integer(setting as i64)]
+        });
         let row = |setting, a, b| vec![Cell::Integer(setting), Cell::Number(a), Cell::Number(b)];
         assert_eq!(front.columns, ["point", "a", "b"]);
         assert_eq!(front.rows, [row(4, 1.0, 10.0), row(7, 9.0, 11.5)]);

@@ -44,7 +44,8 @@ pub enum Cell {
 impl Cell {
     /// A value as `--set` takes it: TOML, or text.
     pub fn of_toml(text: &str) -> Self {
-        let parsed = format!("value = {text}").parse::<toml::Table>().ok().filter(|table| table.len() == 1);
+        let parsed =
+            format!("value = {text}").parse::<toml::Table>().ok().filter(|table| table.len() == 1);
         match parsed.and_then(|mut table| table.remove("value")) {
             Some(toml::Value::Integer(value)) => Self::Integer(value),
             Some(toml::Value::Float(value)) if value.is_finite() => Self::Number(value),

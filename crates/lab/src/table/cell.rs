@@ -1,4 +1,5 @@
-//! Numbers for people: few digits, a unit that fits, no spaces inside (`awk` and `cut` count columns by them).
+//! Numbers for people: few digits, a unit that fits, no spaces inside (`awk` and `cut` count
+//! columns by them).
 
 /// A latency with four significant digits in us, ms or s: "142.6us", "2.500ms".
 pub fn latency(us: f64) -> String {
@@ -16,14 +17,17 @@ pub fn latency(us: f64) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// A ratio or a percentage with three significant digits: "0.0312", "1.00", "12.5", "104"; exactly nothing is "0".
+/// A ratio or a percentage with three significant digits: "0.0312", "1.00", "12.5", "104"; exactly
+/// nothing is "0".
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_string();
     }
-    // Rounded first, in the notation that counts significant digits, so that 9.996 is 10.0 and not 10.00.
+    // Rounded first, in the notation that counts significant digits, so that 9.996 is 10.0 and not
+    // 10.00.
     let scientific = format!("{value:.2e}");
-    let exponent: i32 = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let exponent: i32 =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let decimals = (2 - exponent).clamp(0, 8) as usize;
     format!("{value:.decimals$}")
 }
@@ -56,9 +60,12 @@ mod tests {
 
     #[test]
     fn a_latency_has_four_digits_and_the_unit_that_fits() {
-        let shown = [0.85, 9.9996, 40.0, 142.575, 999.94, 999.96, 2_500.0, 52_345.678, 1_200_000.0].map(latency);
-        let expected =
-            ["0.850us", "10.00us", "40.00us", "142.6us", "999.9us", "1.000ms", "2.500ms", "52.35ms", "1.200s"];
+        let shown = [0.85, 9.9996, 40.0, 142.575, 999.94, 999.96, 2_500.0, 52_345.678, 1_200_000.0]
+            .map(latency);
+        let expected = [
+            "0.850us", "10.00us", "40.00us", "142.6us", "999.9us", "1.000ms", "2.500ms", "52.35ms",
+            "1.200s",
+        ];
         assert_eq!(shown, expected);
     }
 

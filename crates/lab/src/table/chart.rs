@@ -1,5 +1,5 @@
-//! The tail as a picture of text: one bar a policy and percentile, on a logarithmic scale, for the terminal and the
-//! README.
+//! The tail as a picture of text: one bar a policy and percentile, on a logarithmic scale, for the
+//! terminal and the README.
 
 use super::{Look, RECORDED, cell};
 use manx_core::stats::{LEVELS, LatencySummary, RunSet};
@@ -22,7 +22,8 @@ const LEVEL: usize = 8;
 /// Columns of a latency.
 const LATENCY: usize = 7;
 
-/// A logarithmic axis of some columns: from the power of ten at or below the shortest latency to the longest one.
+/// A logarithmic axis of some columns: from the power of ten at or below the shortest latency to
+/// the longest one.
 struct Axis {
     low: f64,
     decades: f64,
@@ -83,9 +84,10 @@ impl Axis {
     }
 }
 
-/// The latencies of reads (of writes, where nothing was read), one line a policy and percentile, as bars on a
-/// logarithmic scale: from p50 to p99.99, and the more policies, the fewer percentiles. Those that no policy supports
-/// are left out; the text is empty where there is nothing to draw, or no room.
+/// The latencies of reads (of writes, where nothing was read), one line a policy and percentile, as
+/// bars on a logarithmic scale: from p50 to p99.99, and the more policies, the fewer percentiles.
+/// Those that no policy supports are left out; the text is empty where there is nothing to draw, or
+/// no room.
 pub fn tail_chart(set: &RunSet, look: &Look) -> String {
     let any_read = set.runs.iter().any(|run| run.read.count > 0);
     let kind = if any_read { "read" } else { "write" };
@@ -94,13 +96,20 @@ pub fn tail_chart(set: &RunSet, look: &Look) -> String {
         set.runs.iter().map(|run| (run.policy.as_str(), of(&run.read, &run.write))).collect();
     shown.extend(set.recorded().map(|recorded| (RECORDED, of(&recorded.read, &recorded.write))));
     let most = (LINES / shown.len().max(1)).max(1);
-    let values = |at: usize| shown.iter().map(|(_, summary)| summary.percentiles.all()[at].us).collect();
+    let values =
+        |at: usize| shown.iter().map(|(_, summary)| summary.percentiles.all()[at].us).collect();
     let levels = LEVELS.iter().enumerate().map(|(at, level)| (level.name, values(at)));
-    let mut rows: Vec<(&str, Vec<Option<f64>>)> =
-        levels.filter(|(_, values): &(_, Vec<Option<f64>>)| values.iter().any(Option::is_some)).collect();
-    let kept: Vec<&str> = WORTH.into_iter().filter(|name| rows.iter().any(|(row, _)| row == name)).take(most).collect();
+    let mut rows: Vec<(&str, Vec<Option<f64>>)> = levels
+        .filter(|(_, values): &(_, Vec<Option<f64>>)| values.iter().any(Option::is_some))
+        .collect();
+    let kept: Vec<&str> = WORTH
+        .into_iter()
+        .filter(|name| rows.iter().any(|(row, _)| row == name))
+        .take(most)
+        .collect();
     rows.retain(|(name, _)| kept.contains(name));
-    let drawn: Vec<f64> = rows.iter().flat_map(|(_, values)| values.iter().flatten().copied()).collect();
+    let drawn: Vec<f64> =
+        rows.iter().flat_map(|(_, values)| values.iter().flatten().copied()).collect();
     let names = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let beside = LEVEL + names + 2 + 2 + LATENCY;
     let columns = look.width.map_or(BAR, |width| width.saturating_sub(beside).min(BAR));
@@ -108,7 +117,8 @@ pub fn tail_chart(set: &RunSet, look: &Look) -> String {
         return String::new();
     }
     let axis = Axis::over(&drawn, columns, look.ascii);
-    let mut text = format!("{kind} latency, logarithmic\n{:1$}{2}\n", "", LEVEL + names + 2, axis.head());
+    let mut text =
+        format!("{kind} latency, logarithmic\n{:1$}{2}\n", "", LEVEL + names + 2, axis.head());
     for (level, values) in rows {
         for (place, ((name, _), value)) in shown.iter().zip(values).enumerate() {
             let level = if place == 0 { level } else { "" };
@@ -157,7 +167,8 @@ p99.99  nogc        ██████            ·                 ·         
     #[test]
     fn a_constant_latency_is_drawn_inside_one_decade() {
         let drawn = tail_chart(&example::constant(), &Look::default());
-        let bars: Vec<usize> = drawn.lines().skip(2).map(|line| line.matches('█').count()).collect();
+        let bars: Vec<usize> =
+            drawn.lines().skip(2).map(|line| line.matches('█').count()).collect();
         assert_eq!(bars, [7; 4], "\n{drawn}");
         assert!(drawn.contains("100us") && drawn.contains("142.6us"), "\n{drawn}");
     }
@@ -180,13 +191,17 @@ p99.99  nogc        ██████            ·                 ·         
         for width in 0..120 {
             let drawn = tail_chart(&set, &Look { width: Some(width), ..Look::default() });
             assert!(drawn.lines().all(|line| line.chars().count() <= width), "{width}\n{drawn}");
-            assert!(drawn.is_empty() == (width < 8 + 10 + 2 + BAR_LEAST + 2 + 7), "{width}\n{drawn}");
+            assert!(
+                drawn.is_empty() == (width < 8 + 10 + 2 + BAR_LEAST + 2 + 7),
+                "{width}\n{drawn}"
+            );
         }
     }
 
     #[test]
     fn without_utf_8_there_is_nothing_but_ascii() {
-        let drawn = tail_chart(&example::three_policies(), &Look { ascii: true, ..Look::default() });
+        let drawn =
+            tail_chart(&example::three_policies(), &Look { ascii: true, ..Look::default() });
         assert!(drawn.is_ascii() && drawn.contains("###") && drawn.contains("  .  "), "\n{drawn}");
     }
 }

@@ -36,7 +36,8 @@ impl<'a> Of<'a> {
         let reads = set.runs.iter().any(|run| run.read.count > 0);
         let writes = set.runs.iter().any(|run| run.write.count > 0);
         let is_of_writes = writes && !reads;
-        let op: fn(&RunResult) -> &LatencySummary = if is_of_writes { |run| &run.write } else { |run| &run.read };
+        let op: fn(&RunResult) -> &LatencySummary =
+            if is_of_writes { |run| &run.write } else { |run| &run.read };
         Some(Self { set, baseline, op, name: if is_of_writes { "write" } else { "read" } })
     }
 
@@ -50,7 +51,8 @@ impl<'a> Of<'a> {
     }
 
     fn is_compared(&self) -> bool {
-        (self.set.runs.len() > 1 || self.set.recorded().is_some()) && self.any(|run| (self.op)(run).count > 0)
+        (self.set.runs.len() > 1 || self.set.recorded().is_some())
+            && self.any(|run| (self.op)(run).count > 0)
     }
 
     /// What a ratio is to, in a head.
@@ -146,7 +148,8 @@ pub(super) static COLUMNS: [Column; 20] = [
         applies: |of| of.any(|run| (of.op)(run).p99_9_us.is_some()),
         value: |of, run| {
             let p99_9 = &(of.op)(run).percentiles.p99_9;
-            let (low, high) = (known((of.op)(run), p99_9.low_us)?, known((of.op)(run), p99_9.high_us)?);
+            let (low, high) =
+                (known((of.op)(run), p99_9.low_us)?, known((of.op)(run), p99_9.high_us)?);
             Ok(format!("{}..{}", cell::latency(low), cell::latency(high)))
         },
         cost: |_, _| None,
@@ -184,7 +187,9 @@ pub(super) static COLUMNS: [Column; 20] = [
         head: |_| "GC-blocked\nreads %".to_string(),
         rank: 8,
         applies: |of| of.any(|run| run.read.count > 0),
-        value: |_, run| run.gc.blocked_reads_percent.map(cell::three_digits).ok_or(Missing::NoRequests),
+        value: |_, run| {
+            run.gc.blocked_reads_percent.map(cell::three_digits).ok_or(Missing::NoRequests)
+        },
         cost: |_, run| run.gc.blocked_reads_percent,
     },
     Column {
@@ -205,7 +210,8 @@ fn outcome(run: &RunResult) -> &'static str {
     }
 }
 
-/// Voltage ramps that suspensions cost: none where no erase can be suspended, unknown where none came to its end.
+/// Voltage ramps that suspensions cost: none where no erase can be suspended, unknown where none
+/// came to its end.
 fn extra_ramps(run: &RunResult) -> Option<f64> {
     run.stress.map_or(Some(0.0), |stress| stress.extra_ramps_per_erase_mean)
 }
@@ -219,5 +225,9 @@ fn time(of: &LatencySummary, us: Option<f64>) -> Value {
 }
 
 fn ratio(us: f64, baseline_us: f64) -> Value {
-    if baseline_us == 0.0 { Err(Missing::NotMeasured) } else { Ok(cell::three_digits(us / baseline_us) + "x") }
+    if baseline_us == 0.0 {
+        Err(Missing::NotMeasured)
+    } else {
+        Ok(cell::three_digits(us / baseline_us) + "x")
+    }
 }

@@ -1,6 +1,8 @@
 //! Results to draw in tests, recorded request by request as the driver would.
 
-use manx_core::stats::{Counters, MachineReport, OpStats, Outcome, RunResult, RunSet, RunTotals, WearCounters};
+use manx_core::stats::{
+    Counters, MachineReport, OpStats, Outcome, RunResult, RunSet, RunTotals, WearCounters,
+};
 use manx_core::units::{Bytes, Duration};
 
 /// `count` latencies: `usual`, but every `every`-th waits up to `wait` longer, in forty steps.
@@ -36,21 +38,40 @@ fn run(policy: &str, read: OpStats, write: OpStats, blocked_reads: u64, cpu_s: f
         write,
         ..Default::default()
     };
-    let machine = MachineReport::timed(0.5, cpu_s, requests).with_memory(Some(40 << 20), 1_200, 100);
+    let machine =
+        MachineReport::timed(0.5, cpu_s, requests).with_memory(Some(40 << 20), 1_200, 100);
     RunResult { machine, ..totals.into_result() }
 }
 
-/// No collection, a collection that blocks for 50 ms, and one that yields after 2 ms and had too few requests for its
-/// tail.
+/// No collection, a collection that blocks for 50 ms, and one that yields after 2 ms and had too
+/// few requests for its tail.
 pub fn three_policies() -> RunSet {
     let usual = Duration::from_ns(142_575);
     let writes = |wait| latencies(80_000, Duration::from_us(20), 500, Duration::from_ms(wait));
-    let mut short = run("preemptive", latencies(50_000, usual, 40, Duration::from_ms(2)), writes(4), 1_250, 0.02);
+    let mut short = run(
+        "preemptive",
+        latencies(50_000, usual, 40, Duration::from_ms(2)),
+        writes(4),
+        1_250,
+        0.02,
+    );
     short.outcome = Outcome::Partial;
     RunSet {
         runs: vec![
-            run("nogc", latencies(1_000_000, usual, 500, Duration::from_us(80)), writes(1), 0, 0.25),
-            run("base", latencies(1_000_000, usual, 40, Duration::from_ms(50)), writes(60), 25_000, 0.31),
+            run(
+                "nogc",
+                latencies(1_000_000, usual, 500, Duration::from_us(80)),
+                writes(1),
+                0,
+                0.25,
+            ),
+            run(
+                "base",
+                latencies(1_000_000, usual, 40, Duration::from_ms(50)),
+                writes(60),
+                25_000,
+                0.31,
+            ),
             short,
         ],
     }

@@ -43,7 +43,8 @@ impl From<String> for Cell {
 /// A table to draw.
 #[derive(Debug)]
 pub(crate) struct Grid {
-    /// Of each column what stands above it; `\n` begins another line, and the last lines stand level.
+    /// Of each column what stands above it; `\n` begins another line, and the last lines stand
+    /// level.
     pub(crate) heads: Vec<String>,
     /// Of each column whether it is flush left.
     pub(crate) left: Vec<bool>,
@@ -57,7 +58,12 @@ impl Grid {
     /// Heads, and no row yet; the first column is flush left, the others are numbers.
     pub(crate) fn new(heads: &[&str], gap: usize) -> Self {
         let left = (0..heads.len()).map(|at| at == 0).collect();
-        Self { heads: heads.iter().map(|head| head.to_string()).collect(), left, rows: Vec::new(), gap }
+        Self {
+            heads: heads.iter().map(|head| head.to_string()).collect(),
+            left,
+            rows: Vec::new(),
+            gap,
+        }
     }
 
     /// One more row, with a cell a column.
@@ -88,7 +94,12 @@ impl Grid {
         for line in 0..lines {
             let of = |head: &String| {
                 let from = lines - head.lines().count();
-                Cell::from(line.checked_sub(from).and_then(|at| head.lines().nth(at)).unwrap_or("").to_string())
+                Cell::from(
+                    line.checked_sub(from)
+                        .and_then(|at| head.lines().nth(at))
+                        .unwrap_or("")
+                        .to_string(),
+                )
             };
             text += &self.line(&self.heads.iter().map(of).collect::<Vec<_>>(), &widths, false);
         }
@@ -118,7 +129,8 @@ fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `text` in lines of at most `width` letters where its words allow it, all but the first indented by `indent`.
+/// `text` in lines of at most `width` letters where its words allow it, all but the first indented
+/// by `indent`.
 pub fn wrap(text: &str, width: Option<usize>, indent: usize) -> String {
     let Some(width) = width else { return text.to_string() };
     let mut lines: Vec<String> = Vec::new();
@@ -147,7 +159,11 @@ mod tests {
             left: vec![true, false, true],
             rows: vec![
                 vec![cell("a", Paint::Plain), cell("1", Paint::Best), cell("said", Paint::Plain)],
-                vec![cell("bcdef", Paint::Dim), cell("12345", Paint::Worst), cell("", Paint::Plain)],
+                vec![
+                    cell("bcdef", Paint::Dim),
+                    cell("12345", Paint::Worst),
+                    cell("", Paint::Plain),
+                ],
             ],
             gap: 2,
         };

@@ -63,8 +63,14 @@ fn no_width_wraps_a_digit_or_loses_the_p99_9() {
     let set = example::three_policies();
     for (width, wide) in (0..200).flat_map(|width| [(width, false), (width, true)]) {
         let drawn = render(&set, &Look { wide, ..look(Some(width)) });
-        assert!(width < 30 || drawn.lines().all(|line| line.chars().count() <= width), "{width}\n{drawn}");
-        assert!(drawn.lines().any(|row| row.starts_with("base") && row.contains("48.89ms")), "{width}\n{drawn}");
+        assert!(
+            width < 30 || drawn.lines().all(|line| line.chars().count() <= width),
+            "{width}\n{drawn}"
+        );
+        assert!(
+            drawn.lines().any(|row| row.starts_with("base") && row.contains("48.89ms")),
+            "{width}\n{drawn}"
+        );
         // No space inside a cell.
         let base = drawn.lines().find(|row| row.starts_with("base ")).unwrap();
         assert!(wide || base.split_whitespace().count() <= 9, "{width}\n{drawn}");
@@ -76,7 +82,8 @@ fn a_column_that_is_the_same_for_all_is_said_once_and_the_p99_9_stays() {
     let mut set = example::three_policies();
     let first = set.runs[0].clone();
     for run in &mut set.runs {
-        (run.read, run.write, run.outcome) = (first.read.clone(), first.write.clone(), Outcome::Completed);
+        (run.read, run.write, run.outcome) =
+            (first.read.clone(), first.write.clone(), Outcome::Completed);
     }
     let drawn = render(&set, &look(None));
     assert!(drawn.contains("base        182.6us"), "\n{drawn}");
@@ -87,12 +94,21 @@ fn a_column_that_is_the_same_for_all_is_said_once_and_the_p99_9_stays() {
 #[test]
 fn the_best_and_the_worst_that_a_drive_can_have_are_painted_and_only_where_there_is_colour() {
     let set = example::three_policies();
-    let (plain, painted) = (render(&set, &look(None)), render(&set, &Look { colour: true, ..look(None) }));
+    let (plain, painted) =
+        (render(&set, &look(None)), render(&set, &Look { colour: true, ..look(None) }));
     assert!(!plain.contains('\x1b'), "\n{plain}");
     // Of base and preemptive: `nogc` is a bound, and neither best nor worst.
-    assert!(painted.contains("\x1b[31m48.89ms\x1b[0m") && painted.contains("\x1b[32m2.093ms\x1b[0m"), "\n{painted}");
-    assert!(painted.contains("\x1b[2mnogc\x1b[0m") && painted.contains("\x1b[2m182.6us\x1b[0m"), "\n{painted}");
-    let bare = ["\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[0m"].iter().fold(painted, |text, code| text.replace(code, ""));
+    assert!(
+        painted.contains("\x1b[31m48.89ms\x1b[0m") && painted.contains("\x1b[32m2.093ms\x1b[0m"),
+        "\n{painted}"
+    );
+    assert!(
+        painted.contains("\x1b[2mnogc\x1b[0m") && painted.contains("\x1b[2m182.6us\x1b[0m"),
+        "\n{painted}"
+    );
+    let bare = ["\x1b[31m", "\x1b[32m", "\x1b[2m", "\x1b[0m"]
+        .iter()
+        .fold(painted, |text, code| text.replace(code, ""));
     assert_eq!(bare, plain, "colour moves nothing");
     // One policy is neither.
     let alone = render(&example::constant(), &Look { colour: true, ..look(None) });
@@ -113,7 +129,10 @@ fn a_bound_is_told_wherever_it_stands() {
 #[test]
 fn a_set_that_only_reads_has_no_columns_about_writes_and_one_row_no_ratios() {
     let drawn = render(&example::constant(), &look(None));
-    assert!(!drawn.contains("write") && !drawn.contains("WAF") && !drawn.contains("baseline"), "\n{drawn}");
+    assert!(
+        !drawn.contains("write") && !drawn.contains("WAF") && !drawn.contains("baseline"),
+        "\n{drawn}"
+    );
     assert!(drawn.contains("142.6us"), "\n{drawn}");
     assert_eq!(render(&RunSet::default(), &look(None)), "no runs\n");
 }
@@ -123,7 +142,10 @@ fn a_set_that_only_writes_is_told_by_its_writes() {
     let mut set = example::three_policies();
     set.runs.iter_mut().for_each(|run| run.read = Default::default());
     let drawn = render(&set, &look(None));
-    assert!(drawn.contains("write") && drawn.contains("p99.99") && !drawn.contains("read"), "\n{drawn}");
+    assert!(
+        drawn.contains("write") && drawn.contains("p99.99") && !drawn.contains("read"),
+        "\n{drawn}"
+    );
     assert!(drawn.contains("vs nogc"), "\n{drawn}");
 }
 
@@ -132,18 +154,30 @@ fn what_the_trace_recorded_stands_below_the_policies_in_table_picture_and_docume
     let mut set = example::three_policies();
     let mut read = set.runs[0].read.clone();
     (read.p99_9_us, read.percentiles.p99_9.us) = (Some(5_000.0), Some(5_000.0));
-    let recorded = RecordedReport { span: "from issue to completion (D2C)".into(), read, ..Default::default() };
+    let recorded = RecordedReport {
+        span: "from issue to completion (D2C)".into(),
+        read,
+        ..Default::default()
+    };
     for run in &mut set.runs {
         run.trace = Some(TraceReport { recorded: Some(recorded.clone()), ..Default::default() });
     }
     let drawn = render(&set, &Look { wide: true, ..look(None) });
-    let rows: Vec<Vec<&str>> = drawn.lines().skip(3).map(|row| row.split_whitespace().collect()).collect();
-    assert_eq!(rows[3][..6], ["recorded", "142.7us", "142.6us", "142.6us", "5.000ms", "218.6us"], "\n{drawn}");
+    let rows: Vec<Vec<&str>> =
+        drawn.lines().skip(3).map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(
+        rows[3][..6],
+        ["recorded", "142.7us", "142.6us", "142.6us", "5.000ms", "218.6us"],
+        "\n{drawn}"
+    );
     // A ratio to the first policy; no write, no WAF.
     assert!(rows[3].contains(&"27.4x") && !rows[3].contains(&"2.50"), "\n{drawn}");
     assert!(drawn.contains("taken on, from issue to completion (D2C)"), "\n{drawn}");
     // Four rows leave room for four percentiles.
-    assert_eq!(tail_chart(&set, &look(None)).lines().filter(|line| line.contains("recorded")).count(), 4);
+    assert_eq!(
+        tail_chart(&set, &look(None)).lines().filter(|line| line.contains("recorded")).count(),
+        4
+    );
     assert!(render(&set, &look(None)).contains("\nrecorded "), "in the narrow table too");
     // Runs that replayed something else have no such row in common.
     set.runs[1].trace = None;

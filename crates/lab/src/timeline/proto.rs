@@ -1,4 +1,5 @@
-//! The few messages of Perfetto's trace format that a timeline needs, written field by field (protobuf wire format).
+//! The few messages of Perfetto's trace format that a timeline needs, written field by field
+//! (protobuf wire format).
 
 use manx_core::units::Instant;
 
@@ -109,7 +110,12 @@ fn intern(names: &mut Vec<&'static str>, kind: u64, name: &'static str, news: &m
 
 impl Trace {
     pub fn new() -> Self {
-        let mut trace = Self { bytes: Vec::new(), tracks: 0, event_names: Vec::new(), annotation_names: Vec::new() };
+        let mut trace = Self {
+            bytes: Vec::new(),
+            tracks: 0,
+            event_names: Vec::new(),
+            annotation_names: Vec::new(),
+        };
         let mut first = Vec::new();
         uint(&mut first, field::SEQUENCE_FLAGS, INCREMENTAL_STATE_CLEARED);
         trace.packet(first);
@@ -148,7 +154,13 @@ impl Trace {
         Track(self.tracks)
     }
 
-    pub fn slice(&mut self, track: Track, (start, end): (Instant, Instant), name: &'static str, args: &Args) {
+    pub fn slice(
+        &mut self,
+        track: Track,
+        (start, end): (Instant, Instant),
+        name: &'static str,
+        args: &Args,
+    ) {
         self.begin(track, start, name, args);
         self.end(track, end);
     }
@@ -165,7 +177,14 @@ impl Trace {
         self.event(track, at, INSTANT, Some(name), args);
     }
 
-    fn event(&mut self, Track(track): Track, at: Instant, kind: u64, name: Option<&'static str>, args: &Args) {
+    fn event(
+        &mut self,
+        Track(track): Track,
+        at: Instant,
+        kind: u64,
+        name: Option<&'static str>,
+        args: &Args,
+    ) {
         let (mut event, mut news) = (Vec::new(), Vec::new());
         uint(&mut event, field::EVENT_TYPE, kind);
         uint(&mut event, field::EVENT_TRACK, track);
@@ -174,12 +193,19 @@ impl Trace {
             uint(&mut event, field::EVENT_NAME_IID, iid);
         }
         for (name, value) in &args.0 {
-            let iid = intern(&mut self.annotation_names, field::INTERNED_ANNOTATION_NAMES, name, &mut news);
+            let iid = intern(
+                &mut self.annotation_names,
+                field::INTERNED_ANNOTATION_NAMES,
+                name,
+                &mut news,
+            );
             let mut annotation = Vec::new();
             uint(&mut annotation, field::ANNOTATION_NAME_IID, iid);
             match value {
                 Value::Uint(value) => uint(&mut annotation, field::ANNOTATION_UINT, *value),
-                Value::Text(text) => bytes(&mut annotation, field::ANNOTATION_STRING, text.as_bytes()),
+                Value::Text(text) => {
+                    bytes(&mut annotation, field::ANNOTATION_STRING, text.as_bytes())
+                }
             }
             bytes(&mut event, field::EVENT_ANNOTATION, &annotation);
         }

@@ -4,7 +4,8 @@ use super::TraceInfo;
 use crate::table::cell;
 use crate::table::grid::Grid;
 use manx_trace::statistics::report::{
-    DeviceReport, FootprintReport, IntervalPercentiles, LatencyReport, SizeReport, WriteIntervalReport,
+    DeviceReport, FootprintReport, IntervalPercentiles, LatencyReport, SizeReport,
+    WriteIntervalReport,
 };
 use manx_trace::{StatisticsReport, escaped};
 use std::fmt::Write;
@@ -12,7 +13,8 @@ use std::fmt::Write;
 /// More devices than this are left to `--json`.
 const DEVICES_MAX: usize = 32;
 
-/// Everything about a trace: the summary of its reading, then the statistics of its reads and writes.
+/// Everything about a trace: the summary of its reading, then the statistics of its reads and
+/// writes.
 pub fn details(info: &TraceInfo) -> String {
     let statistics = &info.statistics;
     let mut text = info.summary.to_string();
@@ -40,48 +42,73 @@ pub fn details(info: &TraceInfo) -> String {
 
 fn add_lines(text: &mut String, statistics: &StatisticsReport) {
     let StatisticsReport { arrivals, locality, footprint, .. } = statistics;
-    let rate = statistics.mean_rate_per_s.map_or(String::new(), |rate| format!(", {rate:.1}/s on average"));
+    let rate = statistics
+        .mean_rate_per_s
+        .map_or(String::new(), |rate| format!(", {rate:.1}/s on average"));
     let peak = match (arrivals.peak_per_s, arrivals.peak_to_mean) {
-        (Some(peak), Some(ratio)) => format!(", at most {peak} in 1 s ({} x)", cell::three_digits(ratio)),
+        (Some(peak), Some(ratio)) => {
+            format!(", at most {peak} in 1 s ({} x)", cell::three_digits(ratio))
+        }
         _ => String::new(),
     };
     let span = statistics.span_ns as f64 / 1e9;
-    let _ = writeln!(text, "data        {} reads and writes in {span:.3} s{rate}{peak}", statistics.data_requests);
+    let _ = writeln!(
+        text,
+        "data        {} reads and writes in {span:.3} s{rate}{peak}",
+        statistics.data_requests
+    );
     if let (Some(median), Some(mean)) = (arrivals.median_gap_ns, arrivals.mean_gap_ns) {
-        let (median, mean, cv) = (cell::latency(median / 1e3), cell::latency(mean / 1e3), number(arrivals.gap_cv));
+        let (median, mean, cv) =
+            (cell::latency(median / 1e3), cell::latency(mean / 1e3), number(arrivals.gap_cv));
         let zero = arrivals.zero_gap_percent;
-        let _ = writeln!(text, "gaps        median {median}, mean {mean}, CV {cv}, {zero:.1} % are 0");
+        let _ =
+            writeln!(text, "gaps        median {median}, mean {mean}, CV {cv}, {zero:.1} % are 0");
     }
     let (second, ten_ms) = (number(arrivals.idc_1s), number(arrivals.idc_10ms));
-    let _ =
-        writeln!(text, "bursts      IDC {second} in 1 s, {ten_ms} in 10 ms (variance / mean of counts; Poisson: 1)");
+    let _ = writeln!(
+        text,
+        "bursts      IDC {second} in 1 s, {ten_ms} in 10 ms (variance / mean of counts; Poisson: 1)"
+    );
     let (sequential, unaligned) = (locality.sequential_percent, locality.unaligned_percent);
     let span = gib(locality.lba_span_bytes);
-    let _ =
-        writeln!(text, "locality    {sequential:.1} % sequential, {unaligned:.1} % not on 4 KiB, span {span:.2} GiB");
+    let _ = writeln!(
+        text,
+        "locality    {sequential:.1} % sequential, {unaligned:.1} % not on 4 KiB, span {span:.2} GiB"
+    );
     let _ = writeln!(text, "pages       {}", pages(footprint));
-    let top: Vec<String> =
-        statistics.top_sizes.iter().map(|top| format!("{} {:.1} %", size(top.bytes), top.percent)).collect();
-    let rounded = if statistics.sizes_are_exact { "" } else { " (too many sizes: some are rounded down by 0.1 %)" };
+    let top: Vec<String> = statistics
+        .top_sizes
+        .iter()
+        .map(|top| format!("{} {:.1} %", size(top.bytes), top.percent))
+        .collect();
+    let rounded = if statistics.sizes_are_exact {
+        ""
+    } else {
+        " (too many sizes: some are rounded down by 0.1 %)"
+    };
     let _ = writeln!(text, "top sizes   {}{rounded}", top.join(", "));
 }
 
 fn pages(footprint: &FootprintReport) -> String {
     let FootprintReport { pages, read_pages, written_pages, sampled_one_in, .. } = *footprint;
-    let again = footprint
-        .writes_per_written_page
-        .map_or(String::new(), |writes| format!(", {} writes to each page written", cell::three_digits(writes)));
+    let again = footprint.writes_per_written_page.map_or(String::new(), |writes| {
+        format!(", {} writes to each page written", cell::three_digits(writes))
+    });
     let sample = match sampled_one_in {
         1 => String::new(),
         many => format!(" (estimated from 1 page in {many})"),
     };
     let gib = gib(pages.saturating_mul(4096));
-    format!("{pages} of 4 KiB ({gib:.3} GiB): {read_pages} read, {written_pages} written{again}{sample}")
+    format!(
+        "{pages} of 4 KiB ({gib:.3} GiB): {read_pages} read, {written_pages} written{again}{sample}"
+    )
 }
 
 fn sizes(statistics: &StatisticsReport) -> String {
     let mut table = table(&["", "p1", "p50", "p90", "p99", "max"]);
-    for (name, sizes) in [("read size", &statistics.read_sizes), ("write size", &statistics.write_sizes)] {
+    for (name, sizes) in
+        [("read size", &statistics.read_sizes), ("write size", &statistics.write_sizes)]
+    {
         let Some(sizes) = sizes else { continue };
         table.add_row(std::iter::once(name.to_string()).chain(size_cells(sizes)));
     }
@@ -94,10 +121,13 @@ fn size_cells(sizes: &SizeReport) -> [String; 5] {
 
 fn write_intervals(intervals: &WriteIntervalReport) -> String {
     let mut table = table(&["", "p1", "p10", "p25", "p50", "p75", "p90", "p99", "max"]);
-    let values = |of: &IntervalPercentiles| [of.p1, of.p10, of.p25, of.p50, of.p75, of.p90, of.p99, of.max];
+    let values =
+        |of: &IntervalPercentiles| [of.p1, of.p10, of.p25, of.p50, of.p75, of.p90, of.p99, of.max];
     let between = values(&intervals.page_writes_between).map(|count| count.to_string());
     let times = values(&intervals.time_ns).map(|ns| cell::latency(ns as f64 / 1e3));
-    for (name, shown) in [("page writes in between", between), ("time to next write of a page", times)] {
+    for (name, shown) in
+        [("page writes in between", between), ("time to next write of a page", times)]
+    {
         table.add_row(std::iter::once(name.to_string()).chain(shown));
     }
     let from = match intervals.sampled_one_in {
@@ -108,14 +138,24 @@ fn write_intervals(intervals: &WriteIntervalReport) -> String {
         0 => String::new(),
         count => format!("; {count} writes of more than 1 GiB are left out"),
     };
-    format!("{}from {} intervals of {from}{left_out}\n", table.draw(false), intervals.intervals_seen)
+    format!(
+        "{}from {} intervals of {from}{left_out}\n",
+        table.draw(false),
+        intervals.intervals_seen
+    )
 }
 
 fn latencies(statistics: &StatisticsReport) -> String {
     let mut table = table(&["as recorded", "mean", "p50", "p90", "p99", "p99.9", "max"]);
-    for (name, of) in [("read latency", &statistics.read_latency), ("write latency", &statistics.write_latency)] {
-        let Some(LatencyReport { mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns, .. }) = *of else { continue };
-        let values = [mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns].map(|ns| cell::latency(ns as f64 / 1e3));
+    for (name, of) in
+        [("read latency", &statistics.read_latency), ("write latency", &statistics.write_latency)]
+    {
+        let Some(LatencyReport { mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns, .. }) = *of
+        else {
+            continue;
+        };
+        let values = [mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns]
+            .map(|ns| cell::latency(ns as f64 / 1e3));
         table.add_row(std::iter::once(name.to_string()).chain(values));
     }
     table.draw(false)

@@ -1,15 +1,18 @@
-//! The arithmetic behind FASTer's Table II on other writes than the table's: mean and deviation of the service time of
-//! a page write (reference 3.2) on real traces. The traces cannot be redistributed: where their folder (beside the
-//! repository, or named by MANX_TRACES) is absent, the trace in the repository is played alone.
+//! The arithmetic behind FASTer's Table II on other writes than the table's: mean and deviation of
+//! the service time of a page write (reference 3.2) on real traces. The traces cannot be
+//! redistributed: where their folder (beside the repository, or named by MANX_TRACES) is absent,
+//! the trace in the repository is played alone.
 //!
-//! A merge of a data block of 64 pages takes 15.9 ms. If FASTer merges one in a write with probability p, a write takes
-//! 0.2 + 15.9 p ms on average and deviates by 15.9 sqrt(p (1 - p)). FAST merges what a log block holds in one write of
-//! 64: if that were always as much, a mean of 0.2 + d would deviate by 64 d sqrt(1/64 x 63/64).
+//! A merge of a data block of 64 pages takes 15.9 ms. If FASTer merges one in a write with
+//! probability p, a write takes 0.2 + 15.9 p ms on average and deviates by 15.9 sqrt(p (1 - p)).
+//! FAST merges what a log block holds in one write of 64: if that were always as much, a mean of
+//! 0.2 + d would deviate by 64 d sqrt(1/64 x 63/64).
 //!
-//! Both hold on T2 (experiment faster-table2) and neither on traces that write in runs: there a log block asks for one
-//! merge or for many, and FASTer gives whole blocks of pages their second chance in one write. What must hold of any
-//! trace is that each write takes what its merges, copies and erases take, which is asserted; how far the closed forms
-//! are off is printed, and stands in docs/measured.md.
+//! Both hold on T2 (experiment faster-table2) and neither on traces that write in runs: there a log
+//! block asks for one merge or for many, and FASTer gives whole blocks of pages their second chance
+//! in one write. What must hold of any trace is that each write takes what its merges, copies and
+//! erases take, which is asserted; how far the closed forms are off is printed, and stands in
+//! docs/measured.md.
 
 use manx_core::ftl::log::{LogBlocks, LogPolicy, LogSpec, Sequential, Step};
 use manx_core::host::RequestSource;
@@ -35,7 +38,8 @@ fn writes(name: &str) -> Option<Vec<u32>> {
         assert!(!name.starts_with("traces/"), "{} is part of the repository", file.display());
         return None;
     }
-    let spec = TraceSpec { remap: Remap::Dense, ..TraceSpec::new(file.to_string_lossy().into_owned()) };
+    let spec =
+        TraceSpec { remap: Remap::Dense, ..TraceSpec::new(file.to_string_lossy().into_owned()) };
     let (mut source, _) = trace_source(&spec, 1 << 31).expect("a trace of the library");
     let mut pages = Vec::new();
     while let Some(request) = source.next_request() {
@@ -82,7 +86,8 @@ fn serve(policy: LogPolicy, log_percent: f64, pages: &[u32]) -> (f64, f64) {
     let (mut sum, mut squares) = (0.0, 0.0);
     for page in pages {
         let (ms, did) = write(*page);
-        let merges = MERGE_MS * did.full_merges as f64 + ERASE_MS * (did.erases - did.full_merges) as f64;
+        let merges =
+            MERGE_MS * did.full_merges as f64 + ERASE_MS * (did.erases - did.full_merges) as f64;
         let expected = 0.2 + merges + COPY_MS * (did.second_chances + did.isolations) as f64;
         assert!((ms - expected).abs() < 1e-6, "{ms} against {expected}: {did:?}");
         (sum, squares) = (sum + ms, squares + ms * ms);

@@ -1,5 +1,5 @@
-//! Files that are no traces: logs, tables, other tools' output, binaries. None is taken for one, whatever its columns;
-//! the error says what was looked for, and how to name a format all the same.
+//! Files that are no traces: logs, tables, other tools' output, binaries. None is taken for one,
+//! whatever its columns; the error says what was looked for, and how to name a format all the same.
 
 use manx_lab::open::trace_summary;
 use manx_trace::TraceSpec;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 fn foreign() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
@@ -24,7 +25,9 @@ fn no_foreign_file_is_taken_for_a_trace() {
             Err(error) => {
                 let said = error.to_string();
                 println!("{said}");
-                let helps = said.contains("--format") || said.contains("this is no trace but") || said.contains("t_us");
+                let helps = said.contains("--format")
+                    || said.contains("this is no trace but")
+                    || said.contains("t_us");
                 if !helps || said.contains('\n') {
                     wrong.push(format!("{name}: no help in: {said}"));
                 }

@@ -1,5 +1,5 @@
-//! Arrays whose members fail or fill: no wrong data is read, no acknowledged write is lost, and what fails is told of
-//! every member.
+//! Arrays whose members fail or fill: no wrong data is read, no acknowledged write is lost, and
+//! what fails is told of every member.
 
 use manx_core::config::{Override, Source};
 use manx_core::stats::{ArrayCounters, Outcome, RunResult};
@@ -38,7 +38,8 @@ flush_every = 50
 
 fn request(sets: &[&str]) -> Request {
     let overrides = sets.iter().map(|set| Override::from_set(set).unwrap()).collect();
-    Request::of(Source { file: "tiny.toml".to_string(), text: TINY.to_string() }, overrides).unwrap()
+    Request::of(Source { file: "tiny.toml".to_string(), text: TINY.to_string() }, overrides)
+        .unwrap()
 }
 
 /// Plays the array with every read checked.
@@ -53,7 +54,8 @@ fn play(policy: &str, sets: &[&str]) -> RunResult {
         observer: &|_| {},
         finished: None,
     };
-    let scenario = request(sets).under(policy).unwrap_or_else(|error| panic!("{policy} {sets:?}: {error}"));
+    let scenario =
+        request(sets).under(policy).unwrap_or_else(|error| panic!("{policy} {sets:?}: {error}"));
     let result = compare(&[(policy.to_string(), scenario)], &options).unwrap().remove(0).result;
     let verify = result.verify.expect("it was asked for");
     assert_eq!(verify.mismatches, 0, "{policy} {sets:?}: {:?}", result.warnings);
@@ -87,7 +89,9 @@ fn what_an_array_acknowledged_from_its_memory_is_there_when_a_member_turns_read_
 
 #[test]
 fn no_strategy_computes_from_a_row_of_which_a_write_was_refused() {
-    for policy in ["proactive", "hedged", "iod1", "iod2", "ioda", "ioda-adaptive", "mittos", "harmonia"] {
+    for policy in
+        ["proactive", "hedged", "iod1", "iod2", "ioda", "ioda-adaptive", "mittos", "harmonia"]
+    {
         for seed in 1..=3 {
             let seed = format!("seed={seed}");
             let result = play(&format!("base/{policy}"), &[FAILS, "array.members=5", &seed]);
@@ -96,7 +100,8 @@ fn no_strategy_computes_from_a_row_of_which_a_write_was_refused() {
     }
 }
 
-/// RAID-5 bears one member that refuses, and no request ends with an error; of the second one it is told.
+/// RAID-5 bears one member that refuses, and no request ends with an error; of the second one it is
+/// told.
 #[test]
 fn one_member_that_refuses_costs_no_request_and_the_array_says_who_it_was() {
     let mut borne = 0;
@@ -104,7 +109,11 @@ fn one_member_that_refuses_costs_no_request_and_the_array_says_who_it_was() {
         let seed = format!("seed={seed}");
         let result = play("base/raid", &["faults.program_fail=0.01", "array.members=4", &seed]);
         let refused = array(&result).refusing_members;
-        let told = result.warnings.iter().filter(|warning| warning.contains(" refused a write after ")).count();
+        let told = result
+            .warnings
+            .iter()
+            .filter(|warning| warning.contains(" refused a write after "))
+            .count();
         assert_eq!(told as u64, refused, "{:?}", result.warnings);
         if refused <= 1 {
             assert!(!warns(&result, "completed with an error"), "{:?}", result.warnings);
@@ -116,20 +125,29 @@ fn one_member_that_refuses_costs_no_request_and_the_array_says_who_it_was() {
     assert!(borne > 1, "{borne} arrays bore a failure");
 }
 
-/// Nobody else has what a drive of RAID-0 holds: it is read on, and its pages stay in memory or their writes fail.
+/// Nobody else has what a drive of RAID-0 holds: it is read on, and its pages stay in memory or
+/// their writes fail.
 #[test]
 fn without_redundancy_a_member_that_refuses_is_read_on_and_its_pages_are_refused_or_kept() {
     let raid0 = ["array.level=raid0", "array.members=3", "faults.program_fail=0.03"];
     let result = play("base/raid", &raid0);
     let report = array(&result);
-    assert!(report.failed_members == 0 && report.refused_pages > 0 && report.kept_pages == 0, "{report:?}");
-    assert!(warns(&result, "is read on") && warns(&result, "completed with an error"), "{:?}", result.warnings);
+    assert!(
+        report.failed_members == 0 && report.refused_pages > 0 && report.kept_pages == 0,
+        "{report:?}"
+    );
+    assert!(
+        warns(&result, "is read on") && warns(&result, "completed with an error"),
+        "{:?}",
+        result.warnings
+    );
     let result = play("base/raid", &[&raid0[..], &["array.cache=64KiB"]].concat());
     let report = array(&result);
     assert!(report.kept_pages > 0 && report.refused_pages > 0, "{report:?}");
     assert!(warns(&result, "acknowledged pages found no member"), "{:?}", result.warnings);
     // The last drive of a mirror is such a one, too.
-    let result = play("base/raid", &["array.level=raid1", "array.members=2", "faults.program_fail=0.01"]);
+    let result =
+        play("base/raid", &["array.level=raid1", "array.members=2", "faults.program_fail=0.01"]);
     assert_eq!(array(&result).failed_members, 1);
     assert!(warns(&result, "is read on"), "{:?}", result.warnings);
 }
@@ -139,7 +157,8 @@ fn a_spare_takes_the_place_of_a_member_that_refused_a_write() {
     let mut restored = 0;
     for seed in 1..=6 {
         let seed = format!("seed={seed}");
-        let sets = ["faults.program_fail=0.008", "array.members=4", "array.replace_after=1ms", &seed];
+        let sets =
+            ["faults.program_fail=0.008", "array.members=4", "array.replace_after=1ms", &seed];
         for policy in ["base/raid", "base/ioda"] {
             let report = array(&play(policy, &sets));
             assert!(report.failed_members >= u64::from(report.restored_rows > 0));
@@ -152,7 +171,9 @@ fn a_spare_takes_the_place_of_a_member_that_refused_a_write() {
 /// What a drive computes from its own parity is what it holds, whatever the array's parity in it.
 #[test]
 fn parity_inside_of_members_is_made_of_what_they_hold() {
-    for (level, members) in [("raid5", 3), ("raid5", 4), ("raid5", 5), ("raid6", 4), ("raid6", 5), ("raid1", 3)] {
+    for (level, members) in
+        [("raid5", 3), ("raid5", 4), ("raid5", 5), ("raid6", 4), ("raid6", 5), ("raid1", 3)]
+    {
         let (level, members) = (format!("array.level={level}"), format!("array.members={members}"));
         let small = ["workload.requests=1500", "device.geometry.pages=32"];
         for policy in ["gtr/raid", "base/rain/raid", "base/gtr/ioda", "ttflash/raid"] {
@@ -177,7 +198,10 @@ fn every_member_has_blocks_enough_or_the_scenario_is_refused_with_its_number() {
                 assert!(alone);
                 let with_spare = [&array[..], &["array.replace_after=1s"]].concat();
                 if let Err(error) = request(&with_spare).under("base/raid") {
-                    assert!(error.to_string().contains("of the worst lane of the spare drive are bad"), "{error}");
+                    assert!(
+                        error.to_string().contains("of the worst lane of the spare drive are bad"),
+                        "{error}"
+                    );
                     spares += 1;
                 }
                 let result = play("base/raid", &[&array[..], &["workload.requests=1200"]].concat());
@@ -190,14 +214,18 @@ fn every_member_has_blocks_enough_or_the_scenario_is_refused_with_its_number() {
             }
         }
     }
-    assert!(members > 3 && spares > 0, "{members} refused for another member than the first, {spares} for the spare");
+    assert!(
+        members > 3 && spares > 0,
+        "{members} refused for another member than the first, {spares} for the spare"
+    );
 }
 
-/// Pages beyond correction, beside a member that fails and a spare that is restored from the others: what cannot be
-/// known ends with an error, and the run ends.
+/// Pages beyond correction, beside a member that fails and a spare that is restored from the
+/// others: what cannot be known ends with an error, and the run ends.
 #[test]
 fn what_no_member_can_read_ends_with_an_error_and_is_not_made_up() {
-    let errors = ["scrub.errors=true", "scrub.rber=7e-4", "scrub.correctable=10", "scrub.rewrite_at=0"];
+    let errors =
+        ["scrub.errors=true", "scrub.rber=7e-4", "scrub.correctable=10", "scrub.rewrite_at=0"];
     let fails = ["array.fail_at=5ms", "array.replace_after=1ms", "workload.requests=1500"];
     let mut could_not = 0;
     for (level, members) in [("raid0", 3), ("raid1", 2), ("raid5", 3), ("raid6", 4)] {
@@ -205,7 +233,10 @@ fn what_no_member_can_read_ends_with_an_error_and_is_not_made_up() {
         for seed in 1..=5 {
             let (seed, pages) = (format!("seed={seed}"), "device.geometry.pages=32");
             let fails = if level.ends_with('0') { &fails[2..] } else { &fails[..] };
-            let result = play("base/raid", &[&errors[..], fails, &[&level, &members, &seed, pages]].concat());
+            let result = play(
+                "base/raid",
+                &[&errors[..], fails, &[&level, &members, &seed, pages]].concat(),
+            );
             could_not += u32::from(warns(&result, "could not read what an update needed"));
         }
     }

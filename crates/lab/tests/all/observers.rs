@@ -1,5 +1,6 @@
-//! Who looks on changes nothing: a result is the same byte for byte with attribution, a timeline, the oracle or a file
-//! of every request beside it, whatever the translation layer, alone and in arrays.
+//! Who looks on changes nothing: a result is the same byte for byte with attribution, a timeline,
+//! the oracle or a file of every request beside it, whatever the translation layer, alone and in
+//! arrays.
 
 use manx_core::config::{Override, Scenario, Source};
 use manx_core::drive::TimelineSpec;
@@ -42,8 +43,18 @@ flush_every = 50
 "#;
 
 /// Translation layers, and ways to collect that make one event of what others do in many.
-const FTLS: [&str; 10] =
-    ["base", "preemptive", "pb", "cost-benefit", "dftl", "bast", "fast", "faster", "superblock", "last"];
+const FTLS: [&str; 10] = [
+    "base",
+    "preemptive",
+    "pb",
+    "cost-benefit",
+    "dftl",
+    "bast",
+    "fast",
+    "faster",
+    "superblock",
+    "last",
+];
 
 const ARRAYS: [&str; 3] = ["raid", "ioda", "hedged"];
 
@@ -81,8 +92,15 @@ fn nowhere(_: &Path, _: bool) -> Result<Box<dyn Sink>, String> {
 /// What each run tells, without what only an observer can tell.
 fn played(runs: &[(String, Scenario)], verify: bool, beside: Beside<'_>) -> Vec<String> {
     static GO_ON: AtomicBool = AtomicBool::new(false);
-    let options =
-        Options { jobs: NonZero::new(2), verify, cache: None, beside, stop: &GO_ON, observer: &|_| {}, finished: None };
+    let options = Options {
+        jobs: NonZero::new(2),
+        verify,
+        cache: None,
+        beside,
+        stop: &GO_ON,
+        observer: &|_| {},
+        finished: None,
+    };
     let told = |mut run: manx_core::stats::RunResult| {
         (run.attribution, run.verify) = (None, None);
         strip_machine(&to_json(&RunSet { runs: vec![run] })).unwrap()
@@ -112,8 +130,15 @@ fn no_observer_changes_a_byte_of_a_result() {
         ("verify", played(&runs, true, Beside::default())),
         ("requests", played(&runs, false, with_requests)),
     ] {
-        let differ: Vec<&str> =
-            (0..runs.len()).filter(|at| alone[*at] != observed[*at]).map(|at| runs[at].0.as_str()).collect();
-        assert!(differ.is_empty(), "{observer} changes {} of {}: {differ:?}", differ.len(), runs.len());
+        let differ: Vec<&str> = (0..runs.len())
+            .filter(|at| alone[*at] != observed[*at])
+            .map(|at| runs[at].0.as_str())
+            .collect();
+        assert!(
+            differ.is_empty(),
+            "{observer} changes {} of {}: {differ:?}",
+            differ.len(),
+            runs.len()
+        );
     }
 }

@@ -13,15 +13,18 @@ use std::sync::atomic::AtomicBool;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
-/// A trace of so many devices, which take turns in no regular order, mostly writing: so that drives collect garbage.
+/// A trace of so many devices, which take turns in no regular order, mostly writing: so that drives
+/// collect garbage.
 fn trace(name: &str, devices: u64) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let (mut text, mut state) = (String::new(), 7u64);
     for number in 0..6_000u64 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let (draw, device) = (state >> 33, if number == 0 { 0 } else { (state >> 60) % devices });
         let (lba, sectors) = (draw % 8_000 * 8 + 1, 8 + draw % 3 * 8);
-        writeln!(text, "{} {device} {lba} {sectors} {}", number * 40_000, u64::from(draw % 3 == 0)).unwrap();
+        writeln!(text, "{} {device} {lba} {sectors} {}", number * 40_000, u64::from(draw % 3 == 0))
+            .unwrap();
     }
     std::fs::write(&path, text).unwrap();
     path.to_string_lossy().into_owned()
@@ -29,7 +32,11 @@ fn trace(name: &str, devices: u64) -> String {
 
 fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
     let named = format!("workload.trace.file={file:?}");
-    let arrival = if sets.iter().any(|set| set.contains("arrival")) { None } else { Some("workload.arrival=trace") };
+    let arrival = if sets.iter().any(|set| set.contains("arrival")) {
+        None
+    } else {
+        Some("workload.arrival=trace")
+    };
     let usual = ["workload.requests=0", "measure.warmup_requests=0", "workload.trace.remap=modulo"];
     let sets = [named.as_str()].into_iter().chain(usual).chain(arrival).chain(sets.iter().copied());
     let overrides = sets.map(|set| Override::from_set(set).unwrap()).collect();
@@ -43,7 +50,8 @@ fn play(file: &str, sets: &[&str]) -> Result<RunResult, String> {
         finished: None,
         beside: Beside::default(),
     };
-    let runs = compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
+    let runs =
+        compare(&[("base".to_string(), scenario)], &options).map_err(|error| error.to_string())?;
     Ok(runs[0].result.clone())
 }
 
@@ -71,19 +79,33 @@ fn two_drives_measure_together_what_each_measures_alone() {
     assert_eq!(both.verify.unwrap().reads_checked, sum(|run| run.verify.unwrap().reads_checked));
     assert_eq!(both.verify.unwrap().mismatches, 0);
     assert_eq!(both.virtual_s, alone[0].virtual_s.max(alone[1].virtual_s));
-    for of in [|run: &RunResult| run.read.max_us.unwrap(), |run: &RunResult| run.write.max_us.unwrap()] {
+    for of in
+        [|run: &RunResult| run.read.max_us.unwrap(), |run: &RunResult| run.write.max_us.unwrap()]
+    {
         assert_eq!(of(&both), of(&alone[0]).max(of(&alone[1])));
     }
     let total = |run: &RunResult| run.read.mean_us.unwrap() * run.read.count as f64;
     let mean = alone.iter().map(total).sum::<f64>() / both.read.count as f64;
     assert!((both.read.mean_us.unwrap() - mean).abs() < 0.002, "{mean} {:?}", both.read.mean_us);
     let trace = both.trace.unwrap();
-    assert_eq!((trace.counts["requests"], trace.text.matches("each with a drive of its own").count()), (6_000, 1));
+    assert_eq!(
+        (trace.counts["requests"], trace.text.matches("each with a drive of its own").count()),
+        (6_000, 1)
+    );
     let folded = |run: &RunResult| {
-        run.trace.as_ref().unwrap().counts.get("altered in the replay: address folded modulo the device").copied()
+        run.trace
+            .as_ref()
+            .unwrap()
+            .counts
+            .get("altered in the replay: address folded modulo the device")
+            .copied()
     };
     assert_eq!(
-        trace.counts.get("altered in the replay: address folded modulo the device").copied().unwrap_or(0),
+        trace
+            .counts
+            .get("altered in the replay: address folded modulo the device")
+            .copied()
+            .unwrap_or(0),
         alone.iter().filter_map(folded).sum::<u64>()
     );
 }

@@ -1,5 +1,6 @@
-//! The readers of kernel, hypervisor and cache traces against real ones, whose statistics were computed independently
-//! (reference/traces.md, section 2). Where the folder of the traces is absent, these tests are ignored.
+//! The readers of kernel, hypervisor and cache traces against real ones, whose statistics were
+//! computed independently (reference/traces.md, section 2). Where the folder of the traces is
+//! absent, these tests are ignored.
 
 use manx_core::drive::Op;
 use manx_lab::open::opener;
@@ -25,11 +26,19 @@ fn read(name: &str) -> Option<(TraceSummary, Vec<Record>)> {
 
 /// Requests, span in ms, sectors read and written.
 fn figures(summary: &TraceSummary) -> (u64, u64, u64, u64) {
-    (summary.requests, summary.span_ns / 1_000_000, summary.read_bytes / 512, summary.write_bytes / 512)
+    (
+        summary.requests,
+        summary.span_ns / 1_000_000,
+        summary.read_bytes / 512,
+        summary.write_bytes / 512,
+    )
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
     let (Some((vscsi, commands)), Some((oracle, objects))) =
         (read("cloudPhysicsIO.vscsi.zst"), read("cloudPhysicsIO.oracleGeneral.bin.zst"))
@@ -37,7 +46,10 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
         return;
     };
     assert_eq!((vscsi.format, oracle.format), (TraceFormat::Vscsi, TraceFormat::OracleGeneral));
-    assert_eq!((vscsi.requests, vscsi.reads, vscsi.span_ns / 1_000_000), (113_872, 46_974, 7_200_089));
+    assert_eq!(
+        (vscsi.requests, vscsi.reads, vscsi.span_ns / 1_000_000),
+        (113_872, 46_974, 7_200_089)
+    );
     assert_eq!((oracle.requests, oracle.altered.total()), (113_872, 113_872));
     // An object keeps the size of its first access.
     let mut sizes = BTreeMap::new();
@@ -52,7 +64,10 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_oracle_general() {
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn cloudphysics_is_the_same_in_vscsi_and_in_csv() {
     let (Some((vscsi, commands)), Some((csv, lines))) =
         (read("cloudPhysicsIO.vscsi.zst"), read("cloudPhysicsIO.csv.zst"))
@@ -71,24 +86,39 @@ fn cloudphysics_is_the_same_in_vscsi_and_in_csv() {
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn a_blktrace_file_holds_one_issue_for_each_queued_request() {
     let Some((summary, records)) = read("takeoverjp.sample.blktrace.0.zst") else { return };
     assert_eq!((summary.format, figures(&summary)), (TraceFormat::Blktrace, (963, 345, 7704, 0)));
-    assert_eq!((summary.skipped_lines.get("Q event (queued)"), summary.skipped_lines.total()), (963, 5780));
+    assert_eq!(
+        (summary.skipped_lines.get("Q event (queued)"), summary.skipped_lines.total()),
+        (963, 5780)
+    );
     assert!(records.iter().all(|record| record.op == Op::Read && record.sectors == 8));
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn fiu_cheetah_is_as_in_the_reference_table() {
     let Some((summary, _)) = read("cheetah.fiu.10k.zst") else { return };
     assert_eq!((summary.format, summary.requests, summary.reads), (TraceFormat::Fiu, 9_997, 8_896));
-    assert_eq!((summary.dropped.total(), summary.skipped_lines.total(), summary.span_ns / 1_000_000), (1, 3, 23_566));
+    assert_eq!(
+        (summary.dropped.total(), summary.skipped_lines.total(), summary.span_ns / 1_000_000),
+        (1, 3, 23_566)
+    );
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn blkreplay_loads_are_as_in_the_reference_table() {
     for (name, requests, ms) in [
         ("linux-mysql.load.gz", 80_794, 3_599_890),
@@ -96,13 +126,20 @@ fn blkreplay_loads_are_as_in_the_reference_table() {
         ("windows-shared-server.load.gz", 1_371, 3_597_138),
     ] {
         let Some((summary, _)) = read(name) else { continue };
-        assert_eq!((summary.format, summary.requests), (TraceFormat::Blkreplay, requests), "{name}");
+        assert_eq!(
+            (summary.format, summary.requests),
+            (TraceFormat::Blkreplay, requests),
+            "{name}"
+        );
         assert!((summary.span_ns / 1_000_000).abs_diff(ms) <= 5, "{name}: {}", summary.span_ns);
     }
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn blkparse_texts_hold_as_many_issues_as_the_reference_table_says() {
     for (name, requests) in [("apress.blktrace.txt.zst", 170), ("ycsb_btrfs.blkparse.zst", 1_824)] {
         let Some((summary, _)) = read(name) else { continue };

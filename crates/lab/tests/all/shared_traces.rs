@@ -1,18 +1,23 @@
-//! The readers and the statistics against real traces, whose table was computed independently of this program
-//! (reference/traces.md, section 2; here reference/traces.txt). The traces cannot be redistributed: where their folder
-//! (beside the repository, or named by MANX_TRACES) is absent, these tests are ignored.
+//! The readers and the statistics against real traces, whose table was computed independently of
+//! this program (reference/traces.md, section 2; here reference/traces.txt). The traces cannot be
+//! redistributed: where their folder (beside the repository, or named by MANX_TRACES) is absent,
+//! these tests are ignored.
 //!
 //! Where the table and `manx trace info` mean different things:
-//! * The table has data requests only, as the statistics have; so a row's requests are the summary's reads and writes.
-//! * It has no IDC of 10 ms for traces of a week: its program did not try. Ours needs no memory for empty bins.
+//! * The table has data requests only, as the statistics have; so a row's requests are the
+//!   summary's reads and writes.
+//! * It has no IDC of 10 ms for traces of a week: its program did not try. Ours needs no memory for
+//!   empty bins.
 //! * It has no peak for a trace of less than a second, and neither have we.
-//! * Its percentile of n sizes is the one of rank floor(q (n - 1)) + 1, ours that of rank ceil(q n), as everywhere in
-//!   Manx. They differ in one cell: of 848 writes of ycsb-ext4 the 763rd has 832 KiB, the 764th 852 KiB.
-//!   Likewise the p99 of the reads of msr-ssd-postmark, 1896 KiB by its rank and 1900 KiB by ours.
-//! * It counts the bytes of the two Tencent logs as sectors: their spans are not compared, and their pages and share of
-//!   sequential requests here are those of bytes, computed by another script (the table has 22737 and 30356 pages).
-//! * It counts read-ahead (`RA`) in the blkreplay loads as writes: 344 requests of linux-webserver-2, one of
-//!   linux-mysql. Here they are reads, with figures of the same script.
+//! * Its percentile of n sizes is the one of rank floor(q (n - 1)) + 1, ours that of rank ceil(q
+//!   n), as everywhere in Manx. They differ in one cell: of 848 writes of ycsb-ext4 the 763rd has
+//!   832 KiB, the 764th 852 KiB. Likewise the p99 of the reads of msr-ssd-postmark, 1896 KiB by its
+//!   rank and 1900 KiB by ours.
+//! * It counts the bytes of the two Tencent logs as sectors: their spans are not compared, and
+//!   their pages and share of sequential requests here are those of bytes, computed by another
+//!   script (the table has 22737 and 30356 pages).
+//! * It counts read-ahead (`RA`) in the blkreplay loads as writes: 344 requests of
+//!   linux-webserver-2, one of linux-mysql. Here they are reads, with figures of the same script.
 
 use manx_core::host::RequestSource;
 use manx_lab::open::{trace_source, trace_summary};
@@ -42,7 +47,8 @@ fn spec(name: &str, time_unit: Option<TimeUnit>) -> Option<TraceSpec> {
     Some(TraceSpec { time_unit, remap: Remap::Dense, ..TraceSpec::new(path(name)?) })
 }
 
-/// A row of the reference table, as it is printed there: how a cell is rounded says how near a value must be.
+/// A row of the reference table, as it is printed there: how a cell is rounded says how near a
+/// value must be.
 struct Row {
     name: &'static str,
     file: &'static str,
@@ -87,7 +93,8 @@ struct Cell {
 impl Cell {
     /// `decimals` are those of the column: the table leaves out trailing zeros.
     fn new(text: &str, decimals: i32) -> Self {
-        let value = (text != "-").then(|| text.parse().unwrap_or_else(|_| panic!("{text} is no number")));
+        let value =
+            (text != "-").then(|| text.parse().unwrap_or_else(|_| panic!("{text} is no number")));
         Self { value, rounding: 0.501 * 10f64.powi(-decimals) }
     }
 }
@@ -96,8 +103,12 @@ impl Row {
     fn new(line: &'static str) -> Self {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let cell = |number: usize, decimals| Cell::new(cells[number], decimals);
-        let pair = |number: usize| cells[number].split_once('/').unwrap_or_else(|| panic!("{}", cells[number]));
-        let number = |text: &str| -> u64 { text.trim().parse().unwrap_or_else(|_| panic!("{text} is no number")) };
+        let pair = |number: usize| {
+            cells[number].split_once('/').unwrap_or_else(|| panic!("{}", cells[number]))
+        };
+        let number = |text: &str| -> u64 {
+            text.trim().parse().unwrap_or_else(|_| panic!("{text} is no number"))
+        };
         let (read_gb, write_gb) = pair(8);
         let (pages, of) = cells[14].split_once('(').expect("pages");
         let (read, written) = of.trim_end_matches(')').split_once('/').expect("pages");
@@ -134,10 +145,13 @@ impl Row {
 
     fn info(&self) -> Option<TraceInfo> {
         let mut keys = serde_json::json!({ "file": path(self.file)? });
-        for (key, value) in self.options.split_whitespace().filter_map(|option| option.split_once('=')) {
+        for (key, value) in
+            self.options.split_whitespace().filter_map(|option| option.split_once('='))
+        {
             keys[key] = value.into();
         }
-        let spec: TraceSpec = serde_json::from_value(keys).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let spec: TraceSpec =
+            serde_json::from_value(keys).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         Some(trace_info(&spec, &mut |_| {}).unwrap_or_else(|error| panic!("{error}")))
     }
 
@@ -164,7 +178,11 @@ impl Row {
         near("GB read", Some(summary.read_bytes as f64 / 1e9), self.read_gb);
         near("GB written", Some(summary.write_bytes as f64 / 1e9), self.write_gb);
         if self.format != "ucare-log" {
-            near("LBA span", Some(locality.lba_span_bytes as f64 / (1u64 << 30) as f64), self.span_gib);
+            near(
+                "LBA span",
+                Some(locality.lba_span_bytes as f64 / (1u64 << 30) as f64),
+                self.span_gib,
+            );
         }
         near("writes per page", footprint.writes_per_written_page, self.writes_per_page);
         near("unaligned %", Some(locality.unaligned_percent), self.unaligned_percent);
@@ -180,19 +198,38 @@ impl Row {
         near("IDC 1s", arrivals.idc_1s, self.idc_1s);
         near("IDC 10ms", arrivals.idc_10ms, self.idc_10ms);
         for (at, (kib, percent)) in self.top_sizes.iter().enumerate() {
-            // The last one may tie with sizes that are not named; then the table takes the first in the file.
+            // The last one may tie with sizes that are not named; then the table takes the first in
+            // the file.
             let is_last = at + 1 == self.top_sizes.len();
-            let top = statistics.top_sizes.get(at).filter(|top| is_last || top.bytes as f64 == kib * 1024.0);
+            let top = statistics
+                .top_sizes
+                .get(at)
+                .filter(|top| is_last || top.bytes as f64 == kib * 1024.0);
             near(&format!("top size {kib} KiB"), top.map(|top| top.percent), *percent);
         }
         let exact = [
             (summary.format.name() == self.format, format!("format {}", summary.format.name())),
-            (statistics.data_requests == self.requests, format!("{} requests", statistics.data_requests)),
+            (
+                statistics.data_requests == self.requests,
+                format!("{} requests", statistics.data_requests),
+            ),
             (summary.reads + summary.writes == self.requests, "reads and writes".to_string()),
-            (statistics.devices.len() == self.devices, format!("{} devices", statistics.devices.len())),
-            (self.pages == [footprint.pages, footprint.read_pages, footprint.written_pages], format!("{footprint:?}")),
-            (self.read_sizes == statistics.read_sizes.map(kib), format!("{:?}", statistics.read_sizes)),
-            (self.write_sizes == statistics.write_sizes.map(kib), format!("{:?}", statistics.write_sizes)),
+            (
+                statistics.devices.len() == self.devices,
+                format!("{} devices", statistics.devices.len()),
+            ),
+            (
+                self.pages == [footprint.pages, footprint.read_pages, footprint.written_pages],
+                format!("{footprint:?}"),
+            ),
+            (
+                self.read_sizes == statistics.read_sizes.map(kib),
+                format!("{:?}", statistics.read_sizes),
+            ),
+            (
+                self.write_sizes == statistics.write_sizes.map(kib),
+                format!("{:?}", statistics.write_sizes),
+            ),
         ];
         let differing = exact.into_iter().filter(|(agrees, _)| !agrees);
         wrong.extend(differing.map(|(_, found)| format!("{}: {found}", self.name)));
@@ -213,13 +250,18 @@ fn top_size(text: &str) -> (f64, Cell) {
 }
 
 fn kib(sizes: SizeReport) -> [f64; 5] {
-    [sizes.p1_bytes, sizes.p50_bytes, sizes.p90_bytes, sizes.p99_bytes, sizes.max_bytes].map(|b| b as f64 / 1024.0)
+    [sizes.p1_bytes, sizes.p50_bytes, sizes.p90_bytes, sizes.p99_bytes, sizes.max_bytes]
+        .map(|b| b as f64 / 1024.0)
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn every_trace_is_as_in_the_reference_table() {
-    let rows: Vec<Row> = TABLE.lines().filter(|line| !line.starts_with('#')).map(Row::new).collect();
+    let rows: Vec<Row> =
+        TABLE.lines().filter(|line| !line.starts_with('#')).map(Row::new).collect();
     assert_eq!(rows.len(), 26);
     let mut wrong = Vec::new();
     for row in &rows {
@@ -231,7 +273,10 @@ fn every_trace_is_as_in_the_reference_table() {
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn dtrs_without_a_unit_asks_for_one() {
     let Some(spec) = spec("DTRS1K.trace.zst", None) else { return };
     let error = trace_summary(&spec).unwrap_err();
@@ -240,7 +285,10 @@ fn dtrs_without_a_unit_asks_for_one() {
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn the_wrapped_time_of_ycsb_on_ext4_is_dropped_and_counted() {
     let Some(spec) = spec("ycsb_ext4.blkparse.zst", None) else { return };
     let summary: TraceSummary = trace_summary(&spec).unwrap_or_else(|error| panic!("{error}"));
@@ -248,15 +296,20 @@ fn the_wrapped_time_of_ycsb_on_ext4_is_dropped_and_counted() {
 }
 
 #[test]
-#[cfg_attr(not(shared_traces), ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout")]
+#[cfg_attr(
+    not(shared_traces),
+    ignore = "needs the folder of real traces: MANX_TRACES, or beside the checkout"
+)]
 fn each_trace_plays_on_a_small_device() {
-    let traces = ["src_10K.csv.zst", "DTRS1K.trace.zst", "tpcc-small.trace.zst", "ycsb_ext4.blkparse.zst"];
+    let traces =
+        ["src_10K.csv.zst", "DTRS1K.trace.zst", "tpcc-small.trace.zst", "ycsb_ext4.blkparse.zst"];
     for name in traces {
         let unit = name.starts_with("DTRS").then_some(TimeUnit::Us);
         for remap in [Remap::Modulo, Remap::Dense, Remap::Scale] {
             let Some(spec) = spec(name, unit) else { return };
             let capacity = 100_003;
-            let (mut source, summary) = trace_source(&TraceSpec { remap, repeat: 2, ..spec }, capacity).unwrap();
+            let (mut source, summary) =
+                trace_source(&TraceSpec { remap, repeat: 2, ..spec }, capacity).unwrap();
             let (mut count, mut last) = (0, 0);
             while let Some(request) = source.next_request() {
                 assert!(request.lba.0 + u64::from(request.sectors) <= capacity);

@@ -1,13 +1,16 @@
 //! Plots: what they draw, in three formats, and what they refuse.
 
-use manx_core::stats::{Attribution, Kind as Of, OpStats, OverTime, RunResult, RunTotals, SplitStats};
+use manx_core::stats::{
+    Attribution, Kind as Of, OpStats, OverTime, RunResult, RunTotals, SplitStats,
+};
 use manx_core::units::{Cause, Duration, Split};
 use manx_plot::{Format, Kind, Length, Op, Plot};
 use std::path::Path;
 
 /// Reads of 1 to 1000 us, a millisecond apart, all of them service.
 pub fn run(policy: &str) -> RunResult {
-    let (mut read, mut split, mut over) = (OpStats::default(), SplitStats::default(), OverTime::default());
+    let (mut read, mut split, mut over) =
+        (OpStats::default(), SplitStats::default(), OverTime::default());
     for us in 1..=1000u64 {
         let latency = Duration::from_us(us);
         let mut parts = Split::NONE;
@@ -17,7 +20,13 @@ pub fn run(policy: &str) -> RunResult {
         over.record(Of::Read, Duration::from_ms(us), latency);
     }
     let attribution = Some(Attribution { read: split, ..Default::default() });
-    let totals = RunTotals { policy: policy.into(), read, over_time: over, attribution, ..Default::default() };
+    let totals = RunTotals {
+        policy: policy.into(),
+        read,
+        over_time: over,
+        attribution,
+        ..Default::default()
+    };
     totals.into_result()
 }
 
@@ -33,7 +42,9 @@ fn every_kind_is_drawn_in_every_format_and_the_same_twice() {
     let runs = [run("nogc"), run("a<b")];
     for kind in KINDS {
         let plot = plot(&runs, kind, Op::Read);
-        for (format, start) in [(Format::Svg, &b"<svg"[..]), (Format::Pdf, b"%PDF-"), (Format::Png, b"\x89PNG")] {
+        for (format, start) in
+            [(Format::Svg, &b"<svg"[..]), (Format::Pdf, b"%PDF-"), (Format::Png, b"\x89PNG")]
+        {
             let bytes = plot.draw(format).unwrap();
             assert!(bytes.starts_with(start), "{kind:?} {format:?}");
             assert!(bytes == plot.draw(format).unwrap(), "{kind:?} {format:?} twice");
@@ -56,8 +67,9 @@ fn a_png_has_600_dots_an_inch_and_an_svg_no_text_that_needs_a_font() {
 fn a_curve_goes_through_the_percentiles() {
     let runs = [run("nogc")];
     let svg = plot(&runs, Kind::Cdf, Op::Read).svg().unwrap();
-    // The last line of the chart is the curve: 1 us at the left, 1000 us at the right. Its axis is 1 us to 1 ms over
-    // three nines: p90 = 900 us is a third from the left, and log10(900) / 3 of the height.
+    // The last line of the chart is the curve: 1 us at the left, 1000 us at the right. Its axis is
+    // 1 us to 1 ms over three nines: p90 = 900 us is a third from the left, and log10(900) / 3 of
+    // the height.
     let points = svg.rsplit_once("<polyline points=\"").unwrap().1.split_once('"').unwrap().0;
     let points: Vec<(f64, f64)> = points
         .split(' ')
@@ -80,7 +92,8 @@ fn regression_a_slice_alone_between_gaps_is_drawn() {
         read.record(Duration::from_us(ms), 512);
         over_time.record(Of::Read, Duration::from_ms(ms), Duration::from_us(ms));
     }
-    let runs = [RunTotals { policy: "nogc".into(), read, over_time, ..Default::default() }.into_result()];
+    let runs =
+        [RunTotals { policy: "nogc".into(), read, over_time, ..Default::default() }.into_result()];
     let svg = plot(&runs, Kind::Time, Op::Read).svg().unwrap();
     // One more is the sample in the legend.
     assert_eq!(svg.matches("<polyline").count(), 3 + 1, "{svg}");
@@ -92,10 +105,14 @@ fn what_cannot_be_drawn_is_refused_with_its_reason() {
     for kind in KINDS {
         let why = plot(&runs[..1], kind, Op::Write).draw(Format::Svg).unwrap_err();
         assert!(
-            why.starts_with("nothing to plot: no run has") && why.ends_with("of writes; --op read draws the others"),
+            why.starts_with("nothing to plot: no run has")
+                && why.ends_with("of writes; --op read draws the others"),
             "{why}"
         );
-        assert!(plot(&runs, kind, Op::Read).draw(Format::Svg).is_ok(), "one of two runs has something");
+        assert!(
+            plot(&runs, kind, Op::Read).draw(Format::Svg).is_ok(),
+            "one of two runs has something"
+        );
     }
     assert!(Format::of(Path::new("f.gif")).unwrap_err().contains("one of .svg, .pdf, .png"));
     assert!(Format::of(Path::new("f")).is_err());
@@ -110,14 +127,23 @@ fn what_cannot_be_drawn_is_refused_with_its_reason() {
 #[test]
 fn what_does_not_fit_is_cut_or_refused_with_the_height_that_it_needs() {
     let text = |svg: &str| {
-        svg.split("<text").skip(1).map(|part| part.split(['>', '<']).nth(1).unwrap().to_string()).collect::<Vec<_>>()
+        svg.split("<text")
+            .skip(1)
+            .map(|part| part.split(['>', '<']).nth(1).unwrap().to_string())
+            .collect::<Vec<_>>()
     };
-    let long = [run(&format!("first{}", "x".repeat(300))), run(&format!("first{}last", "x".repeat(300)))];
+    let long =
+        [run(&format!("first{}", "x".repeat(300))), run(&format!("first{}last", "x".repeat(300)))];
     for kind in KINDS {
-        let names = text(&Plot { width: Length::parse("88mm").unwrap(), ..plot(&long, kind, Op::Read) }.svg().unwrap());
+        let names = text(
+            &Plot { width: Length::parse("88mm").unwrap(), ..plot(&long, kind, Op::Read) }
+                .svg()
+                .unwrap(),
+        );
         let cut = names.iter().filter(|name| name.contains('…')).collect::<Vec<_>>();
         assert!(
-            cut.len() >= 2 && cut.iter().all(|name| name.starts_with('f') && name.chars().count() < 60),
+            cut.len() >= 2
+                && cut.iter().all(|name| name.starts_with('f') && name.chars().count() < 60),
             "{kind:?}: {names:?}"
         );
         assert_ne!(cut[0], cut[1], "{kind:?}");
@@ -128,6 +154,9 @@ fn what_does_not_fit_is_cut_or_refused_with_the_height_that_it_needs() {
         let why = plot.draw(Format::Svg).unwrap_err();
         let height = why.rsplit_once("--height ").unwrap().1.split(' ').next().unwrap();
         assert!(why.starts_with("20 runs leave no room"), "{why}");
-        assert!(Plot { height: Length::parse(height).unwrap(), ..plot }.draw(Format::Svg).is_ok(), "{kind:?}: {why}");
+        assert!(
+            Plot { height: Length::parse(height).unwrap(), ..plot }.draw(Format::Svg).is_ok(),
+            "{kind:?}: {why}"
+        );
     }
 }

@@ -13,7 +13,9 @@ const NAMED_PERCENT: f64 = 14.0;
 
 /// The section of bars; without attribution, how to ask for it.
 pub(super) fn bars(runs: &[RunResult]) -> String {
-    let mut html = "<section aria-labelledby=\"h-why\">\n<h2 id=\"h-why\">What requests waited for</h2>\n".to_string();
+    let mut html =
+        "<section aria-labelledby=\"h-why\">\n<h2 id=\"h-why\">What requests waited for</h2>\n"
+            .to_string();
     if runs.iter().all(|run| run.attribution.is_none()) {
         html += "<p class=\"note\">Latencies were not split into their causes in this run: \
                  <code>--attribution</code> (or <code>measure.attribution=true</code>) does so.</p>\n";
@@ -24,12 +26,17 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
     html += &key(runs);
     for (name, write) in [("Reads", false), ("Writes", true)] {
         let mut rows = String::new();
-        let means = || runs.iter().flat_map(|run| told(bands_of(run, write))).map(|band| total(&band.mean_us));
+        let means = || {
+            runs.iter().flat_map(|run| told(bands_of(run, write))).map(|band| total(&band.mean_us))
+        };
         let scale = Scale::over(means());
         for run in runs {
             for (place, own) in told(bands_of(run, write)).enumerate() {
-                let (class, policy) =
-                    if place == 0 { (" class=\"next\"", escape(&run.policy)) } else { ("", String::new()) };
+                let (class, policy) = if place == 0 {
+                    (" class=\"next\"", escape(&run.policy))
+                } else {
+                    ("", String::new())
+                };
                 let _ = write!(
                     rows,
                     "\n<tr{class}><th scope=\"row\">{policy}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
@@ -62,10 +69,15 @@ fn bands_of(run: &RunResult, write: bool) -> &[AttributionBand] {
     }
 }
 
-/// Without those that hold the same requests as the one before: where most latencies are equal, many lie at p99.9.
+/// Without those that hold the same requests as the one before: where most latencies are equal,
+/// many lie at p99.9.
 pub fn told(bands: &[AttributionBand]) -> impl Iterator<Item = &AttributionBand> {
     let before = std::iter::once(None).chain(bands.iter().map(|band| Some(band.count)));
-    bands.iter().zip(before).filter(|(band, before)| *before != Some(band.count)).map(|(band, _)| band)
+    bands
+        .iter()
+        .zip(before)
+        .filter(|(band, before)| *before != Some(band.count))
+        .map(|(band, _)| band)
 }
 
 fn total(parts: &CauseTimes) -> f64 {
@@ -82,7 +94,12 @@ fn key(runs: &[RunResult]) -> String {
     };
     let mut html = "<ul class=\"key\" aria-label=\"Causes\">".to_string();
     for cause in Cause::ALL.into_iter().filter(|cause| occurs(*cause)) {
-        let _ = write!(html, "<li><span class=\"c-{}\"></span>{}</li>", cause.name(), cause_words(cause));
+        let _ = write!(
+            html,
+            "<li><span class=\"c-{}\"></span>{}</li>",
+            cause.name(),
+            cause_words(cause)
+        );
     }
     html + "</ul>\n"
 }
@@ -117,7 +134,8 @@ fn bar(parts: &CauseTimes, room: f64) -> String {
     let mut words: Vec<String> = Vec::new();
     for (cause, us) in parts.all().into_iter().filter(|(_, us)| *us > 0.0 && total > 0.0) {
         let percent = 100.0 * us / total;
-        let said = format!("{} {} ({}\u{a0}%)", cause_words(cause), latency(us), three_digits(percent));
+        let said =
+            format!("{} {} ({}\u{a0}%)", cause_words(cause), latency(us), three_digits(percent));
         let name = if percent * room / 100.0 >= NAMED_PERCENT { cause_words(cause) } else { "" };
         let _ = write!(
             segments,
@@ -127,7 +145,9 @@ fn bar(parts: &CauseTimes, room: f64) -> String {
         words.push(said);
     }
     let said = words.join(", ");
-    format!("<div class=\"bar\" style=\"width:{room:.2}%\" role=\"img\" aria-label=\"{said}\">{segments}</div>")
+    format!(
+        "<div class=\"bar\" style=\"width:{room:.2}%\" role=\"img\" aria-label=\"{said}\">{segments}</div>"
+    )
 }
 
 /// The stages of an array's requests, the longest first.
@@ -146,9 +166,16 @@ fn stages(times: &StageTimes) -> String {
 pub(super) fn slowest(runs: &[RunResult]) -> String {
     let mut html = String::new();
     for run in runs {
-        let Some(attribution) = run.attribution.as_ref().filter(|all| !all.slowest.is_empty()) else { continue };
-        let rows: String =
-            attribution.slowest.iter().enumerate().map(|(number, slow)| slow_row(number, slow)).collect();
+        let Some(attribution) = run.attribution.as_ref().filter(|all| !all.slowest.is_empty())
+        else {
+            continue;
+        };
+        let rows: String = attribution
+            .slowest
+            .iter()
+            .enumerate()
+            .map(|(number, slow)| slow_row(number, slow))
+            .collect();
         let policy = escape(&run.policy);
         let open = if html.is_empty() { " open" } else { "" };
         let heads = [
@@ -172,12 +199,19 @@ pub(super) fn slowest(runs: &[RunResult]) -> String {
     if html.is_empty() {
         return html;
     }
-    format!("<section aria-labelledby=\"h-slow\">\n<h2 id=\"h-slow\">The slowest requests</h2>\n{html}</section>\n")
+    format!(
+        "<section aria-labelledby=\"h-slow\">\n<h2 id=\"h-slow\">The slowest requests</h2>\n{html}</section>\n"
+    )
 }
 
 fn slow_row(number: usize, slow: &SlowRequest) -> String {
-    let most = slow.parts_us.all().into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most });
-    let most = most.map_or_else(String::new, |(cause, us)| format!("{}, {}", cause_words(cause), latency(us)));
+    let most = slow
+        .parts_us
+        .all()
+        .into_iter()
+        .reduce(|most, next| if next.1 > most.1 { next } else { most });
+    let most = most
+        .map_or_else(String::new, |(cause, us)| format!("{}, {}", cause_words(cause), latency(us)));
     let flash = slow.flash.as_ref().map_or_else(String::new, |flash| {
         let block = flash.block.map(|block| format!(" of block\u{a0}{block}")).unwrap_or_default();
         let met = match flash.met.as_str() {
@@ -186,7 +220,10 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
             met => met,
         };
         let step = slow.steps.iter().find(|step| step.flash.as_ref() == Some(flash));
-        let drive = step.and_then(|step| step.drive).map(|drive| format!("drive\u{a0}{drive}, ")).unwrap_or_default();
+        let drive = step
+            .and_then(|step| step.drive)
+            .map(|drive| format!("drive\u{a0}{drive}, "))
+            .unwrap_or_default();
         format!("{drive}die {}: met {}{block}", flash.die, escape(met))
     });
     format!(

@@ -31,12 +31,15 @@ pub(super) fn section(claims: &[Claim]) -> String {
     }
     let heads = ["claim", "published", "measured", "band", "holds"];
     let table = tables::table(&format!("{held} of {} claims hold", claims.len()), &heads, &rows);
-    format!("<section aria-labelledby=\"h-claims\">\n<h2 id=\"h-claims\">Claims</h2>\n{table}</section>\n")
+    format!(
+        "<section aria-labelledby=\"h-claims\">\n<h2 id=\"h-claims\">Claims</h2>\n{table}</section>\n"
+    )
 }
 
 fn reasons(claim: &Claim) -> String {
     let Claim { source, why, conditions, .. } = claim;
     let rows = [("Source: ", source), ("Why this band: ", why), ("Conditions: ", conditions)];
     let said = rows.into_iter().filter(|(_, text)| !text.trim().is_empty());
-    said.map(|(head, text)| format!("<p class=\"note\">{head}{}</p>", escape(text.trim()))).collect()
+    said.map(|(head, text)| format!("<p class=\"note\">{head}{}</p>", escape(text.trim())))
+        .collect()
 }

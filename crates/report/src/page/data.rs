@@ -36,8 +36,8 @@ struct Time<'a> {
     max: &'a [Option<f64>],
 }
 
-/// The data of a set, in a form that no text inside can end: `<`, `>` and `&` are written as escapes of JSON, and so
-/// are the two ends of line that JavaScript knows and JSON does not.
+/// The data of a set, in a form that no text inside can end: `<`, `>` and `&` are written as
+/// escapes of JSON, and so are the two ends of line that JavaScript knows and JSON does not.
 pub(super) fn json(set: &RunSet) -> String {
     let policies = set.runs.iter().enumerate().map(|(number, run)| Policy {
         name: &run.policy,

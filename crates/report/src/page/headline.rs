@@ -10,8 +10,8 @@ use manx_lab::table::is_bound;
 /// Two latencies closer than this are about the same.
 const APART: f64 = 1.02;
 
-/// The p99.9 of the best and of the worst policy that a drive can have, and where the worst one's tail spends its time;
-/// nothing where no p99.9 is known.
+/// The p99.9 of the best and of the worst policy that a drive can have, and where the worst one's
+/// tail spends its time; nothing where no p99.9 is known.
 pub(super) fn sentence(runs: &[RunResult]) -> String {
     let reads = runs.iter().any(|run| run.read.count > 0);
     let of = |run: &RunResult| -> Option<f64> { summary(run, reads).p99_9_us };
@@ -19,11 +19,16 @@ pub(super) fn sentence(runs: &[RunResult]) -> String {
     let mut real: Vec<(&RunResult, f64)> =
         runs.iter().filter(|run| !is_bound(run)).filter_map(|run| Some((run, of(run)?))).collect();
     real.sort_by(|one, two| one.1.total_cmp(&two.1));
-    let (Some((best, low)), Some((worst, high))) = (real.first(), real.last()) else { return String::new() };
+    let (Some((best, low)), Some((worst, high))) = (real.first(), real.last()) else {
+        return String::new();
+    };
     let mut said = match (real.len(), high / low.max(1e-3)) {
         (1, _) => format!("The {op} p99.9 of {} is <b>{}</b>.", name(worst), latency(*high)),
         (_, times) if times < APART => {
-            format!("The {op} p99.9 is about the same under every policy: <b>{}</b>.", latency(*high))
+            format!(
+                "The {op} p99.9 is about the same under every policy: <b>{}</b>.",
+                latency(*high)
+            )
         }
         (_, times) => format!(
             "The {op} p99.9 is <b>{}</b> with {} and <b>{}</b>, {} times as long, with {}.",
@@ -34,8 +39,14 @@ pub(super) fn sentence(runs: &[RunResult]) -> String {
             name(worst)
         ),
     };
-    for (bound, us) in runs.iter().filter(|run| is_bound(run)).filter_map(|run| Some((run, of(run)?))) {
-        said += &format!(" With {}, a bound that no drive can have, it is {}.", name(bound), latency(us));
+    for (bound, us) in
+        runs.iter().filter(|run| is_bound(run)).filter_map(|run| Some((run, of(run)?)))
+    {
+        said += &format!(
+            " With {}, a bound that no drive can have, it is {}.",
+            name(bound),
+            latency(us)
+        );
     }
     said += &cause(worst, reads, op).unwrap_or_default();
     format!("<p class=\"headline\">{said}</p>\n")
@@ -47,10 +58,15 @@ fn cause(run: &RunResult, reads: bool, op: &str) -> Option<String> {
     let bands: &[AttributionBand] = if reads { &attribution.read } else { &attribution.write };
     let parts = told(bands).last()?.mean_us.all();
     let total: f64 = parts.iter().map(|(_, us)| us).sum();
-    let (cause, us) = parts.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+    let (cause, us) =
+        parts.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
     (total > 0.0).then(|| {
         let percent = three_digits(100.0 * us / total);
-        format!(" Of the slowest {op}s under {}, {percent}&nbsp;% of the time is {}.", name(run), cause_words(cause))
+        format!(
+            " Of the slowest {op}s under {}, {percent}&nbsp;% of the time is {}.",
+            name(run),
+            cause_words(cause)
+        )
     })
 }
 

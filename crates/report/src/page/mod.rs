@@ -1,11 +1,12 @@
 //! `report.html`: one file that needs no network and stands for itself.
 //!
-//! Tables, bars and text are written here as HTML and read without scripts; the line charts are drawn in the page by
-//! uPlot (`vendor/README.md`) from the JSON that it carries. What depends on the machine is the last section, so that
-//! everything before it is the same bytes for the same results.
+//! Tables, bars and text are written here as HTML and read without scripts; the line charts are
+//! drawn in the page by uPlot (`vendor/README.md`) from the JSON that it carries. What depends on
+//! the machine is the last section, so that everything before it is the same bytes for the same
+//! results.
 //!
-//! Trap: names of scenarios and policies, paths and warnings are other people's text. Into HTML they go through
-//! [`escape`], into JSON through `data::json`.
+//! Trap: names of scenarios and policies, paths and warnings are other people's text. Into HTML
+//! they go through [`escape`], into JSON through `data::json`.
 
 mod attribution;
 mod claims;
@@ -88,7 +89,11 @@ impl Page<'_> {
         html += &tables::traces(runs);
         html += &tables::acts(runs);
         self.origin(&mut html);
-        let _ = writeln!(html, "<script type=\"application/json\" id=\"data\">{}</script>", data::json(self.set));
+        let _ = writeln!(
+            html,
+            "<script type=\"application/json\" id=\"data\">{}</script>",
+            data::json(self.set)
+        );
         let _ = writeln!(
             html,
             "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n</script>\n<script>\n{JS}</script>"
@@ -105,7 +110,8 @@ impl Page<'_> {
         let mut names: Vec<&str> = Vec::new();
         for run in &self.set.runs {
             // A replayed trace is not the scenario's own load.
-            let name = if run.title.is_empty() { run.scenario.as_str() } else { run.title.as_str() };
+            let name =
+                if run.title.is_empty() { run.scenario.as_str() } else { run.title.as_str() };
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -128,11 +134,17 @@ impl Page<'_> {
 
     fn header(&self, html: &mut String) {
         let (runs, title) = (&self.set.runs, self.title());
-        let _ =
-            writeln!(html, "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>");
+        let _ = writeln!(
+            html,
+            "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>"
+        );
         html.push_str(&headline::sentence(runs));
         if let Some(first) = runs.first() {
-            let policies = if runs.len() == 1 { "1 policy".to_string() } else { format!("{} policies", runs.len()) };
+            let policies = if runs.len() == 1 {
+                "1 policy".to_string()
+            } else {
+                format!("{} policies", runs.len())
+            };
             let requests = match runs.iter().map(|run| run.requests).max().unwrap_or(0) {
                 1 => "1 request".to_string(),
                 many => format!("{} requests", crate::number::count(many)),
@@ -145,7 +157,9 @@ impl Page<'_> {
             );
             html.push_str("<dl class=\"about\">\n");
             let lines = self.drives.iter().map(|drive| ("Drive", drive.as_str()));
-            for (name, said) in lines.chain([("Workload", self.workload)]).filter(|(_, said)| !said.is_empty()) {
+            for (name, said) in
+                lines.chain([("Workload", self.workload)]).filter(|(_, said)| !said.is_empty())
+            {
                 let _ = writeln!(html, "<dt>{name}</dt><dd>{}</dd>", escape(said));
             }
             html.push_str("</dl>\n");
@@ -162,7 +176,9 @@ impl Page<'_> {
 
     /// The scenarios: what runs again and gives the same.
     fn origin(&self, html: &mut String) {
-        html.push_str("<section aria-labelledby=\"h-scenario\">\n<h2 id=\"h-scenario\">Scenario</h2>\n");
+        html.push_str(
+            "<section aria-labelledby=\"h-scenario\">\n<h2 id=\"h-scenario\">Scenario</h2>\n",
+        );
         html.push_str("<p>Saved as a file, each runs again with <code>manx run FILE</code> and gives the same.</p>\n");
         for (policy, toml) in self.scenarios {
             let (policy, toml) = (escape(policy), escape(toml));
@@ -175,9 +191,12 @@ impl Page<'_> {
     }
 }
 
-/// The policies, and what was recorded, as buttons that show and hide their lines; it stays in sight beside the charts.
+/// The policies, and what was recorded, as buttons that show and hide their lines; it stays in
+/// sight beside the charts.
 fn legend(set: &RunSet) -> String {
-    let mut html = "<div class=\"legend\" role=\"group\" aria-label=\"Policies shown in the charts\">\n".to_string();
+    let mut html =
+        "<div class=\"legend\" role=\"group\" aria-label=\"Policies shown in the charts\">\n"
+            .to_string();
     let names = set.runs.iter().map(|run| run.policy.as_str());
     for (number, name) in names.chain(set.recorded().map(|_| RECORDED)).enumerate() {
         let _ = writeln!(
@@ -210,8 +229,11 @@ fn charts(runs: &[RunResult]) -> String {
             .into();
     }
     // A line that is the same everywhere says nothing that its table does not.
-    let kinds =
-        || ops.iter().filter(|(_, of)| counted(*of) && tables::flat(runs, *of).is_none()).map(|(kind, _)| *kind);
+    let kinds = || {
+        ops.iter()
+            .filter(|(_, of)| counted(*of) && tables::flat(runs, *of).is_none())
+            .map(|(kind, _)| *kind)
+    };
     if kinds().next().is_none() {
         return String::new();
     }

@@ -9,7 +9,8 @@ use std::fmt::Write;
 
 /// What stands in for a number that does not exist.
 const NONE: &str = "<td class=\"none\"><span title=\"no such number\">–</span></td>";
-const TOO_FEW: &str = "<td class=\"none\"><span title=\"fewer than 10 samples lie beyond it\">–</span></td>";
+const TOO_FEW: &str =
+    "<td class=\"none\"><span title=\"fewer than 10 samples lie beyond it\">–</span></td>";
 
 /// One kind of request of a run.
 pub(super) type Of = fn(&RunResult) -> &LatencySummary;
@@ -26,10 +27,17 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &str) -> String {
 
 /// Percentiles of reads and writes.
 pub(super) fn headline(set: &RunSet) -> String {
-    let mut html = "<section aria-labelledby=\"h-latency\">\n<h2 id=\"h-latency\">Latency</h2>\n".to_string();
+    let mut html =
+        "<section aria-labelledby=\"h-latency\">\n<h2 id=\"h-latency\">Latency</h2>\n".to_string();
     let recorded = set.recorded();
-    html += &headline_of("Reads", &set.runs, |run| &run.read, recorded.map(|recorded| &recorded.read));
-    html += &headline_of("Writes", &set.runs, |run| &run.write, recorded.map(|recorded| &recorded.write));
+    html +=
+        &headline_of("Reads", &set.runs, |run| &run.read, recorded.map(|recorded| &recorded.read));
+    html += &headline_of(
+        "Writes",
+        &set.runs,
+        |run| &run.write,
+        recorded.map(|recorded| &recorded.write),
+    );
     if let Some(recorded) = recorded {
         let span = escape(&recorded.span);
         let _ = writeln!(
@@ -40,7 +48,12 @@ pub(super) fn headline(set: &RunSet) -> String {
     html + "</section>\n"
 }
 
-fn headline_of(name: &str, runs: &[RunResult], of: Of, recorded: Option<&LatencySummary>) -> String {
+fn headline_of(
+    name: &str,
+    runs: &[RunResult],
+    of: Of,
+    recorded: Option<&LatencySummary>,
+) -> String {
     if runs.iter().all(|run| of(run).count == 0) {
         return format!("<p class=\"note\">{name}: none.</p>\n");
     }
@@ -56,8 +69,9 @@ fn headline_of(name: &str, runs: &[RunResult], of: Of, recorded: Option<&Latency
     let first = runs.first().and_then(|run| of(run).p99_9_us);
     let mut rows = String::new();
     let named = runs.iter().enumerate().map(|(number, run)| (policy_cell(number, run), of(run)));
-    let beside =
-        recorded.map(|recorded| (format!("<th scope=\"row\">{}{RECORDED}</th>", super::swatch(runs.len())), recorded));
+    let beside = recorded.map(|recorded| {
+        (format!("<th scope=\"row\">{}{RECORDED}</th>", super::swatch(runs.len())), recorded)
+    });
     for (head, of) in named.chain(beside) {
         let _ = write!(rows, "\n<tr>{head}");
         let mut levels = vec![of.p50_us, of.p90_us, of.p99_us, of.p99_9_us, of.p99_99_us];
@@ -68,7 +82,11 @@ fn headline_of(name: &str, runs: &[RunResult], of: Of, recorded: Option<&Latency
         }
         rows += &cell(of.max_us.map(latency), "", NONE);
         rows += &cell(of.mean_us.map(latency), "", NONE);
-        let ratio = of.p99_9_us.zip(first).filter(|(_, first)| *first > 0.0).map(|(own, first)| own / first);
+        let ratio = of
+            .p99_9_us
+            .zip(first)
+            .filter(|(_, first)| *first > 0.0)
+            .map(|(own, first)| own / first);
         if is_compared {
             rows += &cell(ratio.map(|ratio| three_digits(ratio) + "x"), "", NONE);
         }
@@ -86,12 +104,15 @@ fn headline_of(name: &str, runs: &[RunResult], of: Of, recorded: Option<&Latency
     }
 }
 
-/// The latency that all requests of all runs have, to the digits that are shown: nothing to look at.
+/// The latency that all requests of all runs have, to the digits that are shown: nothing to look
+/// at.
 pub(super) fn flat(runs: &[RunResult], of: Of) -> Option<f64> {
     let first = of(runs.first()?).mean_us?;
     let is_first = |us: Option<f64>| us.is_none_or(|us| latency(us) == latency(first));
     let all = |of: &LatencySummary| {
-        is_first(of.mean_us) && is_first(of.max_us) && of.percentiles.all().iter().all(|level| is_first(level.us))
+        is_first(of.mean_us)
+            && is_first(of.max_us)
+            && of.percentiles.all().iter().all(|level| is_first(level.us))
     };
     runs.iter().all(|run| all(of(run))).then_some(first)
 }
@@ -106,7 +127,11 @@ fn policy_cell(number: usize, run: &RunResult) -> String {
     // What the name amounts to, where that is more than it says.
     let path = Some(&run.path).filter(|path| !path.is_empty() && **path != run.policy);
     let path = path.map_or(String::new(), |path| format!("<br><small>{}</small>", escape(path)));
-    format!("<th scope=\"row\">{}{}{outcome}{path}</th>", super::swatch(number), escape(&run.policy))
+    format!(
+        "<th scope=\"row\">{}{}{outcome}{path}</th>",
+        super::swatch(number),
+        escape(&run.policy)
+    )
 }
 
 pub(super) fn cell(value: Option<String>, class: &str, missing: &str) -> String {
@@ -140,12 +165,17 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
         for number_of in [flash.erases, gc.runs, gc.forced, gc.pages_copied] {
             rows += &cell(Some(count(number_of)), "", NONE);
         }
-        rows += &cell(gc.blocked_reads_percent.map(|share| format!("{}&nbsp;%", three_digits(share))), "key", NONE);
+        rows += &cell(
+            gc.blocked_reads_percent.map(|share| format!("{}&nbsp;%", three_digits(share))),
+            "key",
+            NONE,
+        );
         for number_of in [flash.pages_programmed, flash.pages_padded, flash.suspensions] {
             rows += &cell(Some(count(number_of)), "", NONE);
         }
         let wear = &flash.wear;
-        rows += &cell(Some(format!("{}–{}", count(wear.erases_min), count(wear.erases_max))), "", NONE);
+        rows +=
+            &cell(Some(format!("{}–{}", count(wear.erases_min), count(wear.erases_max))), "", NONE);
         rows += "</tr>";
     }
     let mut html =
@@ -154,7 +184,8 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
     html + "</section>\n"
 }
 
-/// Whether anything was collected at all, from which state the drives began, whether they were steady.
+/// Whether anything was collected at all, from which state the drives began, whether they were
+/// steady.
 pub(super) fn state(set: &RunSet) -> String {
     let mut html = String::new();
     if let Some(line) = state::first_line(set) {
@@ -168,8 +199,10 @@ pub(super) fn state(set: &RunSet) -> String {
 
 /// The warnings.
 pub(super) fn warnings(runs: &[RunResult]) -> String {
-    let items: String =
-        manx_lab::table::warnings(runs).iter().map(|warning| format!("<li>{}</li>", escape(warning))).collect();
+    let items: String = manx_lab::table::warnings(runs)
+        .iter()
+        .map(|warning| format!("<li>{}</li>", escape(warning)))
+        .collect();
     if items.is_empty() {
         return items;
     }
@@ -190,7 +223,11 @@ pub(super) fn traces(runs: &[RunResult]) -> String {
             .counts
             .iter()
             .map(|(name, records)| {
-                format!("\n<tr><th scope=\"row\">{}</th><td>{}</td></tr>", escape(name), count(*records))
+                format!(
+                    "\n<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+                    escape(name),
+                    count(*records)
+                )
             })
             .collect();
         html += &table("Records of the trace", &["what", "records"], &rows);
@@ -198,7 +235,9 @@ pub(super) fn traces(runs: &[RunResult]) -> String {
     if html.is_empty() {
         return html;
     }
-    format!("<section aria-labelledby=\"h-trace\">\n<h2 id=\"h-trace\">Trace</h2>\n{html}</section>\n")
+    format!(
+        "<section aria-labelledby=\"h-trace\">\n<h2 id=\"h-trace\">Trace</h2>\n{html}</section>\n"
+    )
 }
 
 /// What the Aerospike Certification Tool says of each run that played its load.
@@ -206,12 +245,22 @@ pub(super) fn acts(runs: &[RunResult]) -> String {
     let mut rows = String::new();
     for (number, run) in runs.iter().enumerate() {
         let Some(act) = &run.act else { continue };
-        let _ = write!(rows, "\n<tr>{}<td>{}</td>", policy_cell(number, run), three_digits(act.multiplier));
+        let _ = write!(
+            rows,
+            "\n<tr>{}<td>{}</td>",
+            policy_cell(number, run),
+            three_digits(act.multiplier)
+        );
         for verdict in [act.rules.act, act.rules.paper, act.rules.paper_stress] {
             let _ = write!(rows, "<td>{}</td>", escape(verdict.name()));
         }
         let why: Vec<String> = act.why.iter().map(|why| escape(why)).collect();
-        let _ = write!(rows, "<td>{}</td><td class=\"text\">{}</td></tr>", act.slices.len(), why.join("<br>"));
+        let _ = write!(
+            rows,
+            "<td>{}</td><td class=\"text\">{}</td></tr>",
+            act.slices.len(),
+            why.join("<br>")
+        );
     }
     if rows.is_empty() {
         return rows;
@@ -258,11 +307,16 @@ pub(super) fn machine(runs: &[RunResult]) -> String {
 fn programs(runs: &[RunResult]) -> String {
     let mut programs: Vec<String> = Vec::new();
     for program in runs.iter().filter_map(|run| run.machine.program.as_ref()) {
-        let commit = program.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
+        let commit =
+            program.commit.as_ref().map_or(String::new(), |commit| format!(", commit {commit}"));
         let program = format!("manx {}{commit}", program.version);
         if !programs.contains(&program) {
             programs.push(program);
         }
     }
-    if programs.is_empty() { String::new() } else { format!(" Computed by {}.", programs.join("; ")) }
+    if programs.is_empty() {
+        String::new()
+    } else {
+        format!(" Computed by {}.", programs.join("; "))
+    }
 }

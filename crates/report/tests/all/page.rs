@@ -1,7 +1,8 @@
 //! The page as text: what is in it, what is escaped, how large it is.
 
 use manx_core::stats::{
-    Attribution, MachineReport, OpStats, OverTime, RunResult, RunSet, RunTotals, SlowRequest, SplitStats, TraceReport,
+    Attribution, MachineReport, OpStats, OverTime, RunResult, RunSet, RunTotals, SlowRequest,
+    SplitStats, TraceReport,
 };
 use manx_core::units::{Cause, Duration, Split};
 use manx_report::page::Page;
@@ -10,7 +11,8 @@ const EVIL: &str = "</script><script>alert(1)</script>&\"'";
 
 /// Reads of 100 us, of which every hundredth waits `wait_us` for an erase.
 fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
-    let (mut read, mut split, mut over) = (OpStats::default(), SplitStats::default(), OverTime::default());
+    let (mut read, mut split, mut over) =
+        (OpStats::default(), SplitStats::default(), OverTime::default());
     for number in 0..20_000u64 {
         let wait = if number % 100 == 0 { wait_us } else { 0 };
         let latency = Duration::from_us(100 + wait);
@@ -21,7 +23,12 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
         split.record(latency, &parts);
         over.record(manx_core::stats::Kind::Read, Duration::from_ms(number), latency);
     }
-    let slowest = vec![SlowRequest { op: "read".into(), lpn: 77_001, latency_us: 5100.0, ..Default::default() }];
+    let slowest = vec![SlowRequest {
+        op: "read".into(),
+        lpn: 77_001,
+        latency_us: 5100.0,
+        ..Default::default()
+    }];
     RunTotals {
         scenario: scenario.into(),
         policy: policy.into(),
@@ -30,21 +37,40 @@ fn run(policy: &str, scenario: &str, wait_us: u64) -> RunResult {
         over_time: over,
         attribution: Some(Attribution { read: split, slowest, ..Default::default() }),
         warnings: vec![format!("beware {EVIL}")],
-        trace: Some(TraceReport { counts: [(EVIL.to_string(), 3)].into(), text: EVIL.into(), recorded: None }),
+        trace: Some(TraceReport {
+            counts: [(EVIL.to_string(), 3)].into(),
+            text: EVIL.into(),
+            recorded: None,
+        }),
         ..Default::default()
     }
     .into_result()
 }
 
 fn page(set: &RunSet) -> String {
-    let scenarios: Vec<_> = set.runs.iter().map(|run| (run.policy.clone(), format!("name = '{EVIL}'"))).collect();
+    let scenarios: Vec<_> =
+        set.runs.iter().map(|run| (run.policy.clone(), format!("name = '{EVIL}'"))).collect();
     let (command, drives) = (format!("manx compare '{EVIL}'"), [EVIL.to_string()]);
-    Page { title: "", set, command: &command, drives: &drives, workload: EVIL, scenarios: &scenarios, claims: &[] }
-        .html()
+    Page {
+        title: "",
+        set,
+        command: &command,
+        drives: &drives,
+        workload: EVIL,
+        scenarios: &scenarios,
+        claims: &[],
+    }
+    .html()
 }
 
 fn four() -> RunSet {
-    RunSet { runs: ["nogc", "base", "a", EVIL].into_iter().zip(1..).map(|(p, n)| run(p, EVIL, n * 1000)).collect() }
+    RunSet {
+        runs: ["nogc", "base", "a", EVIL]
+            .into_iter()
+            .zip(1..)
+            .map(|(p, n)| run(p, EVIL, n * 1000))
+            .collect(),
+    }
 }
 
 #[test]
@@ -62,7 +88,8 @@ fn nothing_that_a_user_named_becomes_markup() {
 #[test]
 fn the_page_asks_for_nothing_and_is_small() {
     let html = page(&four());
-    let outside = ["src=\"", "@import", "url(http", "<link rel=\"stylesheet", "fetch(", "XMLHttpRequest"];
+    let outside =
+        ["src=\"", "@import", "url(http", "<link rel=\"stylesheet", "fetch(", "XMLHttpRequest"];
     outside.iter().for_each(|ask| assert!(!html.contains(ask), "{ask}"));
     assert!(html.len() < 300_000, "{} bytes", html.len());
 }
@@ -106,7 +133,9 @@ fn a_set_of_nothing_is_a_page_too() {
 
 #[test]
 fn the_first_sentence_says_what_came_out_and_of_what_drive_and_load() {
-    let set = RunSet { runs: vec![run("nogc", "s", 0), run("base", "s", 5000), run("preemptive", "s", 900)] };
+    let set = RunSet {
+        runs: vec![run("nogc", "s", 0), run("base", "s", 5000), run("preemptive", "s", 900)],
+    };
     let html = page(&set);
     let headline = html.split_once("class=\"headline\">").unwrap().1.split_once("</p>").unwrap().0;
     // 100 us and the wait, 5.1 times as long; `nogc` is a bound.
@@ -116,7 +145,9 @@ fn the_first_sentence_says_what_came_out_and_of_what_drive_and_load() {
         "<code>nogc</code>, a bound that no drive can have, it is 100.0us",
         "Of the slowest reads under <code>base</code>, 98.0&nbsp;% of the time is erase.",
     ];
-    pieces.iter().for_each(|piece| assert!(headline.contains(piece), "`{piece}` is not in {headline}"));
+    pieces
+        .iter()
+        .for_each(|piece| assert!(headline.contains(piece), "`{piece}` is not in {headline}"));
     assert!(html.contains("<dt>Drive</dt>") && html.contains("<dt>Workload</dt>"));
     assert!(html.contains("<th scope=\"col\">p99.9 vs nogc</th>"));
 }
@@ -127,6 +158,11 @@ fn what_is_the_same_everywhere_is_folded_away() {
     let constant = run("constant", "s", 0).read;
     set.runs.iter_mut().for_each(|run| run.write = constant.clone());
     let html = page(&set);
-    assert!(html.contains("<details><summary>Writes: 100.0us at every percentile, under every policy</summary>"));
-    assert!(html.contains("data-op=\"read\"") && !html.contains("data-op=\"write\""), "no chart of a constant");
+    assert!(html.contains(
+        "<details><summary>Writes: 100.0us at every percentile, under every policy</summary>"
+    ));
+    assert!(
+        html.contains("data-op=\"read\"") && !html.contains("data-op=\"write\""),
+        "no chart of a constant"
+    );
 }

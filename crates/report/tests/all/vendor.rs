@@ -12,11 +12,15 @@ fn each_vendored_file_has_the_sum_that_is_written_down() {
         let quoted: Vec<&str> = line.split('`').collect();
         let (name, sum) = (quoted[1], quoted[quoted.len() - 2]);
         let bytes = std::fs::read(folder.join(name)).unwrap();
-        let found: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let found: String =
+            Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(found, sum, "{name}");
         held += 1;
     }
-    let projects = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let projects = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir());
     let files: usize = projects.map(|project| std::fs::read_dir(project).unwrap().count()).sum();
     assert_eq!(held, files);
 }

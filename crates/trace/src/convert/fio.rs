@@ -1,8 +1,9 @@
-//! fio iolog, version 3 (fio HOWTO, "Trace file format v3"; iolog.c of fio 3.33): a first line, then
-//! `time file add|open|close` and `time file read|write|trim|sync offset length`.
+//! fio iolog, version 3 (fio HOWTO, "Trace file format v3"; iolog.c of fio 3.33): a first line,
+//! then `time file add|open|close` and `time file read|write|trim|sync offset length`.
 //!
-//! The HOWTO names no unit of the time. It is microseconds since the start: so fio writes it, and so it replays. What
-//! is finer is rounded down and counted. A file name ends at white space and has at most 255 bytes.
+//! The HOWTO names no unit of the time. It is microseconds since the start: so fio writes it, and
+//! so it replays. What is finer is rounded down and counted. A file name ends at white space and
+//! has at most 255 bytes.
 
 use super::names::{fitted, suffix};
 use super::{About, Encoder, Losses, bytes_of, count_missing};
@@ -23,14 +24,16 @@ pub struct Fio {
 }
 
 impl Fio {
-    /// A writer for a trace, of requests to files named after its devices, or after `file`: of several devices,
-    /// `file-DEVICE` each.
+    /// A writer for a trace, of requests to files named after its devices, or after `file`: of
+    /// several devices, `file-DEVICE` each.
     pub fn new(about: &About, file: Option<&str>) -> Self {
         let several = about.devices() > 1;
         let files = fitted(&about.names, |name, tries| {
             let name = name.replace(|c: char| c.is_whitespace() || c.is_control(), "-");
             match file {
-                Some(file) if several => format!("{file}-{}{}", name.replace('/', "-"), suffix(tries)),
+                Some(file) if several => {
+                    format!("{file}-{}{}", name.replace('/', "-"), suffix(tries))
+                }
                 Some(file) => format!("{file}{}", suffix(tries)),
                 None if name.is_empty() => format!("device{}", suffix(tries)),
                 None => format!("{name}{}", suffix(tries)),
@@ -41,7 +44,11 @@ impl Fio {
             Some(file) if !several => vec![file.to_string(); files.len()],
             _ => files,
         };
-        let renamed = files.iter().zip(&about.names).map(|(made, name)| file.is_none() && made != name).collect();
+        let renamed = files
+            .iter()
+            .zip(&about.names)
+            .map(|(made, name)| file.is_none() && made != name)
+            .collect();
         Self { files, used: about.used.clone(), renamed, last_us: 0 }
     }
 
@@ -57,7 +64,10 @@ impl Fio {
 
 /// Whether fio can read a file of that name in an iolog; if not, what it must be.
 pub fn check_name(name: &str) -> Result<(), String> {
-    match !name.is_empty() && name.len() <= NAME_MAX && !name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    match !name.is_empty()
+        && name.len() <= NAME_MAX
+        && !name.contains(|c: char| c.is_whitespace() || c.is_control())
+    {
         true => Ok(()),
         false => Err(format!("expected a file name of 1 to {NAME_MAX} bytes without white space")),
     }
@@ -69,7 +79,12 @@ impl Encoder for Fio {
         self.each_file(0, &["add", "open"], out)
     }
 
-    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>) -> io::Result<()> {
+    fn encode(
+        &mut self,
+        record: &Record,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         count_missing(record, false, losses);
         let ns = record.at.as_ns();
         if !ns.is_multiple_of(1_000) {
@@ -86,7 +101,11 @@ impl Encoder for Fio {
             Op::Flush => "sync",
         };
         let (offset, bytes) = bytes_of(record);
-        writeln!(out, "{} {} {action} {offset} {bytes}", self.last_us, self.files[record.device as usize])
+        writeln!(
+            out,
+            "{} {} {action} {offset} {bytes}",
+            self.last_us, self.files[record.device as usize]
+        )
     }
 
     fn end(&mut self, out: &mut Vec<u8>) -> io::Result<()> {

@@ -1,9 +1,10 @@
-//! Manx's own csv: a header `t_us,op,offset,bytes,latency_us`, then `,device` where the trace has several devices and
-//! `,fua` where a request has FUA.
+//! Manx's own csv: a header `t_us,op,offset,bytes,latency_us`, then `,device` where the trace has
+//! several devices and `,fua` where a request has FUA.
 //!
-//! Times are microseconds with up to three decimals, which is nanoseconds exactly; `op` is R, W, F or D (discard);
-//! offset and bytes are bytes; an absent latency is an empty field; `fua` is 1 or 0. A device name with a comma or a
-//! quotation mark is quoted (RFC 4180). It holds all that a record has, but for the name of an only device.
+//! Times are microseconds with up to three decimals, which is nanoseconds exactly; `op` is R, W, F
+//! or D (discard); offset and bytes are bytes; an absent latency is an empty field; `fua` is 1 or
+//! 0. A device name with a comma or a quotation mark is quoted (RFC 4180). It holds all that a
+//! record has, but for the name of an only device.
 
 use super::{About, Encoder, Losses, bytes_of};
 use crate::Record;
@@ -20,7 +21,8 @@ pub struct ManxCsv {
 impl ManxCsv {
     /// A writer for a trace.
     pub fn new(about: &About) -> Self {
-        let devices = (about.devices() > 1).then(|| about.names.iter().map(|name| quoted(name)).collect());
+        let devices =
+            (about.devices() > 1).then(|| about.names.iter().map(|name| quoted(name)).collect());
         Self { devices, has_fua: about.has_fua }
     }
 }

@@ -1,18 +1,22 @@
-//! A trace written in another format: requests in, bytes out, and what the format could not hold, counted.
+//! A trace written in another format: requests in, bytes out, and what the format could not hold,
+//! counted.
 //!
 //! ```text
 //! file → survey: About ┐
 //! file → Records ──────┴→ Encoder (one file for each target) → bytes; Losses
 //! ```
 //!
-//! Each target is a file: [`manx_csv`], [`msr`], [`fio`], [`mqsim`]; Parquet is written by a crate of its own through
-//! the same [`Encoder`]. `records` reads the trace, `names` fits device names to what a target allows.
+//! Each target is a file: [`manx_csv`], [`msr`], [`fio`], [`mqsim`]; Parquet is written by a crate
+//! of its own through the same [`Encoder`]. `records` reads the trace, `names` fits device names to
+//! what a target allows.
 //!
-//! Two passes: a header names the devices, and a column is only written where something stands in it, so the whole
-//! trace is surveyed first. A malformed line is therefore an error before anything is written.
+//! Two passes: a header names the devices, and a column is only written where something stands in
+//! it, so the whole trace is surveyed first. A malformed line is therefore an error before anything
+//! is written.
 //!
-//! Nothing is lost in silence. A request that a target cannot hold at all is under [`Losses::dropped`]; one that it
-//! holds in part or with a rounded time is under [`Losses::altered`], once for each reason.
+//! Nothing is lost in silence. A request that a target cannot hold at all is under
+//! [`Losses::dropped`]; one that it holds in part or with a rounded time is under
+//! [`Losses::altered`], once for each reason.
 
 pub mod fio;
 pub mod manx_csv;
@@ -44,7 +48,8 @@ pub enum Target {
 }
 
 /// Every target, in the order of a list.
-pub const TARGETS: [Target; 5] = [Target::Parquet, Target::Manx, Target::Msr, Target::FioV3, Target::Mqsim];
+pub const TARGETS: [Target; 5] =
+    [Target::Parquet, Target::Manx, Target::Msr, Target::FioV3, Target::Mqsim];
 
 /// What a target could not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,14 +66,20 @@ pub trait Encoder {
     fn begin(&mut self, out: &mut Vec<u8>) -> io::Result<()>;
 
     /// One request, in the order of time. What of it is lost is counted.
-    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>) -> io::Result<()>;
+    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>)
+    -> io::Result<()>;
 
     /// What stands after the last request; called once, last.
     fn end(&mut self, out: &mut Vec<u8>) -> io::Result<()>;
 }
 
-/// The writer of a text target; `None` for Parquet, which is another crate's. `fio_file` names the file of an iolog.
-pub fn text_encoder(target: Target, about: &About, fio_file: Option<&str>) -> Option<Box<dyn Encoder>> {
+/// The writer of a text target; `None` for Parquet, which is another crate's. `fio_file` names the
+/// file of an iolog.
+pub fn text_encoder(
+    target: Target,
+    about: &About,
+    fio_file: Option<&str>,
+) -> Option<Box<dyn Encoder>> {
     Some(match target {
         Target::Parquet => return None,
         Target::Manx => Box::new(manx_csv::ManxCsv::new(about)),

@@ -1,6 +1,8 @@
-//! MQSim ascii: `time device sector sectors type`, times in nanoseconds, type 1 for a read and 0 for a write.
+//! MQSim ascii: `time device sector sectors type`, times in nanoseconds, type 1 for a read and 0
+//! for a write.
 //!
-//! Devices are numbers: those of a trace whose devices are all named by a number are kept, others are counted from 0.
+//! Devices are numbers: those of a trace whose devices are all named by a number are kept, others
+//! are counted from 0.
 
 use super::{About, Encoder, Losses, count_dataless, count_missing};
 use crate::Record;
@@ -16,9 +18,12 @@ pub struct Mqsim {
 impl Mqsim {
     /// A writer for a trace.
     pub fn new(about: &About) -> Self {
-        let is_number = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         let numbered = about.names.iter().all(is_number);
-        let count = |(number, name): (usize, &String)| if numbered { name.clone() } else { number.to_string() };
+        let count = |(number, name): (usize, &String)| {
+            if numbered { name.clone() } else { number.to_string() }
+        };
         Self { devices: about.names.iter().enumerate().map(count).collect(), is_renamed: !numbered }
     }
 }
@@ -28,7 +33,12 @@ impl Encoder for Mqsim {
         Ok(())
     }
 
-    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>) -> io::Result<()> {
+    fn encode(
+        &mut self,
+        record: &Record,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         if count_dataless(record.op, losses) {
             return Ok(());
         }

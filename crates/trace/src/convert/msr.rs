@@ -1,7 +1,8 @@
 //! MSR Cambridge csv: `ticks,host,disk,Read|Write,offset,size,response`.
 //!
-//! Ticks and response times are of 100 ns: what is finer is rounded down and counted. A trace that is MSR itself keeps
-//! its FILETIME; others start where the set's own week begins. A device whose name is no `host,disk` becomes `name,0`.
+//! Ticks and response times are of 100 ns: what is finer is rounded down and counted. A trace that
+//! is MSR itself keeps its FILETIME; others start where the set's own week begins. A device whose
+//! name is no `host,disk` becomes `name,0`.
 
 use super::names::{fitted, suffix};
 use super::{About, Encoder, Losses, bytes_of, count_dataless, count_missing};
@@ -9,7 +10,8 @@ use crate::Record;
 use manx_base::units::Op;
 use std::io::{self, Write};
 
-/// The FILETIME of a trace that has none: 22 February 2007, 17:00 UTC, the hour in which most of the set begins.
+/// The FILETIME of a trace that has none: 22 February 2007, 17:00 UTC, the hour in which most of
+/// the set begins.
 pub const START: u64 = 128_166_372_000_000_000;
 
 const TICK_NS: u64 = 100;
@@ -25,7 +27,8 @@ impl Msr {
     /// A writer for a trace.
     pub fn new(about: &About) -> Self {
         let devices = fitted(&about.names, host_and_disk);
-        let renamed = devices.iter().zip(&about.names).map(|(device, name)| device != name).collect();
+        let renamed =
+            devices.iter().zip(&about.names).map(|(device, name)| device != name).collect();
         Self { start: about.filetime.unwrap_or(START), devices, renamed }
     }
 }
@@ -48,7 +51,12 @@ impl Encoder for Msr {
         Ok(())
     }
 
-    fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>) -> io::Result<()> {
+    fn encode(
+        &mut self,
+        record: &Record,
+        losses: &mut Losses,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         if count_dataless(record.op, losses) {
             return Ok(());
         }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-/// Each name as `fit` makes it from the name and a number of tries: 0 at first, more as long as another device has
-/// that name already.
+/// Each name as `fit` makes it from the name and a number of tries: 0 at first, more as long as
+/// another device has that name already.
 pub(super) fn fitted(names: &[String], fit: impl Fn(&str, u32) -> String) -> Vec<String> {
     let mut taken = BTreeSet::new();
     // Who keeps its name has it first: a trace of `a,0` and `a` must not rename the former.
-    let kept: Vec<bool> = names.iter().map(|name| fit(name, 0) == *name && taken.insert(name.clone())).collect();
+    let kept: Vec<bool> =
+        names.iter().map(|name| fit(name, 0) == *name && taken.insert(name.clone())).collect();
     let fitted = names.iter().zip(kept).map(|(name, kept)| {
         if kept {
             return name.clone();

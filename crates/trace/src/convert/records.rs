@@ -25,7 +25,8 @@ pub struct About {
     pub filetime: Option<u64>,
 }
 
-/// Reads the requests that a spec selects, their times scaled; addresses stay the trace's own, device by device.
+/// Reads the requests that a spec selects, their times scaled; addresses stay the trace's own,
+/// device by device.
 pub struct Records {
     selected: Selected,
     rate: u128,
@@ -36,7 +37,10 @@ pub struct Records {
 
 impl About {
     /// Reads a trace from end to end.
-    pub fn survey(spec: &TraceSpec, open: &mut Opener) -> Result<(About, TraceSummary), TraceError> {
+    pub fn survey(
+        spec: &TraceSpec,
+        open: &mut Opener,
+    ) -> Result<(About, TraceSummary), TraceError> {
         let sniffed = sniff(spec, open)?;
         let (mut about, mut first) = (About::default(), None);
         let unmoved = TraceSpec { rebase: false, ..spec.clone() };
@@ -47,7 +51,8 @@ impl About {
         })?;
         let base = if spec.rebase { first.unwrap_or(0) } else { 0 };
         summary.lead_ns -= base;
-        about.filetime = (summary.format == TraceFormat::Msr).then_some(summary.first_time + base / summary.tick_ns);
+        about.filetime = (summary.format == TraceFormat::Msr)
+            .then_some(summary.first_time + base / summary.tick_ns);
         about.names = summary.devices.iter().map(|device| device.name.clone()).collect();
         about.used = summary.devices.iter().map(|device| device.requests > 0).collect();
         about.requests = summary.requests;
@@ -69,7 +74,8 @@ impl Records {
         Ok(Self { selected, rate, left: about.requests, devices: about.names.len() })
     }
 
-    /// The next request; `None` at the end. A trace that is no longer what the survey found is an error.
+    /// The next request; `None` at the end. A trace that is no longer what the survey found is an
+    /// error.
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
         let record = self.selected.next_record()?;
         let known = record.is_none_or(|record| (record.device as usize) < self.devices);

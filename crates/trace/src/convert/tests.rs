@@ -1,4 +1,5 @@
-//! What is written is what is read again, as far as the target holds it; and what it does not hold is counted.
+//! What is written is what is read again, as far as the target holds it; and what it does not hold
+//! is counted.
 
 use super::*;
 use crate::tests::{opener, read_as, records as read_records, spec};
@@ -11,17 +12,35 @@ const NAMES: [&str; 4] = ["usr,0", "usr,1", "8,16", "nvme 0"];
 /// Records in the order of time, of up to as many devices as there are names.
 fn any_records(devices: u32) -> impl Strategy<Value = Vec<Record>> {
     let op = prop_oneof![4 => Just(Op::Read), 4 => Just(Op::Write), 1 => Just(Op::Flush), 1 => Just(Op::Trim)];
-    let gap = prop_oneof![0..3u64, 0..5_000u64, (0..5_000u64).prop_map(|ns| ns * 1_000), 0..10_000_000_000u64];
-    let latency = prop::option::of(prop_oneof![0..1_000_000u64, (0..10_000u64).prop_map(|ticks| ticks * 100)]);
+    let gap = prop_oneof![
+        0..3u64,
+        0..5_000u64,
+        (0..5_000u64).prop_map(|ns| ns * 1_000),
+        0..10_000_000_000u64
+    ];
+    let latency = prop::option::of(prop_oneof![
+        0..1_000_000u64,
+        (0..10_000u64).prop_map(|ticks| ticks * 100)
+    ]);
     let one = (gap, op, 0..1u64 << 40, 1..1u32 << 20, any::<bool>(), 0..devices, latency);
     prop::collection::vec(one, 1..60).prop_map(|drawn| {
         let mut now = 0;
-        let records = drawn.into_iter().enumerate().map(|(number, (gap, op, lba, sectors, fua, device, latency))| {
-            now += if number == 0 { 0 } else { gap };
-            let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, sectors) };
-            let (at, latency) = (Duration::from_ns(now), latency.map(Duration::from_ns));
-            Record { at, op, lba: Lba(lba), sectors, fua: fua && op == Op::Write, device, latency }
-        });
+        let records = drawn.into_iter().enumerate().map(
+            |(number, (gap, op, lba, sectors, fua, device, latency))| {
+                now += if number == 0 { 0 } else { gap };
+                let (lba, sectors) = if op == Op::Flush { (0, 0) } else { (lba, sectors) };
+                let (at, latency) = (Duration::from_ns(now), latency.map(Duration::from_ns));
+                Record {
+                    at,
+                    op,
+                    lba: Lba(lba),
+                    sectors,
+                    fua: fua && op == Op::Write,
+                    device,
+                    latency,
+                }
+            },
+        );
         records.collect()
     })
 }
@@ -29,7 +48,9 @@ fn any_records(devices: u32) -> impl Strategy<Value = Vec<Record>> {
 fn about(records: &[Record], names: &[&str]) -> About {
     About {
         names: names.iter().map(|name| name.to_string()).collect(),
-        used: (0..names.len()).map(|number| records.iter().any(|r| r.device as usize == number)).collect(),
+        used: (0..names.len())
+            .map(|number| records.iter().any(|r| r.device as usize == number))
+            .collect(),
         requests: records.len() as u64,
         has_fua: records.iter().any(|r| r.fua),
         has_latency: records.iter().any(|r| r.latency.is_some()),
@@ -46,7 +67,8 @@ fn encode(target: Target, records: &[Record], names: &[&str]) -> (String, Losses
     (String::from_utf8(out).unwrap(), losses)
 }
 
-/// The records with their devices numbered as they appear, as a reader numbers them, and times from the first.
+/// The records with their devices numbered as they appear, as a reader numbers them, and times from
+/// the first.
 fn seen(records: impl Iterator<Item = Record>) -> Vec<Record> {
     let (mut order, mut first) = (Vec::new(), None);
     let renumbered = records.map(|record| {
@@ -179,7 +201,9 @@ fn read_manx(text: &str, names: &[&str]) -> Vec<Record> {
     let nanoseconds = |text: &str| {
         let (us, part) = text.split_once('.').unwrap_or((text, ""));
         assert!(part.len() <= 3 && !part.ends_with('0'), "{text}");
-        Duration::from_ns(us.parse::<u64>().unwrap() * 1_000 + format!("{part:0<3}").parse::<u64>().unwrap())
+        Duration::from_ns(
+            us.parse::<u64>().unwrap() * 1_000 + format!("{part:0<3}").parse::<u64>().unwrap(),
+        )
     };
     let records = lines.map(|line| {
         // A quoted name holds a comma: it is put away first.
@@ -189,7 +213,9 @@ fn read_manx(text: &str, names: &[&str]) -> Vec<Record> {
         };
         let fields: Vec<&str> = line.split(',').collect();
         assert_eq!(fields.len(), header.len(), "{line}");
-        let field = |name: &str| header.iter().position(|column| *column == name).map(|column| fields[column]);
+        let field = |name: &str| {
+            header.iter().position(|column| *column == name).map(|column| fields[column])
+        };
         let op = ["R", "W", "F", "D"].iter().position(|letter| *letter == fields[1]).unwrap();
         let device = field("device").map_or(0, |field| {
             let name = quoted.as_deref().unwrap_or(field);
@@ -272,7 +298,8 @@ fn a_trace_of_one_device_has_no_device_column_and_a_scaled_one_runs_faster() {
 #[test]
 fn a_trace_without_a_filetime_begins_where_the_set_does() {
     let spec = TraceSpec { time_unit: Some(TimeUnit::Ns), rate_scale: 0.5, ..spec() };
-    let msr = "128166372000000000,3,0,Read,40960,4096,0\n128166372000000010,12,0,Write,81920,8192,0\n";
+    let msr =
+        "128166372000000000,3,0,Read,40960,4096,0\n128166372000000010,12,0,Write,81920,8192,0\n";
     let (text, losses) = convert("1000 3 80 8 1\n1500 12 160 16 0\n", &spec, Target::Msr);
     assert_eq!((text.as_str(), losses.altered.get("without a latency: 0 written")), (msr, 2));
 }
@@ -301,7 +328,11 @@ fn an_iolog_of_a_named_file_has_one_for_each_device() {
         let (about, _) = About::survey(spec, &mut opener(MSR)).unwrap();
         let mut out = Vec::new();
         text_encoder(Target::FioV3, &about, Some("disk.img")).unwrap().begin(&mut out).unwrap();
-        String::from_utf8(out).unwrap().lines().filter_map(|line| Some(line.strip_suffix(" add")?.into())).collect()
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .filter_map(|line| Some(line.strip_suffix(" add")?.into()))
+            .collect()
     };
     let several: Vec<String> = files(&spec());
     assert_eq!(several, ["0 disk.img-usr,0", "0 disk.img-src1,1"]);
@@ -316,6 +347,9 @@ fn an_ending_tells_the_target_and_another_does_not() {
     assert_eq!((of("x.fio"), of("x.iolog.gz")), (Some(Target::FioV3), Some(Target::FioV3)));
     assert_eq!((of("x.trace"), of("x.ascii")), (Some(Target::Mqsim), Some(Target::Mqsim)));
     assert_eq!(of("x.parquet"), Some(Target::Parquet));
-    assert_eq!((of("x"), of("x.gz"), of("csv"), of("-"), of("x.txt")), (None, None, None, None, None));
+    assert_eq!(
+        (of("x"), of("x.gz"), of("csv"), of("-"), of("x.txt")),
+        (None, None, None, None, None)
+    );
     assert!(TARGETS.into_iter().all(|target| Target::named(target.name()) == Some(target)));
 }

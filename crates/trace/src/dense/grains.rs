@@ -131,8 +131,9 @@ impl Ranked {
             Self::Bits(bits) => {
                 let (word, bit) = (usize::from(grain) / WORD, grain % 64);
                 let line = word / LINE;
-                let below = bits.words[line * LINE..word].iter().map(|word| word.count_ones()).sum::<u32>()
-                    + (bits.words[word] & !(u64::MAX << bit)).count_ones();
+                let below =
+                    bits.words[line * LINE..word].iter().map(|word| word.count_ones()).sum::<u32>()
+                        + (bits.words[word] & !(u64::MAX << bit)).count_ones();
                 (u64::from(bits.before[line]) + u64::from(below), bits.words[word] >> bit & 1 == 1)
             }
         }

@@ -1,10 +1,11 @@
 //! The footprint of a trace, and its packing: touched extents side by side, in address order.
 //!
-//! The footprint is a set of grains, in the manner of Roaring bitmaps (Chambi et al., Better bitmap performance with
-//! Roaring bitmaps, 2016): space is cut into [`CHUNK`]s, and each that is touched holds its grains as runs or as bits,
-//! whichever takes less. Random writes to 1 TiB take some 36 MB, however many there are, and a sequential trace next
-//! to nothing. The packed place of a grain is its rank, the touched grains below it: chunks, runs and lines of
-//! bits each know how many are before them, so it is found by bisection and a few counts of bits.
+//! The footprint is a set of grains, in the manner of Roaring bitmaps (Chambi et al., Better bitmap
+//! performance with Roaring bitmaps, 2016): space is cut into [`CHUNK`]s, and each that is touched
+//! holds its grains as runs or as bits, whichever takes less. Random writes to 1 TiB take some 36
+//! MB, however many there are, and a sequential trace next to nothing. The packed place of a grain
+//! is its rank, the touched grains below it: chunks, runs and lines of bits each know how many are
+//! before them, so it is found by bisection and a few counts of bits.
 
 mod grains;
 
@@ -18,7 +19,8 @@ pub(super) const GRAIN: u64 = 8;
 /// Grains in a chunk: 256 MiB.
 const CHUNK: u64 = 1 << 16;
 
-/// Collects touched extents, each in the address space of its device. Memory follows the footprint, not the trace.
+/// Collects touched extents, each in the address space of its device. Memory follows the footprint,
+/// not the trace.
 #[derive(Debug, Default)]
 pub(super) struct Extents {
     /// What is touched without a gap just now: a sequential trace is one such extent.
@@ -100,7 +102,9 @@ impl Extents {
         let mut whole = self.whole.into_iter().peekable();
         let mut filled = Span::default();
         for ((device, chunk), grains) in self.chunks {
-            while let Some(span) = whole.next_if(|span| (span.device, span.start) <= (device, chunk)) {
+            while let Some(span) =
+                whole.next_if(|span| (span.device, span.start) <= (device, chunk))
+            {
                 add(span.device, span.start, None, (span.end - span.start) * CHUNK);
                 filled = span;
             }
@@ -131,15 +135,16 @@ struct Part {
 /// Where each touched sector lies when all are packed together.
 #[derive(Debug)]
 pub(super) struct Packing {
-    /// In address order. A chunk may reach over the start of the next device, but its touched grains do not.
+    /// In address order. A chunk may reach over the start of the next device, but its touched
+    /// grains do not.
     parts: Vec<Part>,
     /// The packed footprint in sectors.
     pub(super) size: u64,
 }
 
 impl Packing {
-    /// The packed place of a range: the part of it that is touched, which stays in one piece since the order is kept.
-    /// `None` if no part of it is.
+    /// The packed place of a range: the part of it that is touched, which stays in one piece since
+    /// the order is kept. `None` if no part of it is.
     pub(super) fn place(&self, range: Range<u64>) -> Option<Range<u64>> {
         let start = self.position(range.start);
         let end = self.position(range.end);
@@ -153,7 +158,8 @@ impl Packing {
         let Some(part) = after.checked_sub(1).map(|index| &self.parts[index]) else {
             return 0;
         };
-        let count = self.parts.get(after).map_or(self.size / GRAIN, |next| next.packed) - part.packed;
+        let count =
+            self.parts.get(after).map_or(self.size / GRAIN, |next| next.packed) - part.packed;
         let offset = grain - part.start;
         let (below, is_touched) = match &part.grains {
             None => (offset.min(count), offset < count),

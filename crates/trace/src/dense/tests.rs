@@ -64,7 +64,10 @@ fn extents_of_whole_chunks_swallow_what_they_hold() {
     assert_eq!(packing.size, 5 * sectors + 8);
     assert_eq!(packing.place(sectors - 100..2 * sectors), Some(0..sectors + 8));
     assert_eq!(packing.place(2 * sectors + 83..2 * sectors + 90), Some(sectors + 91..sectors + 98));
-    assert_eq!(packing.place(5 * sectors - 3..9 * sectors + 5), Some(4 * sectors + 5..4 * sectors + 13));
+    assert_eq!(
+        packing.place(5 * sectors - 3..9 * sectors + 5),
+        Some(4 * sectors + 5..4 * sectors + 13)
+    );
     assert_eq!(packing.place(5 * sectors..9 * sectors), None);
     assert_eq!(packing.place(9 * sectors..20 * sectors), Some(4 * sectors + 8..5 * sectors + 8));
 }
@@ -100,18 +103,22 @@ fn a_sequential_trace_and_one_of_huge_requests_take_no_chunks() {
 fn ranges() -> impl Strategy<Value = Vec<(u32, u64, u32)>> {
     let chunk = CHUNK * GRAIN;
     let crowded = (0..400u64, 1..40u32);
-    let border = (1..4u64, 0..60u64, 1..80u32).prop_map(move |(n, at, sectors)| (n * chunk - 30 + at, sectors));
+    let border = (1..4u64, 0..60u64, 1..80u32)
+        .prop_map(move |(n, at, sectors)| (n * chunk - 30 + at, sectors));
     let whole = (0..3u64, 0..60u64, 0..60u32)
         .prop_map(move |(n, at, more)| ((n * chunk + at).saturating_sub(30), chunk as u32 + more));
     let range = prop_oneof![8 => crowded, 8 => border, 1 => whole];
-    prop::collection::vec((0..2u32, range).prop_map(|(device, (lba, sectors))| (device, lba, sectors)), 1..40)
+    prop::collection::vec(
+        (0..2u32, range).prop_map(|(device, (lba, sectors))| (device, lba, sectors)),
+        1..40,
+    )
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The packed place of a sector is the number of touched ones below it, whoever asks: a request that touched it,
-    /// or a trim of any other range.
+    /// The packed place of a sector is the number of touched ones below it, whoever asks: a request
+    /// that touched it, or a trim of any other range.
     #[test]
     fn packing_agrees_with_counting(touched in ranges(), asked in ranges()) {
         // The second device starts right after the first, in the middle of a chunk.

@@ -1,8 +1,10 @@
-//! Alibaba's block traces: `device_id,opcode,offset,length,timestamp` (Li et al.: An In-Depth Analysis of Cloud Block
-//! Storage Workloads in Large-Scale Production, IISWC 2020; the README of github.com/alibaba/block-traces).
+//! Alibaba's block traces: `device_id,opcode,offset,length,timestamp` (Li et al.: An In-Depth
+//! Analysis of Cloud Block Storage Workloads in Large-Scale Production, IISWC 2020; the README of
+//! github.com/alibaba/block-traces).
 //!
-//! Offset and length are bytes, the time is Unix MICROSECONDS and stands last. A thousand devices are interleaved:
-//! the file is streamed, and one device is chosen by the selection. `device_size.csv` beside it is no trace.
+//! Offset and length are bytes, the time is Unix MICROSECONDS and stands last. A thousand devices
+//! are interleaved: the file is streamed, and one device is chosen by the selection.
+//! `device_size.csv` beside it is no trace.
 
 use super::columns::{HEADER, cell, guess_by_header, is_header};
 use crate::TraceFormat;
@@ -84,9 +86,15 @@ mod tests {
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 17_173_304, 32, 0), (46_000, 115_449_856, 704, 1), (233_000, 1, 1, 0)]
         );
-        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Write, Op::Read, Op::Read]);
+        assert_eq!(
+            records.iter().map(|r| r.op).collect::<Vec<_>>(),
+            [Op::Write, Op::Read, Op::Read]
+        );
         let summary = survey(&spec(), &mut opener(ALIBABA)).unwrap();
-        assert_eq!(summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["419", "725"]);
+        assert_eq!(
+            summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(),
+            ["419", "725"]
+        );
         assert_eq!((summary.dropped.get(ZERO_LENGTH), summary.altered.total()), (1, 1));
     }
 
@@ -100,7 +108,14 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        for wrong in ["419,X,0,512,1", "419,R,0,512", "419,R,0,512,1,2", "419,R,0,512,1.5", "419,R,-1,512,1", "419"] {
+        for wrong in [
+            "419,X,0,512,1",
+            "419,R,0,512",
+            "419,R,0,512,1,2",
+            "419,R,0,512,1.5",
+            "419,R,-1,512,1",
+            "419",
+        ] {
             assert_eq!(parse(wrong.as_bytes()), None, "{wrong}");
         }
         assert!(read("device_id,capacity\n419,42949672960\n").is_err());

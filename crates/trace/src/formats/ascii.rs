@@ -1,9 +1,10 @@
-//! The ascii format of MQSim and SSDsim: `time device sector sectors type`, where 1 is a READ and 0 a write (the
-//! opposite of fio and Tencent).
+//! The ascii format of MQSim and SSDsim: `time device sector sectors type`, where 1 is a READ and 0
+//! a write (the opposite of fio and Tencent).
 //!
-//! The time's unit is not in the file. SSDsim and MQSim take nanoseconds whatever the file's author meant, and traces
-//! in micro- and milliseconds of the same look go round; [`crate::sniff`] judges. Sectors have 512 bytes.
-//! Both simulators ignore the device column; here each device is an address space of its own.
+//! The time's unit is not in the file. SSDsim and MQSim take nanoseconds whatever the file's author
+//! meant, and traces in micro- and milliseconds of the same look go round; [`crate::sniff`] judges.
+//! Sectors have 512 bytes. Both simulators ignore the device column; here each device is an address
+//! space of its own.
 
 use crate::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH};
 use crate::fields::{digits, expect, whole, word};
@@ -37,7 +38,8 @@ impl Decoder for Ascii {
     }
 }
 
-/// The columns of a line that MQSim, SSDsim, DiskSim and the UCARE replayer share, before anything has a unit.
+/// The columns of a line that MQSim, SSDsim, DiskSim and the UCARE replayer share, before anything
+/// has a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Columns<'a> {
     /// The time before the decimal point.
@@ -105,10 +107,13 @@ impl<'a> Columns<'a> {
         if sectors == 0 {
             return Some(Line::Drop(ZERO_LENGTH));
         }
-        Some(Line::Request(Entry::new(ticks, op, self.address, sectors).on(DeviceName::Text(self.device))))
+        Some(Line::Request(
+            Entry::new(ticks, op, self.address, sectors).on(DeviceName::Text(self.device)),
+        ))
     }
 
-    /// The time in whole nanoseconds, and whether that is exactly the time; `None` if it does not fit.
+    /// The time in whole nanoseconds, and whether that is exactly the time; `None` if it does not
+    /// fit.
     pub fn nanoseconds(&self, unit: TimeUnit) -> Option<(u64, bool)> {
         let unit = unit_ns(unit);
         let (mut total, mut place, mut is_exact) = (self.time.checked_mul(unit)?, unit, true);

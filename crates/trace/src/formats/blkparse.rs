@@ -1,11 +1,13 @@
-//! blkparse text: `maj,min cpu seq sec.nanosec pid action rwbs [sector + sectors] [process]` (blktrace's blkparse(1),
-//! "DEFAULT OUTPUT"), between lines of other shapes and with a summary at the end.
+//! blkparse text: `maj,min cpu seq sec.nanosec pid action rwbs [sector + sectors] [process]`
+//! (blktrace's blkparse(1), "DEFAULT OUTPUT"), between lines of other shapes and with a summary at
+//! the end.
 //!
-//! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only one action may be
-//! counted; this reader takes D, what the device was asked, unless told otherwise, and C gives its latency. A write
-//! with a flush before it (FW) is issued as two events but queued as one, of which both are made. Other events and
-//! lines that are no events are skipped and counted by kind. Events from before the trace's start have a negative
-//! time that blkparse prints wrapped; they come at the end of the output and are dropped.
+//! One request passes as several events: queued (Q), inserted (I), issued (D), completed (C). Only
+//! one action may be counted; this reader takes D, what the device was asked, unless told
+//! otherwise, and C gives its latency. A write with a flush before it (FW) is issued as two events
+//! but queued as one, of which both are made. Other events and lines that are no events are skipped
+//! and counted by kind. Events from before the trace's start have a negative time that blkparse
+//! prints wrapped; they come at the end of the output and are dropped.
 
 use crate::decode::{Decoder, DeviceName, Entry, Line};
 use crate::fields::{digits, expect, find, is_binary, whole, word};
@@ -20,7 +22,8 @@ pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.
 /// A line that is no event, such as those of the summary at the end.
 pub const NO_EVENT: &str = "text that is no event (summary)";
 
-/// The nanosecond 0 of a negative time: blkparse prints the 64-bit nanoseconds' seconds, some builds modulo 2^32.
+/// The nanosecond 0 of a negative time: blkparse prints the 64-bit nanoseconds' seconds, some
+/// builds modulo 2^32.
 const WRAPPED_SECONDS: [u64; 2] = [18_446_744_073, 18_446_744_073 % (1 << 32)];
 
 /// How far before the start an event may lie to be taken for a wrapped one.
@@ -76,11 +79,13 @@ pub fn parse(line: &[u8], event: TraceEvent) -> Option<Line<'static>> {
         return other_action(action).map(Line::Skip);
     }
     let flags = word(&mut rest);
-    let is_wrapped = WRAPPED_SECONDS.iter().any(|wrap| (wrap - WRAP_REACH..=*wrap).contains(&seconds));
+    let is_wrapped =
+        WRAPPED_SECONDS.iter().any(|wrap| (wrap - WRAP_REACH..=*wrap).contains(&seconds));
     let ticks = seconds.checked_mul(1_000_000_000).and_then(|ticks| ticks.checked_add(nanoseconds));
     if !is_played {
         let kind = other_action(action)?;
-        let line = ticks.filter(|_| !is_wrapped).and_then(|ticks| request(ticks, device, flags, rest));
+        let line =
+            ticks.filter(|_| !is_wrapped).and_then(|ticks| request(ticks, device, flags, rest));
         return Some(match line {
             Some(Line::Request(entry)) => Line::Completion(entry, kind),
             _ => Line::Skip(kind),
@@ -105,7 +110,9 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
         }
     }
     let (all, events) = (head.lines.len(), events + issued);
-    let why = format!("{events} of the first {all} lines are blkparse events, {issued} of them with action D");
+    let why = format!(
+        "{events} of the first {all} lines are blkparse events, {issued} of them with action D"
+    );
     let strength = (events * 100 / all.max(1)) as u32;
     (events > 0 && events * 2 >= all).then_some(Guess { format, strength, why, doubt: None })
 }
@@ -155,7 +162,8 @@ pub fn other_action(action: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// The part of an event after its flags: `sector + sectors [process]`, or nothing for a request without a range.
+/// The part of an event after its flags: `sector + sectors [process]`, or nothing for a request
+/// without a range.
 fn request(ticks: u64, device: &[u8], flags: &[u8], mut rest: &[u8]) -> Option<Line<'static>> {
     if flags.is_empty() || !flags.iter().all(u8::is_ascii_alphabetic) {
         return None;

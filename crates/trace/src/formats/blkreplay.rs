@@ -1,9 +1,10 @@
-//! blkreplay's loads: `start ; sector ; sectors ; op ; delay ; duration` (Schoebel-Theuer's blkreplay, its example-load
-//! folder).
+//! blkreplay's loads: `start ; sector ; sectors ; op ; delay ; duration` (Schoebel-Theuer's
+//! blkreplay, its example-load folder).
 //!
-//! Seconds with up to nine decimals, sectors of 512 bytes, `R` or `W`, perhaps with more letters as in `RA`. A licence
-//! and a line of column names go before the records, and again in the middle where loads were put together. Delay and
-//! duration are 0 unless the load was replayed; a duration is kept as the latency.
+//! Seconds with up to nine decimals, sectors of 512 bytes, `R` or `W`, perhaps with more letters as
+//! in `RA`. A licence and a line of column names go before the records, and again in the middle
+//! where loads were put together. Delay and duration are 0 unless the load was replayed; a duration
+//! is kept as the latency.
 
 use crate::TraceFormat;
 use crate::decode::{Decoder, DeviceName, Entry, Line};
@@ -17,7 +18,8 @@ pub struct Blkreplay;
 impl Decoder for Blkreplay {
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         if !looks_like_a_record(piece) {
-            return (!piece.trim_ascii().is_empty() && !is_binary(piece)).then_some(Line::Skip("header text"));
+            return (!piece.trim_ascii().is_empty() && !is_binary(piece))
+                .then_some(Line::Skip("header text"));
         }
         parse(piece)
     }
@@ -33,7 +35,8 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     head.by_lines(TraceFormat::Blkreplay, &mut Blkreplay, Look::Sectors, |_| true)
 }
 
-/// Whether a line begins with a number and a semicolon, or is cut before the semicolon: then it is a record or wrong.
+/// Whether a line begins with a number and a semicolon, or is cut before the semicolon: then it is
+/// a record or wrong.
 fn looks_like_a_record(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let number = line.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.')).count();
@@ -61,7 +64,9 @@ pub fn parse(line: &[u8]) -> Option<Line<'_>> {
     };
     let Some(flags) = flags else { return Some(Line::Drop(UNKNOWN_KIND)) };
     Some(match flags.request(ticks, DeviceName::Only, lba, sectors)? {
-        Line::Request(entry) => Line::Request(Entry { latency: (duration > 0).then_some(duration), ..entry }),
+        Line::Request(entry) => {
+            Line::Request(Entry { latency: (duration > 0).then_some(duration), ..entry })
+        }
         line => line,
     })
 }
@@ -96,7 +101,8 @@ start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0
     #[test]
     fn records_are_found_among_headers() {
         let records = read(LOAD).unwrap();
-        let what: Vec<_> = records.iter().map(|r| (r.op, short(r), r.latency.map(Duration::as_ns))).collect();
+        let what: Vec<_> =
+            records.iter().map(|r| (r.op, short(r), r.latency.map(Duration::as_ns))).collect();
         assert_eq!(
             what,
             [
@@ -111,13 +117,19 @@ start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0
 
     #[test]
     fn a_wrong_record_is_no_header() {
-        for wrong in ["1.2 ; 8 ; 8 ; R ; 0.0\n", "1.2 ; 8x ; 8 ; R ; 0.0 ; 0.0\n", "1.0000000001 ; 8 ; 8 ; R ; 0 ; 0\n"]
-        {
+        for wrong in [
+            "1.2 ; 8 ; 8 ; R ; 0.0\n",
+            "1.2 ; 8x ; 8 ; R ; 0.0 ; 0.0\n",
+            "1.0000000001 ; 8 ; 8 ; R ; 0 ; 0\n",
+        ] {
             let error = survey(&spec(), &mut opener(format!("{LOAD}{wrong}"))).unwrap_err();
             assert!(matches!(error, TraceError::Line { .. }), "{error}");
         }
         for cut in [1, 12, 20] {
-            let error = survey(&spec(), &mut opener(format!("{LOAD}{}", &"1.2 ; 80000 ; 8 ; R ; 0.0 ; 0.0"[..cut])));
+            let error = survey(
+                &spec(),
+                &mut opener(format!("{LOAD}{}", &"1.2 ; 80000 ; 8 ; R ; 0.0 ; 0.0"[..cut])),
+            );
             assert!(matches!(error, Err(TraceError::Truncated { .. })), "{cut}: {error:?}");
         }
         let binary = survey(&spec(), &mut opener(format!("{LOAD}\0\x01\n")));

@@ -1,10 +1,11 @@
-//! blktrace binary: what the kernel gives each CPU's file (struct `blk_io_trace`, version 7, and the categories
-//! `BLK_TC_*` and actions `__BLK_TA_*` of include/uapi/linux/blktrace_api.h).
+//! blktrace binary: what the kernel gives each CPU's file (struct `blk_io_trace`, version 7, and
+//! the categories `BLK_TC_*` and actions `__BLK_TA_*` of include/uapi/linux/blktrace_api.h).
 //!
-//! An event is a header of 48 bytes and `pdu_len` bytes of payload. The header is in the byte order of the machine that
-//! traced, which its magic number shows. Bytes are bytes, the sector has 512 of them. The low half of `action` is the
-//! event (its bit 8 only says that a cgroup's number is in the payload), the high half the categories. Notices (process
-//! names, the clock, messages) stand among the events. Each file is nearly in time order; the reader merges them.
+//! An event is a header of 48 bytes and `pdu_len` bytes of payload. The header is in the byte order
+//! of the machine that traced, which its magic number shows. Bytes are bytes, the sector has 512 of
+//! them. The low half of `action` is the event (its bit 8 only says that a cgroup's number is in
+//! the payload), the high half the categories. Notices (process names, the clock, messages) stand
+//! among the events. Each file is nearly in time order; the reader merges them.
 
 use super::blkparse::other_action;
 use crate::decode::{Decoder, DeviceName, Entry, Framing, Line, WIDENED};
@@ -69,12 +70,15 @@ impl Decoder for Blktrace {
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>> {
         let header: &[u8; HEADER] = piece.try_into().ok()?;
         let swapped = is_swapped(header)?;
-        let u32_at = |at| le32(header, at).map(|value| if swapped { value.swap_bytes() } else { value });
-        let u64_at = |at| le64(header, at).map(|value| if swapped { value.swap_bytes() } else { value });
+        let u32_at =
+            |at| le32(header, at).map(|value| if swapped { value.swap_bytes() } else { value });
+        let u64_at =
+            |at| le64(header, at).map(|value| if swapped { value.swap_bytes() } else { value });
         let payload = le16(header, 46)?;
         self.payload = usize::from(if swapped { payload.swap_bytes() } else { payload });
         let action = u32_at(28)?;
-        let is_completion = self.has_completions() && action & EVENT == COMPLETE && action & PASSED == 0;
+        let is_completion =
+            self.has_completions() && action & EVENT == COMPLETE && action & PASSED == 0;
         if action & EVENT != self.event && !is_completion || action & (NOTIFY | DRIVER) != 0 {
             return Some(Line::Skip(kind(action)));
         }
@@ -83,7 +87,8 @@ impl Decoder for Blktrace {
         }
         let bytes = u64::from(u32_at(24)?);
         let device = DeviceName::Node(u32_at(36)?);
-        let line = flags(action).request(u64_at(8)?, device, u64_at(16)?, bytes.div_ceil(SECTOR) as u32);
+        let line =
+            flags(action).request(u64_at(8)?, device, u64_at(16)?, bytes.div_ceil(SECTOR) as u32);
         if is_completion {
             return Some(match line {
                 Some(Line::Request(entry)) => Line::Completion(entry, kind(action)),
@@ -96,7 +101,9 @@ impl Decoder for Blktrace {
             return Some(self.after_flush.split_altered(line, widened));
         }
         Some(match line {
-            Line::Request(entry) => Line::Request(Entry { altered: entry.altered.or(widened), ..entry }),
+            Line::Request(entry) => {
+                Line::Request(Entry { altered: entry.altered.or(widened), ..entry })
+            }
             line => line,
         })
     }
@@ -117,7 +124,11 @@ impl Decoder for Blktrace {
 
 /// Knows the magic number.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
-    let order = if is_swapped(head.bytes.first_chunk::<HEADER>()?)? { "not this machine's" } else { "little endian" };
+    let order = if is_swapped(head.bytes.first_chunk::<HEADER>()?)? {
+        "not this machine's"
+    } else {
+        "little endian"
+    };
     let why = format!("it starts with the magic number of blktrace, {order}");
     Some(Guess { format: TraceFormat::Blktrace, strength: 1000, why, doubt: None })
 }
@@ -179,7 +190,9 @@ mod tests {
         event.extend(time.to_le_bytes());
         event.extend(sector.to_le_bytes());
         // bytes, action, pid, device 8,16, cpu
-        [bytes, action, 77, 8 << 20 | 16, 1].iter().for_each(|word| event.extend(word.to_le_bytes()));
+        [bytes, action, 77, 8 << 20 | 16, 1]
+            .iter()
+            .for_each(|word| event.extend(word.to_le_bytes()));
         event.extend(0u16.to_le_bytes());
         event.extend(payload.to_le_bytes());
         event.resize(HEADER + usize::from(payload), 0xEE);
@@ -188,7 +201,9 @@ mod tests {
 
     /// The same event as a big endian kernel writes it.
     fn big_endian(mut event: Vec<u8>) -> Vec<u8> {
-        for (start, end) in [(0, 4), (4, 8), (8, 16), (16, 24), (24, 28), (28, 32), (32, 36), (36, 40), (40, 44)] {
+        for (start, end) in
+            [(0, 4), (4, 8), (8, 16), (16, 24), (24, 28), (28, 32), (32, 36), (36, 40), (40, 44)]
+        {
             event[start..end].reverse();
         }
         event[44..46].reverse();
@@ -198,18 +213,18 @@ mod tests {
 
     fn file() -> Vec<Vec<u8>> {
         vec![
-            event(900, 0, 0, NOTIFY, 5),                            // a process's name
-            event(1000, 80, 4096, 1 | R, 0),                        // Q
-            event(1005, 80, 4096, 15 | R, 16),                      // A with its payload
-            event(1010, 80, 4096, ISSUE | R | 0x100, 8),            // D with a cgroup's number
-            event(1030, 1000, 512, ISSUE | WRITE | FUA, 0),         // D WF
-            event(1020, u64::MAX, 0, ISSUE | WRITE | FLUSH, 0),     // D FW without a range, out of order
+            event(900, 0, 0, NOTIFY, 5),                        // a process's name
+            event(1000, 80, 4096, 1 | R, 0),                    // Q
+            event(1005, 80, 4096, 15 | R, 16),                  // A with its payload
+            event(1010, 80, 4096, ISSUE | R | 0x100, 8),        // D with a cgroup's number
+            event(1030, 1000, 512, ISSUE | WRITE | FUA, 0),     // D WF
+            event(1020, u64::MAX, 0, ISSUE | WRITE | FLUSH, 0), // D FW without a range, out of order
             event(1040, 2048, 1 << 20, ISSUE | WRITE | DISCARD, 0), // D D
-            event(1050, 8, 0, ISSUE | R, 0),                        // zero length
-            event(1060, 8, 700, ISSUE | R, 0),                      // two sectors
-            event(1070, 0, 36, ISSUE | R | PASSED, 6),              // a SCSI command
-            event(1080, 8, 1024, ISSUE | WRITE | FLUSH, 0),         // FW with data
-            event(1090, 80, 4096, 8 | R, 0),                        // C
+            event(1050, 8, 0, ISSUE | R, 0),                    // zero length
+            event(1060, 8, 700, ISSUE | R, 0),                  // two sectors
+            event(1070, 0, 36, ISSUE | R | PASSED, 6),          // a SCSI command
+            event(1080, 8, 1024, ISSUE | WRITE | FLUSH, 0),     // FW with data
+            event(1090, 80, 4096, 8 | R, 0),                    // C
         ]
     }
 
@@ -235,12 +250,19 @@ mod tests {
         let bytes = file().concat();
         let mut opener: Opener = Box::new(move || Ok(vec![part(bytes.clone())]));
         let summary = survey(&spec(), &mut opener).unwrap();
-        assert_eq!((summary.format, summary.requests, summary.reordered), (TraceFormat::Blktrace, 6, 1));
-        for kind in ["notice (process, clock or message)", "Q event (queued)", "A event (remapped)"] {
+        assert_eq!(
+            (summary.format, summary.requests, summary.reordered),
+            (TraceFormat::Blktrace, 6, 1)
+        );
+        for kind in ["notice (process, clock or message)", "Q event (queued)", "A event (remapped)"]
+        {
             assert_eq!(summary.skipped_lines.get(kind), 1, "{kind}");
         }
         assert_eq!(summary.skipped_lines.total(), 4);
-        assert_eq!((summary.dropped.get(PASS_THROUGH), summary.dropped.get("request of zero length")), (1, 1));
+        assert_eq!(
+            (summary.dropped.get(PASS_THROUGH), summary.dropped.get("request of zero length")),
+            (1, 1)
+        );
         assert_eq!((summary.altered.get(WIDENED), summary.altered.total()), (1, 2));
         assert_eq!(summary.devices[0].name, "8,16");
     }
@@ -256,8 +278,9 @@ mod tests {
 
     #[test]
     fn the_file_of_an_idle_cpu_is_empty_and_no_obstacle() {
-        let open =
-            |parts: Vec<Vec<u8>>| -> Opener { Box::new(move || Ok(parts.iter().map(|p| part(p.clone())).collect())) };
+        let open = |parts: Vec<Vec<u8>>| -> Opener {
+            Box::new(move || Ok(parts.iter().map(|p| part(p.clone())).collect()))
+        };
         let summary = survey(&spec(), &mut open(vec![vec![], file().concat(), vec![]])).unwrap();
         assert_eq!((summary.format, summary.requests), (TraceFormat::Blktrace, 6));
         let error = survey(&spec(), &mut open(vec![vec![], vec![]])).unwrap_err();
@@ -270,11 +293,16 @@ mod tests {
         let done = [event(900, 8, 512, 8 | R, 0), event(4000, 80, 4096, 8 | R, 0)].concat();
         for (event, latency) in [(TraceEvent::Issue, 2500), (TraceEvent::Queue, 3000)] {
             let (first, done) = (first.clone(), done.clone());
-            let mut open: Opener = Box::new(move || Ok(vec![part(first.clone()), part(done.clone())]));
+            let mut open: Opener =
+                Box::new(move || Ok(vec![part(first.clone()), part(done.clone())]));
             let played = crate::TraceSpec { event, ..spec() };
             let mut records = Vec::new();
-            let summary = survey_each(&played, &mut open, &mut |record| records.push(*record)).unwrap();
-            assert_eq!(records.iter().map(|r| r.latency.map(|l| l.as_ns())).collect::<Vec<_>>(), [Some(latency)]);
+            let summary =
+                survey_each(&played, &mut open, &mut |record| records.push(*record)).unwrap();
+            assert_eq!(
+                records.iter().map(|r| r.latency.map(|l| l.as_ns())).collect::<Vec<_>>(),
+                [Some(latency)]
+            );
             assert_eq!((summary.recorded.count(), summary.unpaired.total()), (1, 1), "{summary}");
             assert!(summary.to_string().contains("completion without its request"), "{summary}");
         }
@@ -282,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_queued_write_with_a_flush_before_it_is_both() {
-        // What a journal's commit is: the block layer sends the flush and the write one after the other (D), but one
-        // request is queued (Q).
+        // What a journal's commit is: the block layer sends the flush and the write one after the
+        // other (D), but one request is queued (Q).
         let queued = [
             event(1000, 80, 4096, 1 | R, 0),
             event(2000, 1000, 512, 1 | WRITE | FLUSH | FUA, 3),
@@ -304,7 +332,9 @@ mod tests {
             ]
         );
         let played = crate::TraceSpec { event: TraceEvent::Queue, ..spec() };
-        let summary = survey(&played, &mut (Box::new(move || Ok(vec![part(queued.concat())])) as Opener)).unwrap();
+        let summary =
+            survey(&played, &mut (Box::new(move || Ok(vec![part(queued.concat())])) as Opener))
+                .unwrap();
         assert_eq!((summary.altered.get(WIDENED), summary.altered.total()), (1, 1));
     }
 
@@ -314,24 +344,33 @@ mod tests {
         let read = |bytes| records(bytes, TraceFormat::Blktrace, Reading::default()).unwrap();
         assert_eq!(read(other.clone()), read(file().concat()));
         let second = event(1015, 7, 512, ISSUE | R, 0);
-        let parts: Vec<Part> = vec![part(other), part([second, event(1041, 9, 512, ISSUE | R, 0)].concat())];
-        let mut reader = TraceReader::new(TraceFormat::Blktrace, Reading::default(), parts).unwrap();
+        let parts: Vec<Part> =
+            vec![part(other), part([second, event(1041, 9, 512, ISSUE | R, 0)].concat())];
+        let mut reader =
+            TraceReader::new(TraceFormat::Blktrace, Reading::default(), parts).unwrap();
         let mut merged = Vec::new();
         while let Some(record) = reader.next_record().unwrap() {
             merged.push((record.at.as_ns(), record.lba.0));
         }
-        assert_eq!(merged, [(0, 80), (5, 7), (10, 0), (20, 1000), (30, 2048), (31, 9), (50, 8), (70, 8)]);
+        assert_eq!(
+            merged,
+            [(0, 80), (5, 7), (10, 0), (20, 1000), (30, 2048), (31, 9), (50, 8), (70, 8)]
+        );
     }
 
     #[test]
     fn a_cut_file_and_a_lost_magic_are_named() {
-        let fault = |bytes: &[u8]| records(bytes, TraceFormat::Blktrace, Reading::default()).unwrap_err().to_string();
+        let fault = |bytes: &[u8]| {
+            records(bytes, TraceFormat::Blktrace, Reading::default()).unwrap_err().to_string()
+        };
         let bytes = file().concat();
         for cut in [60, HEADER + 2] {
             assert!(fault(&bytes[..cut]).contains("truncated"), "{}", fault(&bytes[..cut]));
         }
         let spoilt = [event(1, 1, 512, ISSUE, 0), vec![0; HEADER]].concat();
-        assert!(fault(&spoilt).contains("record 2: `00 00") && fault(&spoilt).contains("0x65617407"));
+        assert!(
+            fault(&spoilt).contains("record 2: `00 00") && fault(&spoilt).contains("0x65617407")
+        );
         assert!(fault(&event(1, 1 << 47, 512, ISSUE, 0)).contains("below 2^47"));
     }
 }

@@ -1,4 +1,5 @@
-//! What the csv formats share: lines cut at a separator, numbers in cells, headers that name columns, and guesses.
+//! What the csv formats share: lines cut at a separator, numbers in cells, headers that name
+//! columns, and guesses.
 
 use crate::TraceFormat;
 use crate::fields::{decimal, digits, field, find};
@@ -70,8 +71,8 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Cuts a line at every separator that is not between quotes at a cell's start and end. `None` for a quote without
-    /// its end, or too many cells.
+    /// Cuts a line at every separator that is not between quotes at a cell's start and end. `None`
+    /// for a quote without its end, or too many cells.
     #[inline(always)] // a row is large to hand over
     pub fn cut(line: &'a [u8], separator: u8) -> Option<Self> {
         let mut row = Self { cells: [b""; MOST], count: 0 };
@@ -150,7 +151,10 @@ mod tests {
         let row = Row::cut(b"a, \"b\",\"c, \"\"d\"\", e\" ,,f", b',').unwrap();
         // A quote counts only where it opens the cell: a cell after a space keeps it.
         assert_eq!(row.cells(), [&b"a"[..], b"\"b\"", b"c, \"\"d\"\", e", b"", b"f"]);
-        assert_eq!((row.count(), row.get(4), row.get(5), row.get(99)), (5, &b"f"[..], &b""[..], &b""[..]));
+        assert_eq!(
+            (row.count(), row.get(4), row.get(5), row.get(99)),
+            (5, &b"f"[..], &b""[..], &b""[..])
+        );
         assert!(Row::cut(b"a,\"b,c", b',').is_none());
         assert!(Row::cut(b"a,\"b\"c,d", b',').is_none());
         assert!(Row::cut(&[b','; 39], b',').is_some() && Row::cut(&[b','; 40], b',').is_none());
@@ -163,9 +167,18 @@ mod tests {
         for wrong in [&b"0x"[..], b"12", b"0x1FFFFFFFFFFFFFFFF", b"0x12g", b"", b"0x+1"] {
             assert_eq!(hexadecimal(wrong), None, "{wrong:?}");
         }
-        assert_eq!((exactly(b"1.5", 3), exactly(b"1.5 ", 3), exactly(b"1.0005", 3)), (Some(1500), None, None));
+        assert_eq!(
+            (exactly(b"1.5", 3), exactly(b"1.5 ", 3), exactly(b"1.0005", 3)),
+            (Some(1500), None, None)
+        );
         assert!(is_number(b"-1") && is_number(b"0.5") && is_number(b"7."));
-        assert!(!is_number(b"") && !is_number(b"-") && !is_number(b".5") && !is_number(b"1.5.2") && !is_number(b"1e5"));
+        assert!(
+            !is_number(b"")
+                && !is_number(b"-")
+                && !is_number(b".5")
+                && !is_number(b"1.5.2")
+                && !is_number(b"1e5")
+        );
     }
 
     #[test]
@@ -175,6 +188,9 @@ mod tests {
             assert!(!is_header(wrong, &["time", "size"]), "{wrong:?}");
         }
         let row = Row::cut(b"a,b,a", b',').unwrap();
-        assert_eq!((row.place_of("B"), row.place_of("a"), row.place_of("c")), (Some(1), None, None));
+        assert_eq!(
+            (row.place_of("B"), row.place_of("a"), row.place_of("c")),
+            (Some(1), None, None)
+        );
     }
 }

@@ -1,10 +1,11 @@
-//! The ascii format of DiskSim: `ms dev blkno bcount flags`, the default input of `disksim_iotrace.c` (DiskSim 4.0
-//! manual, section "I/O request traces").
+//! The ascii format of DiskSim: `ms dev blkno bcount flags`, the default input of
+//! `disksim_iotrace.c` (DiskSim 4.0 manual, section "I/O request traces").
 //!
-//! Traps: the time is a float in milliseconds; the flags are hexadecimal, with or without `0x`, and only their lowest
-//! bit (1 = read) is played; the others (0x2 time critical, 0x4 time limited, 0x80 synchronous, 0x100 asynchronous) say
-//! how the host waited. A block is taken to have 512 bytes. With flags of 0 and 1 only, a line looks like one of SSDsim
-//! or of the UCARE replayer; [`crate::sniff`] judges.
+//! Traps: the time is a float in milliseconds; the flags are hexadecimal, with or without `0x`, and
+//! only their lowest bit (1 = read) is played; the others (0x2 time critical, 0x4 time limited,
+//! 0x80 synchronous, 0x100 asynchronous) say how the host waited. A block is taken to have 512
+//! bytes. With flags of 0 and 1 only, a line looks like one of SSDsim or of the UCARE replayer;
+//! [`crate::sniff`] judges.
 
 use super::ascii::columns;
 use crate::TimeUnit;
@@ -73,7 +74,9 @@ mod tests {
 
     fn decode(line: &str) -> Option<(u64, Op, u64, u32, Option<&'static str>)> {
         match Disksim::new(Reading::default()).decode(line.as_bytes())? {
-            Line::Request(Entry { ticks, op, lba, sectors, altered, .. }) => Some((ticks, op, lba, sectors, altered)),
+            Line::Request(Entry { ticks, op, lba, sectors, altered, .. }) => {
+                Some((ticks, op, lba, sectors, altered))
+            }
             _ => None,
         }
     }
@@ -97,7 +100,10 @@ mod tests {
     fn a_time_is_in_milliseconds_to_the_nanosecond() {
         assert_eq!(decode("7961.833 0 20 8 0"), Some((7_961_833_000, Op::Write, 20, 8, None)));
         assert_eq!(decode("0.0000010 0 20 8 1\r"), Some((1, Op::Read, 20, 8, None)));
-        assert_eq!(decode("1.00000199 0 20 8 1"), Some((1_000_001, Op::Read, 20, 8, Some(TIME_CUT))));
+        assert_eq!(
+            decode("1.00000199 0 20 8 1"),
+            Some((1_000_001, Op::Read, 20, 8, Some(TIME_CUT)))
+        );
         assert_eq!(decode("18446744073709551615.0 0 20 8 1"), None);
     }
 }

@@ -1,14 +1,18 @@
-//! SNIA's Microsoft traces (Exchange, TPC-C, TPC-E, DevTools release, live maps, MSN, display ads): Event Tracing for
-//! Windows as `xperf` prints it, csv with `BeginHeader` .. `EndHeader` (Kavalanekar et al.: Characterization of
-//! Storage Workload Traces from Production Windows Servers, IISWC 2008; the sets' README).
+//! SNIA's Microsoft traces (Exchange, TPC-C, TPC-E, DevTools release, live maps, MSN, display ads):
+//! Event Tracing for Windows as `xperf` prints it, csv with `BeginHeader` .. `EndHeader`
+//! (Kavalanekar et al.: Characterization of Storage Workload Traces from Production Windows
+//! Servers, IISWC 2008; the sets' README).
 //!
-//! * Each event has columns of its own, which the header names; they are found by name (newer versions have more).
-//! * DiskRead and DiskWrite are logged at their COMPLETION: the issue is TimeStamp - ElapsedTime, so records leave
-//!   the file in another order than they came, and one of before the trace's start is issued at 0. The Init events,
-//!   logged at the issue, do not say what was asked, and are skipped.
+//! * Each event has columns of its own, which the header names; they are found by name (newer
+//!   versions have more).
+//! * DiskRead and DiskWrite are logged at their COMPLETION: the issue is TimeStamp - ElapsedTime,
+//!   so records leave the file in another order than they came, and one of before the trace's start
+//!   is issued at 0. The Init events, logged at the issue, do not say what was asked, and are
+//!   skipped.
 //! * Times are in microseconds; ByteOffset and IOSize are HEX bytes; each DiskNum is a device.
-//! * Process and file names hold commas, quotes and padding. So cells are counted from the left up to the process,
-//!   whose end is the `(PID)` after it, and from there on; the file name comes last and is never reached.
+//! * Process and file names hold commas, quotes and padding. So cells are counted from the left up
+//!   to the process, whose end is the `(PID)` after it, and from there on; the file name comes last
+//!   and is never reached.
 
 use super::columns::{HEADER, Row, cell, guess_by_header, hexadecimal, is_named};
 use crate::TraceFormat;
@@ -26,8 +30,7 @@ const EXPECTED: &str = "an event of a Windows trace: `DiskRead|DiskWrite,TimeSta
 const EARLIER: &str = "issued before the trace's start: replayed at its start";
 
 /// Both at once.
-const EARLIER_AND_WIDENED: &str =
-    "issued before the trace's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
+const EARLIER_AND_WIDENED: &str = "issued before the trace's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
 
 /// Lines between the header and the events.
 const NO_EVENT: &str = "text that is no event";
@@ -79,7 +82,8 @@ impl Decoder for Etw {
     }
 
     fn window(&self) -> usize {
-        // Completions are as far from the order of issues as requests pass others: a deep queue of many disks.
+        // Completions are as far from the order of issues as requests pass others: a deep queue of
+        // many disks.
         16384
     }
 
@@ -131,9 +135,13 @@ fn other_event<'a>(name: &[u8], line: &[u8]) -> Option<Line<'a>> {
         return (!is_binary(line)).then_some(Line::Skip(NO_EVENT));
     }
     Some(Line::Skip(match name {
-        b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => "Init event (its completion is the record)",
+        b"DiskReadInit" | b"DiskWriteInit" | b"DiskFlushInit" => {
+            "Init event (its completion is the record)"
+        }
         _ if name.starts_with(b"FileIo") => "FileIo event",
-        _ if name.starts_with(b"T-") || matches!(name, b"CSwitch" | b"ReadyThread") => "thread event",
+        _ if name.starts_with(b"T-") || matches!(name, b"CSwitch" | b"ReadyThread") => {
+            "thread event"
+        }
         _ if name.starts_with(b"P-") => "process event",
         _ => "event of another kind",
     }))
@@ -143,15 +151,24 @@ impl Layout {
     /// From the line of a header; `None` if a column is missing or stands where it cannot be found.
     fn of(op: Op, header: &[u8]) -> Option<Self> {
         let row = Row::cut(header, b',')?;
-        let process = row.cells().iter().position(|cell| is_named(&cell[..cell.len().min(7)], "process"))?;
+        let process =
+            row.cells().iter().position(|cell| is_named(&cell[..cell.len().min(7)], "process"))?;
         let time = row.place_of("TimeStamp").filter(|time| *time < process)?;
         let file = row.place_of("FileName").unwrap_or(row.count());
-        let after = |name| row.place_of(name).filter(|place| *place < file)?.checked_sub(process + 1);
+        let after =
+            |name| row.place_of(name).filter(|place| *place < file)?.checked_sub(process + 1);
         let range = match op {
             Op::Flush => None,
             _ => Some((after("ByteOffset")?, after("IOSize")?)),
         };
-        Some(Self { op, time, process, elapsed: after("ElapsedTime")?, disk: after("DiskNum")?, range })
+        Some(Self {
+            op,
+            time,
+            process,
+            elapsed: after("ElapsedTime")?,
+            disk: after("DiskNum")?,
+            range,
+        })
     }
 
     fn parse<'a>(&self, line: &'a [u8]) -> Option<Line<'a>> {
@@ -180,7 +197,10 @@ impl Layout {
     fn after_process<'a>(&self, time: u64, text: &'a [u8]) -> Option<Line<'a>> {
         let (mut offset, mut size, mut elapsed, mut disk) = (0, 0, 0, 0);
         let (at_offset, at_size) = self.range.unwrap_or((usize::MAX, usize::MAX));
-        let last = self.elapsed.max(self.disk).max(self.range.map_or(0, |(offset, size)| offset.max(size)));
+        let last = self
+            .elapsed
+            .max(self.disk)
+            .max(self.range.map_or(0, |(offset, size)| offset.max(size)));
         let mut rest = Some(text);
         for place in 0..=last {
             let cell = cell(&mut rest)?;
@@ -195,7 +215,8 @@ impl Layout {
         let earlier = (elapsed > time).then_some(EARLIER);
         let ticks = time.saturating_sub(elapsed);
         let latency = Some(elapsed.saturating_mul(1_000));
-        let entry = Entry { latency, altered: earlier, ..Entry::flush(ticks).on(DeviceName::Number(disk)) };
+        let entry =
+            Entry { latency, altered: earlier, ..Entry::flush(ticks).on(DeviceName::Number(disk)) };
         if self.op == Op::Flush {
             return Some(Line::Request(entry));
         }

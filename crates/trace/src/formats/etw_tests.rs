@@ -40,7 +40,8 @@ old\\a \"\"b\"\".edb\"\n\
 #[test]
 fn the_issue_is_the_completion_less_the_time_taken() {
     let records = read(ETW).unwrap();
-    let seen: Vec<_> = records.iter().map(|r| (r.op, short(r), r.latency.unwrap().as_ns())).collect();
+    let seen: Vec<_> =
+        records.iter().map(|r| (r.op, short(r), r.latency.unwrap().as_ns())).collect();
     assert_eq!(
         seen,
         [
@@ -59,7 +60,10 @@ fn the_issue_is_the_completion_less_the_time_taken() {
 fn what_is_no_request_is_counted_by_kind() {
     let summary = survey(&spec(), &mut opener(ETW)).unwrap();
     assert_eq!(summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["3", "10"]);
-    assert_eq!((summary.requests, summary.tick_ns, summary.dropped.get(ZERO_LENGTH)), (6, 1_000, 1));
+    assert_eq!(
+        (summary.requests, summary.tick_ns, summary.dropped.get(ZERO_LENGTH)),
+        (6, 1_000, 1)
+    );
     assert_eq!((summary.altered.total(), summary.altered.get(EARLIER_AND_WIDENED)), (1, 1));
     let skipped = [
         (HEADER, 7),
@@ -87,7 +91,9 @@ EndHeader
 ";
     let records = read(text).unwrap();
     assert_eq!(records.iter().map(short).collect::<Vec<_>>(), [(0, 8, 1, 0), (10_000, 16, 2, 0)]);
-    assert!(read(text.replacen(" IOSize,", "", 1)).unwrap_err().to_string().contains("t.trace:2: "));
+    assert!(
+        read(text.replacen(" IOSize,", "", 1)).unwrap_err().to_string().contains("t.trace:2: ")
+    );
 }
 
 #[test]

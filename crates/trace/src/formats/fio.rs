@@ -1,15 +1,18 @@
-//! fio's iologs (HOWTO "Trace file format v2, v3", and iolog.c where it says otherwise). Version 1 is dead.
+//! fio's iologs (HOWTO "Trace file format v2, v3", and iolog.c where it says otherwise). Version 1
+//! is dead.
 //!
-//! The first line names the version. Each file is a device; offsets and lengths are bytes; `add`, `open` and `close`
-//! are no requests; file names may hold spaces, so fields are taken from both ends.
+//! The first line names the version. Each file is a device; offsets and lengths are bytes; `add`,
+//! `open` and `close` are no requests; file names may hold spaces, so fields are taken from both
+//! ends.
 //!
-//! Version 3: `timestamp file action [offset length]`, the time since fio's start. The manual names no unit; fio writes
-//! microseconds.
+//! Version 3: `timestamp file action [offset length]`, the time since fio's start. The manual names
+//! no unit; fio writes microseconds.
 //!
-//! Version 2: `file action [offset length]` has no times but those of `wait`, which stands for every request until the
-//! next one: without any, all requests come at time 0. The manual and the program disagree on what it says, so the unit
-//! chooses: `ms` (and `s`), as iolog.c does it, is the time since fio's start until which it waits; `us` (and `ns`), as
-//! the manual has it, is a pause after the previous `wait`, where one below 100 us is discarded.
+//! Version 2: `file action [offset length]` has no times but those of `wait`, which stands for
+//! every request until the next one: without any, all requests come at time 0. The manual and the
+//! program disagree on what it says, so the unit chooses: `ms` (and `s`), as iolog.c does it, is
+//! the time since fio's start until which it waits; `us` (and `ns`), as the manual has it, is a
+//! pause after the previous `wait`, where one below 100 us is discarded.
 
 use crate::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH, sectors_of};
 use crate::fields::{digits, is_binary, last_word, whole};
@@ -35,7 +38,8 @@ pub struct FioV2 {
 }
 
 impl FioV2 {
-    /// A reader of waits in the unit given, with the meaning that the unit has; milliseconds where none is.
+    /// A reader of waits in the unit given, with the meaning that the unit has; milliseconds where
+    /// none is.
     pub fn new(reading: Reading) -> Self {
         Self { unit: reading.time.unwrap_or(TimeUnit::Ms), now: 0 }
     }
@@ -45,7 +49,9 @@ impl FioV2 {
         let time = count.checked_mul(unit_ns(self.unit))?;
         match self.unit {
             TimeUnit::Ms | TimeUnit::S => self.now = self.now.max(time),
-            TimeUnit::Us | TimeUnit::Ns if time < SHORT_PAUSE => return Some(Line::Skip("wait below 100 us")),
+            TimeUnit::Us | TimeUnit::Ns if time < SHORT_PAUSE => {
+                return Some(Line::Skip("wait below 100 us"));
+            }
             TimeUnit::Us | TimeUnit::Ns => self.now = self.now.checked_add(time)?,
         }
         Some(Line::Skip("wait"))
@@ -143,7 +149,9 @@ impl<'a> Call<'a> {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            b"sync" | b"datasync" | b"syncfs" => return Some(Line::Request(Entry::flush(ticks).on(device))),
+            b"sync" | b"datasync" | b"syncfs" => {
+                return Some(Line::Request(Entry::flush(ticks).on(device)));
+            }
             b"sync_file_range" => return Some(Line::Drop("sync_file_range: it flushes no device")),
             b"add" | b"open" | b"close" => return Some(Line::Skip("file added, opened or closed")),
             _ => return None,
@@ -227,7 +235,10 @@ fio version 3 iolog
         );
         let summary = survey(&spec(), &mut opener(V3)).unwrap();
         assert_eq!(summary.skipped_lines.get("file added, opened or closed"), 3);
-        assert_eq!((summary.devices[0].name.as_str(), summary.devices[1].name.as_str()), ("/dev/my disk", "5"));
+        assert_eq!(
+            (summary.devices[0].name.as_str(), summary.devices[1].name.as_str()),
+            ("/dev/my disk", "5")
+        );
         let ns = TraceSpec { time_unit: Some(TimeUnit::Ns), ..spec() };
         assert_eq!(survey(&ns, &mut opener(V3)).unwrap().span_ns, 210);
     }
@@ -235,12 +246,17 @@ fio version 3 iolog
     #[test]
     fn the_versions_are_not_taken_for_each_other() {
         for (text, format) in [(V2, TraceFormat::FioV3), (V3, TraceFormat::FioV2)] {
-            let error = survey(&TraceSpec { format: Some(format), ..spec() }, &mut opener(text)).unwrap_err();
+            let error = survey(&TraceSpec { format: Some(format), ..spec() }, &mut opener(text))
+                .unwrap_err();
             assert!(error.to_string().contains("t.trace:1: `fio version"), "{error}");
         }
-        for line in
-            ["5 /f wait 10 0\n", "5 /f write x 512\n", "5 read 0 512\n", "5 /f write 512\n", "x /f read 0 512\n"]
-        {
+        for line in [
+            "5 /f wait 10 0\n",
+            "5 /f write x 512\n",
+            "5 read 0 512\n",
+            "5 /f write 512\n",
+            "x /f read 0 512\n",
+        ] {
             let error = survey(&spec(), &mut opener(format!("{V3}{line}"))).unwrap_err();
             assert!(matches!(error, TraceError::Line { .. }), "{line}: {error}");
         }

@@ -1,14 +1,16 @@
-//! fio's logs of latencies, as `write_lat_log` makes them (fio's HOWTO, "Log File Formats"; fio 3.33, iolog.c):
-//! `ms, latency, direction, bytes, offset, priority`, a file for each job.
+//! fio's logs of latencies, as `write_lat_log` makes them (fio's HOWTO, "Log File Formats"; fio
+//! 3.33, iolog.c): `ms, latency, direction, bytes, offset, priority`, a file for each job.
 //!
 //! * 0 is a READ, 1 a write, 2 a trim; the latency is in nanoseconds, offset and size are bytes.
-//! * The time is that of the COMPLETION, in whole milliseconds since the job's start (or since 1970): the request came
-//!   at that time less its latency. In `NAME_clat` the latency counts from the submission, in `NAME_lat` from the
-//!   creation of the request, in `NAME_slat` up to the submission, which says nothing of the device.
-//! * The offset is there only with `log_offset=1`; without it a log has no addresses. With `log_avg_msec` it has no
-//!   requests. Newer versions add columns after the priority, which are passed over.
-//! * Logs of bandwidth and IOPS have the same columns with other values: only the file's name tells them apart, so a
-//!   name that does not is refused.
+//! * The time is that of the COMPLETION, in whole milliseconds since the job's start (or since
+//!   1970): the request came at that time less its latency. In `NAME_clat` the latency counts from
+//!   the submission, in `NAME_lat` from the creation of the request, in `NAME_slat` up to the
+//!   submission, which says nothing of the device.
+//! * The offset is there only with `log_offset=1`; without it a log has no addresses. With
+//!   `log_avg_msec` it has no requests. Newer versions add columns after the priority, which are
+//!   passed over.
+//! * Logs of bandwidth and IOPS have the same columns with other values: only the file's name tells
+//!   them apart, so a name that does not is refused.
 
 use super::columns::{cell, hexadecimal, is_number};
 use crate::TraceFormat;
@@ -21,15 +23,15 @@ use manx_base::units::Op;
 const EXPECTED: &str = "a line of fio's latency log: `ms, latency in ns, 0|1|2, bytes, offset, priority[, ...]`, 0 for \
      a read, 1 for a write, 2 for a trim, in whole numbers, offsets below 64 PiB, sizes below 2 TiB";
 
-const NO_OFFSET: &str = "line without an offset, so without an address: record the log with `log_offset=1`";
+const NO_OFFSET: &str =
+    "line without an offset, so without an address: record the log with `log_offset=1`";
 
 const AVERAGE: &str = "average of several requests: record the log without `log_avg_msec`";
 
 /// The request was under way when the job began, by what the log says.
 const EARLIER: &str = "submitted before the log's start: replayed at its start";
 
-const EARLIER_AND_WIDENED: &str =
-    "submitted before the log's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
+const EARLIER_AND_WIDENED: &str = "submitted before the log's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -38,7 +40,8 @@ pub struct FioLat;
 
 impl Decoder for FioLat {
     fn window(&self) -> usize {
-        // The lines are in the order of completions, as far from that of submissions as requests pass others.
+        // The lines are in the order of completions, as far from that of submissions as requests
+        // pass others.
         16384
     }
 
@@ -56,9 +59,10 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let guess = head.by_lines(TraceFormat::FioLat, &mut FioLat, Look::Bytes, |_| true)?;
     match Kind::of(head) {
         Some(Kind::Latency) => Some(guess),
-        None => {
-            Some(guess.only_if(false, "fio's logs of bandwidth and IOPS have such lines too, and the name is neither"))
-        }
+        None => Some(guess.only_if(
+            false,
+            "fio's logs of bandwidth and IOPS have such lines too, and the name is neither",
+        )),
         Some(Kind::Submission | Kind::Other) => None,
     }
 }
@@ -69,20 +73,21 @@ pub fn other_log(head: &Head<'_>) -> Option<&'static str> {
         let lines = head.lines.iter().filter(|line| parse(line).as_ref().is_some_and(wanted));
         lines.count() * 2 > head.lines.len()
     };
-    let (requests, averages) = (is(|line| matches!(line, Line::Request(_))), is(|line| *line == Line::Drop(AVERAGE)));
+    let (requests, averages) =
+        (is(|line| matches!(line, Line::Request(_))), is(|line| *line == Line::Drop(AVERAGE)));
     match Kind::of(head)? {
-        Kind::Latency | Kind::Submission | Kind::Other if averages => {
-            Some("a fio log of averages, which has no requests; record it without `log_avg_msec`, with `log_offset=1`")
-        }
-        Kind::Submission if requests => {
-            Some("a fio log of the time before submissions (slat), not of a device; take the one named _clat or _lat")
-        }
-        Kind::Other if requests => {
-            Some("a fio log of bandwidth or IOPS; `write_lat_log` with `log_offset=1` writes one of requests")
-        }
-        _ if is(|line| *line == Line::Drop(NO_OFFSET)) => {
-            Some("a fio log without offsets, so without addresses; record it with `write_lat_log` and `log_offset=1`")
-        }
+        Kind::Latency | Kind::Submission | Kind::Other if averages => Some(
+            "a fio log of averages, which has no requests; record it without `log_avg_msec`, with `log_offset=1`",
+        ),
+        Kind::Submission if requests => Some(
+            "a fio log of the time before submissions (slat), not of a device; take the one named _clat or _lat",
+        ),
+        Kind::Other if requests => Some(
+            "a fio log of bandwidth or IOPS; `write_lat_log` with `log_offset=1` writes one of requests",
+        ),
+        _ if is(|line| *line == Line::Drop(NO_OFFSET)) => Some(
+            "a fio log without offsets, so without addresses; record it with `write_lat_log` and `log_offset=1`",
+        ),
         _ => None,
     }
 }
@@ -98,7 +103,8 @@ enum Kind {
 impl Kind {
     fn of(head: &Head<'_>) -> Option<Self> {
         let name = head.file.rsplit(['/', '\\']).next().unwrap_or_default();
-        let names = [("_clat.", Kind::Latency), ("_lat.", Kind::Latency), ("_slat.", Kind::Submission)];
+        let names =
+            [("_clat.", Kind::Latency), ("_lat.", Kind::Latency), ("_slat.", Kind::Submission)];
         let others = [("_bw.", Kind::Other), ("_iops.", Kind::Other)];
         names.into_iter().chain(others).find(|(part, _)| name.contains(part)).map(|(_, kind)| kind)
     }
@@ -158,13 +164,19 @@ mod tests {
 
     fn named(name: &str, text: &str) -> Opener {
         let (name, text) = (name.to_string(), text.to_string());
-        let part = move || Part { file: name.as_str().into(), stream: Box::new(std::io::Cursor::new(text.clone())) };
+        let part = move || Part {
+            file: name.as_str().into(),
+            stream: Box::new(std::io::Cursor::new(text.clone())),
+        };
         Box::new(move || Ok(vec![part()]))
     }
 
     fn refused(name: &str, text: &str) -> String {
         let error = survey(&spec(), &mut named(name, text)).unwrap_err();
-        assert!(matches!(error, TraceError::Foreign { .. } | TraceError::Doubtful { .. }), "{error}");
+        assert!(
+            matches!(error, TraceError::Foreign { .. } | TraceError::Doubtful { .. }),
+            "{error}"
+        );
         error.to_string()
     }
 
@@ -177,11 +189,17 @@ mod tests {
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 488, 8, 0), (at(2, 293_899), 6_064, 16, 0), (at(3, 365_003), 6_904, 16, 0)]
         );
-        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Read, Op::Write, Op::Trim]);
+        assert_eq!(
+            records.iter().map(|r| r.op).collect::<Vec<_>>(),
+            [Op::Read, Op::Write, Op::Trim]
+        );
         assert_eq!(records[0].latency.map(|latency| latency.as_ns()), Some(309_216));
         for name in ["j_clat.1.log", "./runs/j_lat.log"] {
             let summary = survey(&spec(), &mut named(name, LOG)).unwrap();
-            assert_eq!((summary.format, summary.reads, summary.writes, summary.trims), (TraceFormat::FioLat, 1, 1, 1));
+            assert_eq!(
+                (summary.format, summary.reads, summary.writes, summary.trims),
+                (TraceFormat::FioLat, 1, 1, 1)
+            );
         }
     }
 
@@ -190,15 +208,22 @@ mod tests {
         let without = "0, 182925, 0, 4096, 0\n0, 121008, 1, 8192, 0\n";
         let averages = "25, 152711, 0, 0, 0, 0\n25, 2673, 1, 0, 0, 0\n";
         let bare_averages = "27, 166449, 0, 0, 0\n27, 2775, 1, 0, 0\n";
-        assert!(refused("j_clat.1.log", without).contains("record it with `write_lat_log` and `log_offset=1`"));
+        assert!(
+            refused("j_clat.1.log", without)
+                .contains("record it with `write_lat_log` and `log_offset=1`")
+        );
         assert!(refused("j_lat.1.log", averages).contains("without `log_avg_msec`"));
         assert!(refused("j_lat.1.log", bare_averages).contains("without `log_avg_msec`"));
         assert!(refused("j_slat.1.log", LOG).contains("take the one named _clat or _lat"));
         assert!(refused("j_bw.1.log", LOG).contains("bandwidth or IOPS"));
         assert!(refused("j_iops.1.log", LOG).contains("bandwidth or IOPS"));
-        assert!(refused("renamed.csv", LOG).contains("fio-lat") && refused("renamed.csv", LOG).contains("--format"));
+        assert!(
+            refused("renamed.csv", LOG).contains("fio-lat")
+                && refused("renamed.csv", LOG).contains("--format")
+        );
         let named_format = TraceSpec { format: Some(TraceFormat::FioLat), ..spec() };
-        let error = survey(&named_format, &mut named("renamed.csv", without)).unwrap_err().to_string();
+        let error =
+            survey(&named_format, &mut named("renamed.csv", without)).unwrap_err().to_string();
         assert!(error.contains("log_offset=1"), "{error}");
         assert_eq!(survey(&named_format, &mut named("renamed.csv", LOG)).unwrap().requests, 3);
     }

@@ -1,10 +1,11 @@
-//! FIU IODedup text: `ns pid process sector sectors R|W major minor md5` (Koller, Rangaswami: I/O Deduplication, FAST
-//! 2010, and the README of the SNIA set).
+//! FIU IODedup text: `ns pid process sector sectors R|W major minor md5` (Koller, Rangaswami: I/O
+//! Deduplication, FAST 2010, and the README of the SNIA set).
 //!
-//! One record for each block of 4 KiB, with a hash of its content, which is not used here. Process names may hold
-//! spaces or be cut, so fields are taken from both ends. The set came in tar archives from which files were cut: copies
-//! begin with a header of tar (NULs, `ustar`, lines like `28 ctime=...`) and end in its padding. A record that is
-//! glued to such a header shares its line and is dropped with it.
+//! One record for each block of 4 KiB, with a hash of its content, which is not used here. Process
+//! names may hold spaces or be cut, so fields are taken from both ends. The set came in tar
+//! archives from which files were cut: copies begin with a header of tar (NULs, `ustar`, lines like
+//! `28 ctime=...`) and end in its padding. A record that is glued to such a header shares its line
+//! and is dropped with it.
 
 use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
 use crate::fields::{digits, find, is_binary, last_word, whole, word};
@@ -92,18 +93,28 @@ mod tests {
     fn names_with_spaces_and_without_letters_do_not_shift_the_fields() {
         let records = read(LINES).unwrap();
         let what: Vec<_> = records.iter().map(|r| (r.op, short(r))).collect();
-        let expected = [(Op::Write, (0, 5080, 8, 0)), (Op::Read, (500, 6000, 8, 1)), (Op::Read, (900, 5096, 8, 0))];
+        let expected = [
+            (Op::Write, (0, 5080, 8, 0)),
+            (Op::Read, (500, 6000, 8, 1)),
+            (Op::Read, (900, 5096, 8, 0)),
+        ];
         assert_eq!(what, expected);
     }
 
     #[test]
     fn what_is_left_of_an_archive_is_passed_over_and_counted() {
         let zeros = "\0".repeat(600);
-        let text =
-            format!("./PaxHeaders.1/x\0\0000644\0ustar\x0000{zeros}30 atime=1.5\n28 ctime=1.6\n{zeros}ustar{zeros}");
-        let text = format!("{text}99000 1 init 8 8 R 6 0 0123456789abcdef0123456789abcdef\n{LINES}{zeros}");
+        let text = format!(
+            "./PaxHeaders.1/x\0\0000644\0ustar\x0000{zeros}30 atime=1.5\n28 ctime=1.6\n{zeros}ustar{zeros}"
+        );
+        let text = format!(
+            "{text}99000 1 init 8 8 R 6 0 0123456789abcdef0123456789abcdef\n{LINES}{zeros}"
+        );
         let summary = survey(&spec(), &mut opener(text)).unwrap();
-        assert_eq!((summary.requests, summary.first_time, summary.dropped.get(GLUED)), (3, 100_000, 1));
+        assert_eq!(
+            (summary.requests, summary.first_time, summary.dropped.get(GLUED)),
+            (3, 100_000, 1)
+        );
         for kind in ["tar header", "attribute in a tar header", "padding of an archive"] {
             assert_eq!(summary.skipped_lines.get(kind), 1, "{kind}");
         }
@@ -113,7 +124,10 @@ mod tests {
     fn other_zeros_and_cut_hashes_are_errors() {
         let fault = |text: String| survey(&spec(), &mut opener(text)).unwrap_err();
         assert!(matches!(fault(format!("{LINES}\0\0x\0 1\n")), TraceError::NotText { .. }));
-        assert!(matches!(fault(LINES[..LINES.len() - 3].to_string()), TraceError::Truncated { .. }));
+        assert!(matches!(
+            fault(LINES[..LINES.len() - 3].to_string()),
+            TraceError::Truncated { .. }
+        ));
         assert!(matches!(fault(LINES.replace(" W ", " X ")), TraceError::Line { .. }));
     }
 }

@@ -1,5 +1,5 @@
-//! The block events of ftrace as text, from tracefs' `trace` or `trace-cmd report`: `comm-pid [cpu] flags seconds:
-//! event: ...` (include/trace/events/block.h of the kernel).
+//! The block events of ftrace as text, from tracefs' `trace` or `trace-cmd report`: `comm-pid [cpu]
+//! flags seconds: event: ...` (include/trace/events/block.h of the kernel).
 //!
 //! ```text
 //! block_bio_queue:   maj,min rwbs sector + sectors [comm]
@@ -7,8 +7,9 @@
 //! block_rq_complete: maj,min rwbs (command) sector + sectors [error]
 //! ```
 //!
-//! Newer kernels put the priority, `class,level,hint`, before the bracket. Names of processes hold spaces and dashes,
-//! so a line is read from `: block_` on, both ways. Completions give requests their latencies.
+//! Newer kernels put the priority, `class,level,hint`, before the bracket. Names of processes hold
+//! spaces and dashes, so a line is read from `: block_` on, both ways. Completions give requests
+//! their latencies.
 
 use super::blkparse::node;
 use crate::decode::{Decoder, DeviceName, Entry, Line};
@@ -59,7 +60,9 @@ impl Decoder for Ftrace {
         }
         let line = request(nanoseconds(time)?, fields)?;
         match line {
-            Line::Request(entry) if is_completion => Some(Line::Completion(entry, other_event(name))),
+            Line::Request(entry) if is_completion => {
+                Some(Line::Completion(entry, other_event(name)))
+            }
             _ if is_completion => Some(Line::Skip(other_event(name))),
             line if self.event == TraceEvent::Queue => Some(self.after_flush.split(line)),
             line => Some(line),
@@ -83,7 +86,11 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let (mut block, mut others) = (0, 0);
     for line in &head.lines {
         match events.split(line) {
-            Some((time, name, _)) if nanoseconds(time).is_some() && other_event(name) != UNKNOWN => block += 1,
+            Some((time, name, _))
+                if nanoseconds(time).is_some() && other_event(name) != UNKNOWN =>
+            {
+                block += 1
+            }
             _ if line.starts_with(b"#") => {}
             _ => others += 1,
         }
@@ -111,7 +118,11 @@ impl Events {
         let end = find(tail, b':')?;
         let time = last_word(&mut head);
         // `comm-pid [cpu]` stands before it.
-        (find(head, b'[').is_some() && find(head, b'-').is_some()).then_some((time, &tail[..end], &tail[end + 1..]))
+        (find(head, b'[').is_some() && find(head, b'-').is_some()).then_some((
+            time,
+            &tail[..end],
+            &tail[end + 1..],
+        ))
     }
 }
 
@@ -210,7 +221,8 @@ CPU:1 [LOST 12 EVENTS]
 ";
 
     fn what(records: &[Record]) -> Vec<(Op, u64, u64, u32, Option<u64>)> {
-        let latency = |record: &Record| record.latency.map(|latency| Duration::as_ns(latency) / 1000);
+        let latency =
+            |record: &Record| record.latency.map(|latency| Duration::as_ns(latency) / 1000);
         let us = |record: &Record| short(record).0 / 1000;
         records.iter().map(|r| (r.op, us(r), r.lba.0, r.device, latency(r))).collect()
     }
@@ -237,11 +249,21 @@ CPU:1 [LOST 12 EVENTS]
     fn what_is_passed_over_is_counted() {
         let summary = survey(&spec(), &mut opener(TEXT)).unwrap();
         assert_eq!((summary.requests, summary.dropped.get(PASS_THROUGH)), (6, 1));
-        let kinds = [("comment", 2), ("notice of lost events", 1), ("block_rq_complete", 5), ("block_bio_queue", 1)];
-        for (kind, count) in kinds.into_iter().chain([("block_rq_insert", 1), ("line of another event", 1)]) {
+        let kinds = [
+            ("comment", 2),
+            ("notice of lost events", 1),
+            ("block_rq_complete", 5),
+            ("block_bio_queue", 1),
+        ];
+        for (kind, count) in
+            kinds.into_iter().chain([("block_rq_insert", 1), ("line of another event", 1)])
+        {
             assert_eq!(summary.skipped_lines.get(kind), count, "{kind}");
         }
-        assert_eq!((summary.devices[0].name.as_str(), summary.devices[1].name.as_str()), ("259,0", "8,16"));
+        assert_eq!(
+            (summary.devices[0].name.as_str(), summary.devices[1].name.as_str()),
+            ("259,0", "8,16")
+        );
     }
 
     #[test]
@@ -251,8 +273,10 @@ CPU:1 [LOST 12 EVENTS]
             what(&records(TEXT, TraceFormat::Ftrace, reading).unwrap())
         };
         assert_eq!(with(TraceEvent::Queue), [(Op::Write, 0, 1024, 0, Some(59))]);
-        let complete: Vec<_> = with(TraceEvent::Complete).iter().map(|(op, at, ..)| (*op, *at)).collect();
-        let expected = [(Op::Flush, 0), (Op::Read, 10), (Op::Write, 20), (Op::Flush, 50), (Op::Write, 80)];
+        let complete: Vec<_> =
+            with(TraceEvent::Complete).iter().map(|(op, at, ..)| (*op, *at)).collect();
+        let expected =
+            [(Op::Flush, 0), (Op::Read, 10), (Op::Write, 20), (Op::Flush, 50), (Op::Write, 80)];
         assert_eq!(complete, expected);
     }
 
@@ -269,18 +293,29 @@ CPU:1 [LOST 12 EVENTS]
         text += &line(7000, "complete", 7);
         let records = read(text).unwrap();
         assert_eq!((records.len(), records[0].lba.0, records[0].latency), (5999, 7, None));
-        assert!(records[1..].iter().all(|record| record.latency == Some(Duration::from_ns(1_000_000_000))));
+        assert!(
+            records[1..]
+                .iter()
+                .all(|record| record.latency == Some(Duration::from_ns(1_000_000_000)))
+        );
     }
 
     #[test]
     fn what_is_no_event_is_named() {
-        let (good, bad) = ("8,0 R 512 () 8 + 1 [a]", ["8,0 R 512 () 8 + 1", "8,0 R 512 () 8 1 [a]", "8 R 8 + 1 [a]"]);
-        let line = |time: &str, fields: &str| format!("a-1 [000] d..1. {time}: block_rq_issue: {fields}\n");
+        let (good, bad) = (
+            "8,0 R 512 () 8 + 1 [a]",
+            ["8,0 R 512 () 8 + 1", "8,0 R 512 () 8 1 [a]", "8 R 8 + 1 [a]"],
+        );
+        let line = |time: &str, fields: &str| {
+            format!("a-1 [000] d..1. {time}: block_rq_issue: {fields}\n")
+        };
         let fault = |text: String| survey(&spec(), &mut opener(text)).unwrap_err();
         for bad in bad {
             let error = fault(line("1.5", good) + &line("1.6", bad));
             assert!(matches!(error, TraceError::Line { .. }), "{error}");
         }
-        assert!(fault(line("1.5", good) + &line("123456", good)).to_string().contains("trace_clock"));
+        assert!(
+            fault(line("1.5", good) + &line("123456", good)).to_string().contains("trace_clock")
+        );
     }
 }

@@ -1,10 +1,10 @@
-//! libCacheSim's csv of VMware vscsi traces: `version,time,op,size,lbn`, usually with this header (CloudPhysics'
-//! traces, Waldspurger et al.: Efficient MRC Construction with SHARDS, FAST 2015; libCacheSim,
-//! `data/cloudPhysicsIO.csv`).
+//! libCacheSim's csv of VMware vscsi traces: `version,time,op,size,lbn`, usually with this header
+//! (CloudPhysics' traces, Waldspurger et al.: Efficient MRC Construction with SHARDS, FAST 2015;
+//! libCacheSim, `data/cloudPhysicsIO.csv`).
 //!
-//! The op is the SCSI command's code in HEX, the size is in bytes, the logical block number counts 512 bytes, and the
-//! time has lost all but whole seconds: the requests of a second are spread over it unless told otherwise. The vscsi
-//! file of the same trace keeps microseconds.
+//! The op is the SCSI command's code in HEX, the size is in bytes, the logical block number counts
+//! 512 bytes, and the time has lost all but whole seconds: the requests of a second are spread over
+//! it unless told otherwise. The vscsi file of the same trace keeps microseconds.
 
 use super::columns::{HEADER, bare_hexadecimal, cell, guess_by_header, is_header};
 use crate::decode::{Decoder, Entry, Line, ZERO_LENGTH, sectors_of};
@@ -47,7 +47,9 @@ impl Decoder for Libcachesim {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Libcachesim)),
-        _ => head.by_lines(TraceFormat::Libcachesim, &mut Libcachesim, Look::Bytes, |entry| entry.sectors > 0),
+        _ => head.by_lines(TraceFormat::Libcachesim, &mut Libcachesim, Look::Bytes, |entry| {
+            entry.sectors > 0
+        }),
     }
 }
 
@@ -55,14 +57,15 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     let mut rest = Some(line);
     whole(cell(&mut rest)?).filter(|version| *version < 256)?;
     let ticks = whole(cell(&mut rest)?)?.checked_mul(SECOND)?;
-    let command = cell(&mut rest).filter(|command| command.len() <= 2).and_then(bare_hexadecimal)?;
+    let command =
+        cell(&mut rest).filter(|command| command.len() <= 2).and_then(bare_hexadecimal)?;
     let size = whole(cell(&mut rest)?)?;
     let lbn = whole(cell(&mut rest)?)?;
     if rest.is_some() {
         return None;
     }
     let op = match command {
-        0x08 | 0x28 | 0xa8 | 0x88 => Op::Read,  // READ (6), (10), (12), (16)
+        0x08 | 0x28 | 0xa8 | 0x88 => Op::Read, // READ (6), (10), (12), (16)
         0x0a | 0x2a | 0xaa | 0x8a => Op::Write, // WRITE likewise
         0x35 | 0x91 => return Some(Line::Request(Entry::flush(ticks))), // SYNCHRONIZE CACHE (10), (16)
         _ => return Some(Line::Drop(OTHER_COMMAND)),

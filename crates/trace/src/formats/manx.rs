@@ -1,9 +1,10 @@
 //! Manx's own csv: a header line that names the columns, in any order, then one request a line.
 //!
-//! `t_us` is the time in microseconds with up to three decimals. What is asked stands in `op,offset,bytes` (bytes) or
-//! in `rwbs,sector,nsectors` (the block layer's letters; sectors of 512 bytes). `latency_us`, `device` and `fua` may
-//! follow. An op is R, W, F (flush) or D (discard), or the block layer's letters for it, such as WF for a write with
-//! FUA; where those are used, the flush before a write (FW) is an event of its own and is not played twice.
+//! `t_us` is the time in microseconds with up to three decimals. What is asked stands in
+//! `op,offset,bytes` (bytes) or in `rwbs,sector,nsectors` (the block layer's letters; sectors of
+//! 512 bytes). `latency_us`, `device` and `fua` may follow. An op is R, W, F (flush) or D
+//! (discard), or the block layer's letters for it, such as WF for a write with FUA; where those are
+//! used, the flush before a write (FW) is an event of its own and is not played twice.
 
 use super::columns::{HEADER, Row, exactly, guess_by_header, is_named};
 use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
@@ -63,7 +64,8 @@ impl Decoder for Manx {
     }
 }
 
-/// Knows the format by its column for the time; what else is wrong with the header, the reader says.
+/// Knows the format by its column for the time; what else is wrong with the header, the reader
+/// says.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let row = Row::cut(head.lines.first()?, b',')?;
     row.place_of(TIME).map(|_| guess_by_header(TraceFormat::Manx))
@@ -76,7 +78,8 @@ impl Columns {
             Some((op?, start?, length?))
         };
         let is_block = row.place_of("rwbs").is_some();
-        let names = if is_block { ["rwbs", "sector", "nsectors"] } else { ["op", "offset", "bytes"] };
+        let names =
+            if is_block { ["rwbs", "sector", "nsectors"] } else { ["op", "offset", "bytes"] };
         let (op, start, length) = triple(names)?;
         let columns = Self {
             count: row.count(),
@@ -114,7 +117,9 @@ impl Columns {
             Some(_) => return None,
         };
         let Some(flags) = self.flags(row.get(self.op))? else {
-            return Some(Line::Drop("request of a kind that is not replayed (zone management or newer)"));
+            return Some(Line::Drop(
+                "request of a kind that is not replayed (zone management or newer)",
+            ));
         };
         let flush = Entry { latency, ..Entry::flush(ticks).on(device) };
         let (start, length) = (row.get(self.start), row.get(self.length));
@@ -137,11 +142,14 @@ impl Columns {
         Some(Line::Request(Entry { op: flags.op, lba, sectors, fua, altered, ..flush }))
     }
 
-    /// What is asked: `None` if that is none of the letters, `Some(None)` if they are some that nobody plays.
+    /// What is asked: `None` if that is none of the letters, `Some(None)` if they are some that
+    /// nobody plays.
     fn flags(&self, letters: &[u8]) -> Option<Option<Flags>> {
         let flags = Flags::read(letters);
         match self.is_block {
-            true => (!letters.is_empty() && letters.iter().all(u8::is_ascii_uppercase)).then_some(flags),
+            true => {
+                (!letters.is_empty() && letters.iter().all(u8::is_ascii_uppercase)).then_some(flags)
+            }
             // Words such as READ or RW are none of the letters, although they begin with one.
             false => {
                 let rest = letters.get(1..).unwrap_or_default();

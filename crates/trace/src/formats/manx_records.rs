@@ -1,8 +1,10 @@
-//! Rows of Manx itself: a trace in the form that is read fastest, and the form in which columnar files come in.
+//! Rows of Manx itself: a trace in the form that is read fastest, and the form in which columnar
+//! files come in.
 //!
-//! A header of 16 bytes, `MANXREC1` and 8 zeros, then little endian records of 40 bytes: `u64 ns, u64 offset in bytes,
-//! u64 bytes, u64 latency in ns (2^64 - 1 for none), u32 device, u8 operation (0 read, 1 write, 2 flush, 3 trim), u8
-//! flags (bit 0 FUA), u16 zero`. A range off the sectors is widened as in every format of bytes.
+//! A header of 16 bytes, `MANXREC1` and 8 zeros, then little endian records of 40 bytes: `u64 ns,
+//! u64 offset in bytes, u64 bytes, u64 latency in ns (2^64 - 1 for none), u32 device, u8 operation
+//! (0 read, 1 write, 2 flush, 3 trim), u8 flags (bit 0 FUA), u16 zero`. A range off the sectors is
+//! widened as in every format of bytes.
 
 use crate::TraceFormat;
 use crate::decode::{Decoder, DeviceName, Entry, Framing, Line, ZERO_LENGTH, sectors_of};
@@ -127,8 +129,15 @@ mod tests {
     use crate::Reading;
     use crate::tests::{read, records, short};
 
-    const ROW: Row =
-        Row { ns: 70, offset: 8192, bytes: 4096, latency: Some(1234), device: 3, op: Op::Read, fua: false };
+    const ROW: Row = Row {
+        ns: 70,
+        offset: 8192,
+        bytes: 4096,
+        latency: Some(1234),
+        device: 3,
+        op: Op::Read,
+        fua: false,
+    };
 
     fn file(rows: &[Row]) -> Vec<u8> {
         let mut file = header().to_vec();
@@ -146,7 +155,8 @@ mod tests {
             Row { ns: 99, bytes: 0, ..ROW },
         ];
         let records = read(file(&rows)).unwrap();
-        let what: Vec<_> = records.iter().map(|r| (r.op, short(r), r.fua, r.latency.map(|l| l.as_ns()))).collect();
+        let what: Vec<_> =
+            records.iter().map(|r| (r.op, short(r), r.fua, r.latency.map(|l| l.as_ns()))).collect();
         assert_eq!(
             what,
             [
@@ -160,7 +170,15 @@ mod tests {
 
     #[test]
     fn a_record_is_as_the_head_of_this_file_says() {
-        let bytes = encode(&Row { ns: 1, offset: 2, bytes: 3, latency: None, device: 4, op: Op::Trim, fua: true });
+        let bytes = encode(&Row {
+            ns: 1,
+            offset: 2,
+            bytes: 3,
+            latency: None,
+            device: 4,
+            op: Op::Trim,
+            fua: true,
+        });
         let expected = "0100000000000000 0200000000000000 0300000000000000 ffffffffffffffff 04000000 03 01 0000";
         let shown: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(shown, expected.replace(' ', ""));
@@ -169,7 +187,9 @@ mod tests {
 
     #[test]
     fn what_is_no_row_is_named() {
-        let fault = |file: &[u8]| records(file, TraceFormat::ManxRecords, Reading::default()).unwrap_err().to_string();
+        let fault = |file: &[u8]| {
+            records(file, TraceFormat::ManxRecords, Reading::default()).unwrap_err().to_string()
+        };
         for (place, value) in [(36, 4), (37, 2), (38, 1)] {
             let mut spoilt = file(&[ROW, ROW]);
             spoilt[HEADER + RECORD + place] = value;
@@ -177,7 +197,9 @@ mod tests {
         }
         assert!(fault(&file(&[ROW])[HEADER..]).contains("after the header MANXREC1"));
         assert!(fault(&file(&[ROW])[..40]).contains("truncated"));
-        assert!(records(header(), TraceFormat::ManxRecords, Reading::default()).unwrap().is_empty());
+        assert!(
+            records(header(), TraceFormat::ManxRecords, Reading::default()).unwrap().is_empty()
+        );
         assert!(records(b"MANX", TraceFormat::ManxRecords, Reading::default()).is_err());
     }
 }

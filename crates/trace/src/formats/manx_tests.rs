@@ -37,10 +37,14 @@ t_us,op,offset,bytes,latency_us,device,fua
             (Op::Write, (4_000, 1, 1, 0), true),
         ]
     );
-    let latencies = [Some(95_500), None, Some(7_000), Some(1_000), Some(1_000)].map(|ns| ns.map(Duration::from_ns));
+    let latencies = [Some(95_500), None, Some(7_000), Some(1_000), Some(1_000)]
+        .map(|ns| ns.map(Duration::from_ns));
     assert_eq!(records.iter().map(|r| r.latency).collect::<Vec<_>>(), latencies);
     let summary = survey(&spec(), &mut opener(text)).unwrap();
-    assert_eq!(summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["nvme0", "nvme1"]);
+    assert_eq!(
+        summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(),
+        ["nvme0", "nvme1"]
+    );
     assert_eq!((summary.altered.get(WIDENED), summary.dropped.get(ZERO_LENGTH)), (1, 1));
 }
 
@@ -73,7 +77,10 @@ t_us,rwbs,sector,nsectors,latency_us
         ]
     );
     let summary = survey(&spec(), &mut opener(text)).unwrap();
-    assert_eq!((summary.altered.get(PREFLUSH), summary.dropped.total(), summary.dropped.get(ZERO_LENGTH)), (1, 3, 1));
+    assert_eq!(
+        (summary.altered.get(PREFLUSH), summary.dropped.total(), summary.dropped.get(ZERO_LENGTH)),
+        (1, 3, 1)
+    );
 }
 
 #[test]
@@ -82,7 +89,8 @@ fn columns_go_by_their_names_in_any_order() {
     let other = read("bytes, Op ,T_US,offset\n512,W,1,4096\n1024,R,3,0\n").unwrap();
     assert_eq!(usual, other);
     // A second file put behind the first has a header of its own.
-    let two = read("t_us,op,offset,bytes\n1,W,4096,512\nt_us,offset,op,bytes\n3,0,R,1024\n").unwrap();
+    let two =
+        read("t_us,op,offset,bytes\n1,W,4096,512\nt_us,offset,op,bytes\n3,0,R,1024\n").unwrap();
     assert_eq!(usual, two);
 }
 
@@ -96,10 +104,18 @@ fn a_wrong_header_is_named_not_passed_over() {
         "t_us,rwbs,offset,bytes",
     ] {
         let error = fault(&format!("{header}\n1,W,0,512\n"));
-        assert!(error.starts_with(&format!("t.trace:1: `{header}` is not a line of Manx's csv")), "{error}");
+        assert!(
+            error.starts_with(&format!("t.trace:1: `{header}` is not a line of Manx's csv")),
+            "{error}"
+        );
     }
     let given = crate::TraceSpec { format: Some(TraceFormat::Manx), ..spec() };
-    assert!(survey(&given, &mut opener("1,W,0,512\n")).unwrap_err().to_string().contains("first a header"));
+    assert!(
+        survey(&given, &mut opener("1,W,0,512\n"))
+            .unwrap_err()
+            .to_string()
+            .contains("first a header")
+    );
 }
 
 #[test]
@@ -133,6 +149,10 @@ fn what_is_wrong_is_refused() {
 
 #[test]
 fn its_column_for_the_time_is_unmistakable() {
-    let sniffed = sniff::sniff(&spec(), &mut opener("device,t_us,op,offset,bytes\n0,1,W,0,512\n")).unwrap();
-    assert_eq!((sniffed.format, sniffed.why.as_str()), (TraceFormat::Manx, "its header is that of Manx csv"));
+    let sniffed =
+        sniff::sniff(&spec(), &mut opener("device,t_us,op,offset,bytes\n0,1,W,0,512\n")).unwrap();
+    assert_eq!(
+        (sniffed.format, sniffed.why.as_str()),
+        (TraceFormat::Manx, "its header is that of Manx csv")
+    );
 }

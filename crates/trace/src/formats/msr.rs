@@ -1,8 +1,10 @@
-//! MSR Cambridge csv: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, without a header
-//! (Narayanan, Donnelly, Rowstron: Write Off-Loading, FAST 2008, and the README of the SNIA set).
+//! MSR Cambridge csv: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, without a
+//! header (Narayanan, Donnelly, Rowstron: Write Off-Loading, FAST 2008, and the README of the SNIA
+//! set).
 //!
-//! Times are FILETIME: ticks of 100 ns since 1601. A tick of today times 100 leaves a signed 64-bit number, so the
-//! reader subtracts the first tick before it converts. Offset and size are bytes; each `host,disk` is an address space.
+//! Times are FILETIME: ticks of 100 ns since 1601. A tick of today times 100 leaves a signed 64-bit
+//! number, so the reader subtracts the first tick before it converts. Offset and size are bytes;
+//! each `host,disk` is an address space.
 
 use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::fields::{digits, expect};

@@ -1,10 +1,11 @@
-//! oracleGeneral of libCacheSim (its doc/quickstart_traces and reader): packed little endian records of 24 bytes, `u32
-//! time, u64 object, u32 size, i64 next access`.
+//! oracleGeneral of libCacheSim (its doc/quickstart_traces and reader): packed little endian
+//! records of 24 bytes, `u32 time, u64 object, u32 size, i64 next access`.
 //!
-//! Made for cache studies: times are whole seconds and there is no operation. Every record is read as a read, and that
-//! is counted as an alteration. In block sets the object is the address, in sectors unless told otherwise; in others it
-//! is a hash, which no device has as an address. The converters give an object one size, that of its first access: in
-//! the CloudPhysics sample 13,671 of 113,872 requests have another size in the vscsi file that it was made from.
+//! Made for cache studies: times are whole seconds and there is no operation. Every record is read
+//! as a read, and that is counted as an alteration. In block sets the object is the address, in
+//! sectors unless told otherwise; in others it is a hash, which no device has as an address. The
+//! converters give an object one size, that of its first access: in the CloudPhysics sample 13,671
+//! of 113,872 requests have another size in the vscsi file that it was made from.
 
 use crate::decode::{Decoder, Entry, Framing, Line, Reading, ZERO_LENGTH, sectors_of};
 use crate::fields::{le32, le64};
@@ -20,7 +21,8 @@ const SECOND: u64 = 1_000_000_000;
 const NO_OPERATION: &str = "no operation in the format: read as a read";
 
 /// The same of a request that is not on whole sectors.
-const AND_WIDENED: &str = "no operation in the format: read as a read; widened to whole 512-byte sectors";
+const AND_WIDENED: &str =
+    "no operation in the format: read as a read; widened to whole 512-byte sectors";
 
 /// Reads oracleGeneral.
 pub struct OracleGeneral {
@@ -67,11 +69,13 @@ impl Decoder for OracleGeneral {
     }
 }
 
-/// A file is of this format if times never go back, sizes are of requests, and the next accesses lie ahead; those
-/// within the head must be to the same object.
+/// A file is of this format if times never go back, sizes are of requests, and the next accesses
+/// lie ahead; those within the head must be to the same object.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let records: Vec<&[u8]> = head.bytes.chunks_exact(RECORD).collect();
-    let object = |place: u64| usize::try_from(place).ok().and_then(|place| records.get(place)).map(|r| le64(r, 4));
+    let object = |place: u64| {
+        usize::try_from(place).ok().and_then(|place| records.get(place)).map(|r| le64(r, 4))
+    };
     let (mut of_it, mut sized, mut last) = (0, 0, 0);
     for (place, record) in (0u64..).zip(&records) {
         let (time, size, next) = (le32(record, 0)?, le32(record, 12)?, le64(record, 16)?);
@@ -79,7 +83,8 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
             u64::MAX => true,
             // Some writers count accesses from 1.
             next if next > place && next < 1 << 40 => {
-                let same = |other: Option<Option<u64>>| other.is_none_or(|other| other == le64(record, 4));
+                let same =
+                    |other: Option<Option<u64>>| other.is_none_or(|other| other == le64(record, 4));
                 same(object(next)) || same(object(next - 1))
             }
             _ => next == i64::MAX as u64,
@@ -89,7 +94,8 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
         last = time;
     }
     let fits = !head.is_whole || head.bytes.len().is_multiple_of(RECORD);
-    let guess = Guess::by_records(TraceFormat::OracleGeneral, of_it, records.len()).filter(|_| fits)?;
+    let guess =
+        Guess::by_records(TraceFormat::OracleGeneral, of_it, records.len()).filter(|_| fits)?;
     Some(guess.only_if(sized * 2 > records.len(), "most of them ask for nothing"))
 }
 
@@ -105,7 +111,13 @@ mod tests {
     }
 
     fn file() -> Vec<u8> {
-        [record(50, 63, 512, 2), record(50, 1000, 4096, -1), record(51, 63, 700, -1), record(51, 9, 0, -1)].concat()
+        [
+            record(50, 63, 512, 2),
+            record(50, 1000, 4096, -1),
+            record(51, 63, 700, -1),
+            record(51, 9, 0, -1),
+        ]
+        .concat()
     }
 
     #[test]
@@ -121,7 +133,8 @@ mod tests {
 
     #[test]
     fn addresses_may_be_bytes_and_seconds_may_stay_whole() {
-        let reading = Reading { lba: Some(LbaUnit::Bytes), spread: Spread::None, ..Reading::default() };
+        let reading =
+            Reading { lba: Some(LbaUnit::Bytes), spread: Spread::None, ..Reading::default() };
         let records = records(file(), TraceFormat::OracleGeneral, reading).unwrap();
         let expected = [(0, 0, 2, 0), (0, 1, 9, 0), (1_000_000_000, 0, 2, 0)];
         assert_eq!(records.iter().map(short).collect::<Vec<_>>(), expected);
@@ -129,13 +142,19 @@ mod tests {
 
     #[test]
     fn a_hash_is_no_address() {
-        let error = records(record(1, 1 << 60, 512, -1), TraceFormat::OracleGeneral, Reading::default()).unwrap_err();
-        assert!(error.to_string().contains("record 1") && error.to_string().contains("is it a hash?"), "{error}");
+        let error =
+            records(record(1, 1 << 60, 512, -1), TraceFormat::OracleGeneral, Reading::default())
+                .unwrap_err();
+        assert!(
+            error.to_string().contains("record 1") && error.to_string().contains("is it a hash?"),
+            "{error}"
+        );
     }
 
     #[test]
     fn a_next_access_to_another_object_is_not_believed() {
-        let wrong = [record(50, 63, 512, 1), record(50, 1000, 4096, -1), record(51, 7, 512, 1)].concat();
+        let wrong =
+            [record(50, 63, 512, 1), record(50, 1000, 4096, -1), record(51, 7, 512, 1)].concat();
         assert!(read(wrong).is_err());
         assert!(read(vec![0; 240]).is_err());
     }

@@ -1,9 +1,11 @@
-//! The Storage Performance Council's trace format, in which UMass keeps Financial1/2 and WebSearch1-3:
-//! `ASU,LBA,Size,Opcode,Timestamp[,optional fields]` (SPC Trace File Format Specification, revision 1.0.1).
+//! The Storage Performance Council's trace format, in which UMass keeps Financial1/2 and
+//! WebSearch1-3: `ASU,LBA,Size,Opcode,Timestamp[,optional fields]` (SPC Trace File Format
+//! Specification, revision 1.0.1).
 //!
-//! The LBA counts blocks of 512 bytes within its application storage unit (ASU), so each ASU is a device; the size is
-//! in BYTES; the opcode's case does not matter; the time is in seconds with a fraction. Optional fields may follow on
-//! any line and spaces after any comma. A size of 0 is legal, and is no request here.
+//! The LBA counts blocks of 512 bytes within its application storage unit (ASU), so each ASU is a
+//! device; the size is in BYTES; the opcode's case does not matter; the time is in seconds with a
+//! fraction. Optional fields may follow on any line and spaces after any comma. A size of 0 is
+//! legal, and is no request here.
 
 use super::columns::{cell, exactly};
 use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
@@ -49,7 +51,9 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
         return Some(Line::Drop(ZERO_LENGTH));
     }
     let (lba, sectors, altered) = sectors_of(lba * SECTOR, size)?;
-    Some(Line::Request(Entry { altered, ..Entry::new(ticks, op, lba, sectors) }.on(DeviceName::Number(asu))))
+    Some(Line::Request(
+        Entry { altered, ..Entry::new(ticks, op, lba, sectors) }.on(DeviceName::Number(asu)),
+    ))
 }
 
 #[cfg(test)]
@@ -72,13 +76,19 @@ mod tests {
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 303_567, 7, 0), (26_214_000, 55_590, 6, 1), (11_000_000_001, 1, 2, 2)]
         );
-        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Write, Op::Read, Op::Write]);
+        assert_eq!(
+            records.iter().map(|r| r.op).collect::<Vec<_>>(),
+            [Op::Write, Op::Read, Op::Write]
+        );
     }
 
     #[test]
     fn an_asu_is_a_device_and_what_is_not_as_stated_is_counted() {
         let summary = survey(&spec(), &mut opener(SPC)).unwrap();
-        assert_eq!(summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["0", "1", "12"]);
+        assert_eq!(
+            summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(),
+            ["0", "1", "12"]
+        );
         assert_eq!((summary.dropped.get(ZERO_LENGTH), summary.altered.total()), (1, 1));
         assert_eq!(sniff::sniff(&spec(), &mut opener(SPC)).unwrap().format, TraceFormat::Spc);
     }

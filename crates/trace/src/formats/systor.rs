@@ -1,10 +1,11 @@
-//! The traces of SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size`, with a header line (Lee et al.:
-//! Understanding Storage Traffic Characteristics on Enterprise Virtual Desktop Infrastructure, SYSTOR 2017; SNIA
-//! IOTTA trace 4928).
+//! The traces of SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size`, with a header line (Lee
+//! et al.: Understanding Storage Traffic Characteristics on Enterprise Virtual Desktop
+//! Infrastructure, SYSTOR 2017; SNIA IOTTA trace 4928).
 //!
-//! The time is that of the issue, in Unix seconds with nine decimals: a double holds not even the microseconds that
-//! are accurate, so it is read as a decimal. The response is in seconds, offset and size in bytes. IOType is R, W or
-//! BLANK: what a blank one asked is not known, so it is dropped and counted. One file holds one hour of one LUN.
+//! The time is that of the issue, in Unix seconds with nine decimals: a double holds not even the
+//! microseconds that are accurate, so it is read as a decimal. The response is in seconds, offset
+//! and size in bytes. IOType is R, W or BLANK: what a blank one asked is not known, so it is
+//! dropped and counted. One file holds one hour of one LUN.
 
 use super::columns::{HEADER, cell, exactly, guess_by_header, is_header};
 use crate::TraceFormat;
@@ -92,7 +93,10 @@ Timestamp,Response,IOType,LUN,Offset,Size
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 1_755_968_989, 256, 0), (999, 8, 1, 1), (1_000_000_001, 16, 8, 0)]
         );
-        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Read, Op::Write, Op::Write]);
+        assert_eq!(
+            records.iter().map(|r| r.op).collect::<Vec<_>>(),
+            [Op::Read, Op::Write, Op::Write]
+        );
         let latencies = [806_000, 1_000_000, 12_000_000_001].map(|ns| Some(Duration::from_ns(ns)));
         assert_eq!(records.iter().map(|r| r.latency).collect::<Vec<_>>(), latencies);
     }
@@ -102,12 +106,16 @@ Timestamp,Response,IOType,LUN,Offset,Size
         let summary = survey(&spec(), &mut opener(SYSTOR)).unwrap();
         assert_eq!((summary.dropped.get(BLANK), summary.dropped.get(ZERO_LENGTH)), (1, 1));
         assert_eq!(summary.devices.iter().map(|d| d.name.as_str()).collect::<Vec<_>>(), ["0", "4"]);
-        assert_eq!((summary.first_time, summary.skipped_lines.get(HEADER)), (1_456_135_200_013_118_001, 1));
+        assert_eq!(
+            (summary.first_time, summary.skipped_lines.get(HEADER)),
+            (1_456_135_200_013_118_001, 1)
+        );
     }
 
     #[test]
     fn it_is_known_with_and_without_its_header() {
-        let format = |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
+        let format =
+            |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
         assert_eq!(format(SYSTOR), Ok(TraceFormat::Systor));
         let (_, headless) = SYSTOR.split_once('\n').unwrap();
         assert_eq!(format(headless), Ok(TraceFormat::Systor));

@@ -1,9 +1,10 @@
-//! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID` (Zhang et al.: OSCA, USENIX ATC 2020; SNIA IOTTA trace
-//! 27917).
+//! Tencent CBS: `Timestamp,Offset,Size,IOType,VolumeID` (Zhang et al.: OSCA, USENIX ATC 2020; SNIA
+//! IOTTA trace 27917).
 //!
-//! Offset and size are SECTORS of 512 bytes (users have taken them for bytes); 0 is a READ and 1 a WRITE, the
-//! opposite of the ascii formats of the simulators. The clock has whole Unix seconds only, so the requests of a
-//! second are spread over it unless told otherwise. Volumes are interleaved.
+//! Offset and size are SECTORS of 512 bytes (users have taken them for bytes); 0 is a READ and 1 a
+//! WRITE, the opposite of the ascii formats of the simulators. The clock has whole Unix seconds
+//! only, so the requests of a second are spread over it unless told otherwise. Volumes are
+//! interleaved.
 
 use super::columns::{HEADER, cell, guess_by_header, is_header};
 use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH};
@@ -22,7 +23,8 @@ const NAMES: [&str; 5] = ["timestamp", "offset", "size", "iotype", "volumeid"];
 /// A second, in ticks.
 const SECOND: u64 = 1_000_000_000;
 
-/// Unix seconds of the years 2001 to 2096: in five columns of whole numbers, only such a time tells the format.
+/// Unix seconds of the years 2001 to 2096: in five columns of whole numbers, only such a time tells
+/// the format.
 const UNIX_SECONDS: std::ops::Range<u64> = 1_000_000_000 * SECOND..4_000_000_000 * SECOND;
 
 /// Reads Tencent's block traces.
@@ -46,8 +48,9 @@ impl Decoder for Tencent {
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     match head.lines.first() {
         Some(first) if is_header(first, &NAMES) => Some(guess_by_header(TraceFormat::Tencent)),
-        _ => head
-            .by_lines(TraceFormat::Tencent, &mut Tencent, Look::Sectors, |entry| UNIX_SECONDS.contains(&entry.ticks)),
+        _ => head.by_lines(TraceFormat::Tencent, &mut Tencent, Look::Sectors, |entry| {
+            UNIX_SECONDS.contains(&entry.ticks)
+        }),
     }
 }
 
@@ -103,7 +106,10 @@ mod tests {
         let ops = [Op::Read, Op::Write, Op::Read, Op::Read, Op::Write];
         assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), ops);
         let summary = survey(&spec(), &mut opener(TENCENT)).unwrap();
-        assert_eq!((summary.dropped.get(ZERO_LENGTH), summary.altered.total(), summary.devices.len()), (1, 3, 3));
+        assert_eq!(
+            (summary.dropped.get(ZERO_LENGTH), summary.altered.total(), summary.devices.len()),
+            (1, 3, 3)
+        );
     }
 
     #[test]
@@ -116,17 +122,25 @@ mod tests {
 
     #[test]
     fn it_is_known_by_its_seconds_or_its_header() {
-        let format = |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
+        let format =
+            |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
         assert_eq!(format(TENCENT), Ok(TraceFormat::Tencent));
-        assert_eq!(format("Timestamp,Offset,Size,IOType,VolumeID\n5,0,8,0,1\n"), Ok(TraceFormat::Tencent));
+        assert_eq!(
+            format("Timestamp,Offset,Size,IOType,VolumeID\n5,0,8,0,1\n"),
+            Ok(TraceFormat::Tencent)
+        );
         assert!(matches!(format("5,0,8,0,1\n6,0,8,0,1\n"), Err(TraceError::UnknownFormat { .. })));
     }
 
     #[test]
     fn what_another_format_could_be_by_its_columns_alone_is_told_by_its_numbers() {
-        let format = |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
+        let format =
+            |text: &str| sniff::sniff(&spec(), &mut opener(text)).map(|sniffed| sniffed.format);
         // Writes of one sector; UCARE's log would be reads of one byte at 1063.
-        assert_eq!(format("1538323200,12910952,1,1,1063\n1538323201,16,1,1,1063\n"), Ok(TraceFormat::Tencent));
+        assert_eq!(
+            format("1538323200,12910952,1,1,1063\n1538323201,16,1,1,1063\n"),
+            Ok(TraceFormat::Tencent)
+        );
         // Temperature, humidity, a door, a number: neither.
         let error = read("1538323200,21,43,1,7\n1538323201,22,43,1,7\n").unwrap_err().to_string();
         for part in ["t.trace", "not taken for a trace", "tencent", "--format"] {

@@ -1,8 +1,10 @@
-//! The ascii format of the UCARE replayer (ttFlash, IODA, Heimdall): `ms dev offset size type`, type 1 for a read.
+//! The ascii format of the UCARE replayer (ttFlash, IODA, Heimdall): `ms dev offset size type`,
+//! type 1 for a read.
 //!
-//! Traps: early versions count offset and size in sectors, later ones in bytes, and no line says which; the time is in
-//! milliseconds with a fraction; DiskSim's lines with flags of 0 and 1 look the same, and so do SSDsim's but for the
-//! time. [`crate::sniff`] judges. What the replayer writes (csv with latencies) is another format.
+//! Traps: early versions count offset and size in sectors, later ones in bytes, and no line says
+//! which; the time is in milliseconds with a fraction; DiskSim's lines with flags of 0 and 1 look
+//! the same, and so do SSDsim's but for the time. [`crate::sniff`] judges. What the replayer writes
+//! (csv with latencies) is another format.
 
 use super::ascii::{columns, type_of};
 use crate::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH, sectors_of};
@@ -21,7 +23,10 @@ pub struct Ucare {
 impl Ucare {
     /// A reader of what is in the units given; milliseconds and bytes where none are.
     pub fn new(reading: Reading) -> Self {
-        Self { time: reading.time.unwrap_or(TimeUnit::Ms), lba: reading.lba.unwrap_or(LbaUnit::Bytes) }
+        Self {
+            time: reading.time.unwrap_or(TimeUnit::Ms),
+            lba: reading.lba.unwrap_or(LbaUnit::Bytes),
+        }
     }
 }
 
@@ -35,7 +40,8 @@ impl Decoder for Ucare {
             (LbaUnit::Bytes, 0) => Line::Drop(ZERO_LENGTH),
             (LbaUnit::Bytes, bytes) => {
                 let (lba, sectors, altered) = sectors_of(columns.address, bytes)?;
-                let entry = Entry::new(ticks, op, lba, sectors).on(DeviceName::Text(columns.device));
+                let entry =
+                    Entry::new(ticks, op, lba, sectors).on(DeviceName::Text(columns.device));
                 Line::Request(Entry { altered, ..entry })
             }
         };
@@ -53,9 +59,14 @@ mod tests {
     use crate::decode::WIDENED;
     use manx_base::units::Op;
 
-    fn decode(line: &str, lba: Option<LbaUnit>) -> Option<(u64, Op, u64, u32, Option<&'static str>)> {
+    fn decode(
+        line: &str,
+        lba: Option<LbaUnit>,
+    ) -> Option<(u64, Op, u64, u32, Option<&'static str>)> {
         match Ucare::new(Reading { lba, ..Reading::default() }).decode(line.as_bytes())? {
-            Line::Request(Entry { ticks, op, lba, sectors, altered, .. }) => Some((ticks, op, lba, sectors, altered)),
+            Line::Request(Entry { ticks, op, lba, sectors, altered, .. }) => {
+                Some((ticks, op, lba, sectors, altered))
+            }
             Line::Drop(reason) => panic!("{reason}"),
             Line::Skip(_) | Line::Held | Line::Completion(..) => None,
         }
@@ -65,15 +76,26 @@ mod tests {
     fn offset_and_size_are_bytes_or_sectors_as_told() {
         let line = "223.412 1 4096 8192 1";
         assert_eq!(decode(line, Some(LbaUnit::Bytes)), Some((223_412_000, Op::Read, 8, 16, None)));
-        assert_eq!(decode(line, Some(LbaUnit::Sectors)), Some((223_412_000, Op::Read, 4096, 8192, None)));
+        assert_eq!(
+            decode(line, Some(LbaUnit::Sectors)),
+            Some((223_412_000, Op::Read, 4096, 8192, None))
+        );
         assert_eq!(decode("0 1 1000 100 0", None), Some((0, Op::Write, 1, 2, Some(WIDENED))));
     }
 
     #[test]
     fn what_no_device_has_is_refused() {
-        for line in ["0 0 72057594037927936 512 1", "0 0 0 18446744073709551615 1", "0 0 0 512 2", "0 0 0 512 1 1"] {
+        for line in [
+            "0 0 72057594037927936 512 1",
+            "0 0 0 18446744073709551615 1",
+            "0 0 0 512 2",
+            "0 0 0 512 1 1",
+        ] {
             assert_eq!(decode(line, None), None, "{line}");
         }
-        assert_eq!(Ucare::new(Reading::default()).decode(b"0 0 8 0 1"), Some(Line::Drop(ZERO_LENGTH)));
+        assert_eq!(
+            Ucare::new(Reading::default()).decode(b"0 0 8 0 1"),
+            Some(Line::Drop(ZERO_LENGTH))
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! What the replayer of the UCARE group writes (ttFlash, IODA, Heimdall, FlashNet):
 //! `ts_ms,latency_us,type,size,offset[,submit_ms[,bytes_done]]`, without a header.
 //!
-//! 1 is a READ; size and offset are bytes, the size first. The time is the one that the replayed trace asked for, in
-//! milliseconds with a fraction; the replayer's own, later time of submission is passed over. A replay of a trace
-//! with whole seconds (Tencent) keeps them: its requests come in one burst a second, and the latency is one in such a
-//! burst.
+//! 1 is a READ; size and offset are bytes, the size first. The time is the one that the replayed
+//! trace asked for, in milliseconds with a fraction; the replayer's own, later time of submission
+//! is passed over. A replay of a trace with whole seconds (Tencent) keeps them: its requests come
+//! in one burst a second, and the latency is one in such a burst.
 
 use super::columns::{cell, exactly, is_number};
 use crate::TraceFormat;
@@ -31,16 +31,23 @@ impl Decoder for UcareLog {
     }
 }
 
-/// Knows the format by its two last columns, the time of submission and the bytes done: five columns of numbers are
-/// those of other logs too, fio's among them.
+/// Knows the format by its two last columns, the time of submission and the bytes done: five
+/// columns of numbers are those of other logs too, fio's among them.
 pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     let guess = head.by_lines(TraceFormat::UcareLog, &mut UcareLog, Look::Bytes, |_| true)?;
     let whole = head.lines.iter().filter(|line| is_whole(line)).count();
-    let doubt = format!("only {whole} have the two last columns, with as many bytes done as were asked for");
-    Some(if guess.doubt.is_some() { guess } else { guess.only_if(whole * 2 >= head.lines.len(), &doubt) })
+    let doubt = format!(
+        "only {whole} have the two last columns, with as many bytes done as were asked for"
+    );
+    Some(if guess.doubt.is_some() {
+        guess
+    } else {
+        guess.only_if(whole * 2 >= head.lines.len(), &doubt)
+    })
 }
 
-/// True for a line of seven columns whose last is its size, or negative as for a request that failed.
+/// True for a line of seven columns whose last is its size, or negative as for a request that
+/// failed.
 fn is_whole(line: &[u8]) -> bool {
     let cells: Vec<&[u8]> = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
     matches!(cells.as_slice(), [_, _, _, size, _, _, done] if done == size || done.starts_with(b"-"))
@@ -95,7 +102,10 @@ mod tests {
             records.iter().map(short).collect::<Vec<_>>(),
             [(0, 82_504, 8, 0), (0, 1, 16, 0), (500_001, 1, 3, 0)]
         );
-        assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Read, Op::Write, Op::Read]);
+        assert_eq!(
+            records.iter().map(|r| r.op).collect::<Vec<_>>(),
+            [Op::Read, Op::Write, Op::Read]
+        );
         let latencies = [134_000, 250_000, 3_672_500].map(|ns| Some(Duration::from_ns(ns)));
         assert_eq!(records.iter().map(|r| r.latency).collect::<Vec<_>>(), latencies);
         let named = TraceSpec { format: Some(TraceFormat::UcareLog), ..spec() };
@@ -106,10 +116,15 @@ mod tests {
     #[test]
     fn it_is_known_by_its_two_last_columns_alone() {
         let whole = "1.500,134,1,4096,42242048,0.100,4096\n1.600,200,0,8192,512,0.2,8192\n1.7,90,0,512,0,1.1,-5\n";
-        assert_eq!(sniff::sniff(&spec(), &mut opener(whole)).unwrap().format, TraceFormat::UcareLog);
+        assert_eq!(
+            sniff::sniff(&spec(), &mut opener(whole)).unwrap().format,
+            TraceFormat::UcareLog
+        );
         // A log of fio, and the same columns of a file that nobody knows.
-        for doubtful in ["2, 309216, 0, 4096, 249856, 0\n3, 9000, 1, 8192, 512, 0\n", "1,2,1,512,1024\n2,3,0,512,512\n"]
-        {
+        for doubtful in [
+            "2, 309216, 0, 4096, 249856, 0\n3, 9000, 1, 8192, 512, 0\n",
+            "1,2,1,512,1024\n2,3,0,512,512\n",
+        ] {
             let error = sniff::sniff(&spec(), &mut opener(doubtful)).unwrap_err().to_string();
             assert!(error.contains("--format"), "{error}");
         }

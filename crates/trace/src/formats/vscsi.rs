@@ -1,10 +1,11 @@
-//! The SCSI commands of a virtual disk, as VMware's vscsiStats kept them and CloudPhysics gave them out (Waldspurger et
-//! al.: Efficient MRC Construction with SHARDS, FAST 2015; layouts as in libCacheSim's reader of them).
+//! The SCSI commands of a virtual disk, as VMware's vscsiStats kept them and CloudPhysics gave them
+//! out (Waldspurger et al.: Efficient MRC Construction with SHARDS, FAST 2015; layouts as in
+//! libCacheSim's reader of them).
 //!
-//! Little endian records without a header, of two versions: `u32 sn, len, nSG; u16 cmd, ver; u64 lbn, ts` (32 bytes)
-//! and `u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt` (40 bytes). The version is the high byte of `ver`, which
-//! stands elsewhere in each, so two records are looked at in both layouts. `len` is bytes, `lbn` sectors of 512 bytes,
-//! `ts` and `rt` microseconds.
+//! Little endian records without a header, of two versions: `u32 sn, len, nSG; u16 cmd, ver; u64
+//! lbn, ts` (32 bytes) and `u16 cmd, ver; u32 sn, len, nSG; u64 lbn, ts, rt` (40 bytes). The
+//! version is the high byte of `ver`, which stands elsewhere in each, so two records are looked at
+//! in both layouts. `len` is bytes, `lbn` sectors of 512 bytes, `ts` and `rt` microseconds.
 
 use crate::decode::{Decoder, Entry, Framing, Line, WIDENED, ZERO_LENGTH};
 use crate::fields::{le16, le32, le64};
@@ -37,7 +38,9 @@ pub struct Vscsi {
 impl Vscsi {
     /// A reader of the version that the first records have.
     pub fn new(head: &[u8]) -> Self {
-        let of_it = |layout: &&Layout| head.chunks_exact(layout.record).take(2).all(|record| layout.is_of(record));
+        let of_it = |layout: &&Layout| {
+            head.chunks_exact(layout.record).take(2).all(|record| layout.is_of(record))
+        };
         let found = LAYOUTS.iter().find(|layout| head.len() >= layout.record && of_it(layout));
         Self { layout: *found.unwrap_or(&LAYOUTS[0]) }
     }
@@ -64,7 +67,10 @@ impl Decoder for Vscsi {
             return None;
         }
         let (lbn, ticks) = (le64(piece, at.lbn)?, le64(piece, at.time)?);
-        let latency = at.response.and_then(|response| le64(piece, response)).map(|us| us.saturating_mul(1000));
+        let latency = at
+            .response
+            .and_then(|response| le64(piece, response))
+            .map(|us| us.saturating_mul(1000));
         let op = match operation(le16(piece, at.command)?) {
             Ok(Op::Flush) => return Some(Line::Request(Entry { latency, ..Entry::flush(ticks) })),
             Ok(op) => op,
@@ -88,8 +94,8 @@ impl Decoder for Vscsi {
     }
 }
 
-/// The operation of a SCSI command (SPC and SBC: READ, WRITE and SYNCHRONIZE CACHE of all lengths), or why it is
-/// dropped.
+/// The operation of a SCSI command (SPC and SBC: READ, WRITE and SYNCHRONIZE CACHE of all lengths),
+/// or why it is dropped.
 fn operation(command: u16) -> Result<Op, &'static str> {
     Ok(match command {
         0x08 | 0x28 | 0x88 | 0xa8 => Op::Read,
@@ -110,9 +116,11 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
             // Commands end out of order by some time; a misread column leaps.
             let forward = time > 0 && time.saturating_add(60_000_000) >= last;
             let known = le16(record, layout.command).is_some_and(|command| command <= 0xff);
-            let sane = le64(record, layout.lbn)? < MAX_SECTOR && le32(record, layout.length)? <= 1 << 28;
+            let sane =
+                le64(record, layout.lbn)? < MAX_SECTOR && le32(record, layout.length)? <= 1 << 28;
             of_it += usize::from(layout.is_of(record) && forward && known && sane);
-            let moves = le16(record, layout.command).is_some_and(|command| operation(command).is_ok());
+            let moves =
+                le16(record, layout.command).is_some_and(|command| operation(command).is_ok());
             let bytes = u64::from(le32(record, layout.length)?);
             data += usize::from(moves && bytes.is_multiple_of(SECTOR));
             all += 1;
@@ -195,6 +203,11 @@ mod tests {
         let error = records(mixed, TraceFormat::Vscsi, Reading::default()).unwrap_err().to_string();
         assert!(error.contains("record 3") && error.contains("not a vscsi record"), "{error}");
         let cut = &ROWS.map(v1).concat()[..70];
-        assert!(records(cut, TraceFormat::Vscsi, Reading::default()).unwrap_err().to_string().contains("truncated"));
+        assert!(
+            records(cut, TraceFormat::Vscsi, Reading::default())
+                .unwrap_err()
+                .to_string()
+                .contains("truncated")
+        );
     }
 }

@@ -1,11 +1,13 @@
-//! Windows Performance Analyzer, the table "Disk Usage" exported as csv: a header line, then one request a line.
+//! Windows Performance Analyzer, the table "Disk Usage" exported as csv: a header line, then one
+//! request a line.
 //!
-//! The columns go by their names, with the unit in brackets (`Init Time (s)`), since users choose and order them. The
-//! locale is that of the machine that exported: a `;` between the cells comes with a decimal comma and dots between
-//! thousands (`16.384` bytes are 16 KiB), a `,` with a decimal point and commas between thousands, in quotes. Init
-//! Time is the arrival and IO Time the latency; Min Offset is hexadecimal, in bytes, and all ones for a flush. A row
-//! that sums up others (its Count is not 1) is no request. The table can be exported in any order: that by Init Time
-//! is usual.
+//! The columns go by their names, with the unit in brackets (`Init Time (s)`), since users choose
+//! and order them. The locale is that of the machine that exported: a `;` between the cells comes
+//! with a decimal comma and dots between thousands (`16.384` bytes are 16 KiB), a `,` with a
+//! decimal point and commas between thousands, in quotes. Init Time is the arrival and IO Time the
+//! latency; Min Offset is hexadecimal, in bytes, and all ones for a flush. A row that sums up
+//! others (its Count is not 1) is no request. The table can be exported in any order: that by Init
+//! Time is usual.
 
 use super::columns::{HEADER, Row, guess_by_header, hexadecimal, is_named};
 use crate::TraceFormat;
@@ -55,12 +57,15 @@ struct Marks {
 }
 
 /// The locales that the header tells apart.
-const LOCALES: [Marks; 2] =
-    [Marks { cells: b';', decimals: b',', thousands: b'.' }, Marks { cells: b',', decimals: b'.', thousands: b',' }];
+const LOCALES: [Marks; 2] = [
+    Marks { cells: b';', decimals: b',', thousands: b'.' },
+    Marks { cells: b',', decimals: b'.', thousands: b',' },
+];
 
 impl Decoder for Wpa {
     fn window(&self) -> usize {
-        // An export by Init Time is in order; one by Complete Time is out of it by the queue's depth.
+        // An export by Init Time is in order; one by Complete Time is out of it by the queue's
+        // depth.
         4096
     }
 
@@ -90,7 +95,8 @@ impl Columns {
     fn of(header: &[u8], marks: Marks) -> Option<Self> {
         let row = Row::cut(header, marks.cells)?;
         let timed = |name| {
-            let place = row.cells().iter().position(|cell| is_named(base_and_unit(cell).0, name))?;
+            let place =
+                row.cells().iter().position(|cell| is_named(base_and_unit(cell).0, name))?;
             Some((place, decimals(base_and_unit(row.get(place)).1)?))
         };
         Some(Self {
@@ -138,13 +144,19 @@ impl Columns {
             return Some(Line::Drop(ZERO_LENGTH));
         }
         let (lba, sectors, altered) = sectors_of(offset, size)?;
-        Some(Line::Request(Entry { device, latency, altered, ..Entry::new(ticks, op, lba, sectors) }))
+        Some(Line::Request(Entry {
+            device,
+            latency,
+            altered,
+            ..Entry::new(ticks, op, lba, sectors)
+        }))
     }
 }
 
 impl Marks {
-    /// A number as this locale writes it, in parts of `10^-places`: exactly, or `None`. Thousands are in groups of
-    /// three digits or not marked at all, so that the numbers of another locale are refused rather than misread.
+    /// A number as this locale writes it, in parts of `10^-places`: exactly, or `None`. Thousands
+    /// are in groups of three digits or not marked at all, so that the numbers of another locale
+    /// are refused rather than misread.
     fn number(&self, cell: &[u8], places: u32) -> Option<u64> {
         let (integer, fraction) = match find(cell, self.decimals) {
             Some(point) => (&cell[..point], &cell[point + 1..]),
@@ -176,12 +188,15 @@ impl Marks {
 /// `Init Time (s)` as `Init Time` and `s`.
 fn base_and_unit(cell: &[u8]) -> (&[u8], &[u8]) {
     match cell.iter().position(|byte| *byte == b'(') {
-        Some(open) => (cell[..open].trim_ascii_end(), cell[open + 1..].strip_suffix(b")").unwrap_or_default()),
+        Some(open) => {
+            (cell[..open].trim_ascii_end(), cell[open + 1..].strip_suffix(b")").unwrap_or_default())
+        }
         None => (cell, b""),
     }
 }
 
-/// The decimals that make a unit of time nanoseconds. The micro sign has several codes, and more in the wrong encoding.
+/// The decimals that make a unit of time nanoseconds. The micro sign has several codes, and more in
+/// the wrong encoding.
 fn decimals(unit: &[u8]) -> Option<u32> {
     match unit {
         b"s" => Some(9),
@@ -264,11 +279,30 @@ Disk,Init Time (ms),IO Type,Min Offset,Size (B)
     #[test]
     fn a_number_of_another_locale_is_refused() {
         let [german, english] = LOCALES;
-        assert_eq!((german.number(b"1.234,5", 3), english.number(b"1,234.5", 3)), (Some(1_234_500), Some(1_234_500)));
-        assert_eq!((german.number(b"1234", 0), german.number(b"12.345.678", 0)), (Some(1234), Some(12_345_678)));
-        assert_eq!((german.number(b"0,000000001", 9), german.number(b"0,10", 1)), (Some(1), Some(1)));
-        for wrong in ["1.079943800", "1,234,567", "1234.567", "1.23", ".123", "", ",5", "1,x", "0,0000000001", "1..234"]
-        {
+        assert_eq!(
+            (german.number(b"1.234,5", 3), english.number(b"1,234.5", 3)),
+            (Some(1_234_500), Some(1_234_500))
+        );
+        assert_eq!(
+            (german.number(b"1234", 0), german.number(b"12.345.678", 0)),
+            (Some(1234), Some(12_345_678))
+        );
+        assert_eq!(
+            (german.number(b"0,000000001", 9), german.number(b"0,10", 1)),
+            (Some(1), Some(1))
+        );
+        for wrong in [
+            "1.079943800",
+            "1,234,567",
+            "1234.567",
+            "1.23",
+            ".123",
+            "",
+            ",5",
+            "1,x",
+            "0,0000000001",
+            "1..234",
+        ] {
             assert_eq!(german.number(wrong.as_bytes(), 9), None, "{wrong}");
         }
         assert_eq!(german.number(b"18.446.744.073.709.551.616", 0), None);

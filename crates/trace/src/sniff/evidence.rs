@@ -1,9 +1,11 @@
-//! Whether what a reader makes of a head is block I/O, or numbers of something else that happen to fit its columns.
+//! Whether what a reader makes of a head is block I/O, or numbers of something else that happen to
+//! fit its columns.
 //!
-//! Sensor logs, prices and counters have as many columns as traces. What sets requests apart: their offsets and sizes
-//! are multiples of 512 bytes; of 4 KiB, or all off it by the same, where they are counted in sectors; few sizes occur;
-//! addresses reach far and go back and forth; times do not go back. A file that lacks this is refused with the reason,
-//! and read all the same where its format is named.
+//! Sensor logs, prices and counters have as many columns as traces. What sets requests apart: their
+//! offsets and sizes are multiples of 512 bytes; of 4 KiB, or all off it by the same, where they
+//! are counted in sectors; few sizes occur; addresses reach far and go back and forth; times do not
+//! go back. A file that lacks this is refused with the reason, and read all the same where its
+//! format is named.
 
 use super::super::decode::{Entry, WIDENED};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,18 +95,25 @@ impl Evidence {
         }
         if all < FEW {
             let odd = all - self.round;
-            return (odd * 2 >= all).then(|| format!("{odd} of {all} lines are on no multiple of 8 sectors"));
+            return (odd * 2 >= all)
+                .then(|| format!("{odd} of {all} lines are on no multiple of 8 sectors"));
         }
         let (low, high) = self.ends.unwrap_or_default();
         let common = self.residues.iter().copied().max().unwrap_or(0);
         let is_whole = |size: u64| size.is_multiple_of(8) || size.is_power_of_two();
-        let whole: u64 =
-            self.sizes.iter().filter(|(size, _)| **size > 0 && is_whole(**size)).map(|(_, count)| count).sum();
+        let whole: u64 = self
+            .sizes
+            .iter()
+            .filter(|(size, _)| **size > 0 && is_whole(**size))
+            .map(|(_, count)| count)
+            .sum();
         let mut counts: Vec<u64> = self.sizes.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let usual: u64 = counts.iter().take(8).sum();
-        let aligned =
-            common * 10 >= all * 6 && whole * 10 >= all * 8 && self.addresses.len() > 2 && high - low >= REACH;
+        let aligned = common * 10 >= all * 6
+            && whole * 10 >= all * 8
+            && self.addresses.len() > 2
+            && high - low >= REACH;
         let scattered = high - low >= FAR && usual * 10 >= all * 6 && address_back * 20 >= all;
         let reach = high - low;
         (!aligned && !scattered).then(|| {

@@ -1,14 +1,17 @@
-//! The look-alikes: MQSim, SSDsim, DiskSim and the UCARE replayer share lines of five numbers, and none says in which
-//! unit its times are, nor (UCARE) its addresses.
+//! The look-alikes: MQSim, SSDsim, DiskSim and the UCARE replayer share lines of five numbers, and
+//! none says in which unit its times are, nor (UCARE) its addresses.
 //!
-//! The same records go round under one name in ns, us and ms, in sectors and in bytes. So a reading follows from
-//! evidence that is stated, with the alternatives and the options that choose them; where the evidence does not decide,
-//! the file is refused with the candidates. What the user gives is taken as it is.
+//! The same records go round under one name in ns, us and ms, in sectors and in bytes. So a reading
+//! follows from evidence that is stated, with the alternatives and the options that choose them;
+//! where the evidence does not decide, the file is refused with the candidates. What the user gives
+//! is taken as it is.
 //!
 //! The evidence, strongest first:
 //! * a last column beyond 0 and 1 is flags: DiskSim;
-//! * every offset and size a multiple of 512 is bytes: UCARE, unless that may be large blocks in sectors;
-//! * a time with a fraction is not in ns, and three decimals of a ms are a clock's microseconds: DiskSim or UCARE;
+//! * every offset and size a multiple of 512 is bytes: UCARE, unless that may be large blocks in
+//!   sectors;
+//! * a time with a fraction is not in ns, and three decimals of a ms are a clock's microseconds:
+//!   DiskSim or UCARE;
 //! * the pace: requests and bytes per second that each unit would mean for a device (`pace`).
 
 use super::super::decode::{Decoder, Entry, Line};
@@ -62,25 +65,42 @@ impl Decoder for AnyOfThem {
 
 fn five(line: &[u8]) -> Option<Columns<'_>> {
     let columns = columns(line)?;
-    let fits = columns.address < MAX_SECTOR * SECTOR && u32::try_from(columns.size / SECTOR).is_ok();
+    let fits =
+        columns.address < MAX_SECTOR * SECTOR && u32::try_from(columns.size / SECTOR).is_ok();
     (fits && disksim::flags(columns.kind).is_some()).then_some(columns)
 }
 
-/// Settles what a file of the family is: format and units. `given` is the format that the user named.
-pub(super) fn settle(head: &Head<'_>, mut sniffed: Sniffed, given: Option<TraceFormat>) -> Result<Sniffed, TraceError> {
+/// Settles what a file of the family is: format and units. `given` is the format that the user
+/// named.
+pub(super) fn settle(
+    head: &Head<'_>,
+    mut sniffed: Sniffed,
+    given: Option<TraceFormat>,
+) -> Result<Sniffed, TraceError> {
     let evidence = Evidence::of(&head.lines);
-    let case = Case { head, evidence: &evidence, given, time: sniffed.reading.time, lba: sniffed.reading.lba };
+    let case = Case {
+        head,
+        evidence: &evidence,
+        given,
+        time: sniffed.reading.time,
+        lba: sniffed.reading.lba,
+    };
     let (lba, lba_why) = case.addresses()?;
     let (format, format_why) = case.format(lba);
     // Without a format named, `sectors` is what all but UCARE have anyway.
     let is_stated = format.info().lba.is_none() && (given.is_some() || lba == LbaUnit::Bytes);
     if case.lba.is_some() && is_stated {
-        return Err(TraceError::UnitIsStated { file: head.file.clone(), format, option: "--lba-unit" });
+        return Err(TraceError::UnitIsStated {
+            file: head.file.clone(),
+            format,
+            option: "--lba-unit",
+        });
     }
     let (time, time_why) = case.times(format, lba)?;
     sniffed.format = format;
     if given.is_none() {
-        let lines = sniffed.why.split_once(" are ").map_or(sniffed.why.as_str(), |(lines, _)| lines);
+        let lines =
+            sniffed.why.split_once(" are ").map_or(sniffed.why.as_str(), |(lines, _)| lines);
         sniffed.why = format!("{lines} are {}; {format_why}", format.info().shape);
     }
     sniffed.reading.time = Some(time);
@@ -116,7 +136,8 @@ impl Evidence {
         for columns in lines.iter().filter_map(|line| five(line)) {
             all.pace.requests += 1;
             all.pace.bytes = all.pace.bytes.saturating_add(columns.size);
-            let is_multiple = (columns.address | columns.size).is_multiple_of(SECTOR) && columns.size > 0;
+            let is_multiple =
+                (columns.address | columns.size).is_multiple_of(SECTOR) && columns.size > 0;
             all.multiples += u64::from(is_multiple);
             all.largest_end = all.largest_end.max(columns.address.saturating_add(columns.size));
             if all.sizes.len() < 2 {
@@ -152,7 +173,8 @@ impl Evidence {
 
 /// A time in thousandths of its unit.
 fn thousandths(columns: &Columns<'_>) -> u128 {
-    let digit = |place: usize| columns.fraction.get(place).map_or(0, |digit| u128::from(digit - b'0'));
+    let digit =
+        |place: usize| columns.fraction.get(place).map_or(0, |digit| u128::from(digit - b'0'));
     u128::from(columns.time) * 1000 + digit(0) * 100 + digit(1) * 10 + digit(2)
 }
 
@@ -186,33 +208,47 @@ impl Case<'_> {
                 true => format!(", though {every}: if they are bytes, give `--format ucare`"),
                 false => String::new(),
             };
-            return Ok((LbaUnit::Sectors, format!("addresses in sectors, as {} has them{doubt}", format.name())));
+            return Ok((
+                LbaUnit::Sectors,
+                format!("addresses in sectors, as {} has them{doubt}", format.name()),
+            ));
         }
         if self.evidence.has_flags || *multiples * 2 <= requests {
             let why = match requests - multiples {
                 0 => String::new(),
-                others => format!(": {others} of {requests} requests are on no multiples of 512, as bytes would be"),
+                others => format!(
+                    ": {others} of {requests} requests are on no multiples of 512, as bytes would be"
+                ),
             };
             return Ok((LbaUnit::Sectors, format!("addresses in sectors{why}")));
         }
         let impossible = self.evidence.cannot_be_sectors(self.time);
-        let are_bytes = *multiples == requests && requests >= ENOUGH_FOR_BYTES && (impossible || sizes.len() > 1);
+        let are_bytes = *multiples == requests
+            && requests >= ENOUGH_FOR_BYTES
+            && (impossible || sizes.len() > 1);
         if are_bytes {
             let otherwise = match impossible {
                 true => "as sectors they would be more than a device has or serves",
-                false => "as sectors each request would be of 256 KiB or more on such a boundary: `--lba-unit sectors`",
+                false => {
+                    "as sectors each request would be of 256 KiB or more on such a boundary: `--lba-unit sectors`"
+                }
             };
             return Ok((LbaUnit::Bytes, format!("addresses in bytes: {every} ({otherwise})")));
         }
         let why = match *multiples == requests {
-            true if requests < ENOUGH_FOR_BYTES => format!("{every}, but {requests} requests are too few to judge by"),
-            true => format!("{every} and of one size, which bytes are, and large blocks in sectors too"),
+            true if requests < ENOUGH_FOR_BYTES => {
+                format!("{every}, but {requests} requests are too few to judge by")
+            }
+            true => {
+                format!("{every} and of one size, which bytes are, and large blocks in sectors too")
+            }
             false => format!(
                 "{multiples} of {requests} requests are on multiples of 512 in offset and size, as \
                  bytes would be; the others are not"
             ),
         };
-        let candidates = "bytes (read as ucare), or sectors (`--format ssdsim|disksim` says so too)".to_string();
+        let candidates =
+            "bytes (read as ucare), or sectors (`--format ssdsim|disksim` says so too)".to_string();
         Err(TraceError::LbaUnit { file: self.head.file.clone(), why, candidates })
     }
 
@@ -222,7 +258,9 @@ impl Case<'_> {
         let Evidence { has_flags, has_fraction, .. } = self.evidence;
         match (self.given, lba) {
             (Some(format), _) => (format, String::new()),
-            (None, _) if *has_flags => (Disksim, "the last column is not only 0 and 1, so it is flags".to_string()),
+            (None, _) if *has_flags => {
+                (Disksim, "the last column is not only 0 and 1, so it is flags".to_string())
+            }
             (None, LbaUnit::Bytes) => (Ucare, "bytes are the UCARE replayer's".to_string()),
             (None, LbaUnit::Sectors) if *has_fraction => {
                 let why = "times with a fraction are DiskSim's, or of early UCARE files (`--format ucare`), which read \
@@ -241,17 +279,23 @@ impl Case<'_> {
     fn times(&self, format: TraceFormat, lba: LbaUnit) -> Result<(TimeUnit, String), TraceError> {
         let pace = self.evidence.pace(lba);
         let usual = format.info().time.map_or(TimeUnit::Ns, super::Open::first);
-        let runs = |unit| format!("{} requests/s and {} MB/s", pace.rate(unit), pace.megabytes(unit));
+        let runs =
+            |unit| format!("{} requests/s and {} MB/s", pace.rate(unit), pace.megabytes(unit));
         if let Some(unit) = self.time {
             let doubt = match pace.is_enough().then(|| pace.verdict(unit)) {
-                Some(Verdict::Implausible) => format!(", though the head then runs at {}: implausible", runs(unit)),
+                Some(Verdict::Implausible) => {
+                    format!(", though the head then runs at {}: implausible", runs(unit))
+                }
                 Some(_) => format!(": the head runs at {}", runs(unit)),
                 None => String::new(),
             };
             return Ok((unit, format!("time unit {}, as given{doubt}", unit_name(unit))));
         }
         if self.evidence.has_fraction && usual == TimeUnit::Ns {
-            return Err(self.ask(&pace, "They have a decimal fraction, so they are not nanoseconds".to_string()));
+            return Err(self.ask(
+                &pace,
+                "They have a decimal fraction, so they are not nanoseconds".to_string(),
+            ));
         }
         if self.evidence.decimals > 3 && self.given.is_none() && !self.evidence.has_flags {
             let why = "They have more than three decimals: seconds have those, and milliseconds of a fine clock";
@@ -269,7 +313,11 @@ impl Case<'_> {
             ));
         }
         let verdict = pace.verdict(usual);
-        let devices = if pace.devices == 1 { "one device".to_string() } else { format!("{} devices", pace.devices) };
+        let devices = if pace.devices == 1 {
+            "one device".to_string()
+        } else {
+            format!("{} devices", pace.devices)
+        };
         // There is no finer unit than ns, so a slow trace in ns is just slow.
         let is_slow = verdict == Verdict::Slow && usual != TimeUnit::Ns;
         if verdict > Verdict::Ordinary || is_slow {
@@ -278,7 +326,8 @@ impl Case<'_> {
                 Verdict::Fast => "more than most devices of such traces serve",
                 _ => "hardly any",
             };
-            let why = format!("As {name} this trace runs at {} on {devices}: {judged}", runs(usual));
+            let why =
+                format!("As {name} this trace runs at {} on {devices}: {judged}", runs(usual));
             return Err(self.ask(&pace, why));
         }
         let is_whole = self.given.is_none() && !self.evidence.has_fraction;
@@ -313,11 +362,16 @@ impl Case<'_> {
     }
 
     fn ask(&self, pace: &Pace, why: String) -> TraceError {
-        let units = UNITS.iter().filter(|unit| **unit != TimeUnit::Ns || !self.evidence.has_fraction);
+        let units =
+            UNITS.iter().filter(|unit| **unit != TimeUnit::Ns || !self.evidence.has_fraction);
         let candidates: Vec<String> = match pace.is_enough() {
             true => units.map(|unit| pace.means(*unit)).collect(),
             false => units.map(|unit| unit_name(*unit).to_string()).collect(),
         };
-        TraceError::TimeUnit { file: self.head.file.clone(), why, candidates: candidates.join("; ") }
+        TraceError::TimeUnit {
+            file: self.head.file.clone(),
+            why,
+            candidates: candidates.join("; "),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Which format a trace has, judged by its head, and whether its times are believable.
 //!
-//! The verdict is always reported with its reason, and a unit of time is never guessed in silence: the same records go
-//! round in ns, us and ms under one name, and published runs have replayed them a thousand times too fast. Nor is a
-//! format: what fits a format's columns and is hardly block I/O (`evidence`) is refused.
-//! [`family`] judges the formats that look alike, by the [`pace`] that each reading would mean.
+//! The verdict is always reported with its reason, and a unit of time is never guessed in silence:
+//! the same records go round in ns, us and ms under one name, and published runs have replayed them
+//! a thousand times too fast. Nor is a format: what fits a format's columns and is hardly block I/O
+//! (`evidence`) is refused. [`family`] judges the formats that look alike, by the [`pace`] that
+//! each reading would mean.
 
 mod evidence;
 mod family;
@@ -60,7 +61,8 @@ pub struct Head<'a> {
 pub struct Guess {
     /// The format.
     pub format: TraceFormat,
-    /// Lines that are of this format, of a hundred; [`HEADER`] for a magic number or a header that no other format has.
+    /// Lines that are of this format, of a hundred; [`HEADER`] for a magic number or a header that
+    /// no other format has.
     pub strength: u32,
     /// A sentence that says why.
     pub why: String,
@@ -68,7 +70,8 @@ pub struct Guess {
     pub doubt: Option<String>,
 }
 
-/// Those who know a format by its head. Two guesses that are equally strong are an error, not a choice.
+/// Those who know a format by its head. Two guesses that are equally strong are an error, not a
+/// choice.
 const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 21] = [
     recognise_msr,
     family::recognise,
@@ -93,8 +96,8 @@ const RECOGNISERS: [fn(&Head<'_>) -> Option<Guess>; 21] = [
     formats::manx_records::recognise,
 ];
 
-/// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found, or refused with the
-/// candidates.
+/// Looks at the head of a trace. What `spec` gives is taken as it is; what is left open is found,
+/// or refused with the candidates.
 pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError> {
     let (file, bytes) = first_head(spec, open)?;
     if bytes.starts_with(b"version https://git-lfs.github.com/spec/") {
@@ -105,16 +108,27 @@ pub fn sniff(spec: &TraceSpec, open: &mut Opener) -> Result<Sniffed, TraceError>
         Some(format) => (format, "as given".to_string()),
         None => recognise(&head, spec.time_unit.is_some() || spec.lba_unit.is_some())?,
     };
-    // An archive that is cut is not opened as one. Only FIU's traces are found so, with remains of it among the lines.
+    // An archive that is cut is not opened as one. Only FIU's traces are found so, with remains of
+    // it among the lines.
     if spec.format.is_none() && format != TraceFormat::Fiu && is_tar(head.bytes) {
         return Err(TraceError::Foreign { file: head.file, what: CUT_TAR });
     }
-    let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
+    let reading = Reading {
+        time: spec.time_unit,
+        lba: spec.lba_unit,
+        event: spec.event,
+        spread: spec.spread,
+    };
     let sniffed = Sniffed { format, why, reading, units_why: None };
-    if family::has(format) { family::settle(&head, sniffed, spec.format) } else { settle(&head, sniffed) }
+    if family::has(format) {
+        family::settle(&head, sniffed, spec.format)
+    } else {
+        settle(&head, sniffed)
+    }
 }
 
-/// The head of the first part that holds anything: blktrace leaves an empty file for a CPU that was idle.
+/// The head of the first part that holds anything: blktrace leaves an empty file for a CPU that was
+/// idle.
 fn first_head(spec: &TraceSpec, open: &mut Opener) -> Result<(Arc<str>, Vec<u8>), TraceError> {
     let mut empty = None;
     for part in open()? {
@@ -137,15 +151,21 @@ fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
-/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The outermost
-/// compression is gone already, and so are whole archives.
+/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The
+/// outermost compression is gone already, and so are whole archives.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     Some(match head {
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
+            "UTF-16 text; `iconv -f UTF-16 -t UTF-8` makes it readable"
+        }
         [0x1f, 0x8b, 8, ..] => "compressed once more (gzip); decompress it",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "compressed once more (zstd); decompress it",
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => "compressed once more (xz), or its beginning is cut; decompress it",
-        [b'B', b'Z', b'h', b'1'..=b'9', ..] => "compressed once more (bzip2), or its beginning is cut; decompress it",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => {
+            "compressed once more (xz), or its beginning is cut; decompress it"
+        }
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => {
+            "compressed once more (bzip2), or its beginning is cut; decompress it"
+        }
         [b'P', b'K', 3, 4, ..] => "a zip archive; unpack it",
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => "a 7-Zip archive; unpack it",
         [b'R', b'a', b'r', b'!', ..] => "a RAR archive; unpack it",
@@ -162,13 +182,20 @@ impl<'a> Head<'a> {
     fn of(file: Arc<str>, bytes: &'a [u8]) -> Self {
         let is_whole = (bytes.len() as u64) < HEAD;
         let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        let end = if is_whole { text.len() } else { text.iter().rposition(|b| *b == b'\n').unwrap_or(text.len()) };
-        let lines = text[..end].split(|b| *b == b'\n').map(<[u8]>::trim_ascii_end).filter(|line| !line.is_empty());
+        let end = if is_whole {
+            text.len()
+        } else {
+            text.iter().rposition(|b| *b == b'\n').unwrap_or(text.len())
+        };
+        let lines = text[..end]
+            .split(|b| *b == b'\n')
+            .map(<[u8]>::trim_ascii_end)
+            .filter(|line| !line.is_empty());
         Self { file, bytes, lines: lines.collect(), is_whole }
     }
 
-    /// The guess that follows from how many of the lines a decoder reads as requests that `accept` takes; `None` below
-    /// half of them, of those that the decoder does not know as something else.
+    /// The guess that follows from how many of the lines a decoder reads as requests that `accept`
+    /// takes; `None` below half of them, of those that the decoder does not know as something else.
     pub fn by_lines(
         &self,
         format: TraceFormat,
@@ -190,12 +217,18 @@ impl<'a> Head<'a> {
         let all = self.lines.len() - skipped;
         let why = format!("{read} of the first {all} lines are {}", format.info().shape);
         let doubt = evidence.doubt(look);
-        (read > 0 && read * 2 >= all).then(|| Guess { format, strength: (read * 100 / all) as u32, why, doubt })
+        (read > 0 && read * 2 >= all).then(|| Guess {
+            format,
+            strength: (read * 100 / all) as u32,
+            why,
+            doubt,
+        })
     }
 }
 
 impl Guess {
-    /// The guess that follows from how many of the head's binary records a format would hold; `None` below nine of ten.
+    /// The guess that follows from how many of the head's binary records a format would hold;
+    /// `None` below nine of ten.
     pub(super) fn by_records(format: TraceFormat, of_it: usize, all: usize) -> Option<Self> {
         let why = format!("{of_it} of the first {all} records are {}", format.info().shape);
         let strength = (of_it * 100 / all.max(1)) as u32;
@@ -208,11 +241,12 @@ impl Guess {
     }
 }
 
-/// The strongest guess of which there is no doubt; where `units_are_given`, the user knows it for a look-alike.
-/// One wrong line does not hide a format: the reader will name that line.
+/// The strongest guess of which there is no doubt; where `units_are_given`, the user knows it for a
+/// look-alike. One wrong line does not hide a format: the reader will name that line.
 fn recognise(head: &Head<'_>, units_are_given: bool) -> Result<(TraceFormat, String), TraceError> {
     let all = RECOGNISERS.iter().filter_map(|recognise| recognise(head));
-    let is_sure = |guess: &Guess| guess.doubt.is_none() || units_are_given && family::has(guess.format);
+    let is_sure =
+        |guess: &Guess| guess.doubt.is_none() || units_are_given && family::has(guess.format);
     let (mut guesses, doubted): (Vec<Guess>, Vec<Guess>) = all.partition(is_sure);
     guesses.sort_by_key(|guess| std::cmp::Reverse(guess.strength));
     let candidate = |guess: &Guess| format!("{}: {}", guess.format.name(), guess.why);
@@ -224,7 +258,10 @@ fn recognise(head: &Head<'_>, units_are_given: bool) -> Result<(TraceFormat, Str
             return Err(TraceError::Ambiguous { file: head.file.clone(), candidates });
         }
         [first, second, ..] if first.strength < HEADER => {
-            return Ok((first.format, format!("{} (less likely {})", first.why, candidate(second))));
+            return Ok((
+                first.format,
+                format!("{} (less likely {})", first.why, candidate(second)),
+            ));
         }
         [first, ..] => return Ok((first.format, first.why.clone())),
     }
@@ -233,8 +270,12 @@ fn recognise(head: &Head<'_>, units_are_given: bool) -> Result<(TraceFormat, Str
     }
     if !doubted.is_empty() {
         let doubted = doubted.iter().filter_map(|guess| Some((guess, guess.doubt.as_ref()?)));
-        let found = doubted.map(|(guess, doubt)| format!("{}: {}, but {doubt}", guess.format.name(), guess.why));
-        return Err(TraceError::Doubtful { file: head.file.clone(), found: found.collect::<Vec<_>>().join("; ") });
+        let found = doubted
+            .map(|(guess, doubt)| format!("{}: {}, but {doubt}", guess.format.name(), guess.why));
+        return Err(TraceError::Doubtful {
+            file: head.file.clone(),
+            found: found.collect::<Vec<_>>().join("; "),
+        });
     }
     let text = shorten(head.lines.first().copied().unwrap_or_default());
     match head.lines.iter().position(|line| is_binary(line)) {
@@ -254,10 +295,18 @@ fn recognise_msr(head: &Head<'_>) -> Option<Guess> {
 fn settle(head: &Head<'_>, mut sniffed: Sniffed) -> Result<Sniffed, TraceError> {
     let (file, info) = (&head.file, sniffed.format.info());
     if info.time.is_none() && sniffed.reading.time.is_some() {
-        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--time-unit" });
+        return Err(TraceError::UnitIsStated {
+            file: file.clone(),
+            format: sniffed.format,
+            option: "--time-unit",
+        });
     }
     if info.lba.is_none() && sniffed.reading.lba.is_some() {
-        return Err(TraceError::UnitIsStated { file: file.clone(), format: sniffed.format, option: "--lba-unit" });
+        return Err(TraceError::UnitIsStated {
+            file: file.clone(),
+            format: sniffed.format,
+            option: "--lba-unit",
+        });
     }
     let mut why = Vec::new();
     match (sniffed.reading.time, info.time) {

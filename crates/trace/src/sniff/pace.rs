@@ -1,4 +1,5 @@
-//! How fast the head of a trace runs in a unit of time that is not known, and which units are believable.
+//! How fast the head of a trace runs in a unit of time that is not known, and which units are
+//! believable.
 
 use super::super::{TimeUnit, unit_name, unit_ns};
 use std::fmt;
@@ -9,14 +10,16 @@ pub(super) const ENOUGH: u64 = 100;
 /// The units in which such times go round, finest first.
 pub(super) const UNITS: [TimeUnit; 4] = [TimeUnit::Ns, TimeUnit::Us, TimeUnit::Ms, TimeUnit::S];
 
-/// More requests per second, or bytes per second, than this no device of these traces served: the second is the link
-/// of a PCIe 4.0 x4 drive.
+/// More requests per second, or bytes per second, than this no device of these traces served: the
+/// second is the link of a PCIe 4.0 x4 drive.
 const POSSIBLE: (u128, u128) = (5_000_000, 8_000_000_000);
 
-/// Up to this, any device of the time of these formats may have served it: twice what a SATA drive does.
+/// Up to this, any device of the time of these formats may have served it: twice what a SATA drive
+/// does.
 const ORDINARY: (u128, u128) = (200_000, 1_200_000_000);
 
-/// Fewer requests in a thousand seconds than this (one in 100 s) are those of a device that idles for days.
+/// Fewer requests in a thousand seconds than this (one in 100 s) are those of a device that idles
+/// for days.
 const SLOW_MILLI: u128 = 10;
 
 /// How believable a unit is.
@@ -51,7 +54,8 @@ impl Pace {
     pub(super) fn verdict(&self, unit: TimeUnit) -> Verdict {
         let devices = u128::from(self.devices.max(1));
         let (rate, bandwidth) = (self.rate_milli(unit) / 1000, self.bandwidth(unit));
-        let within = |bound: (u128, u128)| rate <= bound.0 * devices && bandwidth <= bound.1 * devices;
+        let within =
+            |bound: (u128, u128)| rate <= bound.0 * devices && bandwidth <= bound.1 * devices;
         match () {
             () if !within(POSSIBLE) => Verdict::Implausible,
             () if !within(ORDINARY) => Verdict::Fast,
@@ -68,7 +72,12 @@ impl Pace {
             Verdict::Fast => ", more than most devices serve",
             Verdict::Implausible => ", implausible",
         };
-        format!("{} would be {}/s and {} MB/s{verdict}", unit_name(unit), self.rate(unit), self.megabytes(unit))
+        format!(
+            "{} would be {}/s and {} MB/s{verdict}",
+            unit_name(unit),
+            self.rate(unit),
+            self.megabytes(unit)
+        )
     }
 
     /// Requests per second, to print.
@@ -117,7 +126,10 @@ mod tests {
         // A thousand requests of 4 KiB in a thousand units.
         let pace = Pace { requests: 1000, bytes: 4_096_000, devices: 1, span: 1_000_000 };
         let verdicts = UNITS.map(|unit| pace.verdict(unit));
-        assert_eq!(verdicts, [Verdict::Implausible, Verdict::Fast, Verdict::Ordinary, Verdict::Ordinary]);
+        assert_eq!(
+            verdicts,
+            [Verdict::Implausible, Verdict::Fast, Verdict::Ordinary, Verdict::Ordinary]
+        );
         // 4 GB/s on four devices is ordinary, as is 1 M/s on eight; a request in 1000 s is not.
         assert_eq!(Pace { devices: 8, ..pace }.verdict(TimeUnit::Us), Verdict::Ordinary);
         assert_eq!(Pace { span: 1_000_000_000, ..pace }.verdict(TimeUnit::S), Verdict::Slow);
@@ -126,7 +138,12 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_do_not_overflow() {
-        let pace = Pace { requests: u64::MAX, bytes: u64::MAX, devices: 1, span: u128::from(u64::MAX) * 1000 };
+        let pace = Pace {
+            requests: u64::MAX,
+            bytes: u64::MAX,
+            devices: 1,
+            span: u128::from(u64::MAX) * 1000,
+        };
         UNITS.iter().for_each(|unit| drop(pace.means(*unit)));
         assert_eq!(Pace { span: 0, ..pace }.verdict(TimeUnit::S), Verdict::Implausible);
     }

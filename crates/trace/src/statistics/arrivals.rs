@@ -1,9 +1,9 @@
 //! When requests come: the gaps between them, and how many come in each second and in each 10 ms.
 //!
-//! The index of dispersion for counts (IDC) is the variance of the counts in bins of one width over their mean: 1 for
-//! Poisson arrivals at any width, growing with the width where arrivals are bursty over long times (Gusella, 1991).
-//! Bins start at the first request, and the last one is that of the last request; empty ones count. The variance is
-//! that of the population.
+//! The index of dispersion for counts (IDC) is the variance of the counts in bins of one width over
+//! their mean: 1 for Poisson arrivals at any width, growing with the width where arrivals are
+//! bursty over long times (Gusella, 1991). Bins start at the first request, and the last one is
+//! that of the last request; empty ones count. The variance is that of the population.
 
 use super::percent;
 use super::report::ArrivalReport;
@@ -137,10 +137,12 @@ impl<const WIDTH: u64> Bins<WIDTH> {
         self.are_many().then(|| self.peak() as f64 * self.bins() as f64 / self.count as f64)
     }
 
-    /// (sum(x^2) / b - (n / b)^2) / (n / b), for b bins with n requests, is (b sum(x^2) - n^2) / (n b).
+    /// (sum(x^2) / b - (n / b)^2) / (n / b), for b bins with n requests, is (b sum(x^2) - n^2) / (n
+    /// b).
     fn dispersion(&self) -> Option<f64> {
         let (bins, count) = (u128::from(self.bins()), u128::from(self.count));
-        // Below 2^43 bins of 10 ms and 2^40 requests of a trace that anybody can hold, this stays below 2^123.
+        // Below 2^43 bins of 10 ms and 2^40 requests of a trace that anybody can hold, this stays
+        // below 2^123.
         let above = bins.checked_mul(self.all_squares())?.checked_sub(count * count)?;
         self.are_many().then(|| above as f64 / (count * bins) as f64)
     }

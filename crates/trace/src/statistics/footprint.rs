@@ -1,9 +1,10 @@
-//! The distinct 4 KiB pages that a trace touches, as two bitmaps (Chambi et al., Better bitmap performance with Roaring
-//! bitmaps, 2016).
+//! The distinct 4 KiB pages that a trace touches, as two bitmaps (Chambi et al., Better bitmap
+//! performance with Roaring bitmaps, 2016).
 //!
-//! Exact while the bitmaps fit; beyond, only pages of a sample are kept, and the counts are multiplied by its inverse.
-//! A bitmap of roaring 0.11 never turns a container of runs back into a plain one when it is added to, so single pages
-//! are put in first wherever a range would begin a new container.
+//! Exact while the bitmaps fit; beyond, only pages of a sample are kept, and the counts are
+//! multiplied by its inverse. A bitmap of roaring 0.11 never turns a container of runs back into a
+//! plain one when it is added to, so single pages are put in first wherever a range would begin a
+//! new container.
 
 use super::report::FootprintReport;
 use super::{Pages, is_sampled};
@@ -91,7 +92,8 @@ impl Footprint {
             written_pages: written,
             page_reads: self.page_reads,
             page_writes: self.page_writes,
-            writes_per_written_page: (written > 0).then(|| self.page_writes as f64 / written as f64),
+            writes_per_written_page: (written > 0)
+                .then(|| self.page_writes as f64 / written as f64),
         }
     }
 }
@@ -135,7 +137,8 @@ mod tests {
     #[test]
     fn a_footprint_that_does_not_fit_is_sampled_and_stays_in_its_memory() {
         let mut footprint = Footprint::bounded(256 << 10);
-        // Pages far apart, each in a container of its own: the worst that can be; read twice, written once.
+        // Pages far apart, each in a container of its own: the worst that can be; read twice,
+        // written once.
         for page in (0..100_000u64).chain(0..50_000) {
             footprint.read(Pages { first: page << 16, last: page << 16 });
             if page < 20_000 {
@@ -164,7 +167,8 @@ mod tests {
     fn pages_added_to_a_range_make_no_long_lists_of_runs() {
         let mut footprint = Footprint::default();
         footprint.written(Pages { first: 65_536, last: 65_556 });
-        (0..30_000u64).for_each(|n| footprint.written(Pages { first: 65_600 + 2 * n, last: 65_600 + 2 * n }));
+        (0..30_000u64)
+            .for_each(|n| footprint.written(Pages { first: 65_600 + 2 * n, last: 65_600 + 2 * n }));
         assert_eq!(footprint.report().written_pages, 30_021);
         assert!(bytes(&footprint.written) < 10_000, "{}", bytes(&footprint.written));
     }

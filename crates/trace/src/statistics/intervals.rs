@@ -1,12 +1,14 @@
-//! How long it takes until a page is written again: in page writes in between (Lim, Lee and Moon, FASTer FTL, SNAPI
-//! 2010, Fig. 3) and in time.
+//! How long it takes until a page is written again: in page writes in between (Lim, Lee and Moon,
+//! FASTer FTL, SNAPI 2010, Fig. 3) and in time.
 //!
-//! A table of all pages would grow with the trace. So only pages of a sample in space are followed (SHARDS, of fixed
-//! size: Waldspurger et al., FAST 2015): once there are too many, the threshold halves and half of them are dropped. An
-//! interval that is seen while 1 page in 2^k is followed stands for 2^k intervals and is counted so.
+//! A table of all pages would grow with the trace. So only pages of a sample in space are followed
+//! (SHARDS, of fixed size: Waldspurger et al., FAST 2015): once there are too many, the threshold
+//! halves and half of them are dropped. An interval that is seen while 1 page in 2^k is followed
+//! stands for 2^k intervals and is counted so.
 //!
-//! A page's first write ends no interval, and what a page has waited for at the trace's end is not counted: intervals
-//! about as long as the trace are underrepresented, as in every measurement of this kind.
+//! A page's first write ends no interval, and what a page has waited for at the trace's end is not
+//! counted: intervals about as long as the trace are underrepresented, as in every measurement of
+//! this kind.
 
 use super::report::{IntervalPercentiles, WriteIntervalReport};
 use super::{Pages, is_sampled};
@@ -15,7 +17,8 @@ use std::collections::BTreeMap;
 
 /// So many pages are followed at the same time.
 const PAGES_MAX: usize = 1 << 16;
-/// A longer write (1 GiB) is no request of a host, and looking at each of its pages would take long.
+/// A longer write (1 GiB) is no request of a host, and looking at each of its pages would take
+/// long.
 const WRITE_PAGES_MAX: u64 = 1 << 18;
 
 /// The last write of each page that is followed.
@@ -64,7 +67,10 @@ impl WriteIntervals {
         }
         for page in pages.first..=pages.last {
             if is_sampled(page, self.halvings) {
-                self.page(page, LastWrite { number: first_number.saturating_add(page - pages.first), at });
+                self.page(
+                    page,
+                    LastWrite { number: first_number.saturating_add(page - pages.first), at },
+                );
             }
         }
     }
@@ -102,7 +108,8 @@ mod tests {
     fn skewed(writes: u64) -> impl Iterator<Item = Pages> {
         (0..writes).map(|n| {
             let drawn = splitmix64(n);
-            let page = if drawn & 1 == 0 { (drawn >> 1) % 2_000 } else { 2_000 + (drawn >> 1) % 18_000 };
+            let page =
+                if drawn & 1 == 0 { (drawn >> 1) % 2_000 } else { 2_000 + (drawn >> 1) % 18_000 };
             Pages { first: page, last: page }
         })
     }
@@ -117,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_sample_finds_the_percentiles_of_all_pages() {
-        let (mut all, mut sample) = (WriteIntervals::following(1 << 20), WriteIntervals::following(2_000));
+        let (mut all, mut sample) =
+            (WriteIntervals::following(1 << 20), WriteIntervals::following(2_000));
         for (at, pages) in skewed(300_000).enumerate() {
             all.record(pages, at as u64 * 1_000);
             sample.record(pages, at as u64 * 1_000);
@@ -126,10 +134,15 @@ mod tests {
         assert_eq!((all.sampled_one_in, all.intervals_seen), (1, 300_000 - all.pages_followed));
         assert!(sample.sampled_one_in >= 8 && sample.pages_followed <= 2_000, "{sample:?}");
         let pairs = |of: fn(&IntervalPercentiles) -> u64| {
-            [(&all.page_writes_between, &sample.page_writes_between), (&all.time_ns, &sample.time_ns)]
-                .map(|(all, sample)| (of(all), of(sample)))
+            [
+                (&all.page_writes_between, &sample.page_writes_between),
+                (&all.time_ns, &sample.time_ns),
+            ]
+            .map(|(all, sample)| (of(all), of(sample)))
         };
-        for (exact, estimate) in [pairs(|of| of.p25), pairs(|of| of.p50), pairs(|of| of.p90)].concat() {
+        for (exact, estimate) in
+            [pairs(|of| of.p25), pairs(|of| of.p50), pairs(|of| of.p90)].concat()
+        {
             assert!(estimate.abs_diff(exact) < exact / 8, "{estimate} for {exact}");
         }
     }

@@ -26,8 +26,15 @@ struct Device {
 }
 
 impl Device {
-    const NEW: Device =
-        Device { reads: 0, writes: 0, read_bytes: 0, write_bytes: 0, low: u64::MAX, end: 0, last_end: None };
+    const NEW: Device = Device {
+        reads: 0,
+        writes: 0,
+        read_bytes: 0,
+        write_bytes: 0,
+        low: u64::MAX,
+        end: 0,
+        last_end: None,
+    };
 
     /// From the lowest sector to the highest; 0 where nothing was touched.
     fn span_bytes(&self) -> u64 {
@@ -67,7 +74,8 @@ impl Locality {
     }
 
     pub(super) fn devices(&self, names: &[&str]) -> Vec<DeviceReport> {
-        let rows = self.devices.iter().enumerate().filter(|(_, device)| device.reads + device.writes > 0);
+        let rows =
+            self.devices.iter().enumerate().filter(|(_, device)| device.reads + device.writes > 0);
         rows.map(|(number, device)| DeviceReport {
             name: names.get(number).map_or_else(|| number.to_string(), |name| name.to_string()),
             requests: device.reads + device.writes,

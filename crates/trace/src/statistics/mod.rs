@@ -1,7 +1,9 @@
-//! What a trace asks of a drive, in numbers: sizes, rate and bursts, locality, footprint, write intervals, latencies.
+//! What a trace asks of a drive, in numbers: sizes, rate and bursts, locality, footprint, write
+//! intervals, latencies.
 //!
-//! Only *data requests* (reads and writes) are measured: a flush has no address, and one trim may cover a whole device.
-//! Everything is kept in integers and in bounded memory, whatever the length of the trace:
+//! Only *data requests* (reads and writes) are measured: a flush has no address, and one trim may
+//! cover a whole device. Everything is kept in integers and in bounded memory, whatever the length
+//! of the trace:
 //! * [`sizes`]: how often each size was asked for; exact, up to very many different ones.
 //! * [`arrivals`]: gaps, and counts in bins of a second and of 10 ms.
 //! * [`locality`]: sequential and unaligned requests, the span of each device.
@@ -111,7 +113,10 @@ impl Pages {
     fn of(record: &Record) -> Self {
         let device = u64::from(record.device) << PAGE_BITS;
         let end = record.lba.0 + u64::from(record.sectors);
-        Self { first: device | (record.lba.0 / PAGE_SECTORS), last: device | ((end - 1) / PAGE_SECTORS) }
+        Self {
+            first: device | (record.lba.0 / PAGE_SECTORS),
+            last: device | ((end - 1) / PAGE_SECTORS),
+        }
     }
 
     /// How many they are.
@@ -120,9 +125,9 @@ impl Pages {
     }
 }
 
-/// A sample in space (Waldspurger et al., SHARDS, FAST 2015): a page belongs to it if the hash of its number lies below
-/// a threshold, so that either all uses of a page are seen or none, and each halving of the threshold keeps a part of
-/// the sample before. `halvings` of 0 take every page.
+/// A sample in space (Waldspurger et al., SHARDS, FAST 2015): a page belongs to it if the hash of
+/// its number lies below a threshold, so that either all uses of a page are seen or none, and each
+/// halving of the threshold keeps a part of the sample before. `halvings` of 0 take every page.
 #[inline]
 fn is_sampled(page: u64, halvings: u32) -> bool {
     halvings == 0 || mixed(page) >> (u64::BITS - halvings) == 0

@@ -3,7 +3,8 @@
 use manx_base::latency::Histogram;
 use serde::Serialize;
 
-/// What a trace asks of a drive. *Data requests* are reads and writes; flushes and trims are in no number here.
+/// What a trace asks of a drive. *Data requests* are reads and writes; flushes and trims are in no
+/// number here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatisticsReport {
     /// Reads and writes.
@@ -67,7 +68,8 @@ pub struct TopSize {
 /// When requests come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ArrivalReport {
-    /// The median of the gaps between a request and the next (nanoseconds); null below two requests.
+    /// The median of the gaps between a request and the next (nanoseconds); null below two
+    /// requests.
     pub median_gap_ns: Option<f64>,
     /// Their mean (nanoseconds).
     pub mean_gap_ns: Option<f64>,
@@ -75,11 +77,13 @@ pub struct ArrivalReport {
     pub gap_cv: Option<f64>,
     /// Gaps of exactly 0 (percent).
     pub zero_gap_percent: f64,
-    /// The most requests in one of the seconds since the first request; null where the trace ends in the first.
+    /// The most requests in one of the seconds since the first request; null where the trace ends
+    /// in the first.
     pub peak_per_s: Option<u64>,
     /// That over the mean of all those seconds, the last one included, though it may be cut short.
     pub peak_to_mean: Option<f64>,
-    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null below 2 bins.
+    /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null
+    /// below 2 bins.
     pub idc_1s: Option<f64>,
     /// The same in bins of 10 ms.
     pub idc_10ms: Option<f64>,
@@ -99,7 +103,8 @@ pub struct LocalityReport {
 /// Distinct pages of 4 KiB; a page that is touched in part counts whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FootprintReport {
-    /// 1 where the numbers of distinct pages are exact; else they are estimates from 1 page in so many.
+    /// 1 where the numbers of distinct pages are exact; else they are estimates from 1 page in so
+    /// many.
     pub sampled_one_in: u64,
     /// Distinct pages read or written.
     pub pages: u64,
@@ -132,7 +137,8 @@ pub struct WriteIntervalReport {
     pub time_ns: IntervalPercentiles,
 }
 
-/// A distribution of intervals; within 0.05 %. A percentile is the smallest with that share at or below it.
+/// A distribution of intervals; within 0.05 %. A percentile is the smallest with that share at or
+/// below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct IntervalPercentiles {
     /// 1 % are at or below it.
@@ -153,7 +159,8 @@ pub struct IntervalPercentiles {
     pub max: u64,
 }
 
-/// Latencies as the trace recorded them: of the device that was traced, not of a simulated one. Within 0.05 %.
+/// Latencies as the trace recorded them: of the device that was traced, not of a simulated one.
+/// Within 0.05 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LatencyReport {
     /// Requests with a latency.
@@ -197,7 +204,8 @@ pub struct DeviceReport {
 
 impl IntervalPercentiles {
     pub(super) fn of(histogram: &Histogram) -> Self {
-        let [p1, p10, p25, p50, p75, p90, p99] = [10, 100, 250, 500, 750, 900, 990].map(|q| per_mille(histogram, q));
+        let [p1, p10, p25, p50, p75, p90, p99] =
+            [10, 100, 250, 500, 750, 900, 990].map(|q| per_mille(histogram, q));
         Self { p1, p10, p25, p50, p75, p90, p99, max: per_mille(histogram, 1000) }
     }
 }
@@ -205,8 +213,17 @@ impl IntervalPercentiles {
 impl LatencyReport {
     pub(super) fn of(histogram: &Histogram) -> Option<Self> {
         let mean_ns = histogram.mean()?.as_ns();
-        let [p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns] = [500, 900, 990, 999, 1000].map(|q| per_mille(histogram, q));
-        Some(Self { requests: histogram.count(), mean_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns })
+        let [p50_ns, p90_ns, p99_ns, p99_9_ns, max_ns] =
+            [500, 900, 990, 999, 1000].map(|q| per_mille(histogram, q));
+        Some(Self {
+            requests: histogram.count(),
+            mean_ns,
+            p50_ns,
+            p90_ns,
+            p99_ns,
+            p99_9_ns,
+            max_ns,
+        })
     }
 }
 

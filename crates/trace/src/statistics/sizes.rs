@@ -32,7 +32,8 @@ impl Sizes {
         self.max = self.max.max(sectors);
     }
 
-    /// Too many different sizes: a new one is rounded down to its upper eleven bits (0.05 %), of which there are few.
+    /// Too many different sizes: a new one is rounded down to its upper eleven bits (0.05 %), of
+    /// which there are few.
     #[cold]
     fn add_new(&mut self, sectors: u32, count: u64) {
         let kept = if self.counts.len() < EXACT_MAX { sectors } else { upper_bits(sectors) };
@@ -83,7 +84,8 @@ impl Sizes {
 
     /// The most frequent sizes; of equally frequent ones, the smallest first.
     pub(super) fn top(&self) -> Vec<TopSize> {
-        let mut by_count: Vec<(u32, u64)> = self.counts.iter().map(|(sectors, count)| (*sectors, *count)).collect();
+        let mut by_count: Vec<(u32, u64)> =
+            self.counts.iter().map(|(sectors, count)| (*sectors, *count)).collect();
         by_count.sort_by_key(|(sectors, count)| (std::cmp::Reverse(*count), *sectors));
         let top = by_count.into_iter().take(TOP);
         top.map(|(sectors, requests)| TopSize {
@@ -112,7 +114,11 @@ mod tests {
         assert!(sizes.counts.len() < EXACT_MAX + 22 * 1024, "{}", sizes.counts.len());
         let report = sizes.report().unwrap();
         assert_eq!((report.requests, report.max_bytes), (399_999, 399_999 * 512));
-        assert!(report.p50_bytes.abs_diff(200_000 * 512) <= 200_000 * 512 / 1024, "{}", report.p50_bytes);
+        assert!(
+            report.p50_bytes.abs_diff(200_000 * 512) <= 200_000 * 512 / 1024,
+            "{}",
+            report.p50_bytes
+        );
         assert_eq!(report.p1_bytes, 4_000 * 512, "small sizes came first and stay exact");
     }
 
@@ -120,6 +126,9 @@ mod tests {
     fn equally_frequent_sizes_are_named_from_the_smallest() {
         let mut sizes = Sizes::default();
         [8, 16, 16, 1, 64, 64, 2, 3].into_iter().for_each(|sectors| sizes.record(sectors));
-        assert_eq!(sizes.top().iter().map(|top| top.bytes / 512).collect::<Vec<_>>(), [16, 64, 1, 2]);
+        assert_eq!(
+            sizes.top().iter().map(|top| top.bytes / 512).collect::<Vec<_>>(),
+            [16, 64, 1, 2]
+        );
     }
 }

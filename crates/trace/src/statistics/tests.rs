@@ -1,4 +1,5 @@
-//! Each statistic against the plainest way to compute it, on random requests; and what moves it, and which way.
+//! Each statistic against the plainest way to compute it, on random requests; and what moves it,
+//! and which way.
 
 use super::*;
 use manx_base::units::{Duration, Lba};
@@ -51,12 +52,14 @@ fn bins(times: &[u64], width: u64) -> Option<(f64, u64, f64)> {
     let mut counts = vec![0u64; (times.last()? / width + 1) as usize];
     times.iter().for_each(|at| counts[(at / width) as usize] += 1);
     let mean = times.len() as f64 / counts.len() as f64;
-    let variance = counts.iter().map(|n| (*n as f64 - mean).powi(2)).sum::<f64>() / counts.len() as f64;
+    let variance =
+        counts.iter().map(|n| (*n as f64 - mean).powi(2)).sum::<f64>() / counts.len() as f64;
     (counts.len() > 1).then(|| (variance / mean, counts.iter().max().copied().unwrap_or(0), mean))
 }
 
 fn pages(record: &Record) -> impl Iterator<Item = (u32, u64)> {
-    let (device, first, end) = (record.device, record.lba.0, record.lba.0 + u64::from(record.sectors));
+    let (device, first, end) =
+        (record.device, record.lba.0, record.lba.0 + u64::from(record.sectors));
     (first / 8..end.div_ceil(8)).map(move |page| (device, page))
 }
 
@@ -185,7 +188,12 @@ proptest! {
 }
 
 /// `count` single-page requests, each `gap(n)` ns after the one before, at page `page(n)`.
-fn trace(count: u64, op: Op, gap: impl Fn(u64) -> u64, page: impl Fn(u64) -> u64) -> StatisticsReport {
+fn trace(
+    count: u64,
+    op: Op,
+    gap: impl Fn(u64) -> u64,
+    page: impl Fn(u64) -> u64,
+) -> StatisticsReport {
     let mut at = 0;
     let records = (0..count).map(|n| {
         at += gap(n);
@@ -197,10 +205,14 @@ fn trace(count: u64, op: Op, gap: impl Fn(u64) -> u64, page: impl Fn(u64) -> u64
 #[test]
 fn a_metronome_varies_in_nothing_and_bursts_show_at_every_width() {
     let metronome = trace(10_000, Op::Read, |_| 1_000_000, |n| n).arrivals;
-    assert_eq!((metronome.gap_cv, metronome.idc_1s, metronome.idc_10ms), (Some(0.0), Some(0.0), Some(0.0)));
+    assert_eq!(
+        (metronome.gap_cv, metronome.idc_1s, metronome.idc_10ms),
+        (Some(0.0), Some(0.0), Some(0.0))
+    );
     assert_eq!((metronome.peak_per_s, metronome.peak_to_mean), (Some(1000), Some(1.0)));
     // The same rate, but 500 requests at once each half second.
-    let bursts = trace(10_000, Op::Read, |n| if n % 500 == 0 { 500_000_000 } else { 0 }, |n| n).arrivals;
+    let bursts =
+        trace(10_000, Op::Read, |n| if n % 500 == 0 { 500_000_000 } else { 0 }, |n| n).arrivals;
     assert!(bursts.idc_10ms.unwrap() > 400.0 && bursts.gap_cv.unwrap() > 20.0, "{bursts:?}");
     assert!(bursts.zero_gap_percent > 99.0, "{bursts:?}");
 }
@@ -211,14 +223,20 @@ fn a_trace_within_one_bin_has_no_dispersion() {
     assert_eq!((short.idc_1s, short.peak_per_s, short.peak_to_mean), (None, None, None));
     assert!(short.idc_10ms.is_some());
     let one = trace(1, Op::Write, |_| 0, |n| n);
-    assert_eq!((one.mean_rate_per_s, one.arrivals.median_gap_ns, one.arrivals.gap_cv), (None, None, None));
+    assert_eq!(
+        (one.mean_rate_per_s, one.arrivals.median_gap_ns, one.arrivals.gap_cv),
+        (None, None, None)
+    );
 }
 
 #[test]
 fn in_order_is_sequential_and_a_cycle_is_written_again_after_its_length() {
     let in_order = trace(1_000, Op::Write, |_| 1_000, |n| n);
     assert_eq!(in_order.locality.sequential_percent, 99.9, "all but the first");
-    assert_eq!((in_order.write_intervals, in_order.footprint.writes_per_written_page), (None, Some(1.0)));
+    assert_eq!(
+        (in_order.write_intervals, in_order.footprint.writes_per_written_page),
+        (None, Some(1.0))
+    );
     let cycle = trace(1_000, Op::Write, |_| 1_000, |n| (n * 7) % 100);
     let intervals = cycle.write_intervals.unwrap();
     assert_eq!((intervals.page_writes_between.p1, intervals.page_writes_between.max), (99, 99));
@@ -238,7 +256,8 @@ fn latencies_are_kept_apart_and_absent_without_any() {
 fn the_end_of_addresses_and_times_is_no_trap() {
     let far = super::super::MAX_SECTOR - 8;
     let last = u64::MAX - 1;
-    let records = [record(0, 65_535, Op::Write, far, 8), record(last, 65_535, Op::Write, 0, u32::MAX)];
+    let records =
+        [record(0, 65_535, Op::Write, far, 8), record(last, 65_535, Op::Write, 0, u32::MAX)];
     let report = report(&records);
     assert_eq!(report.footprint.pages, 1 + (1 << 29));
     assert!(report.arrivals.idc_10ms.is_some() && report.span_ns == last);
@@ -247,10 +266,16 @@ fn the_end_of_addresses_and_times_is_no_trap() {
 
 #[test]
 fn the_hash_takes_a_half_of_a_half() {
-    let sampled = |halvings| (0..100_000u64).filter(|page| is_sampled(*page, halvings)).collect::<BTreeSet<_>>();
+    let sampled = |halvings| {
+        (0..100_000u64).filter(|page| is_sampled(*page, halvings)).collect::<BTreeSet<_>>()
+    };
     for halvings in 1..6 {
         let (wide, narrow) = (sampled(halvings - 1), sampled(halvings));
         assert!(narrow.is_subset(&wide));
-        assert!(narrow.len().abs_diff(100_000 >> halvings) < 1_000, "{} of {halvings}", narrow.len());
+        assert!(
+            narrow.len().abs_diff(100_000 >> halvings) < 1_000,
+            "{} of {halvings}",
+            narrow.len()
+        );
     }
 }

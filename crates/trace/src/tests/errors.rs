@@ -19,7 +19,11 @@ fn a_malformed_line_is_named() {
     let spoilt = MSR.replace("2517696512", "2.5177E+09");
     assert_says(
         &fault(spoilt),
-        &["t.trace:2: `128166372016382155,usr,0,Write,2.5177E+09", "is not an MSR line", "spreadsheet"],
+        &[
+            "t.trace:2: `128166372016382155,usr,0,Write,2.5177E+09",
+            "is not an MSR line",
+            "spreadsheet",
+        ],
     );
     assert_says(
         &fault(ASCII.replace("160 16 0", "160 16 x")),
@@ -47,7 +51,10 @@ fn a_cut_file_is_said_to_be_truncated() {
 #[test]
 fn a_binary_file_is_no_text_trace() {
     assert_says(&fault(b"\x07tae\0\0\0\x01junk\n".to_vec()), &["not a text trace"]);
-    assert_says(&fault([ASCII.as_bytes(), b"12\0\x01 junk\n"].concat()), &["t.trace:4", "not a text trace"]);
+    assert_says(
+        &fault([ASCII.as_bytes(), b"12\0\x01 junk\n"].concat()),
+        &["t.trace:4", "not a text trace"],
+    );
     assert_says(&fault([BLKPARSE.as_bytes(), b"\xff\xfe junk\n"].concat()), &["not a text trace"]);
     let given = TraceSpec { format: Some(TraceFormat::Blkparse), ..spec() };
     let error = survey(&given, &mut opener(vec![0xABu8; 300_000])).unwrap_err();
@@ -60,12 +67,16 @@ fn an_empty_file_a_pointer_and_an_unknown_format_are_named() {
     assert_says(&fault(" \n\n"), &["empty"]);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3465301\n";
     assert_says(&fault(pointer), &["git LFS pointer", "git lfs pull"]);
-    assert_says(&fault("when,where,what\nnow,here,this\n"), &["no known trace format", "`when,where"]);
+    assert_says(
+        &fault("when,where,what\nnow,here,this\n"),
+        &["no known trace format", "`when,where"],
+    );
 }
 
 #[test]
 fn blkparse_without_issue_events_says_what_it_held() {
-    let queued: String = BLKPARSE.lines().filter(|l| !l.contains("  D ")).map(|l| format!("{l}\n")).collect();
+    let queued: String =
+        BLKPARSE.lines().filter(|l| !l.contains("  D ")).map(|l| format!("{l}\n")).collect();
     assert_says(&fault(queued), &["holds no request", "no issue event", "1 Q event (queued)"]);
 }
 
@@ -85,20 +96,24 @@ fn an_implausible_pace_asks_for_the_unit() {
     let given = TraceSpec { time_unit: Some(TimeUnit::Ns), ..spec() };
     assert_eq!(survey(&given, &mut opener(text)).unwrap().requests, 200);
     let given = TraceSpec { format: Some(TraceFormat::Ssdsim), ..spec() };
-    let error = survey(&given, &mut opener("0.000 0 80 8 1\n223.412 0 8 8 0\n")).unwrap_err().to_string();
+    let error =
+        survey(&given, &mut opener("0.000 0 80 8 1\n223.412 0 8 8 0\n")).unwrap_err().to_string();
     assert_says(&error, &["decimal fraction", "--time-unit"]);
 }
 
 #[test]
 fn a_unit_for_a_format_that_states_its_own_is_refused() {
-    let error = sniff(&TraceSpec { time_unit: Some(TimeUnit::Us), ..spec() }, &mut opener(MSR)).unwrap_err();
+    let error = sniff(&TraceSpec { time_unit: Some(TimeUnit::Us), ..spec() }, &mut opener(MSR))
+        .unwrap_err();
     assert_says(&error.to_string(), &["msr", "states its own units"]);
 }
 
 #[test]
 fn numbers_beyond_their_range_are_refused() {
     assert_says(&fault("1,h,0,Read,99999999999999999999999,512,1\n"), &["no known trace format"]);
-    for text in ["1 0 140737488355328 8 1\n", "1 0 0 4294967296 1\n", "99999999999999999999 0 0 8 1\n"] {
+    for text in
+        ["1 0 140737488355328 8 1\n", "1 0 0 4294967296 1\n", "99999999999999999999 0 0 8 1\n"]
+    {
         assert!(read_as(text, TraceFormat::Ssdsim, TimeUnit::Ns).is_err(), "{text}");
     }
     let far = "1,h,0,Read,0,512,1\n18446744073709551615,h,0,Read,0,512,1\n";

@@ -26,7 +26,8 @@ pub(super) const ASCII: &str = "\
 2500 0 88 8 1
 ";
 
-/// Shapes of blkparse output: events of several actions, flushes, a discard, FUA, a wrapped time, the summary.
+/// Shapes of blkparse output: events of several actions, flushes, a discard, FUA, a wrapped time,
+/// the summary.
 pub(super) const BLKPARSE: &str = "\
   8,16   3        1     0.000000000  3645  Q   R 4938888 + 256 [java]
   8,16   3        2     0.000001000  3645  P   N [java]
@@ -69,7 +70,11 @@ pub(super) fn read(text: impl AsRef<[u8]>) -> Result<Vec<Record>, TraceError> {
     records(text, sniffed.format, sniffed.reading)
 }
 
-pub(super) fn read_as(text: impl AsRef<[u8]>, format: TraceFormat, unit: TimeUnit) -> Result<Vec<Record>, TraceError> {
+pub(super) fn read_as(
+    text: impl AsRef<[u8]>,
+    format: TraceFormat,
+    unit: TimeUnit,
+) -> Result<Vec<Record>, TraceError> {
     let time = format.info().time.map(|_| unit);
     records(text, format, Reading { time, ..Reading::default() })
 }

@@ -1,5 +1,5 @@
-//! Good traces of the csv formats, then the same with something spoilt: each is known for what it is, and however
-//! spoilt, it ends with records or with an error.
+//! Good traces of the csv formats, then the same with something spoilt: each is known for what it
+//! is, and however spoilt, it ends with records or with an error.
 
 use super::*;
 use proptest::prelude::*;
@@ -19,9 +19,15 @@ const SAMPLES: [(TraceFormat, &str); 14] = [
         "BeginHeader\n DiskRead, TimeStamp, Process Name ( PID), ByteOffset, IOSize, ElapsedTime, DiskNum\nEndHeader\n\
          OS Version: 6.0\n DiskRead, 900, p (1), 0x1000, 0x200, 40, 2\n",
     ),
-    (TraceFormat::Alibaba, "419,W,8792731648,16384,1577808144360767\n725,R,512,512,1577808144360813\n"),
+    (
+        TraceFormat::Alibaba,
+        "419,W,8792731648,16384,1577808144360767\n725,R,512,512,1577808144360813\n",
+    ),
     (TraceFormat::Tencent, "1538323200,12910952,128,0,1063\n1538323200,6338688,8,1,1627\n"),
-    (TraceFormat::Systor, "1456135200.013118001,0.000806,R,0,4096,131072\n1456135200.013119,0.001,,4,4096,512\n"),
+    (
+        TraceFormat::Systor,
+        "1456135200.013118001,0.000806,R,0,4096,131072\n1456135200.013119,0.001,,4,4096,512\n",
+    ),
     (
         TraceFormat::Wpa,
         "IO Type;Init Time (s);IO Time (µs);Size (B);Min Offset;Disk;Count\n\
@@ -29,17 +35,22 @@ const SAMPLES: [(TraceFormat, &str); 14] = [
     ),
     (TraceFormat::Libcachesim, "1,7000000,2a,512,1000\n1,7000000,28,6656,18446744\n"),
     (TraceFormat::UcareLog, "0.000,134,1,4096,42242048,0.100,4096\n1000.5,106,0,4096,4841472\n"),
-    (TraceFormat::Manx, "t_us,op,offset,bytes,latency_us,device,fua\n10,R,4096,8192,95.5,a,0\n11.5,F,0,0,,b,0\n"),
+    (
+        TraceFormat::Manx,
+        "t_us,op,offset,bytes,latency_us,device,fua\n10,R,4096,8192,95.5,a,0\n11.5,F,0,0,,b,0\n",
+    ),
     (TraceFormat::Manx, "t_us,rwbs,sector,nsectors\n10,WFS,4096,8\n11,FF,18446744073709551615,0\n"),
 ];
 
 #[test]
 fn each_is_known_for_what_it_is() {
     for (format, text) in SAMPLES {
-        // Long enough that the odd line does not matter, as in a real file; a header stays one.
-        // The look-alikes are known by what their numbers do, which copies do not: times that go back again and again.
+        // Long enough that the odd line does not matter, as in a real file; a header stays one. The
+        // look-alikes are known by what their numbers do, which copies do not: times that go back
+        // again and again.
         for copies in if format == TraceFormat::Ssdsim { vec![1] } else { vec![1, 20] } {
-            let found = sniff(&spec(), &mut opener(text.repeat(copies))).unwrap_or_else(|error| panic!("{error}"));
+            let found = sniff(&spec(), &mut opener(text.repeat(copies)))
+                .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(found.format, format, "{found}");
             assert!(!found.why.contains("less likely"), "{found}");
         }

@@ -29,16 +29,25 @@ fn nearly_a_trace() -> impl Strategy<Value = Vec<u8>> {
 /// Lines of the formats with numbers of any size in their fields.
 fn lines_of_any_number() -> impl Strategy<Value = Vec<u8>> {
     let number = prop_oneof![any::<u64>(), 0..100u64, (1u64 << 46)..(1 << 48)];
-    let line = (0..8, number.clone(), number.clone(), number, 0..3u64).prop_map(|(kind, a, b, c, d)| match kind {
-        0 => format!("{a},h,{d},Read,{b},{c},1\n"),
-        1 => format!("{a} {d} {b} {c} 1\n"),
-        2 => format!("{a} 1 p q {b} {c} W 8 {d} 0123456789abcdef0123456789abcdef\n"),
-        3 => format!("{a}.5 ; {b} ; {c} ; RA ; 0.0 ; {d}\n"),
-        4 => format!("{a} /f write {b} {c}\n"),
-        5 => format!("/f {} {b} {c}\n", ["wait", "trim", "sync"][d as usize]),
-        6 => format!("a-1 [0] {a}.5: block_rq_{}: 8,{d} W () {b} + {c} [a]\n", ["issue", "complete", "x"][d as usize]),
-        _ => format!("8,{d} 0 1 {a}.000000001 1 D {} {b} + {c} [p]\n", ["W", "D", "FF"][d as usize]),
-    });
+    let line =
+        (0..8, number.clone(), number.clone(), number, 0..3u64).prop_map(|(kind, a, b, c, d)| {
+            match kind {
+                0 => format!("{a},h,{d},Read,{b},{c},1\n"),
+                1 => format!("{a} {d} {b} {c} 1\n"),
+                2 => format!("{a} 1 p q {b} {c} W 8 {d} 0123456789abcdef0123456789abcdef\n"),
+                3 => format!("{a}.5 ; {b} ; {c} ; RA ; 0.0 ; {d}\n"),
+                4 => format!("{a} /f write {b} {c}\n"),
+                5 => format!("/f {} {b} {c}\n", ["wait", "trim", "sync"][d as usize]),
+                6 => format!(
+                    "a-1 [0] {a}.5: block_rq_{}: 8,{d} W () {b} + {c} [a]\n",
+                    ["issue", "complete", "x"][d as usize]
+                ),
+                _ => format!(
+                    "8,{d} 0 1 {a}.000000001 1 D {} {b} + {c} [p]\n",
+                    ["W", "D", "FF"][d as usize]
+                ),
+            }
+        });
     prop::collection::vec(line, 1..6).prop_map(|lines| lines.concat().into_bytes())
 }
 
@@ -53,8 +62,17 @@ fn records_of_any_number() -> impl Strategy<Value = Vec<u8>> {
             let short = (c as u32).to_le_bytes();
             bytes.extend(match kind {
                 // Category, device and payload, whose length may lead out of the file.
-                0 => [&b"\x07tae\0\0\0\0"[..], &a, &b, &short, &[7, 0, d, e], &[0; 8], &[0; 4], &[0, 0, f & 31, 0]]
-                    .concat(),
+                0 => [
+                    &b"\x07tae\0\0\0\0"[..],
+                    &a,
+                    &b,
+                    &short,
+                    &[7, 0, d, e],
+                    &[0; 8],
+                    &[0; 4],
+                    &[0, 0, f & 31, 0],
+                ]
+                .concat(),
                 1 => [&[0; 4], &short, &[0; 4], &[0x28 | d & 3, 0, 0, 1][..], &a, &b].concat(),
                 2 => [&[0x28, 0, 0, 2, 0, 0, 0, 0][..], &short, &[0; 4], &a, &b, &long].concat(),
                 3 => [&short[..], &a, &[d, e, f & 3, 0], &b].concat(),
@@ -79,7 +97,9 @@ fn check(text: &[u8], capacity: u64, repeat: u32) {
     for remap in REMAPS {
         for format in FORMATS.iter().map(|format| Some(format.id)).chain([None]) {
             let spec = TraceSpec { remap, format, repeat, rate_scale: 3.3, ..spec() };
-            let Ok((mut source, _)) = TraceSource::new(&spec, capacity, opener(text)) else { continue };
+            let Ok((mut source, _)) = TraceSource::new(&spec, capacity, opener(text)) else {
+                continue;
+            };
             let mut last = 0;
             while let Some(request) = source.next_request() {
                 assert!(request.lba.0 + u64::from(request.sectors) <= capacity);

@@ -24,26 +24,37 @@ fn an_msr_request_off_the_sectors_is_widened_and_counted() {
     let records = records(text, TraceFormat::Msr, Reading::default()).unwrap();
     assert_eq!(records.iter().map(short).collect::<Vec<_>>(), [(0, 1, 2, 0)]);
     let summary = survey(&named, &mut opener(text)).unwrap();
-    assert!(sniff(&spec(), &mut opener(text)).unwrap_err().to_string().contains("not taken for a trace"));
+    assert!(
+        sniff(&spec(), &mut opener(text))
+            .unwrap_err()
+            .to_string()
+            .contains("not taken for a trace")
+    );
     assert_eq!((summary.altered.total(), summary.dropped.get("request of zero length")), (1, 1));
 }
 
 #[test]
 fn an_msr_header_and_a_byte_order_mark_are_skipped() {
-    let text = format!("\u{feff}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{MSR}");
+    let text =
+        format!("\u{feff}Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{MSR}");
     assert_eq!(read(text).unwrap(), read(MSR).unwrap());
 }
 
 #[test]
 fn ascii_reads_one_as_a_read() {
     let records = read(ASCII).unwrap();
-    assert_eq!(records.iter().map(short).collect::<Vec<_>>(), [(0, 80, 8, 0), (500, 160, 16, 1), (1500, 88, 8, 0)]);
+    assert_eq!(
+        records.iter().map(short).collect::<Vec<_>>(),
+        [(0, 80, 8, 0), (500, 160, 16, 1), (1500, 88, 8, 0)]
+    );
     assert_eq!(records.iter().map(|r| r.op).collect::<Vec<_>>(), [Op::Read, Op::Write, Op::Read]);
 }
 
 #[test]
 fn ascii_times_have_the_unit_given_exactly() {
-    let at = |text: &str, unit| read_as(text, TraceFormat::Ssdsim, unit).map(|records| records[1].at.as_ns());
+    let at = |text: &str, unit| {
+        read_as(text, TraceFormat::Ssdsim, unit).map(|records| records[1].at.as_ns())
+    };
     assert_eq!(at(ASCII, TimeUnit::Us), Ok(500_000));
     assert_eq!(at("0.000 0 80 8 1\n223.412 0 8 8 0\n", TimeUnit::Ms), Ok(223_412_000));
     assert!(at("0 0 80 8 1\n223.412 0 8 8 0\n", TimeUnit::Ns).is_err());
@@ -73,11 +84,18 @@ fn blkparse_takes_issue_events_only_and_knows_their_flags() {
 
 #[test]
 fn blkparse_completions_give_latencies_and_are_counted_where_they_do_not() {
-    let latencies: Vec<_> = read(BLKPARSE).unwrap().iter().map(|r| r.latency.map(Duration::as_ns)).collect();
+    let latencies: Vec<_> =
+        read(BLKPARSE).unwrap().iter().map(|r| r.latency.map(Duration::as_ns)).collect();
     assert_eq!(latencies, [Some(1_795_683 - 26_421), None, None, None, None]);
     let summary = survey(&spec(), &mut opener(BLKPARSE)).unwrap();
     assert_eq!((summary.recorded.read.count(), summary.recorded.write.count()), (1, 0));
-    assert_eq!((summary.unpaired.get("request without a completion in the trace"), summary.unpaired.total()), (4, 4));
+    assert_eq!(
+        (
+            summary.unpaired.get("request without a completion in the trace"),
+            summary.unpaired.total()
+        ),
+        (4, 4)
+    );
     assert_eq!(summary.recorded_span, Some("from issue to completion (D2C)"));
     // From the queue: the read was queued 26.421 us earlier.
     let reading = Reading { event: crate::TraceEvent::Queue, ..Reading::default() };
@@ -87,7 +105,8 @@ fn blkparse_completions_give_latencies_and_are_counted_where_they_do_not() {
 
 #[test]
 fn a_queued_write_with_a_flush_before_it_is_both_in_texts_too() {
-    let blkparse = "8,16 0 1 0.000001000 9 Q FWFS 1000 + 8 [jbd2]\n8,17 0 2 0.000002000 9 Q R 8 + 8 [dd]\n";
+    let blkparse =
+        "8,16 0 1 0.000001000 9 Q FWFS 1000 + 8 [jbd2]\n8,17 0 2 0.000002000 9 Q R 8 + 8 [dd]\n";
     let ftrace = "jbd2-9 [000] d..1.  0.000001: block_bio_queue: 8,16 FWFS 1000 + 8 [jbd2]\n\
                   dd-9 [000] d..1.  0.000002: block_bio_queue: 8,17 R 8 + 8 [dd]\n";
     let reading = Reading { event: crate::TraceEvent::Queue, ..Reading::default() };
@@ -95,7 +114,11 @@ fn a_queued_write_with_a_flush_before_it_is_both_in_texts_too() {
         let records = records(text, format, reading).unwrap();
         let what: Vec<_> = records.iter().map(|r| (r.op, short(r), r.fua)).collect();
         let write = (Op::Write, (0, 1000, 8, 0), true);
-        assert_eq!(what, [(Op::Flush, (0, 0, 0, 0), false), write, (Op::Read, (1000, 8, 8, 1), false)], "{format:?}");
+        assert_eq!(
+            what,
+            [(Op::Flush, (0, 0, 0, 0), false), write, (Op::Read, (1000, 8, 8, 1), false)],
+            "{format:?}"
+        );
     }
 }
 
@@ -103,13 +126,18 @@ fn a_queued_write_with_a_flush_before_it_is_both_in_texts_too() {
 fn blkparse_counts_what_it_passes_over() {
     let summary = survey(&spec(), &mut opener(BLKPARSE)).unwrap();
     assert_eq!((summary.requests, summary.flushes, summary.trims, summary.reordered), (5, 2, 1, 1));
-    for reason in ["Q event (queued)", "C event (completed)", "A event (remapped)", "m event (message)"] {
+    for reason in
+        ["Q event (queued)", "C event (completed)", "A event (remapped)", "m event (message)"]
+    {
         assert_eq!(summary.skipped_lines.get(reason), 1, "{reason}");
     }
     assert_eq!(summary.skipped_lines.get("P, U or UT event (plugging)"), 2);
     assert_eq!(summary.skipped_lines.get("text that is no event (summary)"), 5);
     assert_eq!(summary.skipped_lines.get("blank line"), 1);
-    assert_eq!(summary.dropped.get("event from before the trace's start (its time is negative)"), 1);
+    assert_eq!(
+        summary.dropped.get("event from before the trace's start (its time is negative)"),
+        1
+    );
     assert_eq!(summary.dropped.get("pass-through command without a range"), 1);
     assert_eq!(summary.dropped.get("request of zero length"), 1);
 }
@@ -139,7 +167,10 @@ fn a_time_far_back_is_clamped_and_counted() {
     text.push_str("5 0 0 8 1\n3000 0 0 8 1\n");
     let summary = survey(&spec_with_unit(TimeUnit::Us), &mut opener(text)).unwrap();
     assert_eq!(summary.altered.get("time went back: clamped to the one before"), 1);
-    assert_eq!((summary.first_time, summary.last_time, summary.span_ns), (1_000_000, 3_000_000, 2_000_000));
+    assert_eq!(
+        (summary.first_time, summary.last_time, summary.span_ns),
+        (1_000_000, 3_000_000, 2_000_000)
+    );
 }
 
 fn spec_with_unit(unit: TimeUnit) -> TraceSpec {

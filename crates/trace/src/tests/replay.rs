@@ -58,7 +58,10 @@ fn a_request_larger_than_the_device_is_cut() {
 fn dense_packs_touched_extents_in_address_order() {
     let (requests, source) = play(&with(Remap::Dense), 32, ASCII);
     assert_eq!(places(&requests), [(0, 8), (16, 16), (8, 8)]);
-    assert_eq!((source.footprint_sectors(), source.altered().get("address folded modulo the device")), (Some(32), 0));
+    assert_eq!(
+        (source.footprint_sectors(), source.altered().get("address folded modulo the device")),
+        (Some(32), 0)
+    );
 }
 
 #[test]
@@ -107,7 +110,15 @@ fn settings_out_of_range_are_refused() {
         ("repeat", TraceSpec { repeat: 0, ..spec() }),
         ("rate_scale", TraceSpec { rate_scale: 0.0, ..spec() }),
         ("rate_scale", TraceSpec { rate_scale: f64::NAN, ..spec() }),
-        ("584 years", TraceSpec { rate_scale: 1e-6, repeat: u32::MAX, time_unit: Some(TimeUnit::S), ..spec() }),
+        (
+            "584 years",
+            TraceSpec {
+                rate_scale: 1e-6,
+                repeat: u32::MAX,
+                time_unit: Some(TimeUnit::S),
+                ..spec()
+            },
+        ),
     ] {
         let error = TraceSource::new(&spec, 1000, opener(ASCII)).err().unwrap().to_string();
         assert!(error.contains(key), "{error}");
@@ -117,7 +128,12 @@ fn settings_out_of_range_are_refused() {
 
 #[test]
 fn a_file_that_changes_under_the_replay_ends_it_with_an_error() {
-    for later in ["1000 0 80 8 1\n", "1000 0 80 8 1\n9 junk\n", "1 0 0 8 1\n2 1 0 8 1\n3 2 0 8 1\n4 3 0 8 1\n", ""] {
+    for later in [
+        "1000 0 80 8 1\n",
+        "1000 0 80 8 1\n9 junk\n",
+        "1 0 0 8 1\n2 1 0 8 1\n3 2 0 8 1\n4 3 0 8 1\n",
+        "",
+    ] {
         let opened = AtomicU32::new(0);
         // Opened for the sniffer and the survey, then for the replay.
         let open: Opener = Box::new(move || {
@@ -126,6 +142,9 @@ fn a_file_that_changes_under_the_replay_ends_it_with_an_error() {
         });
         let (mut source, _) = TraceSource::new(&spec(), 1000, open).unwrap();
         let count = std::iter::from_fn(|| source.next_request()).count();
-        assert!(count <= 3 && source.error().is_some() && source.next_request().is_none(), "{later:?}");
+        assert!(
+            count <= 3 && source.error().is_some() && source.next_request().is_none(),
+            "{later:?}"
+        );
     }
 }

@@ -26,7 +26,8 @@ impl Gauge {
     /// "12 s left", as the time so far tells.
     pub fn left(&self, now: Duration, part: f64) -> Option<String> {
         let (elapsed, gone) = (now.checked_sub(self.since)?.as_secs_f64(), part - self.part);
-        (elapsed > 0.0 && gone > 0.0 && part <= 1.0).then(|| span(elapsed * (1.0 - part) / gone) + " left")
+        (elapsed > 0.0 && gone > 0.0 && part <= 1.0)
+            .then(|| span(elapsed * (1.0 - part) / gone) + " left")
     }
 }
 

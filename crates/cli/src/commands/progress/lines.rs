@@ -30,9 +30,11 @@ pub struct Lines {
 impl Lines {
     /// On stderr.
     pub fn on_stderr(every: Duration) -> Self {
-        // One write a line, so that the lines of threads do not mix. A log that cannot be written any more is no reason
-        // to end a run.
-        let write = |line: &str| drop(std::io::stderr().write_all(format!("progress: {line}\n").as_bytes()));
+        // One write a line, so that the lines of threads do not mix. A log that cannot be written
+        // any more is no reason to end a run.
+        let write = |line: &str| {
+            drop(std::io::stderr().write_all(format!("progress: {line}\n").as_bytes()))
+        };
         Self::new(every, Box::new(write))
     }
 
@@ -58,14 +60,19 @@ mod tests {
     fn a_line_is_written_when_it_is_due_and_a_short_run_writes_none() {
         let written = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&written);
-        let lines =
-            Lines::new(Duration::from_secs(10), Box::new(move |line| to.lock().unwrap().push(line.to_string())));
+        let lines = Lines::new(
+            Duration::from_secs(10),
+            Box::new(move |line| to.lock().unwrap().push(line.to_string())),
+        );
         for second in [0, 5, 9, 10, 11, 19, 20, 45, 50, 54, 55] {
             lines.say(Duration::from_secs(second), || format!("{second}\x1b"));
         }
         assert_eq!(*written.lock().unwrap(), ["10 ", "20 ", "45 ", "55 "]);
         let to = Arc::clone(&written);
-        let all = Lines::new(Duration::ZERO, Box::new(move |line| to.lock().unwrap().push(line.to_string())));
+        let all = Lines::new(
+            Duration::ZERO,
+            Box::new(move |line| to.lock().unwrap().push(line.to_string())),
+        );
         (0..3).for_each(|second| all.say(Duration::from_secs(second), String::new));
         assert_eq!(written.lock().unwrap().len(), 4 + 3);
     }

@@ -1,5 +1,5 @@
-//! Progress on stderr: on a terminal a line a run, drawn anew; in a pipe or a log file a line every ten seconds, and
-//! none of a run that is shorter. Nothing with `--quiet`, and never on stdout.
+//! Progress on stderr: on a terminal a line a run, drawn anew; in a pipe or a log file a line every
+//! ten seconds, and none of a run that is shorter. Nothing with `--quiet`, and never on stdout.
 
 mod gauge;
 mod lines;
@@ -39,12 +39,17 @@ impl Output {
     }
 
     fn target(&self) -> ProgressDrawTarget {
-        if self.is_drawn { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() }
+        if self.is_drawn {
+            ProgressDrawTarget::stderr_with_hz(5)
+        } else {
+            ProgressDrawTarget::hidden()
+        }
     }
 
     fn style(&self, template: &str) -> ProgressStyle {
         // The templates are constants; one that is wrong falls back to the plainest bar.
-        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         if self.is_ascii { style.progress_chars("#>-") } else { style }
     }
 }
@@ -82,8 +87,8 @@ impl Bar {
     pub fn show_part(&self, done: u64, total: Option<u64>, part: Option<f64>, more: &str) {
         let now = self.output.now();
         let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was done before the first look took no time, and says nothing of how long the rest takes; nor does a
-        // first pass whose end was not known.
+        // What was done before the first look took no time, and says nothing of how long the rest
+        // takes; nor does a first pass whose end was not known.
         let (_, gauge) = match *gauge {
             Some((had_end, gauge)) if had_end == part.is_some() => (had_end, gauge),
             _ => *gauge.insert((part.is_some(), Gauge::new(now, done as f64, part.unwrap_or(0.0)))),
@@ -102,7 +107,13 @@ impl Bar {
 }
 
 /// "43 %, 5 of 12 runs, 0.25 runs/s, 28 s left", and more.
-fn words(gauge: &Gauge, now: Duration, of: (u64, Option<u64>, &str), part: Option<f64>, more: &str) -> String {
+fn words(
+    gauge: &Gauge,
+    now: Duration,
+    of: (u64, Option<u64>, &str),
+    part: Option<f64>,
+    more: &str,
+) -> String {
     let (done, total, unit) = of;
     let mut said: Vec<String> = part.map(percent).into_iter().collect();
     said.push(match total {
@@ -151,7 +162,13 @@ mod tests {
         let now = Duration::from_secs(22);
         let whole = words(&gauge, now, (6, Some(8), "points"), Some(0.75), "best p99 1 at point 3");
         assert_eq!(whole, "75 %, 6 of 8 points, 0.250 points/s, 8 s left, best p99 1 at point 3");
-        assert_eq!(words(&gauge, now, (2_000_001, None, "requests"), None, ""), "2,000,001 requests, 100k requests/s");
-        assert_eq!(words(&Gauge::default(), Duration::ZERO, (0, None, "requests"), None, ""), "0 requests");
+        assert_eq!(
+            words(&gauge, now, (2_000_001, None, "requests"), None, ""),
+            "2,000,001 requests, 100k requests/s"
+        );
+        assert_eq!(
+            words(&Gauge::default(), Duration::ZERO, (0, None, "requests"), None, ""),
+            "0 requests"
+        );
     }
 }

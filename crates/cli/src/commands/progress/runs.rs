@@ -53,7 +53,10 @@ impl Bars {
     pub fn show(&self, moment: &Moment<'_>) {
         let now = self.output.now();
         let mut tracks = self.tracks.lock().unwrap_or_else(PoisonError::into_inner);
-        let (Some(track), Some(bar)) = (tracks.get_mut(moment.run), self.bars.get(moment.run)) else { return };
+        let (Some(track), Some(bar)) = (tracks.get_mut(moment.run), self.bars.get(moment.run))
+        else {
+            return;
+        };
         track.tell(moment, now);
         let part = moment.part.filter(|_| moment.phase == Phase::Running);
         self.output.bar(bar, part, &track.said);
@@ -71,7 +74,12 @@ impl Bars {
 
 impl Track {
     fn new(policy: &str) -> Self {
-        Self { policy: policy.to_string(), phase: None, gauge: Gauge::default(), said: "waiting".to_string() }
+        Self {
+            policy: policy.to_string(),
+            phase: None,
+            gauge: Gauge::default(),
+            said: "waiting".to_string(),
+        }
     }
 
     fn tell(&mut self, moment: &Moment<'_>, now: Duration) {
@@ -107,7 +115,8 @@ impl Track {
 /// Everything in one line: the runs under way, and how many are done.
 fn line(tracks: &[Track], now: Duration) -> String {
     let under_way: Vec<&Track> = tracks.iter().filter(|track| track.is_under_way()).collect();
-    let named = under_way.iter().take(NAMED).map(|track| format!("{}: {}", track.policy, track.said));
+    let named =
+        under_way.iter().take(NAMED).map(|track| format!("{}: {}", track.policy, track.said));
     let mut said: Vec<String> = named.collect();
     if under_way.len() > NAMED {
         said.push(format!("{} more", under_way.len() - NAMED));

@@ -1,14 +1,17 @@
-//! IODA with windows that follow the load (our own): long ones while little is written, so that blocks have time to
-//! empty and the WAF falls, and short ones in a burst, so that nobody runs out of space before its turn.
+//! IODA with windows that follow the load (our own): long ones while little is written, so that
+//! blocks have time to empty and the WAF falls, and short ones in a burst, so that nobody runs out
+//! of space before its turn.
 //!
-//! A drive takes R bytes between the mark at which it begins to collect and the one at which it must (log 0Ah's DTWIN
-//! Writes Typical), and waits for its window for N - 1 windows of the others. Half of R is for peace, half for what
-//! comes before a burst is noticed and acted on: long windows are kept while a drive is written at
-//! r <= R / 2 / ((N - 1) `window_norm`), and what bursts bring at B fits when N B `window` <= R / 2.
+//! A drive takes R bytes between the mark at which it begins to collect and the one at which it
+//! must (log 0Ah's DTWIN Writes Typical), and waits for its window for N - 1 windows of the others.
+//! Half of R is for peace, half for what comes before a burst is noticed and acted on: long windows
+//! are kept while a drive is written at r <= R / 2 / ((N - 1) `window_norm`), and what bursts bring
+//! at B fits when N B `window` <= R / 2.
 //!
-//! The rate is looked at once in each `window`. Above r the short cycle begins at once, with the member that is busy
-//! now, so that no two are busy at a time; the long one begins at the end of a short cycle in which every look found
-//! less, so that each member had a window to get its reserve back.
+//! The rate is looked at once in each `window`. Above r the short cycle begins at once, with the
+//! member that is busy now, so that no two are busy at a time; the long one begins at the end of a
+//! short cycle in which every look found less, so that each member had a window to get its reserve
+//! back.
 
 use super::Strategy;
 use super::windowed::schedule;
@@ -47,7 +50,11 @@ impl IodaAdaptive {
     }
 
     fn schedule(&self, member: u32) -> WindowSchedule {
-        WindowSchedule { length: self.length, cycle_start: self.cycle_start, ..schedule(&self.spec, member) }
+        WindowSchedule {
+            length: self.length,
+            cycle_start: self.cycle_start,
+            ..schedule(&self.spec, member)
+        }
     }
 }
 
@@ -57,7 +64,8 @@ impl Strategy for IodaAdaptive {
     }
 
     fn reserve(&mut self, bytes: u64) {
-        let (members, looks) = (u128::from(self.spec.members), u128::from(self.spec.window.as_ns()));
+        let (members, looks) =
+            (u128::from(self.spec.members), u128::from(self.spec.window.as_ns()));
         let wait = 2 * (members - 1).max(1) * u128::from(self.norm.as_ns());
         self.bearable = (u128::from(bytes) * members * looks / wait) as u64;
     }
@@ -87,7 +95,8 @@ impl Strategy for IodaAdaptive {
         };
         if length != self.length {
             (self.length, self.cycle_start) = (length, start);
-            (0..members).for_each(|member| change(member, Windows::Scheduled(self.schedule(member))));
+            (0..members)
+                .for_each(|member| change(member, Windows::Scheduled(self.schedule(member))));
         }
     }
 }
@@ -99,7 +108,8 @@ mod tests {
     #[test]
     fn windows_are_long_in_peace_and_short_in_a_burst() {
         let ms = Duration::from_ms;
-        let spec = ArraySpec { members: 4, window: ms(10), window_norm: ms(50), ..ArraySpec::default() };
+        let spec =
+            ArraySpec { members: 4, window: ms(10), window_norm: ms(50), ..ArraySpec::default() };
         let mut strategy = IodaAdaptive::new(&spec);
         // Half of 30 MB in 150 ms: 100 MB/s at each drive, 4 MB in 10 ms at all of them.
         strategy.reserve(30_000_000);
@@ -107,10 +117,12 @@ mod tests {
             strategy.wrote(bytes);
             let (now, mut changed) = (strategy.next_turn(), Vec::new());
             strategy.turn(now, &mut |member, windows| changed.push((member, windows)));
-            let busy: Vec<u32> = (0..4).filter(|member| strategy.schedule(*member).is_busy(now)).collect();
+            let busy: Vec<u32> =
+                (0..4).filter(|member| strategy.schedule(*member).is_busy(now)).collect();
             (now.as_ns() / 1_000_000, changed.len(), strategy.length, busy)
         };
-        // A burst in the first window: the cycle stays short until another one, calm throughout, has ended.
+        // A burst in the first window: the cycle stays short until another one, calm throughout,
+        // has ended.
         assert_eq!(look(4_000_001), (10, 0, ms(10), vec![1]));
         for at in 2..8 {
             assert_eq!(look(4_000_000), (10 * at, 0, ms(10), vec![at as u32 % 4]));

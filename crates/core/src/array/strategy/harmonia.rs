@@ -1,5 +1,6 @@
-//! Harmonia (Kim et al., MSST '11): all members collect at the same time, so that there are fewer slow times, and in
-//! them nothing can be computed from the rest. The coordination is by windows here: one window in N, the same for all.
+//! Harmonia (Kim et al., MSST '11): all members collect at the same time, so that there are fewer
+//! slow times, and in them nothing can be computed from the rest. The coordination is by windows
+//! here: one window in N, the same for all.
 
 use super::Strategy;
 use super::windowed::schedule;

@@ -1,10 +1,12 @@
-//! A read that has waited a while is also computed from the rest of its row (Dean and Barroso, "The Tail at Scale",
-//! CACM 56(2), 2013: hedged requests, deferred until the 95th percentile). What comes first counts.
+//! A read that has waited a while is also computed from the rest of its row (Dean and Barroso, "The
+//! Tail at Scale", CACM 56(2), 2013: hedged requests, deferred until the 95th percentile). What
+//! comes first counts.
 
 use super::Strategy;
 use crate::units::Duration;
 
-/// Steps of the estimate, as shares of it: up by 19 of 2^9 and down by 1 of 2^9 it rests where 5 of 100 lie above.
+/// Steps of the estimate, as shares of it: up by 19 of 2^9 and down by 1 of 2^9 it rests where 5 of
+/// 100 lie above.
 const SHIFT: u32 = 9;
 /// Before the first read has come back.
 const FIRST: Duration = Duration::from_ms(1);
@@ -34,7 +36,11 @@ impl Strategy for Hedged {
         }
         let after = self.after.as_ns();
         let step = (after >> SHIFT).max(1);
-        let next = if latency > self.after { after + 19 * step } else { after.saturating_sub(step).max(1) };
+        let next = if latency > self.after {
+            after + 19 * step
+        } else {
+            after.saturating_sub(step).max(1)
+        };
         self.after = Duration::from_ns(next);
     }
 }
@@ -50,7 +56,8 @@ mod tests {
         for _ in 0..200_000 {
             hedged.completed(0, 0, Duration::from_ns(100_000 + rng.below(100_000)));
         }
-        // Of times evenly between 100 and 200 us it is 195 us; the estimate swings by some steps of 0.4 us.
+        // Of times evenly between 100 and 200 us it is 195 us; the estimate swings by some steps of
+        // 0.4 us.
         let after = hedged.after.as_us_f64();
         assert!((188.0..202.0).contains(&after), "{after}");
         assert_eq!(Hedged::new(Duration::from_us(7)).hedges_after(), Some(Duration::from_us(7)));

@@ -1,8 +1,9 @@
-//! MittOS (Hao et al., SOSP '17): the host predicts how long a read will wait and goes elsewhere at once when that is
-//! more than its objective.
+//! MittOS (Hao et al., SOSP '17): the host predicts how long a read will wait and goes elsewhere at
+//! once when that is more than its objective.
 //!
-//! The paper's MittSSD knows the chips behind each address; what NVMe shows of a drive is less. Here the prediction for
-//! a member is the age of its oldest read under way: who is stuck behind a collection makes the next ones go elsewhere.
+//! The paper's MittSSD knows the chips behind each address; what NVMe shows of a drive is less.
+//! Here the prediction for a member is the age of its oldest read under way: who is stuck behind a
+//! collection makes the next ones go elsewhere.
 
 use super::Strategy;
 use crate::array::spec::ArraySpec;
@@ -48,7 +49,11 @@ mod tests {
 
     #[test]
     fn a_member_is_avoided_while_its_oldest_read_is_too_old() {
-        let mut mittos = Mittos::new(&ArraySpec { members: 2, slo: Duration::from_us(10), ..ArraySpec::default() });
+        let mut mittos = Mittos::new(&ArraySpec {
+            members: 2,
+            slo: Duration::from_us(10),
+            ..ArraySpec::default()
+        });
         let at = |us: u64| Instant::from_ns(us * 1_000);
         mittos.submitted(at(0), 1, 7);
         mittos.submitted(at(5), 1, 8);

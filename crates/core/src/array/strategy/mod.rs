@@ -1,6 +1,7 @@
 //! How an array reads: one file a strategy. A strategy chooses; `read.rs` and `write.rs` act.
 //!
-//! It sees what a host sees: when it submitted what, when that completed, and the windows that it configured itself.
+//! It sees what a host sees: when it submitted what, when that completed, and the windows that it
+//! configured itself.
 
 mod adaptive;
 mod direct;
@@ -45,8 +46,9 @@ pub trait Strategy: Debug + Send {
         None
     }
 
-    /// Of a page whose member is free from the nanosecond `own` on, and another of its row from `other` on: true when
-    /// the first is computed and the other waited for, false when the first is waited for.
+    /// Of a page whose member is free from the nanosecond `own` on, and another of its row from
+    /// `other` on: true when the first is computed and the other waited for, false when the first
+    /// is waited for.
     fn computes(&mut self, own: u64, other: u64) -> bool {
         own >= other
     }
@@ -62,7 +64,8 @@ pub trait Strategy: Debug + Send {
     /// A read of a member completed, `latency` after its submission.
     fn completed(&mut self, _member: u32, _io: u32, _latency: Duration) {}
 
-    /// What each member takes between the mark at which it begins to collect and the one at which it must.
+    /// What each member takes between the mark at which it begins to collect and the one at which
+    /// it must.
     fn reserve(&mut self, _bytes: u64) {}
 
     /// The host wrote so many bytes to members.

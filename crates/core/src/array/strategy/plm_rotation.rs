@@ -1,5 +1,6 @@
-//! NVMe's Predictable Latency Mode as it stands, driven by the host alone: each member in turn is sent into its
-//! non-deterministic window (feature 14h) and not read then; no drive knows of a schedule, nor fails a read fast.
+//! NVMe's Predictable Latency Mode as it stands, driven by the host alone: each member in turn is
+//! sent into its non-deterministic window (feature 14h) and not read then; no drive knows of a
+//! schedule, nor fails a read fast.
 
 use super::Strategy;
 use super::windowed::busy_for;

@@ -1,5 +1,5 @@
-//! Flash on Rails (Skourtis et al., ATC '14): members take turns in being written. Writes wait in protected memory for
-//! their member's turn, in which it collects too; nobody reads it then.
+//! Flash on Rails (Skourtis et al., ATC '14): members take turns in being written. Writes wait in
+//! protected memory for their member's turn, in which it collects too; nobody reads it then.
 
 use super::Strategy;
 use super::windowed::{busy_for, schedule};

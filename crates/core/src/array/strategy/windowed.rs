@@ -17,8 +17,8 @@ pub(super) fn busy_for(spec: &ArraySpec, now: Instant, member: u32) -> Option<Du
     schedule.is_busy(now).then(|| schedule.slot_end(now).since(now))
 }
 
-/// Windows alone: the member in its busy window is never read. (How the artefact's devices did this is not public; that
-/// the median rises by half is what this does.)
+/// Windows alone: the member in its busy window is never read. (How the artefact's devices did this
+/// is not public; that the median rises by half is what this does.)
 #[derive(Debug)]
 pub(super) struct Iod3 {
     spec: ArraySpec,
@@ -40,7 +40,8 @@ impl Strategy for Iod3 {
     }
 }
 
-/// Windows, and reads that may fail fast: a row loses one page at most, as long as nobody collects outside its window.
+/// Windows, and reads that may fail fast: a row loses one page at most, as long as nobody collects
+/// outside its window.
 #[derive(Debug)]
 pub(super) struct Ioda {
     spec: ArraySpec,

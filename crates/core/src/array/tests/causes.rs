@@ -36,7 +36,8 @@ fn told(array: &mut Array, commands: Vec<(Instant, Command)>) -> Vec<Vec<Told>> 
         let steps: Vec<Step> = array.steps().to_vec();
         let Attributed { split, .. } = array.attributed().expect("asked for");
         assert_eq!(split.total(), end.since(came[id as usize]), "the parts add up to the latency");
-        let tell = |step: &Step| (step.stage, step.drive, step.to.since(step.from), causes(&step.split));
+        let tell =
+            |step: &Step| (step.stage, step.drive, step.to.since(step.from), causes(&step.split));
         all[id as usize] = steps.iter().map(tell).collect();
     };
     for (at, command) in commands {
@@ -85,7 +86,8 @@ fn failed(drive: u32) -> Told {
 fn a_fast_failure_costs_its_round_trip_and_who_must_wait_waits_for_the_collection() {
     let (at, read) = (begins() + TRIP + NS, times().page_read + TRIP);
     let steps = |valid: [u32; 4], at| {
-        let mut array = attributed(&spec(RaidLevel::Raid5, ReadStrategy::Iod2, 4), &valid.map(some), TRIP);
+        let mut array =
+            attributed(&spec(RaidLevel::Raid5, ReadStrategy::Iod2, 4), &valid.map(some), TRIP);
         let command = first_page(&array, OTHER_CHIP);
         told(&mut array, vec![(at, command)]).remove(0)
     };
@@ -93,7 +95,8 @@ fn a_fast_failure_costs_its_round_trip_and_who_must_wait_waits_for_the_collectio
     // The others' answers come at one instant, the last member's last.
     let rest = (Stage::Reconstruct, Some(3), read, service(read));
     assert_eq!(steps([9, 0, 0, 0], at), [failed(0), rest, computed()]);
-    // Two fail, and the other one is free first: it holds its channel from before the command comes to it.
+    // Two fail, and the other one is free first: it holds its channel from before the command comes
+    // to it.
     let fast_failed = at + TRIP * 2;
     let wait = channel_free(3).since(fast_failed + TRIP);
     let whole = wait + read;
@@ -107,23 +110,31 @@ fn a_fast_failure_costs_its_round_trip_and_who_must_wait_waits_for_the_collectio
 fn what_is_read_in_vain_until_the_hedge_or_the_death_is_retried() {
     let (at, page_read) = (begins() + NS, times().page_read);
     let after = Duration::from_us(50);
-    let hedged = ArraySpec { hedge_after: after, ..spec(RaidLevel::Raid5, ReadStrategy::Hedged, 4) };
+    let hedged =
+        ArraySpec { hedge_after: after, ..spec(RaidLevel::Raid5, ReadStrategy::Hedged, 4) };
     let mut array = attributed(&hedged, &[Some(9), None, None, None], Duration::ZERO);
     let command = first_page(&array, OTHER_CHIP);
     // Answers of one instant come by the members' numbers.
     let rest = (Stage::Reconstruct, Some(3), page_read, service(page_read));
     let in_vain = |time| (Stage::Retry, Some(0), time, vec![(Cause::Retry, time)]);
-    assert_eq!(told(&mut array, vec![(at, command.clone())]), [[in_vain(after), rest.clone(), computed()]]);
+    assert_eq!(
+        told(&mut array, vec![(at, command.clone())]),
+        [[in_vain(after), rest.clone(), computed()]]
+    );
     let fail_at = at.since(Instant::START) + Duration::from_us(123);
     let dies = ArraySpec { fail_at, ..spec(RaidLevel::Raid5, ReadStrategy::Direct, 4) };
     let mut array = attributed(&dies, &[Some(9), None, None, None], Duration::ZERO);
-    assert_eq!(told(&mut array, vec![(at, command)]), [[in_vain(Duration::from_us(123)), rest, computed()]]);
+    assert_eq!(
+        told(&mut array, vec![(at, command)]),
+        [[in_vain(Duration::from_us(123)), rest, computed()]]
+    );
 }
 
 #[test]
 fn a_write_waits_for_its_row_then_for_old_pages_then_for_its_writes() {
     let Times { page_read, page_program, .. } = times();
-    let mut array = attributed(&spec(RaidLevel::Raid5, ReadStrategy::Direct, 5), &[None; 5], Duration::ZERO);
+    let mut array =
+        attributed(&spec(RaidLevel::Raid5, ReadStrategy::Direct, 5), &[None; 5], Duration::ZERO);
     let (at, page) = (Instant::from_ns(1_000_000), array.layout.page(ROW_OF_FIVE, 0));
     let last = array.layout.member(ROW_OF_FIVE, 0).max(array.layout.member(ROW_OF_FIVE, 4));
     // Both are read and both are written in one time; the array is told of them by their numbers.
@@ -140,7 +151,8 @@ fn a_write_waits_for_its_row_then_for_old_pages_then_for_its_writes() {
     assert_eq!(steps[1][1..], own);
 }
 
-/// A read of the whole row keeps an update from its writes, and that another such read from the row.
+/// A read of the whole row keeps an update from its writes, and that another such read from the
+/// row.
 #[test]
 fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
     let (at, Times { page_read, page_program, .. }) = (begins() + TRIP + NS, times());
@@ -148,14 +160,18 @@ fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
     let iod2 = spec(RaidLevel::Raid5, ReadStrategy::Iod2, 5);
     let mut array = attributed(&iod2, &[Some(9), Some(3), None, None, None], TRIP);
     let layout = array.layout.clone();
-    let index = |member| (0..layout.data).find(|index| layout.member(ROW_OF_FIVE, *index) == member).unwrap();
+    let index = |member| {
+        (0..layout.data).find(|index| layout.member(ROW_OF_FIVE, *index) == member).unwrap()
+    };
     let page = |member| layout.page(ROW_OF_FIVE, index(member));
-    // Member 0's page is computed from member 1's, which is waited for; member 2's is written; then member 0's again.
+    // Member 0's page is computed from member 1's, which is waited for; member 2's is written; then
+    // member 0's again.
     let write = Command { op: Op::Write, ..command(1, page(2), 1) };
     let again = at + read + Duration::from_us(1);
     let commands = vec![(at, command(0, page(0), 1)), (at, write), (again, command(2, page(0), 1))];
     let steps = told(&mut array, commands);
-    let first: Duration = steps[0].iter().map(|step| step.2).fold(Duration::ZERO, |sum, time| sum + time);
+    let first: Duration =
+        steps[0].iter().map(|step| step.2).fold(Duration::ZERO, |sum, time| sum + time);
     assert_eq!(at + first, channel_free(3) + page_read + XOR);
     let waited = first - read;
     let parity = layout.member(ROW_OF_FIVE, 4);
@@ -169,20 +185,27 @@ fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
         ]
     );
     let blocked = (at + first).since(again + TRIP);
-    assert_eq!(steps[2][..2], [failed(0), (Stage::Stripe, None, blocked, vec![(Cause::Stripe, blocked)])]);
+    assert_eq!(
+        steps[2][..2],
+        [failed(0), (Stage::Stripe, None, blocked, vec![(Cause::Stripe, blocked)])]
+    );
     assert_eq!(steps[2].last(), Some(&computed()));
 }
 
 #[test]
 fn a_full_memory_is_waited_for_and_one_with_room_is_not() {
     let Times { page_read, page_program, .. } = times();
-    let cached = ArraySpec { cache: Bytes::kib(4), ..spec(RaidLevel::Raid5, ReadStrategy::Direct, 5) };
+    let cached =
+        ArraySpec { cache: Bytes::kib(4), ..spec(RaidLevel::Raid5, ReadStrategy::Direct, 5) };
     let mut array = attributed(&cached, &[None; 5], Duration::ZERO);
     let (at, layout) = (Instant::from_ns(1_000_000), array.layout.clone());
     let write = |id, row| Command { op: Op::Write, ..command(id, layout.page(row, 0), 1) };
     let flush = Command { op: Op::Flush, sectors: 0, ..command(2, 0, 1) };
     let later = Instant::from_ns(9_000_000_000);
-    let steps = told(&mut array, vec![(at, write(0, ROW_OF_FIVE)), (at, write(1, ROW_OF_FIVE + 1)), (later, flush)]);
+    let steps = told(
+        &mut array,
+        vec![(at, write(0, ROW_OF_FIVE)), (at, write(1, ROW_OF_FIVE + 1)), (later, flush)],
+    );
     assert_eq!(steps[0], []);
     let wait = page_read + page_program;
     assert_eq!(steps[1], [(Stage::Cache, None, wait, vec![(Cause::Buffer, wait)])]);

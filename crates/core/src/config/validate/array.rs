@@ -16,18 +16,40 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     if !array.is_on() {
         require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
         let message = "needs array.members of 2 or more: a drive alone has no other to read";
-        return require(array.strategy == ReadStrategy::Direct, "array.strategy", word(array.strategy), message);
+        return require(
+            array.strategy == ReadStrategy::Direct,
+            "array.strategy",
+            word(array.strategy),
+            message,
+        );
     }
     let (level, least) = (word(array.level), array.level.least_members());
     let message = format!("from {least} ({level}) to {MEMBERS_MAX}");
-    require((least..=MEMBERS_MAX).contains(&array.members), "array.members", array.members, message)?;
+    require(
+        (least..=MEMBERS_MAX).contains(&array.members),
+        "array.members",
+        array.members,
+        message,
+    )?;
     let unit = device.geometry.map_unit.get();
     let chunk = array.chunk.get();
     let drive = scenario.capacity().user.get();
-    let message = format!("a multiple of the mapping unit, {unit}B, up to the user capacity of a drive, {drive}B");
-    require(chunk > 0 && chunk.is_multiple_of(unit) && chunk <= drive, "array.chunk", array.chunk, message)?;
+    let message = format!(
+        "a multiple of the mapping unit, {unit}B, up to the user capacity of a drive, {drive}B"
+    );
+    require(
+        chunk > 0 && chunk.is_multiple_of(unit) && chunk <= drive,
+        "array.chunk",
+        array.chunk,
+        message,
+    )?;
     let message = "longer than 0s, and than array.guard";
-    require(!array.window.is_zero() && array.window > array.guard, "array.window", array.window, message)?;
+    require(
+        !array.window.is_zero() && array.window > array.guard,
+        "array.window",
+        array.window,
+        message,
+    )?;
     for (time, key) in [
         (array.window, "array.window"),
         (array.window_norm, "array.window_norm"),
@@ -39,7 +61,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     ] {
         require_time(time, key)?;
     }
-    let message = format!("0s (four times array.window) or at least array.window, {}", array.window);
+    let message =
+        format!("0s (four times array.window) or at least array.window, {}", array.window);
     let norm = array.window_norm;
     require(norm.is_zero() || norm >= array.window, "array.window_norm", norm, message)?;
     let message = "longer than 0s: a read that may not wait at all is never asked for";
@@ -53,8 +76,18 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(redundant || plain, "array.strategy", word(array.strategy), needs)?;
     if !array.fail_at.is_zero() {
         let message = format!("a member, from 0 to {}", array.members - 1);
-        require(array.fail_member < array.members, "array.fail_member", array.fail_member, message)?;
-        require(redundant, "array.fail_at", array.fail_at, "0s with raid0, which does not survive it")?;
+        require(
+            array.fail_member < array.members,
+            "array.fail_member",
+            array.fail_member,
+            message,
+        )?;
+        require(
+            redundant,
+            "array.fail_at",
+            array.fail_at,
+            "0s with raid0, which does not survive it",
+        )?;
     }
     if array.strategy == ReadStrategy::Rails {
         let message = "memory for the writes of a whole cycle (rails): more than 0B";
@@ -62,10 +95,22 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     }
     let alone = "needs array.members = 1:";
     let message = format!("{alone} a power loss of an array is not modelled");
-    require(recovery.cut_at.is_none(), "recovery.cut_at", recovery.cut_at.unwrap_or_default(), message)?;
-    require(workload.act.is_none(), "workload.act", "a load", format!("{alone} ACT tests a device"))?;
-    let overwrite = precondition.state == PreconditionState::Steady && precondition.overwrite == Overwrite::Workload;
-    let message = format!("{alone} the workload's pages are the array's; \"random\" overwrites each drive");
+    require(
+        recovery.cut_at.is_none(),
+        "recovery.cut_at",
+        recovery.cut_at.unwrap_or_default(),
+        message,
+    )?;
+    require(
+        workload.act.is_none(),
+        "workload.act",
+        "a load",
+        format!("{alone} ACT tests a device"),
+    )?;
+    let overwrite = precondition.state == PreconditionState::Steady
+        && precondition.overwrite == Overwrite::Workload;
+    let message =
+        format!("{alone} the workload's pages are the array's; \"random\" overwrites each drive");
     require(!overwrite, "precondition.overwrite", "workload", message)?;
     let message = format!("{alone} each row's data and parity must be there, or none of them");
     require(precondition.state != PreconditionState::Aged, "precondition.state", "aged", message)?;

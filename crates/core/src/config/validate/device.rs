@@ -3,9 +3,11 @@
 use super::{Check, require, require_operation_time, require_rate};
 use crate::flash::{Device, lanes, program_unit, raw_bytes};
 
-/// The most map units a device may have: a physical page number has 32 bits, and one value of it means "nowhere".
+/// The most map units a device may have: a physical page number has 32 bits, and one value of it
+/// means "nowhere".
 const MAP_UNITS_MAX: u128 = 1 << 31;
-/// The most map units of one lane's block: valid counters have 16 bits, one of them kept for a flag.
+/// The most map units of one lane's block: valid counters have 16 bits, one of them kept for a
+/// flag.
 const UNITS_PER_BLOCK_MAX: u128 = 32_767;
 /// The most lanes: the timers of the dies and the frontiers of the lanes are tables of this size.
 const LANES_MAX: u128 = 4096;
@@ -40,10 +42,15 @@ pub(super) fn geometry(device: &Device) -> Check {
         g.pages.is_multiple_of(feature.program_pages),
         "device.geometry.pages",
         g.pages,
-        format!("a multiple of device.feature.program_pages = {}: word lines are whole", feature.program_pages),
+        format!(
+            "a multiple of device.feature.program_pages = {}: word lines are whole",
+            feature.program_pages
+        ),
     )?;
     let lanes = lanes(device);
-    let message = format!("at most {LANES_MAX} lanes (channels x ways x dies x plane groups); these are {lanes}");
+    let message = format!(
+        "at most {LANES_MAX} lanes (channels x ways x dies x plane groups); these are {lanes}"
+    );
     require(lanes <= LANES_MAX, "device.geometry.channels", g.channels, message)
 }
 
@@ -55,16 +62,21 @@ pub(super) fn map_unit(device: &Device) -> Check {
     let size = unit.is_power_of_two() && (512..=32 << 10).contains(&unit);
     require(size, key, g.map_unit, "a power of two from 512B to 32KiB")?;
     let planes = device.feature.program_planes;
-    let inside =
-        page.is_multiple_of(unit) || (unit.is_multiple_of(page) && u64::from(planes).is_multiple_of(unit / page));
+    let inside = page.is_multiple_of(unit)
+        || (unit.is_multiple_of(page) && u64::from(planes).is_multiple_of(unit / page));
     require(
         inside,
         key,
         g.map_unit,
-        format!("a divisor of the page ({}), or whole pages of planes that are programmed together ({planes})", g.page),
+        format!(
+            "a divisor of the page ({}), or whole pages of planes that are programmed together ({planes})",
+            g.page
+        ),
     )?;
     let program = program_unit(device);
-    let message = format!("a divisor of the program unit (page x program_planes x program_pages = {program}B)");
+    let message = format!(
+        "a divisor of the program unit (page x program_planes x program_pages = {program}B)"
+    );
     require(program.is_multiple_of(unit.into()), key, g.map_unit, message)
 }
 
@@ -75,7 +87,12 @@ pub(super) fn timing(device: &Device) -> Check {
         let key = format!("device.timing.{name}");
         let count = times.len();
         let message = format!("from 1 to {PAGE_TYPES_MAX} times, one for each page type");
-        require((1..=PAGE_TYPES_MAX).contains(&count), &key, format!("a list of {count}"), message)?;
+        require(
+            (1..=PAGE_TYPES_MAX).contains(&count),
+            &key,
+            format!("a list of {count}"),
+            message,
+        )?;
         for (i, time) in times.iter().enumerate() {
             let key = format!("{key}.{i}");
             require(!time.is_zero(), &key, time, "longer than 0: no array operation is free")?;
@@ -90,7 +107,12 @@ pub(super) fn timing(device: &Device) -> Check {
         format!("one time: {shot} pages of a word line are programmed in one shot"),
     )?;
     let step = timing.erase_step;
-    require(!step.is_zero(), "device.timing.erase_step", step, "longer than 0: no array operation is free")?;
+    require(
+        !step.is_zero(),
+        "device.timing.erase_step",
+        step,
+        "longer than 0: no array operation is free",
+    )?;
     require_operation_time(step, "device.timing.erase_step")?;
     let steps = timing.erase_steps;
     require((1..=64).contains(&steps), "device.timing.erase_steps", steps, "from 1 to 64 steps")?;
@@ -103,10 +125,14 @@ pub(super) fn timing(device: &Device) -> Check {
 pub(super) fn size(device: &Device) -> Check {
     let g = &device.geometry;
     let unit = u128::from(g.map_unit.get());
-    let in_block = (program_unit(device) / unit).saturating_mul((g.pages / device.feature.program_pages).into());
-    let message = format!("at most {UNITS_PER_BLOCK_MAX} mapping units in a block of a lane; these are {in_block}");
+    let in_block = (program_unit(device) / unit)
+        .saturating_mul((g.pages / device.feature.program_pages).into());
+    let message = format!(
+        "at most {UNITS_PER_BLOCK_MAX} mapping units in a block of a lane; these are {in_block}"
+    );
     require(in_block <= UNITS_PER_BLOCK_MAX, "device.geometry.pages", g.pages, message)?;
     let units = raw_bytes(device) / unit;
-    let message = format!("fewer than {MAP_UNITS_MAX} mapping units in the device; these are {units}");
+    let message =
+        format!("fewer than {MAP_UNITS_MAX} mapping units in the device; these are {units}");
     require(units < MAP_UNITS_MAX, "device.geometry.blocks", g.blocks, message)
 }

@@ -1,4 +1,5 @@
-//! What the settings of bad blocks may be, and whether each drive with the bad blocks of its seed can begin at all.
+//! What the settings of bad blocks may be, and whether each drive with the bad blocks of its seed
+//! can begin at all.
 
 use super::{Check, require};
 use crate::array::member_seed;
@@ -32,7 +33,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return Ok(());
     }
     let placement = format!("\"{}\"", scenario.ftl.placement.name());
-    let message = "[faults] needs \"none\": which class a block that failed is replaced in is not modelled";
+    let message =
+        "[faults] needs \"none\": which class a block that failed is replaced in is not modelled";
     require(scenario.ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;
     let message = "[faults] needs 0: translation pages that fail are not modelled";
     require(!scenario.ftl.map.is_cached(), "ftl.map.cache", scenario.ftl.map.cache, message)?;
@@ -42,21 +44,29 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let superblock = scenario.rain.width > 0 && scenario.rain.update == Update::Superblock;
     let message = "rain.update = \"superblock\" needs 0: a row that is programmed again would leave its stripe; \
                    erases may fail, and blocks be bad";
-    require(!superblock || faults.program_fail == 0.0, "faults.program_fail", faults.program_fail, message)?;
+    require(
+        !superblock || faults.program_fail == 0.0,
+        "faults.program_fail",
+        faults.program_fail,
+        message,
+    )?;
     enough(scenario, superblock)
 }
 
-/// The most blocks that are bad from the start in any lane of any drive, and where that is, in words.
+/// The most blocks that are bad from the start in any lane of any drive, and where that is, in
+/// words.
 fn worst(scenario: &Scenario, layout: &Layout) -> (u32, String) {
     let Scenario { array, faults, .. } = scenario;
     let spares = u32::from(array.is_on() && !array.replace_after.is_zero());
-    let drives = (0..array.members + spares).filter(|_| faults.factory_bad > 0.0).flat_map(|member| {
-        let seed = member_seed(scenario.seed, member);
-        let bad = move |lane| faults.factory_bad_blocks(layout, lane, seed).len() as u32;
-        (0..layout.lanes).map(move |lane| (bad(lane), member))
-    });
+    let drives =
+        (0..array.members + spares).filter(|_| faults.factory_bad > 0.0).flat_map(|member| {
+            let seed = member_seed(scenario.seed, member);
+            let bad = move |lane| faults.factory_bad_blocks(layout, lane, seed).len() as u32;
+            (0..layout.lanes).map(move |lane| (bad(lane), member))
+        });
     // Of equals the first.
-    let first = |worst: (u32, u32), drive: (u32, u32)| if drive.0 > worst.0 { drive } else { worst };
+    let first =
+        |worst: (u32, u32), drive: (u32, u32)| if drive.0 > worst.0 { drive } else { worst };
     let (most, member) = drives.fold((0, 0), first);
     let place = match member {
         _ if !array.is_on() => "the worst lane".to_string(),
@@ -118,13 +128,15 @@ fn with_log_blocks(scenario: &Scenario) -> Check {
     let message = "[faults] needs another than \"superblock\" and \"last\": they count on every block that they erase";
     require(known, "ftl.log.policy", "another", message)?;
     let (key, percent) = ("ftl.log.log_percent", ftl.log.log_percent);
-    let message = "[faults] needs it above 0: with 0 the log takes every block, and a lane has none to lose";
+    let message =
+        "[faults] needs it above 0: with 0 the log takes every block, and a lane has none to lose";
     require(percent > 0.0, key, percent, message)?;
     let layout = Layout::new(device);
     let logical = (scenario.capacity().user.get() / device.geometry.map_unit.get()) as u32;
     let logical = logical.div_ceil(layout.lanes);
     // `log` has refused what does not fit at all.
-    let needed = ftl.log.shape_within(logical, layout.rows, layout.blocks).map_or(0, |shape| shape.blocks);
+    let needed =
+        ftl.log.shape_within(logical, layout.rows, layout.blocks).map_or(0, |shape| shape.blocks);
     let ((most, place), blocks) = (worst(scenario, &layout), layout.blocks);
     let message = format!(
         "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed}; lower it or \

@@ -12,7 +12,8 @@ const JOBS_MAX: usize = 256;
 const QUEUE_DEPTH_MAX: u32 = 1 << 20;
 /// More differences in heat than anyone measures.
 const TIERS_MAX: usize = 16;
-/// Requests a second: above, gaps would be below a nanosecond; below, longer than the clock of a run.
+/// Requests a second: above, gaps would be below a nanosecond; below, longer than the clock of a
+/// run.
 const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 /// Every job, then what is measured of them.
@@ -27,7 +28,12 @@ pub(super) fn all(scenario: &Scenario) -> Check {
 /// The jobs alone, on a device of which the host sees `user`.
 pub(in crate::config) fn jobs(jobs: &[JobSpec], user: Bytes) -> Check {
     let count = jobs.len();
-    require((1..=JOBS_MAX).contains(&count), "workload.jobs", format!("a list of {count}"), "from 1 to 256 jobs")?;
+    require(
+        (1..=JOBS_MAX).contains(&count),
+        "workload.jobs",
+        format!("a list of {count}"),
+        "from 1 to 256 jobs",
+    )?;
     for (i, job) in jobs.iter().enumerate() {
         one(job, user, &|name| format!("workload.jobs.{i}.{name}"))?;
     }
@@ -42,7 +48,8 @@ fn streams(scenario: &Scenario) -> Check {
     }
     for (i, job) in scenario.workload.jobs.iter().enumerate() {
         let key = |name: &str| format!("workload.jobs.{i}.{name}");
-        let by_tier = job.stream_by == StreamBy::Tier && job.trace.is_none() && job.pattern == Pattern::Tiers;
+        let by_tier =
+            job.stream_by == StreamBy::Tier && job.trace.is_none() && job.pattern == Pattern::Tiers;
         if !by_tier {
             let message = format!("below ftl.streams = {streams}");
             require(u32::from(job.stream) < streams, &key("stream"), job.stream, message)?;
@@ -51,8 +58,9 @@ fn streams(scenario: &Scenario) -> Check {
         let tiers = if job.write_tiers.is_empty() { &job.tiers } else { &job.write_tiers };
         let rest = usize::from(tiers.iter().map(|tier| tier.0).sum::<f64>() < 100.0 - 1e-6);
         let count = (tiers.len() + rest) as u32;
-        let message =
-            format!("at most ftl.streams = {streams} tiers with what is left of the space; there are {count}");
+        let message = format!(
+            "at most ftl.streams = {streams} tiers with what is left of the space; there are {count}"
+        );
         require(count <= streams, &key("stream_by"), "\"tier\"", message)?;
     }
     Ok(())
@@ -74,12 +82,23 @@ fn one(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
 /// The part of the device that a job works on.
 fn range(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
     for (name, bytes) in [("offset", job.offset), ("size", job.size), ("align", job.align)] {
-        require(bytes.get().is_multiple_of(SECTOR), &key(name), bytes, "a multiple of the 512 B sector")?;
+        require(
+            bytes.get().is_multiple_of(SECTOR),
+            &key(name),
+            bytes,
+            "a multiple of the 512 B sector",
+        )?;
     }
     let (offset, size) = (job.offset.get(), job.size.get());
-    require(offset < user.get(), &key("offset"), job.offset, format!("below the {} B that the host sees", user.get()))?;
+    require(
+        offset < user.get(),
+        &key("offset"),
+        job.offset,
+        format!("below the {} B that the host sees", user.get()),
+    )?;
     let rest = user.get() - offset;
-    let message = format!("at most {rest} B, which lie between workload.offset and the end of the device");
+    let message =
+        format!("at most {rest} B, which lie between workload.offset and the end of the device");
     require(size <= rest, &key("size"), job.size, message)
 }
 
@@ -87,16 +106,19 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
     match job.arrival {
         Arrival::Closed => {
             let holds = (1..=QUEUE_DEPTH_MAX).contains(&job.queue_depth);
-            let message = format!("from 1 to {QUEUE_DEPTH_MAX} outstanding requests (arrival = \"closed\")");
+            let message =
+                format!("from 1 to {QUEUE_DEPTH_MAX} outstanding requests (arrival = \"closed\")");
             require(holds, &key("queue_depth"), job.queue_depth, message)
         }
         Arrival::Paced | Arrival::PacedSmooth => {
             let holds = (1..=QUEUE_DEPTH_MAX).contains(&job.queue_depth);
             let message = format!("from 1 to {QUEUE_DEPTH_MAX} threads (arrival = \"paced\")");
             require(holds, &key("queue_depth"), job.queue_depth, message)?;
-            let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
+            let message =
+                "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
             require(job.trace.is_none(), &key("arrival"), "\"paced\"", message)?;
-            let message = "from 0.001 to 1e9 requests per second of all threads (arrival = \"paced\")";
+            let message =
+                "from 0.001 to 1e9 requests per second of all threads (arrival = \"paced\")";
             require(RATES.contains(&job.rate), &key("rate"), job.rate, message)
         }
         Arrival::Trace => {
@@ -109,7 +131,8 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
                 Arrival::Bursty => "\"bursty\"",
                 _ => "\"fixed\"",
             };
-            let message = "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
+            let message =
+                "\"trace\" or \"closed\" with a workload.trace, which has times of its own";
             require(job.trace.is_none(), &key("arrival"), said, message)?;
             let message = format!("from 0.001 to 1e9 requests per second (arrival = {said})");
             require(RATES.contains(&job.rate), &key("rate"), job.rate, message)?;
@@ -121,11 +144,14 @@ fn arrival(job: &JobSpec, key: Key<'_>) -> Check {
 /// A burst holds requests, and they come one after the other.
 fn bursts(job: &JobSpec, key: Key<'_>) -> Check {
     let (peak, rate) = (job.peak_to_mean, job.rate);
-    let message = format!("at least 1, and at most 1e9 requests per second in a burst (workload.rate = {rate})");
+    let message = format!(
+        "at least 1, and at most 1e9 requests per second in a burst (workload.rate = {rate})"
+    );
     require(peak >= 1.0 && peak * rate <= 1e9, &key("peak_to_mean"), peak, message)?;
     require_time(job.burst, &key("burst"))?;
     let requests = job.burst.as_ns() as f64 / 1e9 * peak * rate;
-    let message = format!("long enough for a hundredth of a request: it holds {requests} on average");
+    let message =
+        format!("long enough for a hundredth of a request: it holds {requests} on average");
     require(requests >= 0.01, &key("burst"), job.burst, message)?;
     let silence = job.burst.as_ns() as f64 * (peak - 1.0);
     let message = "at most 366 d of silence between bursts, which is burst x (peak_to_mean - 1)";
@@ -145,7 +171,12 @@ fn trace(trace: &TraceSpec, key: Key<'_>) -> Check {
     require(holds, &key("trace.to"), trace.to, message)?;
     let align = trace.align.get();
     let message = "a multiple of 512 B, at most 1GiB; 0B leaves requests as they are";
-    require(align.is_multiple_of(SECTOR) && align <= 1 << 30, &key("trace.align"), trace.align, message)
+    require(
+        align.is_multiple_of(SECTOR) && align <= 1 << 30,
+        &key("trace.align"),
+        trace.align,
+        message,
+    )
 }
 
 fn generator(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
@@ -159,13 +190,19 @@ fn generator(job: &JobSpec, user: Bytes, key: Key<'_>) -> Check {
         trim,
         "a percentage that fits beside read_percent, which it is not taken from",
     )?;
-    require(!job.block_sizes.is_empty(), &key("block_sizes"), "[]", "at least one size and its weight")?;
+    require(
+        !job.block_sizes.is_empty(),
+        &key("block_sizes"),
+        "[]",
+        "at least one size and its weight",
+    )?;
     let span = if job.size.get() == 0 { user.get() - job.offset.get() } else { job.size.get() };
     sizes(&job.block_sizes, span, &key("block_sizes"))?;
     sizes(&job.write_block_sizes, span, &key("write_block_sizes"))?;
     pattern(job, key)?;
     let bounded = job.requests > 0 || !job.time.is_zero();
-    let message = "a bound is needed: workload.requests or workload.time above 0, or the job would never end";
+    let message =
+        "a bound is needed: workload.requests or workload.time above 0, or the job would never end";
     require(bounded, &key("requests"), job.requests, message)
 }
 
@@ -191,13 +228,19 @@ fn pattern(job: &JobSpec, key: Key<'_>) -> Check {
     tiers(&job.tiers, &key("tiers"))?;
     tiers(&job.write_tiers, &key("write_tiers"))?;
     for (name, bytes) in [("tier_block", job.tier_block), ("run", job.run)] {
-        require(bytes.get().is_multiple_of(SECTOR), &key(name), bytes, "a multiple of the 512 B sector")?;
+        require(
+            bytes.get().is_multiple_of(SECTOR),
+            &key(name),
+            bytes,
+            "a multiple of the 512 B sector",
+        )?;
     }
     let message = "at most 1GiB: what is hot or cold as a whole";
     require(job.tier_block.get() <= 1 << 30, &key("tier_block"), job.tier_block, message)
 }
 
-/// Pairs of percentages: each of the space above 0, their sums at most 100, and no request without a space.
+/// Pairs of percentages: each of the space above 0, their sums at most 100, and no request without
+/// a space.
 fn tiers(tiers: &[(f64, f64)], key: &str) -> Check {
     let message = format!("at most {TIERS_MAX} pairs");
     require(tiers.len() <= TIERS_MAX, key, format!("a list of {}", tiers.len()), message)?;

@@ -19,16 +19,23 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         "{needs} {row} B, what one program writes: its log blocks hold whole programs; a program unit that no mapping \
          unit can have (above 32 KiB, or no power of two) needs device.feature.program_planes = 1 or program_pages = 1"
     );
-    require(u128::from(unit) == row, "device.geometry.map_unit", device.geometry.map_unit, message)?;
+    require(
+        u128::from(unit) == row,
+        "device.geometry.map_unit",
+        device.geometry.map_unit,
+        message,
+    )?;
     let message = format!("{needs} \"static\": the address of a page decides its data block");
     require(ftl.allocation == Allocation::Static, "ftl.allocation", word(ftl.allocation), message)?;
     let message = format!("{needs} \"none\": its log blocks say what lies together");
     let placement = format!("\"{}\"", ftl.placement.name());
     require(ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;
-    let message = format!("{needs} 0: its blocks are levelled by the order in which they are freed");
-    require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)?;
     let message =
-        format!("{needs} \"nogc\", \"base\", \"controller\" or \"preemptive\": its lanes merge, one at a time");
+        format!("{needs} 0: its blocks are levelled by the order in which they are freed");
+    require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)?;
+    let message = format!(
+        "{needs} \"nogc\", \"base\", \"controller\" or \"preemptive\": its lanes merge, one at a time"
+    );
     let refused = match gc.mode {
         GcMode::PlaneBlocking => Some("\"plane-blocking\""),
         GcMode::ChannelPreemptive => Some("\"channel-preemptive\""),
@@ -37,15 +44,27 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     require(refused.is_none(), "gc.mode", refused.unwrap_or_default(), message)?;
     let message = format!("{needs} \"block\": a merge is about one logical block");
     require(gc.unit == VictimUnit::Block, "gc.unit", "a group of blocks", message)?;
-    require(rain.width == 0, "rain.width", rain.width, format!("{needs} 0: parity is made for page mapping only"))?;
+    require(
+        rain.width == 0,
+        "rain.width",
+        rain.width,
+        format!("{needs} 0: parity is made for page mapping only"),
+    )?;
     let message = format!("{needs} 0: pages are not written anew outside of merges");
     require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
     let message = format!("{needs} false: bit errors are modelled for page mapping only");
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
     let message = format!("{needs} 0: a merge waits for its erase");
     require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
-    let message = format!("{needs} \"empty\", \"fill\" or \"steady\": \"aged\" places pages as page mapping does");
-    require(precondition.state != PreconditionState::Aged, "precondition.state", "\"aged\"", message)?;
+    let message = format!(
+        "{needs} \"empty\", \"fill\" or \"steady\": \"aged\" places pages as page mapping does"
+    );
+    require(
+        precondition.state != PreconditionState::Aged,
+        "precondition.state",
+        "\"aged\"",
+        message,
+    )?;
     let layout = Layout::new(device);
     let logical = (scenario.capacity().user.get() / unit) as u32;
     let logical = logical.div_ceil(layout.lanes);
@@ -53,6 +72,10 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     spec.shape_within(logical, layout.rows, layout.blocks).map(drop).map_err(|error| {
         let (key, rest) = error.split_once(" = ").unwrap_or(("policy", error.as_str()));
         let (value, allowed) = rest.split_once(": ").unwrap_or(("", rest));
-        super::Invalid { key: format!("ftl.log.{key}"), value: value.to_string(), allowed: allowed.to_string() }
+        super::Invalid {
+            key: format!("ftl.log.{key}"),
+            value: value.to_string(),
+            allowed: allowed.to_string(),
+        }
     })
 }

@@ -11,22 +11,36 @@ const ENTRY_MAX: Bytes = Bytes::new(4096);
 pub fn all(scenario: &Scenario) -> Check {
     let (map, unit) = (&scenario.ftl.map, scenario.device.geometry.map_unit);
     let (key, entry) = ("ftl.map.entry", map.entry);
-    require((1..=ENTRY_MAX.get()).contains(&entry.get()), key, entry, format!("from 1B to {ENTRY_MAX}"))?;
+    require(
+        (1..=ENTRY_MAX.get()).contains(&entry.get()),
+        key,
+        entry,
+        format!("from 1B to {ENTRY_MAX}"),
+    )?;
     let (key, stored) = ("ftl.map.stored", map.stored);
     let holds = stored.get().is_power_of_two() && stored <= unit;
-    let message = format!("1B, 2B, 4B and so on up to device.geometry.map_unit = {unit}, of which a whole number fits");
+    let message = format!(
+        "1B, 2B, 4B and so on up to device.geometry.map_unit = {unit}, of which a whole number fits"
+    );
     require(holds, key, stored, message)?;
     let (key, share) = ("ftl.map.protected", map.protected);
-    require((0.0..=1.0).contains(&share), key, share, "a share of the cached entries, from 0 to 1")?;
+    require(
+        (0.0..=1.0).contains(&share),
+        key,
+        share,
+        "a share of the cached entries, from 0 to 1",
+    )?;
     let (key, cache) = ("ftl.map.cache", map.cache);
-    let message = format!("0 for the whole map in DRAM, or at least one entry of ftl.map.entry = {entry}");
+    let message =
+        format!("0 for the whole map in DRAM, or at least one entry of ftl.map.entry = {entry}");
     require(!map.is_cached() || map.entries() > 0, key, cache, message)?;
     if !map.is_cached() {
         return Ok(());
     }
     let message = "ftl.kind = \"log-block\" needs 0: the maps of log-block FTLs are in RAM";
     require(scenario.ftl.kind == FtlKind::Page, key, cache, message)?;
-    let message = "ftl.placement needs 0 but for \"none\": translation pages have no class of their own";
+    let message =
+        "ftl.placement needs 0 but for \"none\": translation pages have no class of their own";
     require(scenario.ftl.placement == DataPlacement::None, key, cache, message)?;
     let message = format!(
         "with rain.width = {} it needs 0: parity of translation pages is not modelled, and a stripe's pages are looked \

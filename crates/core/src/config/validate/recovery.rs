@@ -25,15 +25,27 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     if let Some(every) = every {
         let raw = raw_bytes(device);
         let message = format!("more than 0, up to what the device holds, {raw}B");
-        require((1..=raw).contains(&every.get().into()), "recovery.checkpoint_every", every, message)?;
+        require(
+            (1..=raw).contains(&every.get().into()),
+            "recovery.checkpoint_every",
+            every,
+            message,
+        )?;
     }
     let (read, unit) = (recovery.read.get(), device.geometry.map_unit.get());
     let holds = read >= 512 && read <= unit && read.is_multiple_of(512);
-    require(holds, "recovery.read", recovery.read, format!("a multiple of 512B up to the mapping unit, {unit}B"))?;
+    require(
+        holds,
+        "recovery.read",
+        recovery.read,
+        format!("a multiple of 512B up to the mapping unit, {unit}B"),
+    )?;
     let needs = "recovery.keep = true needs";
-    let message = format!("{needs} 0: what a power loss does to a stripe under update is not modelled");
+    let message =
+        format!("{needs} 0: what a power loss does to a stripe under update is not modelled");
     require(rain.width == 0, "rain.width", rain.width, message)?;
-    let message = format!("{needs} 0: a page that is written anew is neither a copy nor a write of the host");
+    let message =
+        format!("{needs} 0: a page that is written anew is neither a copy nor a write of the host");
     require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
     let message = format!("{needs} false: bit errors of a scan are not modelled");
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
@@ -48,13 +60,25 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let needs = "recovery.cut_at needs";
     let message = format!("{needs} 0: what the drive counted before is not separated");
     require(measure.warmup.is_zero(), "measure.warmup", measure.warmup, message.as_str())?;
-    require(measure.warmup_requests == 0, "measure.warmup_requests", measure.warmup_requests, message)?;
-    require(workload.act.is_none(), "workload.act", "a load", format!("{needs} none: its slices know no outage"))
+    require(
+        measure.warmup_requests == 0,
+        "measure.warmup_requests",
+        measure.warmup_requests,
+        message,
+    )?;
+    require(
+        workload.act.is_none(),
+        "workload.act",
+        "a load",
+        format!("{needs} none: its slices know no outage"),
+    )
 }
 
 /// What the scenario says under a dotted key.
 fn written(scenario: &Scenario, key: &str) -> String {
     let table = toml::Value::try_from(scenario).ok();
-    let value = table.as_ref().and_then(|table| key.split('.').try_fold(table, |table, part| table.get(part)));
+    let value = table
+        .as_ref()
+        .and_then(|table| key.split('.').try_fold(table, |table, part| table.get(part)));
     value.map_or_else(String::new, toml::Value::to_string)
 }

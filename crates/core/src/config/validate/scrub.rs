@@ -18,7 +18,12 @@ pub fn all(scrub: &ScrubSpec, device: &Device) -> Check {
     let ScrubSpec { rber, codeword, correctable, rate, rewrite_at, .. } = *scrub;
     require((0.0..=0.1).contains(&rber), "scrub.rber", rber, "a share of the bits, from 0 to 0.1")?;
     let message = format!("from 1 to {CORRECTABLE_MAX} bits in a codeword");
-    require((1..=CORRECTABLE_MAX).contains(&correctable), "scrub.correctable", correctable, message)?;
+    require(
+        (1..=CORRECTABLE_MAX).contains(&correctable),
+        "scrub.correctable",
+        correctable,
+        message,
+    )?;
     let holds = rate == 0.0 || (RATE_MIN..=RATE_MAX).contains(&rate);
     let message = format!("0 for no scrubbing, or from {RATE_MIN} to {RATE_MAX} pages per second");
     require(holds, "scrub.rate", rate, message)?;
@@ -31,7 +36,8 @@ pub fn all(scrub: &ScrubSpec, device: &Device) -> Check {
     }
     let (bytes, unit) = (codeword.get(), device.geometry.map_unit.get());
     let holds = bytes >= 512 && bytes.is_multiple_of(512) && unit.is_multiple_of(bytes);
-    let message = format!("whole sectors of 512B, and a divisor of device.geometry.map_unit = {unit}B");
+    let message =
+        format!("whole sectors of 512B, and a divisor of device.geometry.map_unit = {unit}B");
     require(holds, "scrub.codeword", codeword, message)?;
     let mean = rber * 8.0 * bytes as f64;
     let message = format!(

@@ -1,9 +1,12 @@
-//! Whether garbage collection has room to work: the drive that is truly full is refused here, not met at run time.
+//! Whether garbage collection has room to work: the drive that is truly full is refused here, not
+//! met at run time.
 
 use super::{Check, require};
 use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
-use crate::ftl::{DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, MapSpec, OpenBlocks, VictimUnit};
+use crate::ftl::{
+    DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, MapSpec, OpenBlocks, VictimUnit,
+};
 
 /// Blocks that a lane cannot do without: the open ones, and those that only copies may open.
 struct Blocks {
@@ -17,16 +20,23 @@ struct Blocks {
 impl Blocks {
     fn of(ftl: &FtlSpec, gc: &GcSpec) -> Self {
         if ftl.placement == DataPlacement::None {
-            return Self { held: 3, open: 2, who: "3 blocks for the host, GC and a reserve".to_string() };
+            return Self {
+                held: 3,
+                open: 2,
+                who: "3 blocks for the host, GC and a reserve".to_string(),
+            };
         }
         // Copies that take no time share no block with the host.
         let frontiers = if gc.mode == GcMode::Nogc { Frontiers::Separate } else { ftl.frontiers };
-        let OpenBlocks { host, open, reserve, .. } = OpenBlocks::of(&FtlSpec { frontiers, ..ftl.clone() });
+        let OpenBlocks { host, open, reserve, .. } =
+            OpenBlocks::of(&FtlSpec { frontiers, ..ftl.clone() });
         // A lane of a wider unit that is ahead of the others opens a second block.
         let ahead = if gc.unit == VictimUnit::Block { 0 } else { host };
         let (open, reserve) = (u64::from(open + ahead), u64::from(reserve));
         let placement = ftl.placement.name();
-        let who = format!("{open} open blocks and a reserve of {reserve} for ftl.placement = \"{placement}\"");
+        let who = format!(
+            "{open} open blocks and a reserve of {reserve} for ftl.placement = \"{placement}\""
+        );
         Self { held: open + reserve, open, who }
     }
 }
@@ -50,7 +60,13 @@ impl Lane {
         let row = program_unit(device) as u64 / unit;
         let block = row * u64::from(device.geometry.pages / device.feature.program_pages);
         let map = map.pages(capacity.user.get() / unit, unit).div_ceil(lanes(device) as u64);
-        Self { raw: per_lane(capacity.raw.get()), user: per_lane(capacity.user.get()) + map, map, block, row }
+        Self {
+            raw: per_lane(capacity.raw.get()),
+            user: per_lane(capacity.user.get()) + map,
+            map,
+            block,
+            row,
+        }
     }
 
     fn blocks(&self, units: u64) -> f64 {
@@ -58,7 +74,8 @@ impl Lane {
     }
 }
 
-/// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach the soft level.
+/// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach
+/// the soft level.
 pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpec) -> Check {
     // A log-block FTL counts its own blocks.
     if ftl.kind == FtlKind::LogBlock {
@@ -84,7 +101,8 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     );
     require(left > needed, "device.op", device.op, message)?;
 
-    // When every block holds more than it can without its last program unit, copying one frees nothing.
+    // When every block holds more than it can without its last program unit, copying one frees
+    // nothing.
     let full = (raw - held * block) / block * (block - row);
     let message = format!(
         "{holders} {user} mapping units in each lane, but reclaiming frees whole program units of {row} only: \
@@ -104,7 +122,12 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
 }
 
 /// An aged drive: half of what is used is valid, and that half is the host's.
-pub(super) fn aged(precondition: &PreconditionSpec, device: &Device, ftl: &FtlSpec, gc: &GcSpec) -> Check {
+pub(super) fn aged(
+    precondition: &PreconditionSpec,
+    device: &Device,
+    ftl: &FtlSpec,
+    gc: &GcSpec,
+) -> Check {
     if precondition.state != PreconditionState::Aged {
         return Ok(());
     }
@@ -112,12 +135,16 @@ pub(super) fn aged(precondition: &PreconditionSpec, device: &Device, ftl: &FtlSp
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
     let user = lane.user - lane.map;
-    let message = format!("half of it is valid data, {valid} mapping units a lane, of which the host sees {user}");
+    let message = format!(
+        "half of it is valid data, {valid} mapping units a lane, of which the host sees {user}"
+    );
     require(valid <= user, key, ratio, message)?;
     let free = (((1.0 - ratio) * lane.raw as f64) as u64).saturating_sub(lane.map);
     let Blocks { held, who, .. } = Blocks::of(ftl, gc);
     let why = if ftl.placement == DataPlacement::None { "host, GC, reserve" } else { &who };
-    let message =
-        format!("it leaves {:.2} free blocks in each lane, and {held} are needed to start ({why})", lane.blocks(free));
+    let message = format!(
+        "it leaves {:.2} free blocks in each lane, and {held} are needed to start ({why})",
+        lane.blocks(free)
+    );
     require(free >= held * lane.block, key, ratio, message)
 }

@@ -1,14 +1,16 @@
-//! Checkpoints of the map: when one is taken, how it comes to flash, and which one a recovery may trust.
+//! Checkpoints of the map: when one is taken, how it comes to flash, and which one a recovery may
+//! trust.
 //!
-//! One is due when `recovery.checkpoint_every` bytes have been programmed since the last one began, whoever programmed
-//! them, so what a recovery must scan is bounded; and when the drive is back from a power loss. (UBI's fastmap, too, is
-//! written anew when a number of blocks has been used up, not by the clock: Linux `drivers/mtd/ubi/fastmap.c`.) It is
-//! taken at one instant and copied aside in DRAM; then its pages, a row each, are programmed into the system area, one
-//! on each die at a time, so a command waits for at most one. The last page, programmed when all the others are on
-//! flash, says that it is whole.
+//! One is due when `recovery.checkpoint_every` bytes have been programmed since the last one began,
+//! whoever programmed them, so what a recovery must scan is bounded; and when the drive is back
+//! from a power loss. (UBI's fastmap, too, is written anew when a number of blocks has been used
+//! up, not by the clock: Linux `drivers/mtd/ubi/fastmap.c`.) It is taken at one instant and copied
+//! aside in DRAM; then its pages, a row each, are programmed into the system area, one on each die
+//! at a time, so a command waits for at most one. The last page, programmed when all the others are
+//! on flash, says that it is whole.
 //!
-//! There are two places, written in turn: a power loss in the midst of one leaves the other. A run begins with a whole
-//! one, as an orderly shutdown leaves it.
+//! There are two places, written in turn: a power loss in the midst of one leaves the other. A run
+//! begins with a whole one, as an orderly shutdown leaves it.
 
 use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
@@ -66,14 +68,20 @@ impl Checkpoints {
 
     /// The newest whole one, its pages, and the pages of the journal that are older.
     pub fn newest(&self) -> Option<(&Checkpoint, u64, u64)> {
-        let place = self.places.iter().flatten().filter(|place| place.is_whole()).max_by_key(|place| place.count)?;
+        let place = self
+            .places
+            .iter()
+            .flatten()
+            .filter(|place| place.is_whole())
+            .max_by_key(|place| place.count)?;
         Some((&place.checkpoint, place.landed.len() as u64, place.journal_pages))
     }
 
     /// Where the next one goes: over the one that is not the newest whole one.
     fn next_place(&self) -> (usize, u64) {
-        let count =
-            |at: usize| self.places[at].as_ref().filter(|place| place.is_whole()).map_or(0, |place| place.count);
+        let count = |at: usize| {
+            self.places[at].as_ref().filter(|place| place.is_whole()).map_or(0, |place| place.count)
+        };
         let (a, b) = (count(0), count(1));
         (usize::from(a > b), a.max(b) + 1)
     }
@@ -83,8 +91,13 @@ impl Drive {
     /// The first one is as an orderly shutdown leaves it.
     pub(in crate::drive) fn begin_with_checkpoint(&mut self) {
         self.take_checkpoint();
-        let Some(checkpoints) = self.kept.as_mut().and_then(|kept| kept.checkpoints.as_mut()) else { return };
-        if let Some(place) = checkpoints.writing.take().and_then(|at| checkpoints.places[at].as_mut()) {
+        let Some(checkpoints) = self.kept.as_mut().and_then(|kept| kept.checkpoints.as_mut())
+        else {
+            return;
+        };
+        if let Some(place) =
+            checkpoints.writing.take().and_then(|at| checkpoints.places[at].as_mut())
+        {
             place.landed.fill(true);
         }
     }
@@ -92,8 +105,12 @@ impl Drive {
     /// After an operation: a checkpoint begins when it is due.
     #[inline]
     pub(in crate::drive) fn checkpoint_looks(&mut self, now: Instant) {
-        let Some(checkpoints) = self.kept.as_ref().and_then(|kept| kept.checkpoints.as_ref()) else { return };
-        let programmed = (self.ftl.clock() - checkpoints.clock) * u64::from(self.flash.layout.unit_bytes);
+        let Some(checkpoints) = self.kept.as_ref().and_then(|kept| kept.checkpoints.as_ref())
+        else {
+            return;
+        };
+        let programmed =
+            (self.ftl.clock() - checkpoints.clock) * u64::from(self.flash.layout.unit_bytes);
         if checkpoints.writing.is_none() && programmed >= checkpoints.every {
             self.begin_checkpoint(now);
         }
@@ -109,12 +126,16 @@ impl Drive {
 
     fn take_checkpoint(&mut self) {
         let (row_bytes, number) = (self.checkpoint_page(), self.buffer.latest_birth());
-        let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut() else { return };
+        let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut()
+        else {
+            return;
+        };
         let checkpoint = self.ftl.checkpoint(&self.flash, number, &journal.all());
         let pages = checkpoint.bytes().div_ceil(row_bytes) + 1;
         let (at, count) = checkpoints.next_place();
         let landed = vec![false; pages as usize];
-        checkpoints.places[at] = Some(Place { checkpoint, count, landed, journal_pages: journal.pages });
+        checkpoints.places[at] =
+            Some(Place { checkpoint, count, landed, journal_pages: journal.pages });
         (checkpoints.writing, checkpoints.next_page, checkpoints.pages_done) = (Some(at), 0, 0);
         checkpoints.clock = self.ftl.clock();
     }
@@ -129,14 +150,26 @@ impl Drive {
         let layout = &self.flash.layout;
         let (lanes, units) = (layout.lanes_per_die, layout.units_per_row);
         let sectors = units * layout.unit_sectors;
-        let Some(checkpoints) = self.kept.as_mut().and_then(|kept| kept.checkpoints.as_mut()) else { return };
-        let Some(place) = checkpoints.writing.and_then(|at| checkpoints.places[at].as_ref()) else { return };
+        let Some(checkpoints) = self.kept.as_mut().and_then(|kept| kept.checkpoints.as_mut())
+        else {
+            return;
+        };
+        let Some(place) = checkpoints.writing.and_then(|at| checkpoints.places[at].as_ref()) else {
+            return;
+        };
         let (page, pages) = (checkpoints.next_page, place.landed.len() as u32);
         if page == pages || (page + 1 == pages && checkpoints.pages_done < page) {
             return;
         }
         checkpoints.next_page += 1;
-        let op = FlashOp::new(Owner::Checkpoint { page }, Class::Write, die * lanes, Ppn::NONE, units, sectors);
+        let op = FlashOp::new(
+            Owner::Checkpoint { page },
+            Class::Write,
+            die * lanes,
+            Ppn::NONE,
+            units,
+            sectors,
+        );
         let op = self.ops.insert(op);
         self.enqueue(now, op);
     }
@@ -144,7 +177,10 @@ impl Drive {
     /// A page of a checkpoint is on flash.
     pub(in crate::drive) fn checkpoint_written(&mut self, now: Instant, die: u32, page: u32) {
         self.counters.checkpoint_units += u64::from(self.flash.layout.units_per_row);
-        let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut() else { return };
+        let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut()
+        else {
+            return;
+        };
         checkpoints.pages_done += 1;
         let at = checkpoints.writing.expect("one is being written");
         let place = checkpoints.places[at].as_mut().expect("it has its place");

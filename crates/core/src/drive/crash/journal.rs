@@ -1,7 +1,9 @@
-//! The journal of deallocations: what is in DRAM, in flight, and on flash; [`super::recovery`] says why.
+//! The journal of deallocations: what is in DRAM, in flight, and on flash; [`super::recovery`] says
+//! why.
 //!
-//! A flush waits for what was deallocated before it, and an erase for what may lie in its block. Only full map units
-//! have an entry. Nothing here is done unless the drive keeps what a recovery needs.
+//! A flush waits for what was deallocated before it, and an erase for what may lie in its block.
+//! Only full map units have an entry. Nothing here is done unless the drive keeps what a recovery
+//! needs.
 
 use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
@@ -26,7 +28,8 @@ pub(in crate::drive) struct Journal {
     flying: BTreeMap<u32, u64>,
     flying_oldest: Option<u64>,
     pages_flying: u32,
-    /// Writes whose page was deallocated before it came to flash, by the number of the deallocation.
+    /// Writes whose page was deallocated before it came to flash, by the number of the
+    /// deallocation.
     waiters: Vec<(u64, u32)>,
     pub next_die: u32,
     /// Pages programmed so far: what recovery reads.
@@ -71,8 +74,9 @@ impl Journal {
 }
 
 impl Drive {
-    /// A page is deallocated: the journal takes a note. What is in the buffer and may never come to flash now counts as
-    /// done when the note is on flash: for the write that waits for it, and for a flush.
+    /// A page is deallocated: the journal takes a note. What is in the buffer and may never come to
+    /// flash now counts as done when the note is on flash: for the write that waits for it, and for
+    /// a flush.
     pub(in crate::drive) fn note_trim(&mut self, now: Instant, lpn: Lpn) {
         let (number, slot) = (self.buffer.number(), self.buffer.find(lpn));
         let (protected, waiting) = (self.spec.power_loss_protection, !self.writes_flushed());
@@ -111,13 +115,17 @@ impl Drive {
     /// True while a deallocation numbered up to `up_to` is not on flash.
     #[inline]
     pub(in crate::drive) fn journal_lags(&self, up_to: u64) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.journal.oldest().is_some_and(|oldest| oldest <= up_to))
+        self.kept
+            .as_ref()
+            .is_some_and(|kept| kept.journal.oldest().is_some_and(|oldest| oldest <= up_to))
     }
 
-    /// A flush waits for the journal: what is in DRAM is programmed, unless a part of it is on its way already.
+    /// A flush waits for the journal: what is in DRAM is programmed, unless a part of it is on its
+    /// way already.
     pub(in crate::drive) fn write_journal(&mut self, now: Instant) {
         let layout = &self.flash.layout;
-        let (unit, sectors, dies, lanes) = (layout.unit_bytes, layout.unit_sectors, layout.dies, layout.lanes_per_die);
+        let (unit, sectors, dies, lanes) =
+            (layout.unit_bytes, layout.unit_sectors, layout.dies, layout.lanes_per_die);
         let Some(kept) = &mut self.kept else { return };
         let journal = &mut kept.journal;
         if journal.pages_flying > 0 || journal.pending.is_empty() {
@@ -158,11 +166,13 @@ impl Drive {
         }
     }
 
-    /// True while the block may hold pages whose deallocation is not on flash: were it erased now, a power loss would
-    /// bring back what was there before them.
+    /// True while the block may hold pages whose deallocation is not on flash: were it erased now,
+    /// a power loss would bring back what was there before them.
     pub(in crate::drive) fn journal_holds(&mut self, now: Instant, block: Block) -> bool {
         let up_to = self.buffer.latest_birth();
-        let Some(kept) = self.kept.as_mut().filter(|_| !self.spec.power_loss_protection) else { return false };
+        let Some(kept) = self.kept.as_mut().filter(|_| !self.spec.power_loss_protection) else {
+            return false;
+        };
         let up_to = *kept.held.entry(block.0).or_insert(up_to);
         if kept.journal.oldest().is_none_or(|oldest| oldest > up_to) {
             kept.held.remove(&block.0);
@@ -197,7 +207,9 @@ impl Drive {
     /// What a durable write waited for need not come to flash any more: something newer did.
     fn durable_elsewhere(&mut self, now: Instant, request: u32) {
         self.requests[request].remaining -= 1;
-        if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
+        if self.requests[request].remaining == 0
+            && self.requests[request].next_unit == self.units(request)
+        {
             self.finish_with(now, request, Status::Success);
         }
     }

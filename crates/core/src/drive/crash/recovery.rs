@@ -1,27 +1,33 @@
 //! The power fails, and comes back.
 //!
-//! [`Drive::power_cut`] leaves the [`CrashImage`]: cells as they are at that instant ([`crate::flash::Spare`]), erase
-//! counters, the journal of deallocations; with power-loss protection also the write buffer, which the capacitor writes
-//! to a dump area. [`CrashImage::recover`] does what firmware does: reads journal and dump, scans every spare area,
-//! makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real operations on a flash
-//! of its own, one phase after the other (`repair`). That is the recovery time.
+//! [`Drive::power_cut`] leaves the [`CrashImage`]: cells as they are at that instant
+//! ([`crate::flash::Spare`]), erase counters, the journal of deallocations; with power-loss
+//! protection also the write buffer, which the capacitor writes to a dump area.
+//! [`CrashImage::recover`] does what firmware does: reads journal and dump, scans every spare area,
+//! makes the maps ([`crate::ftl::recovery`]), repairs; each on all dies at once, with real
+//! operations on a flash of its own, one phase after the other (`repair`). That is the recovery
+//! time.
 //!
-//! What is promised: a write whose completion said it was on flash (FUA, write-through), or that a flush followed, or
-//! any with power-loss protection, is there afterwards; nothing older than a version that was on flash comes back; and
-//! a deallocation holds if a flush followed, or with power-loss protection. Deallocations are a journal: entries of
-//! [`JOURNAL_ENTRY`] bytes gather in DRAM, and a flush waits until they are programmed. So does each erase of a
-//! collection or a merge: a page that was deallocated counts no more and is not copied, but until its deallocation is
-//! on flash its block must stay, or an older version of the page would come back.
+//! What is promised: a write whose completion said it was on flash (FUA, write-through), or that a
+//! flush followed, or any with power-loss protection, is there afterwards; nothing older than a
+//! version that was on flash comes back; and a deallocation holds if a flush followed, or with
+//! power-loss protection. Deallocations are a journal: entries of [`JOURNAL_ENTRY`] bytes gather in
+//! DRAM, and a flush waits until they are programmed. So does each erase of a collection or a
+//! merge: a page that was deallocated counts no more and is not copied, but until its deallocation
+//! is on flash its block must stay, or an older version of the page would come back.
 //!
-//! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal since, the head of
-//! each block, and only those spare areas that it does not vouch for; the maps come out the same.
+//! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal
+//! since, the head of each block, and only those spare areas that it does not vouch for; the maps
+//! come out the same.
 //!
-//! The number of a version is when its page came into the buffer (`Slot::born`); deallocations take numbers from the
-//! same counter. A page that was deallocated on its way to flash so keeps the lower number, whenever it lands.
+//! The number of a version is when its page came into the buffer (`Slot::born`); deallocations take
+//! numbers from the same counter. A page that was deallocated on its way to flash so keeps the
+//! lower number, whenever it lands.
 //!
-//! The system area (journal, dump, checkpoints, erase counters) is outside of the geometry and does not wear out: its
-//! programs take a die and a channel like any other, its erases are not modelled. Not modelled either: firmware's time
-//! to boot and to compute, tables in NOR flash, and a failure of the capacitor.
+//! The system area (journal, dump, checkpoints, erase counters) is outside of the geometry and does
+//! not wear out: its programs take a die and a channel like any other, its erases are not modelled.
+//! Not modelled either: firmware's time to boot and to compute, tables in NOR flash, and a failure
+//! of the capacitor.
 
 use crate::drive::crash::checkpoint::Checkpoints;
 use crate::drive::crash::journal::Journal;
@@ -49,7 +55,8 @@ pub struct RecoverySpec {
     pub keep: bool,
     /// What crosses the channel of each mapping unit that is scanned.
     pub read: Bytes,
-    /// A checkpoint of the map is written each time that so much has been programmed; never without it.
+    /// A checkpoint of the map is written each time that so much has been programmed; never without
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_every: Option<Bytes>,
     /// The power fails at this time of the run, and comes back at once; never without it.
@@ -72,13 +79,16 @@ impl DriveConfig {
             FtlKind::LogBlock if self.recovery.checkpoint_every.is_some() => {
                 needs_none("none with log blocks: checkpoints are of page mapping")
             }
-            _ if self.recovery.checkpoint_every.is_some() && self.ftl.map.cache.get() > 0 => needs_none(
-                "none with ftl.map.cache: translation pages may name copies that a power loss has made void, and \
+            _ if self.recovery.checkpoint_every.is_some() && self.ftl.map.cache.get() > 0 => {
+                needs_none(
+                    "none with ftl.map.cache: translation pages may name copies that a power loss has made void, and \
                  nothing else would name what they are copies of",
-            ),
-            _ if self.ftl.placement != DataPlacement::None => {
-                Some(("ftl.placement", "\"none\": which class an open block had is on no spare area"))
+                )
             }
+            _ if self.ftl.placement != DataPlacement::None => Some((
+                "ftl.placement",
+                "\"none\": which class an open block had is on no spare area",
+            )),
             FtlKind::Page if self.ftl.frontiers == Frontiers::Shared => Some((
                 "ftl.frontiers",
                 "\"separate\": a GC run that was cut begins again, and in blocks shared with the host's data it \
@@ -87,9 +97,10 @@ impl DriveConfig {
             FtlKind::LogBlock if !matches!(log.policy, LogPolicy::Fast | LogPolicy::Faster) => {
                 Some(("ftl.log.policy", "\"fast\" or \"faster\": recovery is made for these"))
             }
-            FtlKind::LogBlock if log.spare_blocks < 2 => {
-                Some(("ftl.log.spare_blocks", "at least 2: a merge that was cut may leave one block half filled"))
-            }
+            FtlKind::LogBlock if log.spare_blocks < 2 => Some((
+                "ftl.log.spare_blocks",
+                "at least 2: a merge that was cut may leave one block half filled",
+            )),
             _ => None,
         }
     }
@@ -155,13 +166,15 @@ pub struct Recovered {
 }
 
 impl Drive {
-    /// Keeps from now on what a recovery needs. The settings have no [`DriveConfig::recovery_refusal`], and there is
-    /// neither parity nor scrubbing.
+    /// Keeps from now on what a recovery needs. The settings have no
+    /// [`DriveConfig::recovery_refusal`], and there is neither parity nor scrubbing.
     pub(in crate::drive) fn keep_for_recovery(&mut self, config: &DriveConfig) {
         if !config.recovery.keep {
             return;
         }
-        assert!(config.recovery_refusal().is_none() && self.rain.is_none() && self.superblock.is_none());
+        assert!(
+            config.recovery_refusal().is_none() && self.rain.is_none() && self.superblock.is_none()
+        );
         self.flash.keep_spares(self.ftl.spares());
         self.ftl.keep_headers();
         let checkpoints = config.recovery.checkpoint_every.map(Checkpoints::new);
@@ -228,10 +241,15 @@ impl Drive {
         }
     }
 
-    /// The version of a page that a read would return now (0: none), as far as it can be told without one.
+    /// The version of a page that a read would return now (0: none), as far as it can be told
+    /// without one.
     pub fn version_of(&self, lpn: Lpn) -> u32 {
         let left = self.left_after_power_loss(lpn);
-        match self.buffer.find(lpn).map(|slot| (self.buffer.is_whole(slot), self.buffer.slot(slot).stamp)) {
+        match self
+            .buffer
+            .find(lpn)
+            .map(|slot| (self.buffer.is_whole(slot), self.buffer.slot(slot).stamp))
+        {
             Some((true, stamp)) => stamp.version,
             Some((false, stamp)) => crate::drive::io::buffer::over(stamp, left),
             None => left,
@@ -273,16 +291,20 @@ impl CrashImage {
     /// The maps from what is on flash.
     pub(in crate::drive) fn rebuild(&self) -> Rebuilt {
         let fails = self.config.faults.fails();
-        let fresh = self.config.map_without_bad_blocks(self.logical).with_bad_block_table(&self.bad, fails);
+        let fresh =
+            self.config.map_without_bad_blocks(self.logical).with_bad_block_table(&self.bad, fails);
         let out = fresh.out_of_service();
-        let (flash, headers, erases, trims) = (&self.flash, &self.headers, &self.erases[..], &self.trims);
-        let checkpoint = self.checkpoints.as_ref().and_then(|all| all.newest()).map(|(newest, ..)| newest);
+        let (flash, headers, erases, trims) =
+            (&self.flash, &self.headers, &self.erases[..], &self.trims);
+        let checkpoint =
+            self.checkpoints.as_ref().and_then(|all| all.newest()).map(|(newest, ..)| newest);
         fresh.rebuild(&Evidence { flash, headers, erases, out: &out, trims, checkpoint })
     }
 
     /// Brings the drive back.
     pub fn recover(mut self) -> Recovered {
-        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges, reads } = self.rebuild();
+        let Rebuilt { mut map, repairs, newest, torn_rows, illegible_blocks, merges, reads } =
+            self.rebuild();
         let mut report = PowerLossReport {
             cut_ns: self.at.as_ns(),
             torn_rows: torn_rows.into(),
@@ -293,7 +315,8 @@ impl CrashImage {
             trims_lost: self.trims_lost.into(),
             ..PowerLossReport::default()
         };
-        let time = self.read(&map, reads.as_ref(), &mut report) + self.repair(&repairs, Instant::NEVER, &mut report);
+        let time = self.read(&map, reads.as_ref(), &mut report)
+            + self.repair(&repairs, Instant::NEVER, &mut report);
         report.recovery_us = time.as_ns().div_ceil(1000);
         let config = &self.config;
         map.begin_run(&config.ftl, &config.gc, &config.device, config.seed);

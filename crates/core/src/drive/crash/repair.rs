@@ -1,9 +1,11 @@
-//! The work of a recovery on flash: what is read, what is repaired, how long both take, and a power loss in its midst.
+//! The work of a recovery on flash: what is read, what is repaired, how long both take, and a power
+//! loss in its midst.
 //!
-//! Everything is done by real operations on all dies at once, each die's in order; a phase ends with the last of them.
-//! Reads are tried on flash of the same kind. Repairs are done on the cells themselves, so a second power loss tears
-//! what it finds under way like the first ([`CrashImage::cut_again`]). DRAM does not outlive it: a recovery begins
-//! again, with what the first one left on flash.
+//! Everything is done by real operations on all dies at once, each die's in order; a phase ends
+//! with the last of them. Reads are tried on flash of the same kind. Repairs are done on the cells
+//! themselves, so a second power loss tears what it finds under way like the first
+//! ([`CrashImage::cut_again`]). DRAM does not outlive it: a recovery begins again, with what the
+//! first one left on flash.
 
 use crate::drive::crash::recovery::CrashImage;
 use crate::flash::{Block, Flash, Operation, Run, Spare, What};
@@ -51,8 +53,9 @@ fn us(time: Duration) -> u64 {
 }
 
 impl CrashImage {
-    /// Reads a checkpoint if there is one, the journal and the dump, spare areas, and with a map on flash translation
-    /// pages; how long that takes. `reads` are those of the spare areas, where there is a checkpoint.
+    /// Reads a checkpoint if there is one, the journal and the dump, spare areas, and with a map on
+    /// flash translation pages; how long that takes. `reads` are those of the spare areas, where
+    /// there is a checkpoint.
     pub(in crate::drive) fn read(
         &self,
         map: &PageMap,
@@ -67,7 +70,8 @@ impl CrashImage {
         };
         let translation = self.phase(self.map_reads(map, report));
         report.checkpoint_us = us(checkpoint);
-        (report.journal_us, report.scan_us, report.map_us) = (us(journal), us(scan), us(translation));
+        (report.journal_us, report.scan_us, report.map_us) =
+            (us(journal), us(scan), us(translation));
         checkpoint + journal + scan + translation
     }
 
@@ -82,7 +86,8 @@ impl CrashImage {
         work
     }
 
-    /// The last page of each of the two says whether it is whole; of the newest whole one the others are read.
+    /// The last page of each of the two says whether it is whole; of the newest whole one the
+    /// others are read.
     fn checkpoint_reads(&self, report: &mut PowerLossReport) -> Work {
         let Some(checkpoints) = &self.checkpoints else { return self.no_work() };
         let layout = &self.flash.layout;
@@ -91,8 +96,8 @@ impl CrashImage {
         self.system_reads(report.checkpoint_reads, layout.unit_sectors * layout.units_per_read)
     }
 
-    /// With a checkpoint: the heads say what is still as it was, the scan finds what came since, and some of what it
-    /// finds is compared with what the checkpoint lists.
+    /// With a checkpoint: the heads say what is still as it was, the scan finds what came since,
+    /// and some of what it finds is compared with what the checkpoint lists.
     fn scan_since(&self, reads: &Reads, report: &mut PowerLossReport) -> Duration {
         let layout = &self.flash.layout;
         let sectors = (self.config.recovery.read.get() / 512) as u32 * layout.units_per_read;
@@ -115,8 +120,12 @@ impl CrashImage {
 
     /// The journal, if there is a checkpoint what was written of it since, and the dump.
     fn journal_reads(&self) -> Work {
-        let older = self.checkpoints.as_ref().and_then(|all| all.newest()).map_or(0, |(_, _, older)| older);
-        self.system_reads(self.journal_pages - older + self.dump.len() as u64, self.flash.layout.unit_sectors)
+        let older =
+            self.checkpoints.as_ref().and_then(|all| all.newest()).map_or(0, |(_, _, older)| older);
+        self.system_reads(
+            self.journal_pages - older + self.dump.len() as u64,
+            self.flash.layout.unit_sectors,
+        )
     }
 
     fn scan_reads(&self, map: &PageMap, report: &mut PowerLossReport) -> Work {
@@ -130,7 +139,9 @@ impl CrashImage {
             let rows = if in_order { layout.rows.min(rows + 1) } else { layout.rows };
             let die = layout.die_of(layout.lane_of(block)) as usize;
             let first = layout.first_page(block).0;
-            for page in (first..first + rows * layout.units_per_row).step_by(layout.units_per_read as usize) {
+            for page in
+                (first..first + rows * layout.units_per_row).step_by(layout.units_per_read as usize)
+            {
                 work[die].push_back(Task::Read { page: Ppn(page), sectors: spare });
                 report.reads += 1;
             }
@@ -204,7 +215,8 @@ impl CrashImage {
         time
     }
 
-    /// The power came back, and failed again `after` that, before the drive took a command, or just then.
+    /// The power came back, and failed again `after` that, before the drive took a command, or just
+    /// then.
     pub fn cut_again(mut self, after: Duration) -> Self {
         let rebuilt = self.rebuild();
         let report = &mut PowerLossReport::default();
@@ -216,8 +228,8 @@ impl CrashImage {
         self
     }
 
-    /// Rows become illegible, up to `rows` of those that hold nothing that counts: a recovery may not depend on them.
-    /// Says how many.
+    /// Rows become illegible, up to `rows` of those that hold nothing that counts: a recovery may
+    /// not depend on them. Says how many.
     pub fn spoil(&mut self, rng: &mut Rng, rows: u32) -> u32 {
         let Rebuilt { map, repairs, .. } = self.rebuild();
         let (layout, mut spoilt) = (self.flash.layout.clone(), 0);
@@ -248,9 +260,14 @@ impl CrashImage {
     }
 }
 
-/// Does the work of each die, in order, all dies at once, until `limit`; when the last operation ended. `told` hears of
-/// each when it begins (false) and when it is done (true).
-fn play(flash: &mut Flash, mut work: Work, limit: Instant, mut told: impl FnMut(&mut Flash, Task, bool)) -> Duration {
+/// Does the work of each die, in order, all dies at once, until `limit`; when the last operation
+/// ended. `told` hears of each when it begins (false) and when it is done (true).
+fn play(
+    flash: &mut Flash,
+    mut work: Work,
+    limit: Instant,
+    mut told: impl FnMut(&mut Flash, Task, bool),
+) -> Duration {
     let mut under_way: Work = vec![VecDeque::new(); work.len()];
     let mut free: Vec<u32> = (0..work.len() as u32).collect();
     let mut now = Instant::START;

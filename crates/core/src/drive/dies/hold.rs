@@ -1,13 +1,16 @@
-//! Erases held back while their die serves a burst of reads, and done one after the other when it is over.
+//! Erases held back while their die serves a burst of reads, and done one after the other when it
+//! is over.
 //!
-//! Kim et al. (USENIX ATC '19, section 2.3) name the remedy for reads that meet erase after erase: batching backlogged
-//! erases after serving the bursty reads first. The paper gives no rule; this one is ours. An erase starts when no host
-//! read waits for or works on its die, none did for `erase.hold`, and no other erase is about to run there; or when it
-//! was held for `erase.hold_max`, or its pool is urgent, whatever the reads do. Meanwhile the pool may copy further
-//! victims, up to `erase.hold_victims` ([`crate::ftl::PageMap::may_collect`]).
+//! Kim et al. (USENIX ATC '19, section 2.3) name the remedy for reads that meet erase after erase:
+//! batching backlogged erases after serving the bursty reads first. The paper gives no rule; this
+//! one is ours. An erase starts when no host read waits for or works on its die, none did for
+//! `erase.hold`, and no other erase is about to run there; or when it was held for
+//! `erase.hold_max`, or its pool is urgent, whatever the reads do. Meanwhile the pool may copy
+//! further victims, up to `erase.hold_victims` ([`crate::ftl::PageMap::may_collect`]).
 //!
-//! Traps: nobody else wakes a resting die, so each die with a held erase has a timer; every held erase therefore ends
-//! its wait. The rule is asked for each erase anew: a read that comes during the first of a backlog keeps the others.
+//! Traps: nobody else wakes a resting die, so each die with a held erase has a timer; every held
+//! erase therefore ends its wait. The rule is asked for each erase anew: a read that comes during
+//! the first of a backlog keeps the others.
 
 use crate::drive::Drive;
 use crate::drive::spec::EraseSpec;
@@ -47,7 +50,8 @@ impl Die {
     /// When its first held erase starts if nothing else happens.
     fn wakes_at(&self, longest: Duration) -> Option<Instant> {
         let (_, since) = self.held.front()?;
-        let quiet = if self.reads == 0 && self.erasing == 0 { self.quiet_from } else { Instant::NEVER };
+        let quiet =
+            if self.reads == 0 && self.erasing == 0 { self.quiet_from } else { Instant::NEVER };
         Some(quiet.min(*since + longest))
     }
 }
@@ -86,10 +90,16 @@ impl Drive {
         self.set_hold_timer(die);
     }
 
-    /// Asserts that nobody reads as far as the holds know: for tests, of a drive that has completed everything.
+    /// Asserts that nobody reads as far as the holds know: for tests, of a drive that has completed
+    /// everything.
     #[cfg(test)]
     pub(crate) fn check_nobody_reads(&self) {
-        let reads = self.holds.iter().flat_map(|holds| &holds.dies).map(|die| u64::from(die.reads)).sum::<u64>();
+        let reads = self
+            .holds
+            .iter()
+            .flat_map(|holds| &holds.dies)
+            .map(|die| u64::from(die.reads))
+            .sum::<u64>();
         assert_eq!(reads, 0, "reads that came and never went");
     }
 

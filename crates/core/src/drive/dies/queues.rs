@@ -1,5 +1,5 @@
-//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through the operations
-//! themselves.
+//! Flash operations that wait for their die: first-in-first-out lists for each die, linked through
+//! the operations themselves.
 
 use crate::drive::Stamp;
 use crate::sim::{NIL, Slab};
@@ -36,11 +36,13 @@ impl Class {
 pub(in crate::drive) enum Owner {
     /// A host read: pages `first..` of the request.
     Request { request: u32, first: u32 },
-    /// A part of the page map is read from a spare area: page `number` of a host read can be translated then.
+    /// A part of the page map is read from a spare area: page `number` of a host read can be
+    /// translated then.
     LookUp { request: u32, number: u32 },
     /// A partial page of the buffer gets its other sectors.
     Fill { slot: u32 },
-    /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member, or the parity).
+    /// A stripe's update has read a page: that of the buffered page `slot` (`NIL`: another member,
+    /// or the parity).
     Update { update: u32, slot: u32 },
     /// A host read that is computed has another member of its stripe.
     Rebuild { request: u32, rebuild: u32 },
@@ -80,7 +82,8 @@ pub(in crate::drive) enum Owner {
     Rewrite,
 }
 
-/// A flash operation, waiting or under way: a line of the cache, for a backlog holds millions of them.
+/// A flash operation, waiting or under way: a line of the cache, for a backlog holds millions of
+/// them.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(in crate::drive) struct FlashOp {
@@ -102,9 +105,11 @@ pub(in crate::drive) struct FlashOp {
     pub gc_blocked: bool,
     /// A row of the host's: the class of its data.
     pub data_class: u8,
-    /// A read under a partial page of the buffer: that page's version and the one it expects beneath, or `NO_STAMP`.
+    /// A read under a partial page of the buffer: that page's version and the one it expects
+    /// beneath, or `NO_STAMP`.
     over: Stamp,
-    /// A read of the request itself that a computed page of the request needs, too: that page, or `NIL`.
+    /// A read of the request itself that a computed page of the request needs, too: that page, or
+    /// `NIL`.
     pub feeds: u32,
     next: u32,
 }
@@ -114,12 +119,27 @@ impl FlashOp {
         let (sequence, gc_before) = (0, Duration::ZERO);
         let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
         let data_class = 0;
-        Self { owner, class, lane, ppn, units, sectors, sequence, gc_before, gc_blocked, data_class, over, feeds, next }
+        Self {
+            owner,
+            class,
+            lane,
+            ppn,
+            units,
+            sectors,
+            sequence,
+            gc_before,
+            gc_blocked,
+            data_class,
+            over,
+            feeds,
+            next,
+        }
     }
 }
 
 impl FlashOp {
-    /// A read under a partial page of the buffer: that page's version and the one it expects beneath.
+    /// A read under a partial page of the buffer: that page's version and the one it expects
+    /// beneath.
     pub fn over(&self) -> Option<Stamp> {
         (self.over != NO_STAMP).then_some(self.over)
     }
@@ -209,8 +229,8 @@ impl Fifo {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct DieQueues {
     pub read: Fifo,
-    /// Reads of partial pages, the journal, checkpoints. Not behind the programs: one without room waits for an
-    /// erase, which waits for reads, or for the journal.
+    /// Reads of partial pages, the journal, checkpoints. Not behind the programs: one without room
+    /// waits for an erase, which waits for reads, or for the journal.
     pub fill: Fifo,
     pub write: Fifo,
     pub gc: Fifo,

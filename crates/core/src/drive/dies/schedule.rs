@@ -1,8 +1,8 @@
 //! The scheduler: which waiting operation a free die serves next.
 //!
-//! Reads, programs and garbage collection wait in lists of their own; this room chooses between the heads. Garbage
-//! collection comes first when it has taken the die (its mode blocks) or must go on (at or below the hard mark), and
-//! last otherwise.
+//! Reads, programs and garbage collection wait in lists of their own; this room chooses between the
+//! heads. Garbage collection comes first when it has taken the die (its mode blocks) or must go on
+//! (at or below the hard mark), and last otherwise.
 
 use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
 use crate::drive::gc::mode::Rank;
@@ -18,9 +18,17 @@ impl Drive {
         self.enqueue_known(now, op, class, owner, lane);
     }
 
-    /// The same for a caller that knows what it is. Inlined, so that nothing is asked that it knows.
+    /// The same for a caller that knows what it is. Inlined, so that nothing is asked that it
+    /// knows.
     #[inline(always)]
-    pub(in crate::drive) fn enqueue_known(&mut self, now: Instant, op: u32, class: Class, owner: Owner, lane: u32) {
+    pub(in crate::drive) fn enqueue_known(
+        &mut self,
+        now: Instant,
+        op: u32,
+        class: Class,
+        owner: Owner,
+        lane: u32,
+    ) {
         self.next_sequence += 1;
         self.ops[op].sequence = self.next_sequence;
         let die = self.flash.layout.die_of(lane);
@@ -37,7 +45,10 @@ impl Drive {
         debug_assert!(class.is_of_host(), "scrubbing starts at once or not at all");
         self.book_arrival(now, op, die);
         self.collector.user_arrived(die);
-        if let Owner::Request { request, .. } | Owner::Rebuild { request, .. } | Owner::LookUp { request, .. } = owner {
+        if let Owner::Request { request, .. }
+        | Owner::Rebuild { request, .. }
+        | Owner::LookUp { request, .. } = owner
+        {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
             self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
             if self.holds.is_some() {
@@ -75,7 +86,10 @@ impl Drive {
     #[inline]
     fn may_skip_the_queue(&mut self, now: Instant, die: u32, op: u32) -> bool {
         let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
-        let users = || [read, fill, write].iter().any(|queue| queue.front().is_some()) || !self.in_order.is_empty();
+        let users = || {
+            [read, fill, write].iter().any(|queue| queue.front().is_some())
+                || !self.in_order.is_empty()
+        };
         self.flash.is_idle(die)
             && gc.front().is_none()
             && (self.gc_goes_first(op) || !users())
@@ -114,8 +128,8 @@ impl Drive {
         may || self.spec.scheduler == Scheduler::Fifo || !self.takes_shortcuts()
     }
 
-    /// True but in tests that compare the short ways with the long ones: through lists, into functions that find
-    /// nothing to do.
+    /// True but in tests that compare the short ways with the long ones: through lists, into
+    /// functions that find nothing to do.
     #[inline]
     pub(in crate::drive) fn takes_shortcuts(&self) -> bool {
         #[cfg(test)]
@@ -138,8 +152,8 @@ impl Drive {
         }
     }
 
-    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive, then garbage
-    /// collection.
+    /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive,
+    /// then garbage collection.
     fn dispatch_fifo(&mut self, now: Instant, die: u32) {
         let gc = self.next_gc(now, die);
         if let Some(op) = gc.filter(|gc| self.flash.is_idle(die) && self.gc_goes_first(*gc)) {
@@ -161,8 +175,9 @@ impl Drive {
         }
     }
 
-    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one. A program whose
-    /// lane has no room steps aside: it waits for an erase, which may wait for reads behind it.
+    /// Strict FIFO: the oldest host operation starts as soon as its die is free, then the next one.
+    /// A program whose lane has no room steps aside: it waits for an erase, which may wait for
+    /// reads behind it.
     fn dispatch_in_order(&mut self, now: Instant) {
         while let Some(op) = self.in_order.front().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);
@@ -207,15 +222,19 @@ impl Drive {
     #[inline]
     fn gc_goes_first(&self, gc: u32) -> bool {
         let lane = self.ops[gc].lane;
-        self.collector.takes_the_die() || self.gc_goes_before(self.ftl.pool_of(lane), self.reads_wait(lane))
+        self.collector.takes_the_die()
+            || self.gc_goes_before(self.ftl.pool_of(lane), self.reads_wait(lane))
     }
 
-    /// True when GC operations of the pool go before the host's that wait for their die; `reads_wait` there, or not.
+    /// True when GC operations of the pool go before the host's that wait for their die;
+    /// `reads_wait` there, or not.
     #[inline]
     pub(in crate::drive) fn gc_goes_before(&self, pool: u32, reads_wait: bool) -> bool {
         match self.collector.lease.rank {
             Rank::First => true,
-            Rank::WhenUrgent => self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(reads_wait),
+            Rank::WhenUrgent => {
+                self.ftl.is_urgent(pool) && !self.collector.yields_to_reads(reads_wait)
+            }
             Rank::WhenWritesWait => self.ftl.is_urgent(pool) || self.writes_wait(pool),
         }
     }
@@ -225,7 +244,8 @@ impl Drive {
         let layout = &self.flash.layout;
         let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start));
         let dies = layout.dies_per_channel();
-        (channel * dies..(channel + 1) * dies).any(|die| self.queues[die as usize].write.front().is_some())
+        (channel * dies..(channel + 1) * dies)
+            .any(|die| self.queues[die as usize].write.front().is_some())
     }
 
     #[inline]
@@ -233,7 +253,8 @@ impl Drive {
         self.queues[self.flash.layout.die_of(lane) as usize].read.front().is_some()
     }
 
-    /// The waiting host operation that goes next: reads before the others, or the oldest that can start.
+    /// The waiting host operation that goes next: reads before the others, or the oldest that can
+    /// start.
     #[inline(always)]
     fn pick_user(&mut self, die: u32) -> Option<u32> {
         let queues = &mut self.queues[die as usize];
@@ -246,7 +267,11 @@ impl Drive {
             return queues.fill.pop(&self.ops);
         }
         if read.is_none() && fill.is_none() {
-            return if self.make_startable(write?) { self.queues[die as usize].write.pop(&self.ops) } else { None };
+            return if self.make_startable(write?) {
+                self.queues[die as usize].write.pop(&self.ops)
+            } else {
+                None
+            };
         }
         let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
         let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
@@ -262,11 +287,13 @@ impl Drive {
         None
     }
 
-    /// Gives a program the row it goes to, unless it has one; false when its lane has no room until something is
-    /// reclaimed.
+    /// Gives a program the row it goes to, unless it has one; false when its lane has no room until
+    /// something is reclaimed.
     #[inline]
     fn make_startable(&mut self, op: u32) -> bool {
-        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } = self.ops[op] else {
+        let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } =
+            self.ops[op]
+        else {
             return true;
         };
         match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
@@ -291,8 +318,8 @@ impl Drive {
         self.flash.start(now, die, Operation { what, token: op, gc });
     }
 
-    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the die in registers
-    /// and not by way of the stack.
+    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the
+    /// die in registers and not by way of the stack.
     #[inline(always)]
     fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
         if self.attribution.is_some() && self.ops[op].class.is_of_host() {
@@ -317,9 +344,10 @@ impl Drive {
                 self.collector.user_read_started(die);
                 What::Read { page: operation.ppn, sectors: operation.sectors }
             }
-            Owner::ChainRead { .. } | Owner::MergeRead { .. } | Owner::SpareRead { .. } | Owner::Scrub => {
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
+            Owner::ChainRead { .. }
+            | Owner::MergeRead { .. }
+            | Owner::SpareRead { .. }
+            | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
                 if self.dftl.is_some() {
@@ -341,7 +369,10 @@ impl Drive {
             }
             Owner::ChainProgram { lane: chain } => {
                 let (lane, sectors) = (operation.lane, operation.sectors);
-                let row = self.ftl.open_copy_row(chain, lane).expect("the reserve holds a victim's copies");
+                let row = self
+                    .ftl
+                    .open_copy_row(chain, lane)
+                    .expect("the reserve holds a victim's copies");
                 operation.ppn = row;
                 What::Program { row, sectors }
             }
@@ -350,21 +381,30 @@ impl Drive {
                 self.split_copies_beside(now, die);
                 What::Erase { block }
             }
-            Owner::Journal | Owner::Checkpoint { .. } => What::System { sectors: operation.sectors },
+            Owner::Journal | Owner::Checkpoint { .. } => {
+                What::System { sectors: operation.sectors }
+            }
             Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
         }
     }
 
-    /// Cache program: the next program goes ahead into the cache register, unless something else goes first.
+    /// Cache program: the next program goes ahead into the cache register, unless something else
+    /// goes first.
     #[inline]
     pub(in crate::drive) fn preload(&mut self, now: Instant, die: u32) {
         if !self.flash.accepts_preload(die) {
             return;
         }
         let queues = &self.queues[die as usize];
-        let others = queues.read.front().is_some() || queues.fill.front().is_some() || queues.gc.front().is_some();
+        let others = queues.read.front().is_some()
+            || queues.fill.front().is_some()
+            || queues.gc.front().is_some();
         let Some(op) = queues.write.front() else { return };
-        if others || self.collector.is_closed(die) || self.collection_owns(die) || !self.make_startable(op) {
+        if others
+            || self.collector.is_closed(die)
+            || self.collection_owns(die)
+            || !self.make_startable(op)
+        {
             return;
         }
         self.queues[die as usize].write.pop(&self.ops);
@@ -372,7 +412,8 @@ impl Drive {
         self.flash.preload(now, die, Operation { what, token: op, gc: false });
     }
 
-    /// True while a collection on one of the die's lanes goes before the host, even between its operations.
+    /// True while a collection on one of the die's lanes goes before the host, even between its
+    /// operations.
     fn collection_owns(&self, die: u32) -> bool {
         let lanes = self.flash.layout.lanes_per_die;
         (die * lanes..(die + 1) * lanes)

@@ -1,19 +1,23 @@
-//! How an erase or a program gives way to reads: the policy that chooses, and the die that is asked.
+//! How an erase or a program gives way to reads: the policy that chooses, and the die that is
+//! asked.
 //!
-//! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2; `es`, and all of
-//! programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection never do (its reads may, by
-//! `gc_reads`), nor the reads that fill a partly written page, which serve a write. A suspended die serves those who
-//! may ask and nobody else, and what is suspended goes on when none waits: a die has one suspended operation at most.
-//! While a collection keeps the host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
+//! Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19, section 2;
+//! `es`, and all of programs, is Wu & He, FAST '12. Host reads ask; programs and garbage collection
+//! never do (its reads may, by `gc_reads`), nor the reads that fill a partly written page, which
+//! serve a write. A suspended die serves those who may ask and nobody else, and what is suspended
+//! goes on when none waits: a die has one suspended operation at most. While a collection keeps the
+//! host from the die's channel (`base`, `controller`) nobody could read, so nobody asks.
 //!
-//! A stop that the policy deferred to a safe point serves the reads that waited there and no later ones: each stop is
-//! followed by progress (`d-es`; `ips`, by our choice). The same once the time of `t-es` is over while reads keep an
-//! erase suspended.
+//! A stop that the policy deferred to a safe point serves the reads that waited there and no later
+//! ones: each stop is followed by progress (`d-es`; `ips`, by our choice). The same once the time
+//! of `t-es` is over while reads keep an erase suspended.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::spec::{EraseLength, EraseMode, EraseSpec, ProgramMode, ProgramSpec};
-use crate::flash::{EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+use crate::flash::{
+    EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes,
+};
 use crate::sim::Rng;
 use crate::units::{Duration, Instant};
 
@@ -46,7 +50,8 @@ impl Suspension {
         Self { erases, timeout: Duration::ZERO, programs, gc_reads: [false; 2], last_served }
     }
 
-    /// True where the policy lets reads interrupt operations of this kind. Erases of different lengths go by steps too.
+    /// True where the policy lets reads interrupt operations of this kind. Erases of different
+    /// lengths go by steps too.
     pub fn gives_way(&self, kind: Suspendable) -> bool {
         match kind {
             Suspendable::Erase => self.erases != EraseMode::None,
@@ -93,7 +98,12 @@ impl Drive {
             ProgramMode::Ideal => (Duration::ZERO, Duration::ZERO),
             ProgramMode::Ips | ProgramMode::Ipc => (suspend, resume),
         };
-        self.flash.allow_program_suspension(ProgramSuspensionTimes { loops, verify_percent, suspend, resume });
+        self.flash.allow_program_suspension(ProgramSuspensionTimes {
+            loops,
+            verify_percent,
+            suspend,
+            resume,
+        });
         let suspension = self.suspension_mut();
         (suspension.programs, suspension.gc_reads[1]) = (mode, gc_reads);
     }
@@ -103,23 +113,36 @@ impl Drive {
         self.suspension.get_or_insert_with(|| Box::new(Suspension::new(dies)))
     }
 
-    /// Erases take what their blocks need, if `spec` says so: the same under every policy of a seed. Call it after
-    /// [`Drive::suspend_erases`] and before the first command.
+    /// Erases take what their blocks need, if `spec` says so: the same under every policy of a
+    /// seed. Call it after [`Drive::suspend_erases`] and before the first command.
     pub(in crate::drive) fn vary_erases(&mut self, spec: &EraseSpec, seed: u64) {
         if spec.length == EraseLength::Fixed {
             return;
         }
-        let EraseSpec { need_least: least, need_spread: spread, need_all_at: full_at, fractions, shallow, .. } = *spec;
-        let lengths = EraseLengths { least, spread, full_at, fractions, shallow, count: spec.verify };
+        let EraseSpec {
+            need_least: least,
+            need_spread: spread,
+            need_all_at: full_at,
+            fractions,
+            shallow,
+            ..
+        } = *spec;
+        let lengths =
+            EraseLengths { least, spread, full_at, fractions, shallow, count: spec.verify };
         let mut rng = Rng::stream(seed, "erase lengths");
         self.flash.vary_erases(&lengths, self.ftl.block_erases(), || rng.unit());
     }
 
-    /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go on.
+    /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go
+    /// on.
     #[inline(never)]
     pub(in crate::drive) fn give_way(&mut self, now: Instant, die: u32) {
         let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
-        let Some(suspension) = self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind)) else { return };
+        let Some(suspension) =
+            self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind))
+        else {
+            return;
+        };
         let (choice, here) = (suspension.choose(now, kind, issued), self.next_sequence);
         let last_served = if choice == Choice::Defer { here } else { u64::MAX };
         let served = match progress {
@@ -163,9 +186,13 @@ impl Drive {
     fn next_reader(&self, die: u32, kind: Suspendable, last: u64) -> Option<u32> {
         let queues = &self.queues[die as usize];
         let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
-        let user = queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);
+        let user =
+            queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);
         user.or_else(|| {
-            let gc = self.suspension.as_ref().is_some_and(|suspension| suspension.gc_reads[kind as usize]);
+            let gc = self
+                .suspension
+                .as_ref()
+                .is_some_and(|suspension| suspension.gc_reads[kind as usize]);
             let is_read = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainRead { .. });
             queues.gc.front().filter(|_| gc).filter(is_read).filter(came_in_time)
         })

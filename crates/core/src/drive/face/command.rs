@@ -1,8 +1,10 @@
-//! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE and CQE).
+//! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE
+//! and CQE).
 
 use crate::units::{Instant, Lba, Op, SECTOR};
 
-/// The predictable-latency flag of a read (IODA: fast-fail instead of waiting for garbage collection).
+/// The predictable-latency flag of a read (IODA: fast-fail instead of waiting for garbage
+/// collection).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PredictableLatency {
     /// An ordinary command.
@@ -41,7 +43,16 @@ pub type Payload = Box<[Stamp]>;
 impl Command {
     /// An ordinary command: no FUA, no predictable-latency flag, stream 0, no content.
     pub fn new(id: u32, op: Op, lba: Lba, sectors: u32) -> Self {
-        Self { id, op, lba, sectors, fua: false, predictable: PredictableLatency::Off, stream: 0, payload: None }
+        Self {
+            id,
+            op,
+            lba,
+            sectors,
+            fua: false,
+            predictable: PredictableLatency::Off,
+            stream: 0,
+            payload: None,
+        }
     }
 
     /// Bytes in the range.
@@ -50,10 +61,11 @@ impl Command {
     }
 }
 
-/// The content of one logical page, as far as correctness needs it: which version of the page it is.
+/// The content of one logical page, as far as correctness needs it: which version of the page it
+/// is.
 ///
-/// A partial write also says which version it expects beneath it, so that a read-modify-write that merged into a
-/// stale page is caught: the merged page is [`Stamp::TORN`].
+/// A partial write also says which version it expects beneath it, so that a read-modify-write that
+/// merged into a stale page is caught: the merged page is [`Stamp::TORN`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The version; 0 is a page never written.
@@ -80,8 +92,8 @@ pub enum Status {
     NamespaceWriteProtected,
     /// SCT 2h SC 81h: bit errors beyond correction, and no parity that helps.
     UnrecoveredRead,
-    /// SCT 7h (vendor) SC 01h: a read with [`PredictableLatency::On`] would have waited for garbage collection and was
-    /// failed fast; the completion's result is the busy remaining time.
+    /// SCT 7h (vendor) SC 01h: a read with [`PredictableLatency::On`] would have waited for garbage
+    /// collection and was failed fast; the completion's result is the busy remaining time.
     PredictableLatencyNotMet,
 }
 
@@ -100,7 +112,8 @@ pub struct Completion {
     pub result64: u64,
     /// Some garbage collection lay in the command's wait (any nanosecond of it).
     pub gc_blocked: bool,
-    /// Some garbage collection held a target of the command when it was split (the ttFlash code's metric).
+    /// Some garbage collection held a target of the command when it was split (the ttFlash code's
+    /// metric).
     pub gc_blocked_at_split: bool,
     /// The versions read, where the run carries content.
     pub payload: Option<Box<[u32]>>,

@@ -1,7 +1,7 @@
 //! The drive's ports: submission queue, host link in both directions, controller delay.
 //!
-//! The link is a FIFO resource in each direction and the controller a fixed delay, so both keep their order: rings of
-//! (time, item) and a next free time are exact, and need no timers.
+//! The link is a FIFO resource in each direction and the controller a fixed delay, so both keep
+//! their order: rings of (time, item) and a next free time are exact, and need no timers.
 
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
 use crate::units::{Bandwidth, Duration, Instant};
@@ -62,10 +62,15 @@ impl Ports {
     /// The next waiting command, when a completion made room for it.
     #[inline]
     pub fn take_next_queued(&mut self) -> Option<Command> {
-        if self.waiting.is_empty() || self.fetched >= self.depth { None } else { self.waiting.pop_front() }
+        if self.waiting.is_empty() || self.fetched >= self.depth {
+            None
+        } else {
+            self.waiting.pop_front()
+        }
     }
 
-    /// Counts a command as fetched; true when it is in the controller at once, else [`Ports::fetch`] says when.
+    /// Counts a command as fetched; true when it is in the controller at once, else
+    /// [`Ports::fetch`] says when.
     #[inline]
     pub fn fetches_at_once(&mut self) -> bool {
         self.fetched += 1;
@@ -130,7 +135,8 @@ impl Ports {
     #[inline]
     fn look_ahead(&mut self) {
         let arrival = self.arriving.front().map_or(Instant::NEVER, |(at, _)| *at);
-        self.next_at = self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
+        self.next_at =
+            self.leaving.front().map_or(Instant::NEVER, |completion| completion.at).min(arrival);
     }
 }
 
@@ -147,7 +153,13 @@ impl Drive {
 
     /// The same, and the request keeps its place.
     #[inline]
-    pub(in crate::drive) fn complete(&mut self, now: Instant, request: u32, status: Status, result64: u64) {
+    pub(in crate::drive) fn complete(
+        &mut self,
+        now: Instant,
+        request: u32,
+        status: Status,
+        result64: u64,
+    ) {
         let r = &mut self.requests[request];
         let completion = Completion {
             id: r.command.id,
@@ -159,7 +171,11 @@ impl Drive {
             gc_blocked_at_split: r.gc_blocked_at_split,
             payload: r.take_read(),
         };
-        let read_bytes = if r.command.op == Op::Read && status == Status::Success { r.command.bytes() } else { 0 };
+        let read_bytes = if r.command.op == Op::Read && status == Status::Success {
+            r.command.bytes()
+        } else {
+            0
+        };
         let leaves = self.ports.complete(now, completion, read_bytes);
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);

@@ -3,8 +3,8 @@
 use crate::drive::{Command, Drive, Op, Payload, PredictableLatency, Status};
 use crate::units::{Lba, Lpn, SECTOR};
 
-/// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a box of its own, in
-/// runs that carry content.
+/// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a
+/// box of its own, in runs that carry content.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Request {
     pub command: Asked,
@@ -113,7 +113,11 @@ impl Drive {
         let page = (command.lba.0 >> shift) + u64::from(number);
         let start = (page << shift).max(command.lba.0);
         let end = ((page + 1) << shift).min(command.lba.0 + u64::from(command.sectors));
-        Unit { lpn: Lpn(page as u32), first: (start - (page << shift)) as u32, sectors: (end - start) as u32 }
+        Unit {
+            lpn: Lpn(page as u32),
+            first: (start - (page << shift)) as u32,
+            sectors: (end - start) as u32,
+        }
     }
 
     /// How a read ends.
@@ -131,7 +135,11 @@ impl Drive {
     /// How a write or a deallocation ends.
     #[inline]
     pub(in crate::drive) fn write_status(&self, request: u32) -> Status {
-        if self.requests[request].refused { Status::NamespaceWriteProtected } else { Status::Success }
+        if self.requests[request].refused {
+            Status::NamespaceWriteProtected
+        } else {
+            Status::Success
+        }
     }
 
     /// True when writes are refused.

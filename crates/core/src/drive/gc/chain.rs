@@ -1,5 +1,5 @@
-//! The chain of a collection on one lane: its steps become flash operations, one at a time. `straight` is the short way
-//! of most of them.
+//! The chain of a collection on one lane: its steps become flash operations, one at a time.
+//! `straight` is the short way of most of them.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -20,9 +20,13 @@ impl Drive {
     /// Does a step that a lane's chain asked for.
     pub(in crate::drive) fn take_step(&mut self, now: Instant, lane: u32, step: Step) {
         let layout = &self.flash.layout;
-        let sectors = |units: u32| if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors };
+        let sectors = |units: u32| {
+            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
+        };
         let (owner, on, ppn, units, sectors) = match step {
-            Step::Read { page, units } => (Owner::ChainRead { lane }, lane, page, units, sectors(units)),
+            Step::Read { page, units } => {
+                (Owner::ChainRead { lane }, lane, page, units, sectors(units))
+            }
             Step::Program { lane: to, units } => {
                 (Owner::ChainProgram { lane }, to, Ppn::NONE, units, sectors(layout.units_per_row))
             }
@@ -43,7 +47,14 @@ impl Drive {
     fn chain_op(&mut self, lane: u32) -> u32 {
         let mut op = self.collector.chain_ops[lane as usize];
         if op == NIL {
-            op = self.ops.insert(FlashOp::new(Owner::ChainRead { lane }, Class::Gc, lane, Ppn::NONE, 0, 0));
+            op = self.ops.insert(FlashOp::new(
+                Owner::ChainRead { lane },
+                Class::Gc,
+                lane,
+                Ppn::NONE,
+                0,
+                0,
+            ));
             self.collector.chain_ops[lane as usize] = op;
         }
         op

@@ -1,9 +1,10 @@
-//! Garbage collection at work: when a pool's collection starts, what it blocks, and its chain of flash operations.
+//! Garbage collection at work: when a pool's collection starts, what it blocks, and its chain of
+//! flash operations.
 //!
-//! The mode's lease decides ([`super::mode`]). Runs in turn wait for their *domain*, a channel or all of them. A domain
-//! collects one victim at a time. Where the lease covers it, it first *drains*: no new host operation starts, and reads
-//! under way bring their data out; then it is *held* until the victim is copied; the erase keeps only its die. A lease
-//! on dies is `plane`'s.
+//! The mode's lease decides ([`super::mode`]). Runs in turn wait for their *domain*, a channel or
+//! all of them. A domain collects one victim at a time. Where the lease covers it, it first
+//! *drains*: no new host operation starts, and reads under way bring their data out; then it is
+//! *held* until the victim is copied; the erase keeps only its die. A lease on dies is `plane`'s.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -80,7 +81,8 @@ impl Collector {
                 let lanes = ftl.lanes_of(pool);
                 channel(lanes.start) == channel(lanes.end - 1)
             });
-        let (domains, width) = if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
+        let (domains, width) =
+            if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
         let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
         Self {
             lease,
@@ -90,7 +92,9 @@ impl Collector {
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(domain).collect(),
-            domain_of_pool: (0..ftl.pools()).map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start))).collect(),
+            domain_of_pool: (0..ftl.pools())
+                .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start)))
+                .collect(),
             listed: vec![(false, false); ftl.pools() as usize],
             closed: vec![false; layout.dies as usize],
             planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
@@ -121,8 +125,8 @@ impl Collector {
         self.lease.admission == Admission::ZeroCost
     }
 
-    /// True when nothing can come between the read and the program of a copy inside a plane: the die is the
-    /// collection's own, and no other one of its channel may begin to copy.
+    /// True when nothing can come between the read and the program of a copy inside a plane: the
+    /// die is the collection's own, and no other one of its channel may begin to copy.
     pub fn is_undisturbed(&self) -> bool {
         self.copyback && self.planes.as_ref().is_some_and(|planes| planes.copy_one_by_one())
     }
@@ -132,7 +136,8 @@ impl Collector {
         self.copyback
     }
 
-    /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is held already.
+    /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is
+    /// held already.
     pub fn keeper_of(&self, die: u32) -> Option<(u32, bool)> {
         match self.domains[self.domain_of_die[die as usize] as usize].phase {
             Phase::Open | Phase::Copying { .. } => None,
@@ -153,9 +158,13 @@ impl Collector {
 
     /// Pools whose collection follows in the die's domain before the host's operations.
     pub fn follow_after(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
-        let Domain { urgent, waiting, .. } = &self.domains[self.domain_of_die[die as usize] as usize];
+        let Domain { urgent, waiting, .. } =
+            &self.domains[self.domain_of_die[die as usize] as usize];
         let at_once = if self.when == GcWhen::Foreground { waiting.len() } else { 0 };
-        urgent.iter().chain(waiting.iter().take(at_once).filter(|pool| !urgent.contains(pool))).copied()
+        urgent
+            .iter()
+            .chain(waiting.iter().take(at_once).filter(|pool| !urgent.contains(pool)))
+            .copied()
     }
 
     /// True when GC operations always go before the host's on their die.
@@ -259,12 +268,16 @@ impl Drive {
         if self.gate.is_some() {
             self.hurry_steps(now, pool);
         }
-        if !self.is_known_to_want(pool) && self.ftl.wants_collection(pool) && self.ftl.may_collect(pool) {
+        if !self.is_known_to_want(pool)
+            && self.ftl.wants_collection(pool)
+            && self.ftl.may_collect(pool)
+        {
             self.want_collection(now, pool);
         }
     }
 
-    /// True when it would change nothing if the pool wanted to collect: its domain knows, and begins nothing now.
+    /// True when it would change nothing if the pool wanted to collect: its domain knows, and
+    /// begins nothing now.
     #[inline]
     fn is_known_to_want(&self, pool: u32) -> bool {
         if self.collector.planes.is_some() {
@@ -303,8 +316,8 @@ impl Drive {
         self.poll_open_domain(now, domain);
     }
 
-    /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer read. True when there
-    /// were any.
+    /// Pools that had nothing to reclaim, and have now: pages became invalid, or are no longer
+    /// read. True when there were any.
     #[inline]
     pub(in crate::drive) fn revive_pools(&mut self, now: Instant) -> bool {
         let mut any = false;
@@ -370,7 +383,8 @@ impl Drive {
     fn domain_begins(&mut self, now: Instant, domain: usize) {
         while self.collector.domains[domain].phase == Phase::Open {
             let Some(pool) = self.collector.next_pool(domain) else { return };
-            let may = (self.ftl.would_collect(pool) || self.is_paused(pool)) && self.admits_collection(now, pool);
+            let may = (self.ftl.would_collect(pool) || self.is_paused(pool))
+                && self.admits_collection(now, pool);
             if may && self.collector.lease.yields_in_turn() {
                 self.collector.domains[domain].phase = Phase::Copying { pool };
                 if !self.start_collection(now, pool) {
@@ -404,10 +418,11 @@ impl Drive {
         }
     }
 
-    /// No host operation starts on the domain's dies any more, or some do again; who waits for one of them while it is
-    /// idle waits for garbage collection.
+    /// No host operation starts on the domain's dies any more, or some do again; who waits for one
+    /// of them while it is idle waits for garbage collection.
     fn close_dies(&mut self, now: Instant, domain: usize, closed: bool) {
-        let (channels, dies) = (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
+        let (channels, dies) =
+            (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
         for die in channels.start * dies..channels.end * dies {
             self.close_die(now, die, closed);
         }
@@ -435,7 +450,8 @@ impl Drive {
             return goes_on;
         }
         let urgent = self.ftl.is_urgent(pool);
-        // Parity over superblocks: the host opens rows before their programs start, so also while a domain drains.
+        // Parity over superblocks: the host opens rows before their programs start, so also while a
+        // domain drains.
         let has_room = self.superblock.is_none() || self.ftl.may_collect(pool);
         if !has_room || !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
@@ -515,7 +531,8 @@ impl Drive {
 
     /// Nothing reads a victim's block any more: it is erased, or held back.
     pub(in crate::drive) fn may_erase(&mut self, now: Instant, block: Block) {
-        // One that failed is not erased, but what it holds counts no more from then on: the journal comes first.
+        // One that failed is not erased, but what it holds counts no more from then on: the journal
+        // comes first.
         if self.kept.is_some() && self.journal_holds(now, block) {
             return;
         }
@@ -533,7 +550,8 @@ impl Drive {
         let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
         // It goes before the program of a copy that is being read.
         self.split_copy(now, self.flash.layout.die_of(lane));
-        let op = self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
+        let op =
+            self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
         self.enqueue(now, op);
     }
 

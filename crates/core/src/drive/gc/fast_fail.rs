@@ -1,26 +1,31 @@
-//! Predictable latency: a read that garbage collection would keep waiting is failed at once, and says for how long.
+//! Predictable latency: a read that garbage collection would keep waiting is failed at once, and
+//! says for how long.
 //!
-//! IODA (Li et al., SOSP '21): a read with [`PredictableLatency::On`] is served without waiting for garbage collection,
-//! or it completes at once as [`Status::PredictableLatencyNotMet`], with the busy remaining time (BRT) in ns as its
-//! result, and the host reads the page's stripe instead. What keeps a read is asked of each die that it needs, by what
-//! its GC mode blocks ([`Drive::gc_keeps`]): a die that is closed because its collection, or its domain's, drains or
-//! copies; a collection's operation that is under way there, or that waits and goes before reads; a transfer of a
-//! collection on its channel. What gives way to reads (erases and programs that may be suspended, erases held back,
-//! steps that wait for a busy window) keeps nobody.
+//! IODA (Li et al., SOSP '21): a read with [`PredictableLatency::On`] is served without waiting for
+//! garbage collection, or it completes at once as [`Status::PredictableLatencyNotMet`], with the
+//! busy remaining time (BRT) in ns as its result, and the host reads the page's stripe instead.
+//! What keeps a read is asked of each die that it needs, by what its GC mode blocks
+//! ([`Drive::gc_keeps`]): a die that is closed because its collection, or its domain's, drains or
+//! copies; a collection's operation that is under way there, or that waits and goes before reads; a
+//! transfer of a collection on its channel. What gives way to reads (erases and programs that may
+//! be suspended, erases held back, steps that wait for a busy window) keeps nobody.
 //!
-//! It is asked twice. **When the controller begins the read**: then nothing of it is started. (The authors' artefact
-//! charges the other pages of a command that fails.) **Whenever garbage collection comes before it later**: reads that
-//! wait in a die's list when their die is closed or a collection's operation goes first there, and reads whose command
-//! or data finds a collection's transfer on the channel, fail then, with the BRT of then. Operations that still wait
-//! are withdrawn; those under way end, and their data goes nowhere. The drive looks at the end of each event, so
-//! at the same instant. A page in the write buffer needs no flash and never fails a read.
+//! It is asked twice. **When the controller begins the read**: then nothing of it is started. (The
+//! authors' artefact charges the other pages of a command that fails.) **Whenever garbage
+//! collection comes before it later**: reads that wait in a die's list when their die is closed or
+//! a collection's operation goes first there, and reads whose command or data finds a collection's
+//! transfer on the channel, fail then, with the BRT of then. Operations that still wait are
+//! withdrawn; those under way end, and their data goes nowhere. The drive looks at the end of each
+//! event, so at the same instant. A page in the write buffer needs no flash and never fails a read.
 //!
-//! A drive with its own parity: where a page can be computed from its stripe inside the drive without waiting for
-//! garbage collection (`rain.reconstruct`, parity in place), the read is served that way and does not fail.
+//! A drive with its own parity: where a page can be computed from its stripe inside the drive
+//! without waiting for garbage collection (`rain.reconstruct`, parity in place), the read is served
+//! that way and does not fail.
 //!
-//! Traps: a command that failed may still have operations under way: its request keeps its place until the last of
-//! them, though the host may use the identifier again. A read that waits for a translation page (`ftl.map`) which waits
-//! for garbage collection is not failed: it may succeed late (docs/model/predictable.md).
+//! Traps: a command that failed may still have operations under way: its request keeps its place
+//! until the last of them, though the host may use the identifier again. A read that waits for a
+//! translation page (`ftl.map`) which waits for garbage collection is not failed: it may succeed
+//! late (docs/model/predictable.md).
 
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::gc::rehearse::Moment;
@@ -61,19 +66,25 @@ impl Drive {
             self.watches = true;
         }
         self.counters.predictable.reads += 1;
-        let pages = (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
+        let pages =
+            (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
         let mut kept = pages.filter(|page| self.gc_keeps(now, self.die_of_page(*page)));
         let busy = match self.spec.brt {
             BusyRemaining::Forecast => kept.map(|page| self.gc_release(now, page)).max(),
-            BusyRemaining::Exact if kept.next().is_some() => Some(self.rehearse(now, request, Moment::Begins)),
+            BusyRemaining::Exact if kept.next().is_some() => {
+                Some(self.rehearse(now, request, Moment::Begins))
+            }
             BusyRemaining::Exact => None,
         };
-        let Some(busy) = busy.filter(|_| !self.is_computed_in_time(now, request)) else { return false };
+        let Some(busy) = busy.filter(|_| !self.is_computed_in_time(now, request)) else {
+            return false;
+        };
         self.fail_fast(now, request, busy);
         true
     }
 
-    /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or was never written.
+    /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or
+    /// was never written.
     pub(in crate::drive) fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
         let unit = self.unit(request, number);
         let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
@@ -91,7 +102,8 @@ impl Drive {
         layout.die_of(layout.lane_of(layout.block_of(page)))
     }
 
-    /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the channel.
+    /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the
+    /// channel.
     pub fn gc_keeps(&self, now: Instant, die: u32) -> bool {
         self.gc_keeps_die(now, die) || !self.flash.gc_keeps_channel_for(now, die).is_zero()
     }
@@ -100,7 +112,10 @@ impl Drive {
     pub fn gc_keeps_die(&self, now: Instant, die: u32) -> bool {
         self.collector.is_closed(die)
             || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))
-            || self.queues[die as usize].gc.iter(&self.ops).any(|op| self.goes_before_reads(now, op))
+            || self.queues[die as usize]
+                .gc
+                .iter(&self.ops)
+                .any(|op| self.goes_before_reads(now, op))
     }
 
     /// True when a collection's operation that waits goes before the reads that wait for its die.
@@ -129,7 +144,9 @@ impl Drive {
                 self.fail_late(now, request, busy);
             }
         }
-        while let Some(die) = self.predictable.as_mut().and_then(|predictable| predictable.dies.pop()) {
+        while let Some(die) =
+            self.predictable.as_mut().and_then(|predictable| predictable.dies.pop())
+        {
             if let Some(predictable) = &mut self.predictable {
                 predictable.listed[die as usize] = false;
             }
@@ -157,9 +174,9 @@ impl Drive {
     /// The read that an operation serves.
     pub(in crate::drive) fn serves(&self, op: u32) -> Option<u32> {
         match self.ops[op].owner {
-            Owner::Request { request, .. } | Owner::LookUp { request, .. } | Owner::Rebuild { request, .. } => {
-                Some(request)
-            }
+            Owner::Request { request, .. }
+            | Owner::LookUp { request, .. }
+            | Owner::Rebuild { request, .. } => Some(request),
             _ => None,
         }
     }
@@ -208,9 +225,11 @@ impl Drive {
         self.fail_fast(now, request, busy);
     }
 
-    /// Takes the operations of a request that wait out of their lists, but for those that a page to be computed needs.
+    /// Takes the operations of a request that wait out of their lists, but for those that a page to
+    /// be computed needs.
     fn withdraw(&mut self, request: u32) -> Vec<u32> {
-        let found = self.predictable.as_mut().map(|predictable| std::mem::take(&mut predictable.found));
+        let found =
+            self.predictable.as_mut().map(|predictable| std::mem::take(&mut predictable.found));
         let mut found = found.unwrap_or_default();
         if self.requests[request].remaining == 0 {
             return found;
@@ -250,26 +269,35 @@ impl Drive {
 
 #[cfg(test)]
 impl Drive {
-    /// The dies that a read of the range needs and that garbage collection keeps now, and for how long their channel is
-    /// kept.
-    pub(crate) fn kept_dies(&self, now: Instant, read: &crate::drive::Command) -> (Vec<u32>, Duration) {
+    /// The dies that a read of the range needs and that garbage collection keeps now, and for how
+    /// long their channel is kept.
+    pub(crate) fn kept_dies(
+        &self,
+        now: Instant,
+        read: &crate::drive::Command,
+    ) -> (Vec<u32>, Duration) {
         let mut drive = self.clone();
         drive.split_copies(now);
         let request = drive.requests.insert(crate::drive::Request::new(read.clone()));
-        let pages = (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
+        let pages =
+            (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
         let dies = pages.map(|page| drive.die_of_page(page));
         let dies: Vec<u32> = dies.filter(|die| drive.gc_keeps(now, *die)).collect();
         let channel = dies.iter().map(|die| drive.flash.gc_keeps_channel_for(now, *die)).max();
         (dies, channel.unwrap_or_default())
     }
 
-    /// True when a collection holds the die's channel, nobody follows, and nothing of the host's is under way or waits.
+    /// True when a collection holds the die's channel, nobody follows, and nothing of the host's is
+    /// under way or waits.
     pub(crate) fn only_holds_for_copies(&self, now: Instant, die: u32) -> bool {
         let idle = |die: u32| {
             let queues = &self.queues[die as usize];
-            let waits = [queues.read, queues.fill, queues.write].iter().any(|queue| queue.front().is_some());
+            let waits = [queues.read, queues.fill, queues.write]
+                .iter()
+                .any(|queue| queue.front().is_some());
             !waits
-                && (self.flash.operation_left(now, die).is_none() || self.flash.gc_operation_left(now, die).is_some())
+                && (self.flash.operation_left(now, die).is_none()
+                    || self.flash.gc_operation_left(now, die).is_some())
         };
         self.collector.keeper_of(die).is_some_and(|(_, holds)| holds)
             && self.collector.follow_after(die).count() == 0

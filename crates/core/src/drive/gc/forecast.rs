@@ -1,16 +1,19 @@
 //! For how long garbage collection keeps a die from reads: the controller's forecast.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.2, estimates the rest of a collection from the valid pages that are left:
-//! V x (two commands, tR, tPROG, and the transfers where copies cross the channel) and the erase. The operation under
-//! way counts with what is left of it. Where all pages of a table read (and program) alike, the channel is the
-//! collection's own and nothing overtakes it, the forecast is exact (`drive/tests/forecast.rs`).
+//! ttFlash (Yan et al., FAST '17), section 4.2, estimates the rest of a collection from the valid
+//! pages that are left: V x (two commands, tR, tPROG, and the transfers where copies cross the
+//! channel) and the erase. The operation under way counts with what is left of it. Where all pages
+//! of a table read (and program) alike, the channel is the collection's own and nothing overtakes
+//! it, the forecast is exact (`drive/tests/forecast.rs`).
 //!
-//! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold until the copy is
-//! done, and the victim's until its erase is; `plane-blocking` keeps the victim's die, from its draining on. Where
-//! reads pass between a collection's operations (`preemptive`, above the hard mark), only the operation under way
-//! keeps them. What gives way to reads keeps nobody: erases and programs that may be suspended, erases held back.
+//! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold
+//! until the copy is done, and the victim's until its erase is; `plane-blocking` keeps the victim's
+//! die, from its draining on. Where reads pass between a collection's operations (`preemptive`,
+//! above the hard mark), only the operation under way keeps them. What gives way to reads keeps
+//! nobody: erases and programs that may be suspended, erases held back.
 //!
-//! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to drain.
+//! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to
+//! drain.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
@@ -27,7 +30,8 @@ pub(in crate::drive) struct Forecast {
 }
 
 impl Drive {
-    /// For how long garbage collection will keep a read that comes to `die` now: the controller's forecast.
+    /// For how long garbage collection will keep a read that comes to `die` now: the controller's
+    /// forecast.
     pub fn gc_remaining(&self, now: Instant, die: u32) -> Duration {
         self.gc_forecast(now, die).left
     }
@@ -38,7 +42,9 @@ impl Drive {
         let mut all = Forecast::default();
         for lane in die * lanes..(die + 1) * lanes {
             let pool = self.ftl.pool_of(lane);
-            if self.ftl.is_collecting(pool) && (lane == die * lanes || self.ftl.pool_of(lane - 1) != pool) {
+            if self.ftl.is_collecting(pool)
+                && (lane == die * lanes || self.ftl.pool_of(lane - 1) != pool)
+            {
                 let of_pool = self.collection_left(now, die, pool);
                 all.left += of_pool.left;
                 all.copying |= of_pool.copying;
@@ -49,7 +55,8 @@ impl Drive {
             all = Forecast { left: all.left.max(copy), copying: true };
         }
         if let Some(pool) = self.collector.planes.as_ref().and_then(|planes| planes.drains(die)) {
-            let erase = if self.erases_keep() { self.flash.timing().erase() } else { Duration::ZERO };
+            let erase =
+                if self.erases_keep() { self.flash.timing().erase() } else { Duration::ZERO };
             all = Forecast { left: all.left + self.copy_ahead(pool) + erase, copying: true };
         }
         all
@@ -97,31 +104,43 @@ impl Drive {
         let die = self.flash.layout.die_of(lane);
         let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| match self.ops[*op].owner {
-            Owner::ChainRead { lane: of } | Owner::ChainProgram { lane: of } | Owner::ChainCopy { lane: of } => {
-                of == lane
-            }
+            Owner::ChainRead { lane: of }
+            | Owner::ChainProgram { lane: of }
+            | Owner::ChainCopy { lane: of } => of == lane,
             _ => false,
         });
-        let is_whole = own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
+        let is_whole =
+            own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
         let is_read = is_whole && self.flash.whole_copy_is_read(now, die);
         // What the translation layer was not yet told of.
         let over = if is_whole { self.flash.copies_over(now, die) } else { 0 };
         let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
         let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
-        first + self.copies(chain.reads - over, chain.units - over, chain.rows - over - u32::from(is_read))
+        first
+            + self.copies(
+                chain.reads - over,
+                chain.units - over,
+                chain.rows - over - u32::from(is_read),
+            )
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
     pub(in crate::drive) fn copy_ahead(&self, pool: u32) -> Duration {
         let (valid, layout) = (self.ftl.fewest_valid(pool), &self.flash.layout);
-        self.copies(valid.div_ceil(layout.units_per_read), valid, valid.div_ceil(layout.units_per_row))
+        self.copies(
+            valid.div_ceil(layout.units_per_read),
+            valid,
+            valid.div_ceil(layout.units_per_row),
+        )
     }
 
-    /// The time of so many array reads that bring `units`, and of so many programs of rows, one after the other.
+    /// The time of so many array reads that bring `units`, and of so many programs of rows, one
+    /// after the other.
     fn copies(&self, reads: u32, units: u32, rows: u32) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let (read, program) = timing.means();
-        let array = (timing.command + read) * u64::from(reads) + (timing.command + program) * u64::from(rows);
+        let array = (timing.command + read) * u64::from(reads)
+            + (timing.command + program) * u64::from(rows);
         if self.collector.copies_inside() {
             return array;
         }
@@ -135,7 +154,9 @@ impl Drive {
             | Owner::ChainProgram { lane }
             | Owner::ChainCopy { lane }
             | Owner::ChainErase { lane } => Some(self.ftl.pool_of(lane)),
-            Owner::Parity if self.ops[op].class == Class::Gc => Some(self.ftl.pool_of(self.ops[op].lane)),
+            Owner::Parity if self.ops[op].class == Class::Gc => {
+                Some(self.ftl.pool_of(self.ops[op].lane))
+            }
             _ => None,
         }
     }
@@ -145,7 +166,9 @@ impl Drive {
         let Some(suspension) = &self.suspension else { return false };
         match self.ops[op].owner {
             Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
-            Owner::ChainProgram { .. } | Owner::Parity => suspension.gives_way(Suspendable::Program),
+            Owner::ChainProgram { .. } | Owner::Parity => {
+                suspension.gives_way(Suspendable::Program)
+            }
             _ => false,
         }
     }

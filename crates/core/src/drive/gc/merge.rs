@@ -1,16 +1,18 @@
 //! Log-block FTLs at work: a page that leaves the buffer, and the merges that it causes.
 //!
-//! A lane takes one page at a time; others wait for it in order. The page's chain ([`crate::ftl::log`]) asks for one
-//! flash operation after the other: copies and erases in the class of garbage collection, the page's own program in
-//! that of writes. A block is not erased while it is being read: the chain waits for that.
+//! A lane takes one page at a time; others wait for it in order. The page's chain
+//! ([`crate::ftl::log`]) asks for one flash operation after the other: copies and erases in the
+//! class of garbage collection, the page's own program in that of writes. A block is not erased
+//! while it is being read: the chain waits for that.
 //!
-//! What a merge blocks is `gc.mode`. With `preemptive` the host's operations go between its own, and each copy changes
-//! the maps when it is done. With `base` and `controller` merges go before everything else on their die, copies that
-//! follow one another are a *run*, and the maps change at its start: nobody can read the die before its end (where
-//! reads suspend erases or programs somebody can, and there are no runs). A run is one operation of the die where
-//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a
-//! controller, whose reads may be failed fast, and whose windows admit one step after the other. With `nogc` copies and
-//! erases take no time.
+//! What a merge blocks is `gc.mode`. With `preemptive` the host's operations go between its own,
+//! and each copy changes the maps when it is done. With `base` and `controller` merges go before
+//! everything else on their die, copies that follow one another are a *run*, and the maps change at
+//! its start: nobody can read the die before its end (where reads suspend erases or programs
+//! somebody can, and there are no runs). A run is one operation of the die where nothing else could
+//! use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a
+//! controller, whose reads may be failed fast, and whose windows admit one step after the other.
+//! With `nogc` copies and erases take no time.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -60,7 +62,8 @@ struct Chain {
     split: Split,
     /// What led to it.
     led_by: u64,
-    /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased last.
+    /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased
+    /// last.
     reclaiming: Option<Reclaiming>,
 }
 
@@ -122,7 +125,12 @@ impl Merges {
 
 impl Chain {
     fn reclaims(&mut self, now: Instant, block: Block) -> &mut Reclaiming {
-        self.reclaiming.get_or_insert(Reclaiming { copying: now, erasing: Instant::NEVER, copied: 0, block })
+        self.reclaiming.get_or_insert(Reclaiming {
+            copying: now,
+            erasing: Instant::NEVER,
+            copied: 0,
+            block,
+        })
     }
 }
 
@@ -175,7 +183,8 @@ impl Drive {
                 Step::Copy { from, to } if no_time => {
                     let version = self.flash.load(from);
                     self.flash.copied(from, to, version);
-                    let (block, row) = (self.flash.layout.block_of(to), self.flash.layout.row_of(to));
+                    let (block, row) =
+                        (self.flash.layout.block_of(to), self.flash.layout.row_of(to));
                     let rows = self.flash.rows_written(block).max(row + 1);
                     self.flash.adopt(block, rows);
                     self.counters.free_copies += 1;
@@ -183,9 +192,13 @@ impl Drive {
                 }
                 Step::Copy { from, to } => return self.begin_run(now, lane, from, to),
                 Step::Read { .. } if no_time => self.ftl.log_done(lane),
-                Step::Read { page } => return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page),
+                Step::Read { page } => {
+                    return self.enqueue_merge(now, lane, Owner::SpareRead { lane }, page);
+                }
                 Step::Program { to, .. } => return self.program_page(now, lane, to),
-                Step::Erase { block } if self.ftl.is_being_read(block) || self.journal_holds(now, block) => {
+                Step::Erase { block }
+                    if self.ftl.is_being_read(block) || self.journal_holds(now, block) =>
+                {
                     self.chain(lane).erase = Some(block);
                     return;
                 }
@@ -200,7 +213,8 @@ impl Drive {
         }
     }
 
-    /// True when nothing can come between the copies of a run, not even a read that suspends an erase or a program.
+    /// True when nothing can come between the copies of a run, not even a read that suspends an
+    /// erase or a program.
     #[inline]
     fn copies_in_runs(&self) -> bool {
         self.suspension.is_none() && self.merges.as_ref().is_some_and(|merges| merges.runs)
@@ -234,11 +248,16 @@ impl Drive {
         let die = self.flash.layout.die_of(lane);
         let block = self.flash.layout.block_of(chain.run[0].1);
         chain.reclaims(now, block);
-        if runs && !self.has_shared_clock() && self.flash.may_run_copies() && self.flash.is_idle(die) {
+        if runs
+            && !self.has_shared_clock()
+            && self.flash.may_run_copies()
+            && self.flash.is_idle(die)
+        {
             let op = self.merge_op(lane);
             self.ops[op].owner = Owner::MergeRun { lane };
             self.ops[op].lane = lane;
-            let chain = &self.merges.as_ref().expect("the drive has a log-block FTL").lanes[lane as usize];
+            let chain =
+                &self.merges.as_ref().expect("the drive has a log-block FTL").lanes[lane as usize];
             return self.flash.start_run(now, die, op, &chain.run, time, sectors);
         }
         self.read_copy(now, lane);
@@ -248,7 +267,14 @@ impl Drive {
     #[inline]
     fn merge_op(&mut self, lane: u32) -> u32 {
         if self.chain(lane).op == NIL {
-            let op = self.ops.insert(FlashOp::new(Owner::MergeRun { lane }, Class::Gc, lane, Ppn::NONE, 1, 0));
+            let op = self.ops.insert(FlashOp::new(
+                Owner::MergeRun { lane },
+                Class::Gc,
+                lane,
+                Ppn::NONE,
+                1,
+                0,
+            ));
             self.chain(lane).op = op;
         }
         self.chain(lane).op
@@ -343,7 +369,8 @@ impl Drive {
         self.advance_merge(now, lane);
     }
 
-    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the lane has none to spare.
+    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the
+    /// lane has none to spare.
     pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
         self.counters.erases += 1;
         self.count_erase_failure();
@@ -372,7 +399,14 @@ impl Drive {
     /// The host's page is next.
     fn program_page(&mut self, now: Instant, lane: u32, to: Ppn) {
         let sectors = self.flash.layout.unit_sectors;
-        let op = self.ops.insert(FlashOp::new(Owner::LogProgram { lane }, Class::Write, lane, to, 1, sectors));
+        let op = self.ops.insert(FlashOp::new(
+            Owner::LogProgram { lane },
+            Class::Write,
+            lane,
+            to,
+            1,
+            sectors,
+        ));
         self.book_merge(now, lane, Cause::GcCopy);
         self.enqueue(now, op);
     }
@@ -435,7 +469,8 @@ impl Drive {
         if self.attribution.is_some() {
             let led_by = self.book_led(now);
             let chain = self.chain(lane);
-            (chain.began, chain.booked, chain.split, chain.led_by) = (now, now, Split::NONE, led_by);
+            (chain.began, chain.booked, chain.split, chain.led_by) =
+                (now, now, Split::NONE, led_by);
         }
     }
 
@@ -454,7 +489,11 @@ impl Drive {
     fn book_log_program(&mut self, now: Instant, op: u32, lane: u32) {
         if let Some(split) = self.split_of_program(now, op) {
             let chain = self.chain(lane);
-            debug_assert_eq!(split.total(), now.since(chain.booked), "the program follows the last step");
+            debug_assert_eq!(
+                split.total(),
+                now.since(chain.booked),
+                "the program follows the last step"
+            );
             chain.split += split;
             chain.booked = now;
         }

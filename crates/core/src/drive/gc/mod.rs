@@ -1,4 +1,5 @@
-//! Garbage collection: when it may begin, what its mode blocks, its copies, and how long it keeps a die.
+//! Garbage collection: when it may begin, what its mode blocks, its copies, and how long it keeps a
+//! die.
 
 pub(in crate::drive) mod chain;
 pub(in crate::drive) mod collect;

@@ -1,17 +1,19 @@
 //! Plane-blocking collection: what a collection keeps from the host is its die, not its channel.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.1; when one starts and what it may overlap is from the authors' code
-//! (tinyTailFlash, pagemap.c, `gc_for_channel`). Copies stay inside the plane, so the channel carries commands only;
-//! the host's transfers make room for them (`flash/cut.rs`). A channel has so many collections that copy
-//! (`gc.per_channel`), and the next one may begin when the erase does.
+//! ttFlash (Yan et al., FAST '17), section 4.1; when one starts and what it may overlap is from the
+//! authors' code (tinyTailFlash, pagemap.c, `gc_for_channel`). Copies stay inside the plane, so the
+//! channel carries commands only; the host's transfers make room for them (`flash/cut.rs`). A
+//! channel has so many collections that copy (`gc.per_channel`), and the next one may begin when
+//! the erase does.
 //!
-//! A collection that may start *drains* its die: no new host operation starts there, what is under way ends. Then it
-//! copies, and nobody else has the die. The erase follows at the same instant and keeps the die as any operation does:
-//! where erases can be suspended, reads come in. Only where a read of the victim's block still waits does the die
-//! serve the host between the copy and the erase. Planes of a group may have to take turns (`rotate`).
+//! A collection that may start *drains* its die: no new host operation starts there, what is under
+//! way ends. Then it copies, and nobody else has the die. The erase follows at the same instant and
+//! keeps the die as any operation does: where erases can be suspended, reads come in. Only where a
+//! read of the victim's block still waits does the die serve the host between the copy and the
+//! erase. Planes of a group may have to take turns (`rotate`).
 //!
-//! A channel whose planes all have to wait is asked again only when something changed that may end their wait
-//! ([`Planes::note_change`]): operations end far more often.
+//! A channel whose planes all have to wait is asked again only when something changed that may end
+//! their wait ([`Planes::note_change`]): operations end far more often.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Class;
@@ -41,7 +43,8 @@ struct Channel {
     copying: u32,
     /// Planes that want to collect, in the order of asking.
     waiting: Vec<u32>,
-    /// They were looked at in vain since something changed that may end a wait; then the channel was quiet, or not.
+    /// They were looked at in vain since something changed that may end a wait; then the channel
+    /// was quiet, or not.
     in_vain: Option<bool>,
 }
 
@@ -59,9 +62,9 @@ impl Planes {
         }
     }
 
-    /// A die of the channel was closed or opened, an operation of garbage collection other than a copy ended there, or
-    /// one of its planes was listed, became urgent, has its victim, or may have its turn: a waiting plane may begin, or
-    /// is no longer to wait.
+    /// A die of the channel was closed or opened, an operation of garbage collection other than a
+    /// copy ended there, or one of its planes was listed, became urgent, has its victim, or may
+    /// have its turn: a waiting plane may begin, or is no longer to wait.
     #[inline]
     pub fn note_change(&mut self, channel: u32) {
         self.channels[channel as usize].in_vain = None;
@@ -72,7 +75,8 @@ impl Planes {
         self.channels.iter_mut().for_each(|channel| channel.in_vain = None);
     }
 
-    /// True when a look at the channel's planes would find what the last one found: nothing to begin.
+    /// True when a look at the channel's planes would find what the last one found: nothing to
+    /// begin.
     #[inline]
     fn is_looked_at_in_vain(&self, channel: u32, quiet: bool) -> bool {
         self.channels[channel as usize].in_vain.is_some_and(|was_quiet| was_quiet || !quiet)
@@ -121,15 +125,18 @@ impl Drive {
         self.scan_channel(now, channel);
     }
 
-    /// True when it would change nothing if the plane wanted to collect: it is listed, and none of its channel begins.
+    /// True when it would change nothing if the plane wanted to collect: it is listed, and none of
+    /// its channel begins.
     pub(in crate::drive) fn is_plane_known_to_want(&self, pool: u32) -> bool {
         let channel = self.channel_of_pool(pool);
         let Some(planes) = &self.collector.planes else { return false };
-        planes.is_listed(pool) && self.gate.is_none() && (!planes.may_start(channel) || self.looks_in_vain(channel))
+        planes.is_listed(pool)
+            && self.gate.is_none()
+            && (!planes.may_start(channel) || self.looks_in_vain(channel))
     }
 
-    /// True when a look at the planes of a channel is known to be in vain. Who is told of other things than
-    /// [`Planes::note_change`] is (faults, suspension, windows, ...) looks every time.
+    /// True when a look at the planes of a channel is known to be in vain. Who is told of other
+    /// things than [`Planes::note_change`] is (faults, suspension, windows, ...) looks every time.
     #[inline]
     fn looks_in_vain(&self, channel: u32) -> bool {
         let Some(planes) = &self.collector.planes else { return false };
@@ -137,7 +144,10 @@ impl Drive {
             && !self.watches
             && self.takes_shortcuts()
             && planes.is_looked_at_in_vain(channel, self.collector.is_quiet(channel));
-        debug_assert!(!in_vain || !self.would_begin(channel), "a plane of channel {channel} may begin");
+        debug_assert!(
+            !in_vain || !self.would_begin(channel),
+            "a plane of channel {channel} may begin"
+        );
         in_vain
     }
 
@@ -145,14 +155,18 @@ impl Drive {
     fn would_begin(&self, channel: u32) -> bool {
         let Some(planes) = &self.collector.planes else { return false };
         let quiet = self.collector.is_quiet(channel);
-        planes.channels[channel as usize].waiting.iter().any(|pool| self.plane_would_begin(*pool, quiet))
+        planes.channels[channel as usize]
+            .waiting
+            .iter()
+            .any(|pool| self.plane_would_begin(*pool, quiet))
     }
 
-    /// True when a plane that waits may begin as far as the others of its channel are concerned, or is no longer to
-    /// wait.
+    /// True when a plane that waits may begin as far as the others of its channel are concerned, or
+    /// is no longer to wait.
     fn plane_would_begin(&self, pool: u32, quiet: bool) -> bool {
         let (urgent, die) = (self.ftl.is_urgent(pool), self.die_of_pool(pool));
-        let is_kept = !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
+        let is_kept =
+            !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
         let rotation = self.collector.planes.as_ref().and_then(|planes| planes.rotation.as_ref());
         let is_postponed = || rotation.is_some_and(|rotation| rotation.is_postponed(pool, urgent));
         !(is_kept || is_postponed()) || !self.ftl.would_collect(pool)
@@ -223,8 +237,8 @@ impl Drive {
         }
     }
 
-    /// The plane of a channel whose collection starts now, if any may: the urgent one with the least free space, or the
-    /// one that waits longest.
+    /// The plane of a channel whose collection starts now, if any may: the urgent one with the
+    /// least free space, or the one that waits longest.
     fn next_plane(&mut self, now: Instant, channel: u32) -> Option<u32> {
         let quiet = self.collector.is_quiet(channel);
         if self.gate.is_some() {
@@ -236,7 +250,8 @@ impl Drive {
             return None;
         }
         let waiting = &mut planes.channels[channel as usize].waiting;
-        let (listed, seen_urgent, rotation) = (&mut planes.listed, &mut planes.seen_urgent, &mut planes.rotation);
+        let (listed, seen_urgent, rotation) =
+            (&mut planes.listed, &mut planes.seen_urgent, &mut planes.rotation);
         let mut best: Option<((u32, u32), usize)> = None;
         let mut kept = 0;
         for at in 0..waiting.len() {
@@ -249,7 +264,8 @@ impl Drive {
             }
             waiting[kept] = pool;
             kept += 1;
-            let (urgent, die) = (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
+            let (urgent, die) =
+                (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
             seen_urgent[pool as usize] = urgent;
             if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
                 continue;
@@ -300,8 +316,8 @@ impl Drive {
         }
     }
 
-    /// The collection that waits for `die` begins to copy if the die is free: an operation ended, or its data waits in
-    /// the cache register.
+    /// The collection that waits for `die` begins to copy if the die is free: an operation ended,
+    /// or its data waits in the cache register.
     #[inline]
     pub(in crate::drive) fn copy_if_drained(&mut self, now: Instant, die: u32) {
         let Some(planes) = &mut self.collector.planes else { return };
@@ -328,13 +344,15 @@ impl Drive {
         }
     }
 
-    /// Everything of a plane is copied, or nothing was worth it: the die is the host's again, unless the erase has it.
+    /// Everything of a plane is copied, or nothing was worth it: the die is the host's again,
+    /// unless the erase has it.
     pub(in crate::drive) fn plane_copied(&mut self, now: Instant, pool: u32) {
         let (channel, die) = (self.channel_of_pool(pool), self.die_of_pool(pool));
         let Some(planes) = &mut self.collector.planes else { return };
         planes.channels[channel as usize].copying -= 1;
         let is_over = !self.ftl.is_collecting(pool);
-        let leaves = planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
+        let leaves =
+            planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
         self.close_die(now, die, false);
         self.dispatch(now, die);
         self.scan_channel(now, channel);
@@ -352,8 +370,8 @@ impl Drive {
         }
     }
 
-    /// The planes of a group that wait have their turns: urgent ones by what is free, then the others in their order,
-    /// after the one that was last.
+    /// The planes of a group that wait have their turns: urgent ones by what is free, then the
+    /// others in their order, after the one that was last.
     fn group_looks(&mut self, now: Instant, last: u32) {
         let mut turn = last;
         self.turn_is_over(last);
@@ -362,7 +380,10 @@ impl Drive {
         }
         loop {
             let Some(planes) = &self.collector.planes else { return };
-            let Some(next) = planes.rotation.as_ref().map(|rotation| rotation.next_in_group(turn)) else { return };
+            let Some(next) = planes.rotation.as_ref().map(|rotation| rotation.next_in_group(turn))
+            else {
+                return;
+            };
             if planes.listed[next as usize] {
                 self.scan_channel(now, self.channel_of_pool(next));
             }
@@ -395,7 +416,8 @@ impl Drive {
     fn most_urgent_of_group(&self, pool: u32) -> Option<u32> {
         let planes = self.collector.planes.as_ref()?;
         let members = planes.rotation.as_ref()?.group(pool).iter().copied();
-        let urgent = members.filter(|pool| planes.listed[*pool as usize] && self.ftl.is_urgent(*pool));
+        let urgent =
+            members.filter(|pool| planes.listed[*pool as usize] && self.ftl.is_urgent(*pool));
         urgent.min_by_key(|pool| self.ftl.free_units(*pool))
     }
 
@@ -413,7 +435,8 @@ impl Drive {
         };
         let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
         let was_off = rotation.is_off();
-        let looks = rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation);
+        let looks =
+            rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation);
         if rotation.is_off() != was_off {
             planes.turns_change();
         }

@@ -1,9 +1,10 @@
-//! The busy remaining time as it will be (`drive.brt = "exact"`): a copy of the drive is played on, and nothing else
-//! comes to it, until garbage collection lets go of the dies that the read needs.
+//! The busy remaining time as it will be (`drive.brt = "exact"`): a copy of the drive is played on,
+//! and nothing else comes to it, until garbage collection lets go of the dies that the read needs.
 //!
-//! The definition of the busy remaining time turned into a way to find it: what a drive with perfect foresight would
-//! answer, to compare the forecast of `release.rs` with. Each failed read copies the whole drive and plays what is left
-//! of a collection, so it is for small drives and few reads.
+//! The definition of the busy remaining time turned into a way to find it: what a drive with
+//! perfect foresight would answer, to compare the forecast of `release.rs` with. Each failed read
+//! copies the whole drive and plays what is left of a collection, so it is for small drives and few
+//! reads.
 
 use crate::drive::{BusyRemaining, Drive, PredictableLatency};
 use crate::units::{Duration, Instant};
@@ -24,9 +25,14 @@ impl Drive {
         self.ops[op].class.is_of_host().then(|| self.ops[op].sequence)
     }
 
-    /// For how long garbage collection keeps the request, which waits on the copy and comes to nothing here. At least
-    /// 1 ns.
-    pub(in crate::drive) fn rehearse(&self, now: Instant, request: u32, moment: Moment) -> Duration {
+    /// For how long garbage collection keeps the request, which waits on the copy and comes to
+    /// nothing here. At least 1 ns.
+    pub(in crate::drive) fn rehearse(
+        &self,
+        now: Instant,
+        request: u32,
+        moment: Moment,
+    ) -> Duration {
         let mut twin = self.clone();
         // Other reads fail there as they will here; for how long, nobody asks.
         twin.spec.brt = BusyRemaining::Forecast;
@@ -34,20 +40,31 @@ impl Drive {
         let dies: Vec<u32> = match moment {
             Moment::Waits { die } => vec![die],
             Moment::Begins => {
-                let pages = (0..self.units(request)).filter_map(|number| self.page_of_unit(request, number));
-                pages.map(|page| self.die_of_page(page)).filter(|die| self.gc_keeps(now, *die)).collect()
+                let pages = (0..self.units(request))
+                    .filter_map(|number| self.page_of_unit(request, number));
+                pages
+                    .map(|page| self.die_of_page(page))
+                    .filter(|die| self.gc_keeps(now, *die))
+                    .collect()
             }
         };
-        let channel = dies.iter().map(|die| self.flash.gc_keeps_channel_for(now, *die)).max().unwrap_or_default();
+        let channel = dies
+            .iter()
+            .map(|die| self.flash.gc_keeps_channel_for(now, *die))
+            .max()
+            .unwrap_or_default();
         if moment == Moment::Begins {
             twin.begin_read(now, request);
         }
         dies.iter().for_each(|die| twin.gc_came(*die));
         twin.event_is_over(now);
-        let mut dies: Vec<_> = dies.into_iter().map(|die| (die, twin.host_operation(now, die))).collect();
+        let mut dies: Vec<_> =
+            dies.into_iter().map(|die| (die, twin.host_operation(now, die))).collect();
         let mut at = now;
         loop {
-            dies.retain(|(die, before)| twin.gc_keeps_die(at, *die) && twin.host_operation(at, *die) <= *before);
+            dies.retain(|(die, before)| {
+                twin.gc_keeps_die(at, *die) && twin.host_operation(at, *die) <= *before
+            });
             let next = twin.next_event_at();
             if dies.is_empty() || next == Instant::NEVER {
                 debug_assert!(dies.is_empty(), "garbage collection lets go of a die in the end");

@@ -1,8 +1,8 @@
 //! When garbage collection lets go of a die: the busy remaining time (BRT) of a read that it keeps.
 //!
-//! IODA (SOSP '21) hands it to the host in the completion of a read that failed fast. Who fails, and when, is in
-//! `predictable.rs`; here is only the prediction. It is asked once for every die of every read that fails, so it
-//! allocates nothing.
+//! IODA (SOSP '21) hands it to the host in the completion of a read that failed fast. Who fails,
+//! and when, is in `predictable.rs`; here is only the prediction. It is asked once for every die of
+//! every read that fails, so it allocates nothing.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
@@ -19,18 +19,21 @@ pub(in crate::drive) struct Kept {
 }
 
 impl Drive {
-    /// For how long garbage collection keeps a read of `page` that comes now: the busy remaining time.
+    /// For how long garbage collection keeps a read of `page` that comes now: the busy remaining
+    /// time.
     ///
-    /// It is the time to the *release*, while this read waits on the page's die and nothing else comes: the first
-    /// instant at which [`Drive::gc_keeps_die`] is false of the die, or an operation of the host begins there; where
-    /// only the channel keeps it, the end of the collections' transfers that have their place. At least 1 ns. (A read
-    /// of a page of the victim itself goes before the erase, which waits for it.)
+    /// It is the time to the *release*, while this read waits on the page's die and nothing else
+    /// comes: the first instant at which [`Drive::gc_keeps_die`] is false of the die, or an
+    /// operation of the host begins there; where only the channel keeps it, the end of the
+    /// collections' transfers that have their place. At least 1 ns. (A read of a page of the victim
+    /// itself goes before the erase, which waits for it.)
     ///
-    /// Exact where pages read and program alike, no program of the host that is under way makes pages of the victim
-    /// stale, and transfers of the host do not come between those of the collection (none can where the channel is
-    /// held; there victims of several lanes are played ahead, `replay.rs`). An estimate otherwise: page types, by their
-    /// means; a victim that is not yet chosen, by the emptiest block; erases that wait for reads of others. With
-    /// windows at most what is left of the window, unless the collection is forced.
+    /// Exact where pages read and program alike, no program of the host that is under way makes
+    /// pages of the victim stale, and transfers of the host do not come between those of the
+    /// collection (none can where the channel is held; there victims of several lanes are played
+    /// ahead, `replay.rs`). An estimate otherwise: page types, by their means; a victim that is not
+    /// yet chosen, by the emptiest block; erases that wait for reads of others. With windows at
+    /// most what is left of the window, unless the collection is forced.
     pub fn gc_release(&self, now: Instant, page: Ppn) -> Duration {
         let kept = Kept { die: self.die_of_page(page), block: self.flash.layout.block_of(page) };
         let die = kept.die;
@@ -50,39 +53,53 @@ impl Drive {
         left.max(Duration::from_ns(1))
     }
 
-    /// When the host gets the die back from the collection of `pool`, for which its domain drains or is held, and from
-    /// those that follow. `busy` is until when the die's own operations go before.
-    fn keeper_end(&self, now: Instant, kept: Kept, pool: u32, holds: bool, busy: Instant) -> Instant {
+    /// When the host gets the die back from the collection of `pool`, for which its domain drains
+    /// or is held, and from those that follow. `busy` is until when the die's own operations go
+    /// before.
+    fn keeper_end(
+        &self,
+        now: Instant,
+        kept: Kept,
+        pool: u32,
+        holds: bool,
+        busy: Instant,
+    ) -> Instant {
         let is_replayed = holds && self.ftl.lanes_of(pool).len() > 1 && self.faults.is_none();
-        let (opens, free, paused) = match is_replayed.then(|| self.replayed(now, pool, kept)).flatten() {
-            Some(Outcome { copied, free, paused }) => (copied, free, paused),
-            None => {
-                let copied = match holds {
-                    true => now + self.victim_copy_left(now, pool),
-                    false if self.is_paused(pool) => {
-                        now + self.drain_left(now, pool) + self.victim_copy_left(now, pool)
-                    }
-                    false => now + self.drain_left(now, pool) + self.victim_copy_ahead(pool),
-                };
-                (copied, self.erases_end(copied, kept, pool), false)
-            }
-        };
+        let (opens, free, paused) =
+            match is_replayed.then(|| self.replayed(now, pool, kept)).flatten() {
+                Some(Outcome { copied, free, paused }) => (copied, free, paused),
+                None => {
+                    let copied = match holds {
+                        true => now + self.victim_copy_left(now, pool),
+                        false if self.is_paused(pool) => {
+                            now + self.drain_left(now, pool) + self.victim_copy_left(now, pool)
+                        }
+                        false => now + self.drain_left(now, pool) + self.victim_copy_ahead(pool),
+                    };
+                    (copied, self.erases_end(copied, kept, pool), false)
+                }
+            };
         let free = free.max(busy);
         if paused { opens.max(free) } else { self.followers_end(opens, free, kept) }
     }
 
-    /// The same when the domain opens at `opens` and the die is free at `free`. Where the host finds it free as soon as
-    /// the domain opens it has it; otherwise whoever follows closes it again before its erases have ended.
+    /// The same when the domain opens at `opens` and the die is free at `free`. Where the host
+    /// finds it free as soon as the domain opens it has it; otherwise whoever follows closes it
+    /// again before its erases have ended.
     fn followers_end(&self, opens: Instant, free: Instant, kept: Kept) -> Instant {
         let (mut opens, mut free) = (opens, free);
         for next in self.collector.follow_after(kept.die) {
             if opens >= free {
                 break;
             }
-            if !self.ftl.wants_collection(next) || !self.ftl.may_collect(next) || self.ftl.is_hopeless(next) {
+            if !self.ftl.wants_collection(next)
+                || !self.ftl.may_collect(next)
+                || self.ftl.is_hopeless(next)
+            {
                 continue;
             }
-            let is_here = self.ftl.lanes_of(next).any(|lane| self.flash.layout.die_of(lane) == kept.die);
+            let is_here =
+                self.ftl.lanes_of(next).any(|lane| self.flash.layout.die_of(lane) == kept.die);
             let begins = opens + self.reads_between(next);
             opens = if is_here { begins.max(free) } else { begins } + self.victim_copy_ahead(next);
             if is_here {
@@ -92,35 +109,45 @@ impl Drive {
         opens.max(free)
     }
 
-    /// For how long the reads that wait in the domain of the pool keep its next collection from holding it, once they
-    /// have begun between two collections: one on each die, all at once.
+    /// For how long the reads that wait in the domain of the pool keep its next collection from
+    /// holding it, once they have begun between two collections: one on each die, all at once.
     fn reads_between(&self, pool: u32) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let read = timing.command + timing.transfer(layout.unit_sectors);
         let of_channel = |channel: u32| {
-            let dies = channel * layout.dies_per_channel()..(channel + 1) * layout.dies_per_channel();
-            read * dies.filter(|die| self.queues[*die as usize].read.front().is_some()).count() as u64
+            let dies =
+                channel * layout.dies_per_channel()..(channel + 1) * layout.dies_per_channel();
+            read * dies.filter(|die| self.queues[*die as usize].read.front().is_some()).count()
+                as u64
         };
         let longest = self.collector.channels_of(pool).map(of_channel).max().unwrap_or_default();
         if longest.is_zero() { longest } else { longest + timing.means().0 }
     }
 
-    /// Until when blocks of the pool's victim are erased on the die, one after the other from `from` on: those that
-    /// reads do not keep, as far as the window holds them.
+    /// Until when blocks of the pool's victim are erased on the die, one after the other from
+    /// `from` on: those that reads do not keep, as far as the window holds them.
     fn erases_end(&self, from: Instant, kept: Kept, pool: u32) -> Instant {
         let layout = &self.flash.layout;
         let is_erased = |lane: &u32| {
             let block = self.ftl.victim_block(*lane);
-            let waits = || block == kept.block || (self.collector.is_closed(kept.die) && self.ftl.is_being_read(block));
+            let waits = || {
+                block == kept.block
+                    || (self.collector.is_closed(kept.die) && self.ftl.is_being_read(block))
+            };
             layout.die_of(*lane) == kept.die && !(self.ftl.is_copying(*lane) && waits())
         };
         let erases = self.ftl.lanes_of(pool).filter(is_erased).count();
         self.erases_in_window(from, erases, self.is_forced(pool))
     }
 
-    /// Until when so many erases last that follow one another from `from` on and keep their die, as far as the window
-    /// holds them.
-    pub(in crate::drive) fn erases_in_window(&self, from: Instant, erases: usize, forced: bool) -> Instant {
+    /// Until when so many erases last that follow one another from `from` on and keep their die, as
+    /// far as the window holds them.
+    pub(in crate::drive) fn erases_in_window(
+        &self,
+        from: Instant,
+        erases: usize,
+        forced: bool,
+    ) -> Instant {
         if !self.erases_keep() || self.holds.is_some() {
             return from;
         }
@@ -135,18 +162,25 @@ impl Drive {
         end
     }
 
-    /// The rest of the copy of the pool's victim. Chains of several lanes go side by side, and share channels.
+    /// The rest of the copy of the pool's victim. Chains of several lanes go side by side, and
+    /// share channels.
     fn victim_copy_left(&self, now: Instant, pool: u32) -> Duration {
         let die_of = |lane: u32| self.flash.layout.die_of(lane);
         let of_die = |die| self.ftl.lanes_of(pool).filter(move |lane| die_of(*lane) == die);
-        let on_die = |die| of_die(die).fold(Duration::ZERO, |sum, lane| sum + self.lane_copy_left(now, lane));
-        let longest = self.ftl.lanes_of(pool).map(|lane| on_die(die_of(lane))).max().unwrap_or_default();
+        let on_die = |die| {
+            of_die(die).fold(Duration::ZERO, |sum, lane| sum + self.lane_copy_left(now, lane))
+        };
+        let longest =
+            self.ftl.lanes_of(pool).map(|lane| on_die(die_of(lane))).max().unwrap_or_default();
         if self.ftl.lanes_of(pool).len() == 1 || self.collector.copies_inside() {
             return longest;
         }
         let (layout, timing) = (&self.flash.layout, self.flash.timing());
         let of_channel = |channel: u32| {
-            let lanes = self.ftl.lanes_of(pool).filter(|lane| layout.channel_of(layout.die_of(*lane)) == channel);
+            let lanes = self
+                .ftl
+                .lanes_of(pool)
+                .filter(|lane| layout.channel_of(layout.die_of(*lane)) == channel);
             let row = timing.command + timing.transfer(layout.units_per_row * layout.unit_sectors);
             lanes.filter_map(|lane| self.ftl.copies_left(lane)).fold(Duration::ZERO, |sum, left| {
                 sum + timing.transfer(layout.unit_sectors) * u64::from(left.units)
@@ -163,11 +197,13 @@ impl Drive {
     /// The copy of a victim that is not yet chosen: chains on one die go one after the other.
     fn victim_copy_ahead(&self, pool: u32) -> Duration {
         let first = self.flash.layout.die_of(self.ftl.lanes_of(pool).start);
-        let lanes = self.ftl.lanes_of(pool).filter(|lane| self.flash.layout.die_of(*lane) == first).count();
+        let lanes =
+            self.ftl.lanes_of(pool).filter(|lane| self.flash.layout.die_of(*lane) == first).count();
         self.copy_ahead(pool) * lanes as u64
     }
 
-    /// Until when collections on the die's own lanes, but for that of `keeper`, have what goes before reads.
+    /// Until when collections on the die's own lanes, but for that of `keeper`, have what goes
+    /// before reads.
     fn own_collections_end(&self, now: Instant, kept: Kept, keeper: Option<u32>) -> Instant {
         let die = kept.die;
         let mut end = now;
@@ -191,22 +227,38 @@ impl Drive {
             end += rest;
         }
         let waiting = self.queues[die as usize].gc.iter(&self.ops);
-        let is_erase = |op: &u32| matches!(self.ops[*op].owner, Owner::ChainErase { .. } | Owner::MergeErase { .. });
+        let is_erase = |op: &u32| {
+            matches!(self.ops[*op].owner, Owner::ChainErase { .. } | Owner::MergeErase { .. })
+        };
         let erases = waiting.filter(is_erase).filter(|op| self.goes_before_reads(now, *op));
-        erases.fold(end, |end, op| self.erases_in_window(end, 1, self.is_forced(self.ftl.pool_of(self.ops[op].lane))))
+        erases.fold(end, |end, op| {
+            self.erases_in_window(end, 1, self.is_forced(self.ftl.pool_of(self.ops[op].lane)))
+        })
     }
 
     /// The pool for whose copies the operation works.
     fn copies_for(&self, op: u32) -> Option<u32> {
-        if matches!(self.ops[op].owner, Owner::ChainErase { .. }) { None } else { self.chain_pool(op) }
+        if matches!(self.ops[op].owner, Owner::ChainErase { .. }) {
+            None
+        } else {
+            self.chain_pool(op)
+        }
     }
 
-    /// Until a domain that drains for `pool` is held: reads under way bring their data, and the victim's dies are free.
+    /// Until a domain that drains for `pool` is held: reads under way bring their data, and the
+    /// victim's dies are free.
     pub(in crate::drive) fn drain_left(&self, now: Instant, pool: u32) -> Duration {
-        let reads = self.collector.channels_of(pool).map(|channel| self.flash.host_reads_left(now, channel)).max();
+        let reads = self
+            .collector
+            .channels_of(pool)
+            .map(|channel| self.flash.host_reads_left(now, channel))
+            .max();
         let layout = &self.flash.layout;
-        let operation =
-            |lane| self.flash.operation_left(now, layout.die_of(lane)).map_or(Duration::ZERO, |(_, left)| left);
+        let operation = |lane| {
+            self.flash
+                .operation_left(now, layout.die_of(lane))
+                .map_or(Duration::ZERO, |(_, left)| left)
+        };
         let dies = self.ftl.lanes_of(pool).map(operation).max();
         reads.unwrap_or_default().max(dies.unwrap_or_default())
     }

@@ -1,14 +1,15 @@
 //! The rest of a held collection, played ahead step by step: when its last page is copied.
 //!
-//! While a domain is held nothing of the host's starts there, so what the chains of a victim of several lanes will do
-//! is known: they meet on dies, where copies go round, and on channels, in the order of time and, at one instant, of
-//! dies.
-//! The replay keeps each chain's cursor, each die's list and each channel's next free time, and does what
-//! `schedule.rs`, `collect.rs` and the flash would, up to the first step that a window refuses. It changes nothing of
-//! the drive; its places are kept and used again.
+//! While a domain is held nothing of the host's starts there, so what the chains of a victim of
+//! several lanes will do is known: they meet on dies, where copies go round, and on channels, in
+//! the order of time and, at one instant, of dies. The replay keeps each chain's cursor, each die's
+//! list and each channel's next free time, and does what `schedule.rs`, `collect.rs` and the flash
+//! would, up to the first step that a window refuses. It changes nothing of the drive; its places
+//! are kept and used again.
 //!
-//! Not known: host programs that are under way and make pages of the victim stale. When one ends, or pages are
-//! deallocated, the next question plays anew. Page types that differ in tPROG are taken by their mean.
+//! Not known: host programs that are under way and make pages of the victim stale. When one ends,
+//! or pages are deallocated, the next question plays anew. Page types that differ in tPROG are
+//! taken by their mean.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
@@ -89,9 +90,14 @@ enum Doing {
 }
 
 impl Drive {
-    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from a read. `None`
-    /// where the chains cannot be foreseen.
-    pub(in crate::drive) fn replayed(&self, now: Instant, pool: u32, kept: Kept) -> Option<Outcome> {
+    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from
+    /// a read. `None` where the chains cannot be foreseen.
+    pub(in crate::drive) fn replayed(
+        &self,
+        now: Instant,
+        pool: u32,
+        kept: Kept,
+    ) -> Option<Outcome> {
         let predictable = self.predictable.as_ref()?;
         let mut replay = predictable.replay.borrow_mut();
         let windows = self.schedule().copied();
@@ -103,10 +109,20 @@ impl Drive {
             self.play_ahead(&mut replay, now, pool, windows.filter(|_| !forced))?;
             replay.key = Some(key);
         }
-        Some(Outcome { copied: replay.end, free: replay.free_after(self, pool, kept), paused: replay.paused })
+        Some(Outcome {
+            copied: replay.end,
+            free: replay.free_after(self, pool, kept),
+            paused: replay.paused,
+        })
     }
 
-    fn play_ahead(&self, r: &mut Replay, now: Instant, pool: u32, windows: Option<WindowSchedule>) -> Option<()> {
+    fn play_ahead(
+        &self,
+        r: &mut Replay,
+        now: Instant,
+        pool: u32,
+        windows: Option<WindowSchedule>,
+    ) -> Option<()> {
         let layout = &self.flash.layout;
         let nothing = ChainLeft { cursor: 0, end: 0, staged: 0, brings: 0, reading: false };
         let chain = Chain { left: nothing, units: 0, page: 0, next: NIL, done: true };
@@ -119,10 +135,11 @@ impl Drive {
         (0..layout.dies).for_each(|die| timers.clear(die as usize));
         r.free.clear();
         let channels = 0..layout.channels;
-        r.free.extend(
-            channels.map(|channel| now + self.flash.channel_busy_for(now, channel * layout.dies_per_channel())),
-        );
-        (r.end, r.paused, r.copying, r.next_copy_lane) = (now, false, 0, self.ftl.next_copy_lane(pool)?);
+        r.free.extend(channels.map(|channel| {
+            now + self.flash.channel_busy_for(now, channel * layout.dies_per_channel())
+        }));
+        (r.end, r.paused, r.copying, r.next_copy_lane) =
+            (now, false, 0, self.ftl.next_copy_lane(pool)?);
         for lane in self.ftl.lanes_of(pool) {
             if let Some(left) = self.ftl.chain_left(lane) {
                 r.chains[lane as usize] = Chain { left, done: false, ..chain };
@@ -179,7 +196,14 @@ impl Drive {
     }
 
     /// A die's timer.
-    fn turn(&self, r: &mut Replay, now: Instant, die: u32, pool: u32, windows: Option<WindowSchedule>) {
+    fn turn(
+        &self,
+        r: &mut Replay,
+        now: Instant,
+        die: u32,
+        pool: u32,
+        windows: Option<WindowSchedule>,
+    ) {
         let Die { doing, lane, .. } = r.dies[die as usize];
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let chain = &mut r.chains[lane as usize];
@@ -191,7 +215,9 @@ impl Drive {
                 let at = *free;
                 return r.set(die, at);
             }
-            Doing::Reads => (chain.left.staged, chain.left.brings) = (chain.left.staged + chain.left.brings, 0),
+            Doing::Reads => {
+                (chain.left.staged, chain.left.brings) = (chain.left.staged + chain.left.brings, 0)
+            }
             Doing::Programs | Doing::Nothing => {}
         }
         r.dies[die as usize].doing = Doing::Nothing;
@@ -222,7 +248,8 @@ impl Drive {
             let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
             let chain = &mut r.chains[lane as usize];
             chain.left.cursor = group_end;
-            chain.left.brings = if group == 1 { 1 } else { self.ftl.valid_between(first, group_end) };
+            chain.left.brings =
+                if group == 1 { 1 } else { self.ftl.valid_between(first, group_end) };
             (chain.left.reading, chain.units, chain.page) = (true, chain.left.brings, first);
             return Some(layout.die_of(lane));
         }
@@ -254,7 +281,8 @@ impl Drive {
             return;
         }
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
-        let Chain { left: ChainLeft { reading, .. }, units, page, next, .. } = r.chains[lane as usize];
+        let Chain { left: ChainLeft { reading, .. }, units, page, next, .. } =
+            r.chains[lane as usize];
         let crosses = |units: u32| match self.collector.copies_inside() {
             true => Duration::ZERO,
             false => timing.transfer(units * layout.unit_sectors),
@@ -262,7 +290,11 @@ impl Drive {
         let data = crosses(if reading { units } else { layout.units_per_row });
         let free = r.free[layout.channel_of(die) as usize].max(now);
         let array = if reading { timing.longest_read() } else { timing.longest_program() };
-        let others = if reading && !data.is_zero() { self.others_transfers_of_group() } else { Duration::ZERO };
+        let others = if reading && !data.is_zero() {
+            self.others_transfers_of_group()
+        } else {
+            Duration::ZERO
+        };
         let length = free.since(now) + timing.command + data + array + others;
         if windows.is_some_and(|windows| !windows.holds(now, length)) {
             r.paused = true;
@@ -311,14 +343,22 @@ impl Replay {
         let Kept { die, block } = kept;
         if self.paused {
             let due = self.timers.as_ref().and_then(|timers| timers.due(die as usize));
-            return due.filter(|_| self.dies[die as usize].doing != Doing::Nothing).unwrap_or(self.end).max(self.end);
+            return due
+                .filter(|_| self.dies[die as usize].doing != Doing::Nothing)
+                .unwrap_or(self.end)
+                .max(self.end);
         }
         let layout = &drive.flash.layout;
         let is_erased = |lane: &u32| {
             let victim = drive.ftl.victim_block(*lane);
             victim != block && !drive.ftl.is_being_read(victim)
         };
-        let erases = drive.ftl.lanes_of(pool).filter(|lane| layout.die_of(*lane) == die).filter(is_erased).count();
+        let erases = drive
+            .ftl
+            .lanes_of(pool)
+            .filter(|lane| layout.die_of(*lane) == die)
+            .filter(is_erased)
+            .count();
         // The first erase of each die has its command on the channel in the order of lanes.
         let channel = layout.channel_of(die);
         let (mut ahead, mut last) = (0, NIL);
@@ -333,7 +373,11 @@ impl Replay {
         }
         let forced = self.key.is_some_and(|key| key.forced);
         let commands = drive.flash.timing().erase_command * ahead;
-        let end = drive.erases_in_window(self.free[channel as usize].max(self.end) + commands, erases, forced);
+        let end = drive.erases_in_window(
+            self.free[channel as usize].max(self.end) + commands,
+            erases,
+            forced,
+        );
         if erases == 0 { self.end } else { end.max(self.end) }
     }
 }

@@ -1,14 +1,15 @@
 //! Rotating collection: of the planes over which a stripe spreads, one collects at a time.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.3, so that a stripe of N never misses more than one member. Taking turns
-//! costs throughput: N planes reclaim one after the other, each ppb - V pages in T_GC, so a group keeps up with at most
-//! (ppb - V) / (N x T_GC) page writes a plane. The paper switches it off when free space runs short; the authors' code
-//! compares a time per page with a sum over all planes and never does (reference, 2.8), so the rule is ours: `dynamic`
-//! is off while writes come faster than that, and as soon as any plane is at or below the hard mark; it is on again
-//! after a window without either, in which the rate lay below the limit by a margin.
+//! ttFlash (Yan et al., FAST '17), section 4.3, so that a stripe of N never misses more than one
+//! member. Taking turns costs throughput: N planes reclaim one after the other, each ppb - V pages
+//! in T_GC, so a group keeps up with at most (ppb - V) / (N x T_GC) page writes a plane. The paper
+//! switches it off when free space runs short; the authors' code compares a time per page with a
+//! sum over all planes and never does (reference, 2.8), so the rule is ours: `dynamic` is off while
+//! writes come faster than that, and as soon as any plane is at or below the hard mark; it is on
+//! again after a window without either, in which the rate lay below the limit by a margin.
 //!
-//! Rates are counted row by row; V is the mean of the last victims, T_GC is the device table's. Nothing has a timer: a
-//! window is over with the first row after it.
+//! Rates are counted row by row; V is the mean of the last victims, T_GC is the device table's.
+//! Nothing has a timer: a window is over with the first row after it.
 
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, PageMap, Rotate};
@@ -79,19 +80,28 @@ impl Times {
             width: width.into(),
             read: ((timing.command + read).as_ns(), layout.units_per_read.into()),
             program: ((timing.command + program).as_ns(), layout.units_per_row.into()),
-            erase: (timing.erase_command + timing.erase_step * u64::from(timing.erase_steps)).as_ns(),
+            erase: (timing.erase_command + timing.erase_step * u64::from(timing.erase_steps))
+                .as_ns(),
         }
     }
 
-    /// True when `written` map units in `time` are more than `millionths` of what turns can keep up with, if `victims`
-    /// held `valid` map units: written / planes / time > (block - V) / (N x T_GC).
-    fn exceeded_by(&self, written: u64, time: Duration, (valid, victims): (u64, u64), millionths: u64) -> bool {
+    /// True when `written` map units in `time` are more than `millionths` of what turns can keep up
+    /// with, if `victims` held `valid` map units: written / planes / time > (block - V) / (N x
+    /// T_GC).
+    fn exceeded_by(
+        &self,
+        written: u64,
+        time: Duration,
+        (valid, victims): (u64, u64),
+        millionths: u64,
+    ) -> bool {
         let [valid, victims, written] = [valid, victims, written].map(u128::from);
         let part = |(time, units): (u64, u64)| valid * u128::from(time) / u128::from(units);
         let collecting = part(self.read) + part(self.program) + victims * u128::from(self.erase);
         let gained = (u128::from(self.block) * victims).saturating_sub(valid);
         let per_plane = written * u128::from(self.width) * collecting * 1_000_000;
-        per_plane > gained * u128::from(self.planes) * u128::from(time.as_ns()) * u128::from(millionths)
+        per_plane
+            > gained * u128::from(self.planes) * u128::from(time.as_ns()) * u128::from(millionths)
     }
 }
 
@@ -166,7 +176,8 @@ impl Rotation {
 
     /// True when the plane may collect now.
     pub fn admits(&self, plane: u32, urgent: bool) -> bool {
-        let others = self.collecting[self.group_of(plane) as usize] - u32::from(self.collects[plane as usize]);
+        let others = self.collecting[self.group_of(plane) as usize]
+            - u32::from(self.collects[plane as usize]);
         others == 0 || (urgent && !self.urgent_waits) || self.is_off()
     }
 
@@ -188,7 +199,13 @@ impl Rotation {
     }
 
     /// The plane begins to collect.
-    pub fn enters(&mut self, now: Instant, plane: u32, urgent: bool, counters: &mut RotationCounters) {
+    pub fn enters(
+        &mut self,
+        now: Instant,
+        plane: u32,
+        urgent: bool,
+        counters: &mut RotationCounters,
+    ) {
         debug_assert!(self.admits(plane, urgent), "plane {plane} collects out of turn");
         if let Some(since) = self.postponed[plane as usize].take() {
             counters.postponed_max = counters.postponed_max.max(now.since(since));
@@ -198,7 +215,8 @@ impl Rotation {
         self.collects[plane as usize] = true;
     }
 
-    /// The plane's copies are done, and `is_over` its collection; true when the others of its group may have turns.
+    /// The plane's copies are done, and `is_over` its collection; true when the others of its group
+    /// may have turns.
     pub fn leaves(&mut self, plane: u32, is_over: bool) -> bool {
         let leaves = self.collects[plane as usize] && (is_over || !self.erases_count);
         if leaves {
@@ -219,7 +237,8 @@ impl Rotation {
         rate.valid += u64::from(valid);
     }
 
-    /// A row of the host's data is programmed in `plane`, one of `planes`; true when turns are over for now.
+    /// A row of the host's data is programmed in `plane`, one of `planes`; true when turns are over
+    /// for now.
     pub fn row_was_written(
         &mut self,
         now: Instant,

@@ -1,16 +1,17 @@
 //! The straight path of a collection's copies: most of what a drive under writes does.
 //!
-//! A chain that goes on does the same as in `schedule` (`op_done`, `enqueue`, `issue`) and `collect`, without asking
-//! what cannot be so: its operation ended on the die where the next one starts, at the same instant, and where
-//! collections take the die nothing goes before it. Who looks at every operation (faults, scrubbing, attribution, ...)
-//! has the long way.
+//! A chain that goes on does the same as in `schedule` (`op_done`, `enqueue`, `issue`) and
+//! `collect`, without asking what cannot be so: its operation ended on the die where the next one
+//! starts, at the same instant, and where collections take the die nothing goes before it. Who
+//! looks at every operation (faults, scrubbing, attribution, ...) has the long way.
 //!
-//! Where nothing comes between the read and the program of a copy either, and a page has one lane for ever, a copy is
-//! one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its channel for itself (`base`, `controller`), or
-//! its die, and copies inside it (`plane-blocking`). So it is until somebody comes who could look inside: then those
-//! in flight are split, and no others are whole ([`Drive::split_copies`]). Copies on a channel of their own that follow
-//! one another are even one event (`flash/train.rs`): the translation layer is told of them when somebody looks up a
-//! page of that die ([`Drive::settled`]), or at the end.
+//! Where nothing comes between the read and the program of a copy either, and a page has one lane
+//! for ever, a copy is one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its
+//! channel for itself (`base`, `controller`), or its die, and copies inside it (`plane-blocking`).
+//! So it is until somebody comes who could look inside: then those in flight are split, and no
+//! others are whole ([`Drive::split_copies`]). Copies on a channel of their own that follow one
+//! another are even one event (`flash/train.rs`): the translation layer is told of them when
+//! somebody looks up a page of that die ([`Drive::settled`]), or at the end.
 
 use crate::drive::dies::queues::Owner;
 use crate::drive::{Drive, Reconstruct, Scheduler, UpdateReads};
@@ -45,21 +46,28 @@ impl Drive {
         let Way { is_parted, has_shared_clock, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
         let alone = self.collector.lease.holds_channels() || self.collector.is_undisturbed();
-        let is_whole = is_straight && alone && !is_parted && self.flash.may_copy_whole() && self.ftl.may_copy_whole();
+        let is_whole = is_straight
+            && alone
+            && !is_parted
+            && self.flash.may_copy_whole()
+            && self.ftl.may_copy_whole();
         if is_whole && self.collector.planes.is_some() {
             self.flash.set_copyback_on_shared_channel();
         }
         // Who computes pages looks at what collections do to many dies at once.
         let computes = self.rain.as_ref().is_some_and(|rain| {
-            rain.spec.reconstruct != Reconstruct::Never || rain.spec.update_reads == UpdateReads::Reconstruct
+            rain.spec.reconstruct != Reconstruct::Never
+                || rain.spec.update_reads == UpdateReads::Reconstruct
         });
         let is_train = is_whole && !computes && !has_shared_clock && self.flash.copies_alike();
         let is_single = self.ftl.copies_singly();
-        self.collector.way = Way { is_straight, is_single, is_whole, is_train, is_parted, has_shared_clock };
+        self.collector.way =
+            Way { is_straight, is_single, is_whole, is_train, is_parted, has_shared_clock };
     }
 
-    /// The drive is one of several, and at one instant the others do what they do between its own events: what is due
-    /// is an event, so that it has its place among theirs. Call it before the first command.
+    /// The drive is one of several, and at one instant the others do what they do between its own
+    /// events: what is due is an event, so that it has its place among theirs. Call it before the
+    /// first command.
     pub fn set_shared_clock(&mut self) {
         self.collector.way.has_shared_clock = true;
     }
@@ -69,8 +77,8 @@ impl Drive {
         self.collector.way.has_shared_clock
     }
 
-    /// Somebody looks at where a page is that was found at `page`: copies that were over before are told of. Where it
-    /// is.
+    /// Somebody looks at where a page is that was found at `page`: copies that were over before are
+    /// told of. Where it is.
     #[inline]
     pub(in crate::drive) fn settled(&mut self, now: Instant, page: Ppn) -> Ppn {
         if !self.flash.has_trains() {
@@ -94,10 +102,16 @@ impl Drive {
         }
     }
 
-    /// Tells the translation layer of `count` copies of a die from the one on that it was told last; the next one, if
-    /// there were any and one `follows`.
+    /// Tells the translation layer of `count` copies of a die from the one on that it was told
+    /// last; the next one, if there were any and one `follows`.
     #[inline(always)]
-    fn tell_copies(&mut self, die: u32, lane: u32, count: u32, follows: bool) -> Option<(Ppn, Ppn)> {
+    fn tell_copies(
+        &mut self,
+        die: u32,
+        lane: u32,
+        count: u32,
+        follows: bool,
+    ) -> Option<(Ppn, Ppn)> {
         let first = self.flash.whole_copy(die)?;
         self.counters.units_read += u64::from(count);
         self.counters.copied_units += u64::from(count);
@@ -105,11 +119,13 @@ impl Drive {
             return None;
         }
         let Self { flash, ftl, .. } = self;
-        Some(ftl.copied_whole(lane, first, count, follows, |from, to| flash.copied(from, to, flash.load(from))))
+        Some(ftl.copied_whole(lane, first, count, follows, |from, to| {
+            flash.copied(from, to, flash.load(from))
+        }))
     }
 
-    /// From now on copies are a read and a program: somebody may make a page of a victim stale, or look at operations
-    /// one by one.
+    /// From now on copies are a read and a program: somebody may make a page of a victim stale, or
+    /// look at operations one by one.
     #[inline]
     pub(in crate::drive) fn split_copies(&mut self, now: Instant) {
         if !self.collector.way.is_parted {
@@ -124,8 +140,8 @@ impl Drive {
         (0..self.flash.layout.dies).for_each(|die| self.split_copy(now, die));
     }
 
-    /// An erase, of a victim that was copied before, is about to send its command on the channel of `die`: that is no
-    /// longer the copy's alone.
+    /// An erase, of a victim that was copied before, is about to send its command on the channel of
+    /// `die`: that is no longer the copy's alone.
     #[inline]
     pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: u32) {
         if self.collector.way.is_whole && self.collector.planes.is_none() {
@@ -150,13 +166,17 @@ impl Drive {
         self.counters.units_read += 1;
         let flash = &self.flash;
         self.ftl.read_done(lane, |page| flash.load(page));
-        let Step::Program { lane: to, units } = self.ftl.step(lane) else { unreachable!("the page is valid") };
+        let Step::Program { lane: to, units } = self.ftl.step(lane) else {
+            unreachable!("the page is valid")
+        };
         let row = self.ftl.open_copy_row(lane, to).expect("the block is open");
         let operation = &mut self.ops[op];
-        (operation.owner, operation.ppn, operation.units) = (Owner::ChainProgram { lane }, row, units);
+        (operation.owner, operation.ppn, operation.units) =
+            (Owner::ChainProgram { lane }, row, units);
     }
 
-    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be done then.
+    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
+    /// done then.
     #[inline]
     pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
         let operation = &self.ops[op];
@@ -168,7 +188,9 @@ impl Drive {
             Owner::ChainRead { lane } => {
                 self.counters.units_read += u64::from(operation.units);
                 let flash = &self.flash;
-                let step = if self.collector.way.is_single && self.ftl.single_read(lane, |page| flash.load(page)) {
+                let step = if self.collector.way.is_single
+                    && self.ftl.single_read(lane, |page| flash.load(page))
+                {
                     Step::Program { lane, units: 1 }
                 } else {
                     self.ftl.read_done(lane, |page| flash.load(page));
@@ -207,17 +229,20 @@ impl Drive {
         }
     }
 
-    /// The next copy of a chain starts as one operation; false when it does not. Its collection holds the channel, or
-    /// is the only one that copies there, so that the end of an operation gives the collector nothing to look at.
+    /// The next copy of a chain starts as one operation; false when it does not. Its collection
+    /// holds the channel, or is the only one that copies there, so that the end of an operation
+    /// gives the collector nothing to look at.
     #[inline]
     fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
         if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {
             return false;
         }
         let Some(pages) = self.ftl.next_copy(lane) else { return false };
-        let sectors = if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
+        let sectors =
+            if self.collector.copies_inside() { 0 } else { self.flash.layout.unit_sectors };
         let operation = &mut self.ops[op];
-        (operation.owner, operation.lane, operation.ppn) = (Owner::ChainCopy { lane }, lane, pages.0);
+        (operation.owner, operation.lane, operation.ppn) =
+            (Owner::ChainCopy { lane }, lane, pages.0);
         (operation.units, operation.sectors) = (1, sectors);
         self.flash.start_whole_copy(now, die, op, pages, sectors);
         if self.collector.way.is_train {
@@ -230,8 +255,11 @@ impl Drive {
     #[inline]
     fn start_next_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32, step: Step) {
         let layout = &self.flash.layout;
-        let first = self.collector.takes_the_die() && self.queues[die as usize].gc.front().is_none();
-        let crossing = |units: u32| if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors };
+        let first =
+            self.collector.takes_the_die() && self.queues[die as usize].gc.front().is_none();
+        let crossing = |units: u32| {
+            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
+        };
         let (on, units, owner, what) = match step {
             Step::Read { page, units } if first && layout.die_of(lane) == die => {
                 let what = What::Read { page, sectors: crossing(units) };
@@ -239,12 +267,15 @@ impl Drive {
             }
             Step::Program { lane: to, units } if first && layout.die_of(to) == die => {
                 let sectors = crossing(layout.units_per_row);
-                let row = self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                let row =
+                    self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
                 (to, units, Owner::ChainProgram { lane }, What::Program { row, sectors })
             }
             step => return self.take_step(now, lane, step),
         };
-        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else { return };
+        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else {
+            return;
+        };
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
         (operation.units, operation.sectors) = (units, sectors);

@@ -1,21 +1,24 @@
-//! Busy windows at work: which steps of collections may begin now, and what becomes of those that may not.
+//! Busy windows at work: which steps of collections may begin now, and what becomes of those that
+//! may not.
 //!
-//! IODA (SOSP '21) lets a drive collect in its own window only; its artefact tests when a collection of a whole line
-//! *starts*. Here a collection is a chain of steps, each one flash operation (an array read, the program of a row, an
-//! erase) that nothing stops once it runs; each is let go only if its predicted **end** lies inside the window,
-//! less the
-//! guard. What does not fit waits in its die's list and keeps nobody: `base`, `controller` and `plane-blocking` give
-//! back what they closed (the collection is *paused*, half copied), and drain and hold anew in the next window. The
-//! prediction is an upper bound: the longest tR and tPROG of the table, what has the channel now, and one row's
-//! transfer of every other die of the channel where data of copies crosses it among the host's. So no step crosses the
-//! window's end, but an erase or a program that reads suspend.
+//! IODA (SOSP '21) lets a drive collect in its own window only; its artefact tests when a
+//! collection of a whole line *starts*. Here a collection is a chain of steps, each one flash
+//! operation (an array read, the program of a row, an erase) that nothing stops once it runs; each
+//! is let go only if its predicted **end** lies inside the window, less the guard. What does not
+//! fit waits in its die's list and keeps nobody: `base`, `controller` and `plane-blocking` give
+//! back what they closed (the collection is *paused*, half copied), and drain and hold anew in the
+//! next window. The prediction is an upper bound: the longest tR and tPROG of the table, what has
+//! the channel now, and one row's transfer of every other die of the channel where data of copies
+//! crosses it among the host's. So no step crosses the window's end, but an erase or a program that
+//! reads suspend.
 //!
-//! **Forced.** At or below the hard mark, or with only the reserve left (`is_urgent`), steps go whatever the window
-//! says, as they do without windows: writes are never stuck. A forced step that does not lie inside a window is a
-//! violation of the contract ([`PredictableCounters`](crate::stats::PredictableCounters)).
+//! **Forced.** At or below the hard mark, or with only the reserve left (`is_urgent`), steps go
+//! whatever the window says, as they do without windows: writes are never stuck. A forced step that
+//! does not lie inside a window is a violation of the contract
+//! ([`PredictableCounters`](crate::stats::PredictableCounters)).
 //!
-//! A drive that has something to do then has a timer at the beginning of its next window; nothing is due at its end. A
-//! step too long for any window has none, and waits until it is forced.
+//! A drive that has something to do then has a timer at the beginning of its next window; nothing
+//! is due at its end. A step too long for any window has none, and waits until it is forced.
 //!
 //! Not for `nogc`, which takes no time, nor for the merges of log blocks, which a write waits for.
 
@@ -93,7 +96,8 @@ impl Gate {
 }
 
 impl Drive {
-    /// From `now` on the drive keeps to `windows`. Everything before `now` has been done ([`Drive::advance_before`]).
+    /// From `now` on the drive keeps to `windows`. Everything before `now` has been done
+    /// ([`Drive::advance_before`]).
     pub fn set_windows(&mut self, now: Instant, windows: Windows) {
         let pools = self.ftl.pools() as usize;
         let fresh = || {
@@ -195,7 +199,11 @@ impl Drive {
 
     /// The pool for which an operation of a collection works, if windows are for it.
     fn pool_of_step(&self, op: u32) -> Option<u32> {
-        if matches!(self.ops[op].owner, Owner::MergeRun { .. }) { None } else { self.chain_pool(op) }
+        if matches!(self.ops[op].owner, Owner::MergeRun { .. }) {
+            None
+        } else {
+            self.chain_pool(op)
+        }
     }
 
     pub(in crate::drive) fn is_forced(&self, pool: u32) -> bool {
@@ -219,7 +227,8 @@ impl Drive {
     pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: u32) -> bool {
         let admits = self.may_step(now, op);
         if !admits && let Some(pool) = self.pool_of_step(op) {
-            let (length, copies) = (self.bare_length(op) + self.others_transfers(op), self.is_copy(op));
+            let (length, copies) =
+                (self.bare_length(op) + self.others_transfers(op), self.is_copy(op));
             if let Some(gate) = &mut self.gate {
                 gate.waits(now, length);
                 if copies && !gate.paused[pool as usize] && !gate.refused.contains(&pool) {
@@ -246,7 +255,9 @@ impl Drive {
         let (timing, sectors) = (self.flash.timing(), self.ops[op].sectors);
         match self.ops[op].owner {
             Owner::ChainErase { .. } => self.flash.longest_erase(),
-            Owner::ChainRead { .. } => timing.command + timing.longest_read() + timing.transfer(sectors),
+            Owner::ChainRead { .. } => {
+                timing.command + timing.longest_read() + timing.transfer(sectors)
+            }
             _ => timing.command + timing.transfer(sectors) + timing.longest_program(),
         }
     }
@@ -257,9 +268,9 @@ impl Drive {
         self.flash.channel_busy_for(now, die) + self.bare_length(op) + self.others_transfers(op)
     }
 
-    /// Transfers that may come before the data of an array read: of each other die of the channel one that is
-    /// under way,
-    /// and one from each cache register. None where the channel is held for this chain alone.
+    /// Transfers that may come before the data of an array read: of each other die of the channel
+    /// one that is under way, and one from each cache register. None where the channel is held for
+    /// this chain alone.
     fn others_transfers(&self, op: u32) -> Duration {
         let FlashOp { owner, sectors, .. } = self.ops[op];
         let is_read = matches!(owner, Owner::ChainRead { .. });
@@ -279,7 +290,8 @@ impl Drive {
         row * ((1 + registers) * u64::from(layout.dies_per_channel() - 1) + registers)
     }
 
-    /// True when a collection of the pool may begin, or go on, now: its first step fits once everything has drained.
+    /// True when a collection of the pool may begin, or go on, now: its first step fits once
+    /// everything has drained.
     pub(in crate::drive) fn admits_collection(&mut self, now: Instant, pool: u32) -> bool {
         if self.gate.is_none() || self.is_forced(pool) {
             return true;
@@ -291,7 +303,11 @@ impl Drive {
             timing.transfer(layout.units_per_row * layout.unit_sectors)
         };
         let step = timing.command + row + timing.longest_read().max(timing.longest_program());
-        let drained = if self.collector.takes_the_die() { self.drain_left(now, pool) } else { Duration::ZERO };
+        let drained = if self.collector.takes_the_die() {
+            self.drain_left(now, pool)
+        } else {
+            Duration::ZERO
+        };
         let Some(gate) = &mut self.gate else { return true };
         let admits = gate.lets(now, drained + step);
         if !admits {
@@ -301,8 +317,8 @@ impl Drive {
         admits
     }
 
-    /// A collection that could begin now: `Some(false)` when its window forbids it, `Some(true)` when one that was
-    /// paused goes on instead.
+    /// A collection that could begin now: `Some(false)` when its window forbids it, `Some(true)`
+    /// when one that was paused goes on instead.
     pub(in crate::drive) fn goes_on(&mut self, now: Instant, pool: u32) -> Option<bool> {
         if !self.admits_collection(now, pool) {
             return Some(false);
@@ -366,7 +382,10 @@ impl Drive {
         if self.pool_of_step(op).is_none() {
             return;
         }
-        let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op as usize).copied()) else { return };
+        let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op as usize).copied())
+        else {
+            return;
+        };
         let counters = &mut self.counters.predictable;
         counters.overruns += u64::from(now > step.end);
         if step.violates {
@@ -383,7 +402,8 @@ impl Drive {
         let lanes = self.flash.layout.lanes_per_die;
         let mut pools = (die * lanes..(die + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
         let keeper = self.collector.keeper_of(die).map(|(pool, _)| pool);
-        let forced = pools.any(|pool| self.is_forced(pool)) || keeper.is_some_and(|pool| self.is_forced(pool));
+        let forced = pools.any(|pool| self.is_forced(pool))
+            || keeper.is_some_and(|pool| self.is_forced(pool));
         if forced || !schedule.is_busy(now) {
             return None;
         }

@@ -1,12 +1,13 @@
 //! Busy windows: when a member of an array may collect garbage.
 //!
-//! Reference: IODA (SOSP '21), the time-window design; the predicate is that of the authors' artefact (`do_gc`). Time
-//! is cut into slots of one length from a common start, and slot `s` is the busy window of member `s mod N`: at any
-//! instant exactly one member is busy. In the words of NVMe's Predictable Latency Mode (Base 2.1, 8.1.18) its busy
-//! window is the non-deterministic window, and the rest of the cycle the deterministic one.
+//! Reference: IODA (SOSP '21), the time-window design; the predicate is that of the authors'
+//! artefact (`do_gc`). Time is cut into slots of one length from a common start, and slot `s` is
+//! the busy window of member `s mod N`: at any instant exactly one member is busy. In the words of
+//! NVMe's Predictable Latency Mode (Base 2.1, 8.1.18) its busy window is the non-deterministic
+//! window, and the rest of the cycle the deterministic one.
 //!
-//! Trap: the artefact tests that a collection *starts* inside the window; what starts late runs over its end. Here the
-//! test is on the predicted end of each step.
+//! Trap: the artefact tests that a collection *starts* inside the window; what starts late runs
+//! over its end. Here the test is on the predicted end of each step.
 
 use crate::units::{Duration, Instant};
 
@@ -42,7 +43,11 @@ pub enum Windows {
 impl WindowSchedule {
     /// The slot that holds `t`; slot 0 before the cycle starts.
     fn slot(&self, t: Instant) -> u64 {
-        if t < self.cycle_start { 0 } else { t.since(self.cycle_start).as_ns() / self.length.as_ns() }
+        if t < self.cycle_start {
+            0
+        } else {
+            t.since(self.cycle_start).as_ns() / self.length.as_ns()
+        }
     }
 
     /// When a slot begins.
@@ -69,7 +74,8 @@ impl WindowSchedule {
         if begin >= t { begin } else { self.begin(slot + ahead + n) }
     }
 
-    /// True when something that begins at `t` and takes `length` lies inside this drive's busy window, guard included.
+    /// True when something that begins at `t` and takes `length` lies inside this drive's busy
+    /// window, guard included.
     pub fn holds(&self, t: Instant, length: Duration) -> bool {
         self.is_busy(t) && t + length + self.guard <= self.slot_end(t)
     }
@@ -85,7 +91,8 @@ mod tests {
         WindowSchedule { members, index, length, cycle_start: Instant::from_ns(1_000), guard }
     }
 
-    /// Over a thousand cycles, at their edges and at random instants, exactly one of N members is busy.
+    /// Over a thousand cycles, at their edges and at random instants, exactly one of N members is
+    /// busy.
     #[test]
     fn one_member_is_busy_at_any_instant() {
         let mut rng = Rng::stream(1, "windows");
@@ -108,8 +115,13 @@ mod tests {
     #[test]
     fn the_next_window_is_the_first_that_begins_at_or_after() {
         let second = schedule(4, 1);
-        for (t, begin) in [(0, 101_000), (101_000, 101_000), (101_001, 501_000), (501_000, 501_000), (400_000, 501_000)]
-        {
+        for (t, begin) in [
+            (0, 101_000),
+            (101_000, 101_000),
+            (101_001, 501_000),
+            (501_000, 501_000),
+            (400_000, 501_000),
+        ] {
             assert_eq!(second.next_busy(Instant::from_ns(t)).as_ns(), begin, "from {t}");
         }
         assert_eq!(schedule(4, 0).next_busy(Instant::START).as_ns(), 1_000);

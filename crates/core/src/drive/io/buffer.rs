@@ -1,12 +1,14 @@
-//! The write buffer: pages in DRAM on their way to flash, found by their logical number, evicted least recently written
-//! first.
+//! The write buffer: pages in DRAM on their way to flash, found by their logical number, evicted
+//! least recently written first.
 //!
-//! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its other sectors),
-//! staged (its row gathers), flying (being programmed: frozen), free. A write to a flying page goes to a new slot
-//! *behind* it, which may leave only when the first is on flash: a page's versions reach the flash in their order.
+//! A slot's life: dirty (may still change, waits for eviction), filling (a partial page reads its
+//! other sectors), staged (its row gathers), flying (being programmed: frozen), free. A write to a
+//! flying page goes to a new slot *behind* it, which may leave only when the first is on flash: a
+//! page's versions reach the flash in their order.
 //!
-//! With parity (`rain`) a slot is frozen, `Flying`, from the start of its stripe's update, and a dirty page of a stripe
-//! under update is parked until that is over. Parity pages on their way have slots of their own behind the host's.
+//! With parity (`rain`) a slot is frozen, `Flying`, from the start of its stripe's update, and a
+//! dirty page of a stripe under update is parked until that is over. Parity pages on their way have
+//! slots of their own behind the host's.
 
 use crate::drive::face::command::Stamp;
 use crate::sim::{Divisor, NIL, prefetch};
@@ -49,7 +51,8 @@ pub(in crate::drive) struct Slot {
     pub urgent: bool,
     /// The maps that its eviction needs have been asked for.
     hinted: bool,
-    /// Neighbours: in eviction order while dirty, the next of its row while staged or flying, the next free one.
+    /// Neighbours: in eviction order while dirty, the next of its row while staged or flying, the
+    /// next free one.
     next: u32,
     previous: u32,
     /// Neighbours in the order of birth.
@@ -64,7 +67,8 @@ pub(in crate::drive) struct WriteBuffer {
     free: u32,
     oldest: u32,
     newest: u32,
-    /// The first in eviction order whose maps are not yet asked for, and how many before it they are.
+    /// The first in eviction order whose maps are not yet asked for, and how many before it they
+    /// are.
     unhinted: u32,
     hinted: u32,
     /// Ends of the slots in use in the order of birth.
@@ -76,8 +80,8 @@ pub(in crate::drive) struct WriteBuffer {
     pub urgent: u32,
     /// Slots in use.
     pub occupied: u32,
-    /// Open addressing with linear probing: slot numbers and their pages, at most a quarter full, so that a page that
-    /// is not there is nearly always missed at once.
+    /// Open addressing with linear probing: slot numbers and their pages, at most a quarter full,
+    /// so that a page that is not there is nearly always missed at once.
     index: Vec<(u32, Lpn)>,
     index_shift: u32,
     /// With parity: pages in the index, by groups of so many; stripes lie within groups.
@@ -122,7 +126,8 @@ impl WriteBuffer {
         buffer
     }
 
-    /// Adds so many slots for parity, behind the host's; they are in no list and no index. The number of the first.
+    /// Adds so many slots for parity, behind the host's; they are in no list and no index. The
+    /// number of the first.
     pub fn add_parity_slots(&mut self, count: u32) -> u32 {
         let first = self.slots.len() as u32;
         let like = Slot { state: State::Flying, next: NIL, ..empty_slot() };
@@ -130,16 +135,16 @@ impl WriteBuffer {
         first
     }
 
-    /// Counts from now on how many pages of each group of `group` pages are in the index, up to page `end`. Call it
-    /// while there is none.
+    /// Counts from now on how many pages of each group of `group` pages are in the index, up to
+    /// page `end`. Call it while there is none.
     pub fn count_groups(&mut self, group: u32, end: u32) {
         debug_assert_eq!(self.occupied, 0, "the index is empty");
         self.by_group = Divisor::new(group);
         self.in_group = vec![0; end.div_ceil(group) as usize];
     }
 
-    /// True when no other page of the group of `lpn`, which is in the index, is there; known only where groups are
-    /// counted.
+    /// True when no other page of the group of `lpn`, which is in the index, is there; known only
+    /// where groups are counted.
     #[inline]
     pub fn is_alone(&self, lpn: Lpn) -> bool {
         self.in_group.get(self.by_group.quotient(lpn.0) as usize) == Some(&1)
@@ -153,7 +158,9 @@ impl WriteBuffer {
 
     /// The slots in a state (slow; for descriptions).
     pub fn slots_in(&self, state: State) -> Vec<u32> {
-        (0..self.slots.len() as u32).filter(|slot| self.slots[*slot as usize].state == state).collect()
+        (0..self.slots.len() as u32)
+            .filter(|slot| self.slots[*slot as usize].state == state)
+            .collect()
     }
 
     /// How many slots there are.
@@ -214,8 +221,8 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that `lpn` is not in the
-    /// index.
+    /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that
+    /// `lpn` is not in the index.
     pub fn insert(&mut self, lpn: Lpn, mask: u64, stamp: Stamp) -> u32 {
         let slot = self.take(lpn, mask, stamp);
         self.index_put(slot);
@@ -223,7 +230,8 @@ impl WriteBuffer {
         slot
     }
 
-    /// Takes a free slot for a newer version of flying `before`, with what that holds beneath, waiting behind it.
+    /// Takes a free slot for a newer version of flying `before`, with what that holds beneath,
+    /// waiting behind it.
     pub fn insert_behind(&mut self, before: u32, mask: u64, stamp: Stamp) -> u32 {
         let Slot { lpn, stamp: old, mask: held, .. } = *self.slot(before);
         let slot = self.take(lpn, held | mask, merge(old, mask == self.full_mask, stamp));
@@ -242,7 +250,8 @@ impl WriteBuffer {
         let slot = &mut self.slots[number as usize];
         self.free = slot.next;
         (slot.lpn, slot.mask, slot.stamp, slot.born) = (lpn, mask, stamp, self.births);
-        (slot.dropped, slot.successor, slot.waiters, slot.next, slot.previous) = (false, NIL, NIL, NIL, NIL);
+        (slot.dropped, slot.successor, slot.waiters, slot.next, slot.previous) =
+            (false, NIL, NIL, NIL, NIL);
         (slot.elder, slot.younger) = (self.youngest, NIL);
         match self.youngest {
             NIL => self.eldest = number,
@@ -287,7 +296,8 @@ impl WriteBuffer {
         self.link_newest(slot);
     }
 
-    /// A request waits for a dirty slot that could not leave: it goes as soon as a lane can take it.
+    /// A request waits for a dirty slot that could not leave: it goes as soon as a lane can take
+    /// it.
     pub fn make_urgent(&mut self, slot: u32) {
         self.leave_dirty(slot, State::Staged);
         self.make_dirty_first(slot);
@@ -316,7 +326,8 @@ impl WriteBuffer {
         (self.oldest != NIL).then_some(self.oldest)
     }
 
-    /// A page that leaves soon, as the `ahead`th from now or earlier, and of which this was not said before.
+    /// A page that leaves soon, as the `ahead`th from now or earlier, and of which this was not
+    /// said before.
     #[inline]
     pub fn leaves_soon(&mut self, ahead: u32) -> Option<Lpn> {
         if self.hinted >= ahead || self.unhinted == NIL {
@@ -462,7 +473,8 @@ impl WriteBuffer {
     }
 
     fn home(&self, lpn: Lpn) -> usize {
-        // Fibonacci hashing: the high bits of the product; consecutive pages spread over the whole table.
+        // Fibonacci hashing: the high bits of the product; consecutive pages spread over the whole
+        // table.
         (lpn.0.wrapping_mul(0x9e37_79b9) >> self.index_shift) as usize
     }
 

@@ -10,7 +10,8 @@ use crate::units::{Instant, Lpn, Ppn};
 const LOOK_AHEAD: u32 = 8;
 
 impl Drive {
-    /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits for them.
+    /// Sends dirty pages on their way while there are too many, or a flush or a stalled write waits
+    /// for them.
     #[inline(always)]
     pub(in crate::drive) fn drain(&mut self, now: Instant) {
         if self.dftl.is_some() {
@@ -26,7 +27,10 @@ impl Drive {
 
     #[inline]
     fn must_drain(&self) -> bool {
-        self.buffer.dirty > self.writes.dirty_max || self.buffer.urgent > 0 || self.is_flushing() || self.is_stuck()
+        self.buffer.dirty > self.writes.dirty_max
+            || self.buffer.urgent > 0
+            || self.is_flushing()
+            || self.is_stuck()
     }
 
     /// Everything is to leave.
@@ -82,7 +86,8 @@ impl Drive {
         }
     }
 
-    /// Without a flush in the background: fewer pages are on their way than waiting writes want room for.
+    /// Without a flush in the background: fewer pages are on their way than waiting writes want
+    /// room for.
     fn evicts_too_little(&self) -> bool {
         !self.writes.background && self.buffer.occupied - self.buffer.dirty < self.writes.wanted
     }
@@ -142,7 +147,14 @@ impl Drive {
         let ppn = self.settled(now, ppn);
         self.ftl.read_started(ppn);
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
-        let op = FlashOp::new(Owner::Fill { slot }, Class::Write, lane, ppn, 1, self.flash.layout.unit_sectors);
+        let op = FlashOp::new(
+            Owner::Fill { slot },
+            Class::Write,
+            lane,
+            ppn,
+            1,
+            self.flash.layout.unit_sectors,
+        );
         let op = self.ops.insert(op);
         self.enqueue(now, op);
     }

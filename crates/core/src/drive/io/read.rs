@@ -42,8 +42,8 @@ impl Drive {
         }
     }
 
-    /// Answers a unit from the buffer, or adds it to an operation, which it returns: `open` or a new one. A new one
-    /// sends the open one on its way.
+    /// Answers a unit from the buffer, or adds it to an operation, which it returns: `open` or a
+    /// new one. A new one sends the open one on its way.
     #[inline]
     pub(in crate::drive) fn read_unit(
         &mut self,
@@ -108,7 +108,8 @@ impl Drive {
         self.enqueue(now, op);
     }
 
-    /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer, or gone.
+    /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer,
+    /// or gone.
     pub(in crate::drive) fn looked_up(&mut self, now: Instant, op: u32, request: u32, number: u32) {
         self.counters.units_read += 1;
         let (spare, unit) = (self.ops[op].ppn, self.unit(request, number));
@@ -143,7 +144,10 @@ impl Drive {
     }
 
     /// Adds a page to the open operation, or closes that and opens another; returns the open one.
-    #[expect(clippy::too_many_arguments, reason = "one step of the loop above, which would be too long with it")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of the loop above, which would be too long with it"
+    )]
     fn read_page(
         &mut self,
         now: Instant,
@@ -193,7 +197,11 @@ impl Drive {
             let page = Ppn(ppn.0 + at);
             if self.flash.has_content() {
                 let version = self.flash.load(page);
-                self.note_version(request, first + at, over.map_or(version, |stamp| buffer::over(stamp, version)));
+                self.note_version(
+                    request,
+                    first + at,
+                    over.map_or(version, |stamp| buffer::over(stamp, version)),
+                );
             }
             if self.scrub.is_some() {
                 self.check_read(now, request, first + at, page, feeds);

@@ -1,10 +1,11 @@
 //! The write path: into the buffer, out of it in rows, onto flash.
 //!
-//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits (a stall). The
-//! buffer drains while more than a share of it is dirty, the least recently written page first; or, without a flush in
-//! the background (`drive.background_flush`; ttFlash, FAST '17, section 4.4: what GC-tolerant flush avoids), only when
-//! writes wait for room: then as many pages leave as they want, and they wait for these. A page written in part
-//! reads its other sectors on the way out. A write completes when the buffer has it, or, with FUA, write-through and no
+//! A write is taken into the buffer page by page, in arrival order; when there is no room it waits
+//! (a stall). The buffer drains while more than a share of it is dirty, the least recently written
+//! page first; or, without a flush in the background (`drive.background_flush`; ttFlash, FAST '17,
+//! section 4.4: what GC-tolerant flush avoids), only when writes wait for room: then as many pages
+//! leave as they want, and they wait for these. A page written in part reads its other sectors on
+//! the way out. A write completes when the buffer has it, or, with FUA, write-through and no
 //! power-loss protection, when it is on flash.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -17,8 +18,8 @@ use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 use std::collections::VecDeque;
 
-/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die busy, few enough to
-/// choose late.
+/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die
+/// busy, few enough to choose late.
 pub(in crate::drive) const ROWS_WAITING_MAX: u32 = 2;
 
 /// The state of the write path.
@@ -28,7 +29,8 @@ pub(in crate::drive) struct WritePath {
     pub(in crate::drive) waiting: VecDeque<u32>,
     /// Flushes that wait for pages to be on flash.
     pub(in crate::drive) flushes: VecDeque<Flush>,
-    /// Pages gathering into the next row of each lane and class of data; every lane of class 0 first.
+    /// Pages gathering into the next row of each lane and class of data; every lane of class 0
+    /// first.
     pub(in crate::drive) rows: Vec<Row>,
     /// Of these, those that hold something.
     open_rows: Vec<u32>,
@@ -37,7 +39,8 @@ pub(in crate::drive) struct WritePath {
     /// Pages that waiting writes still want room for, where they evict for themselves.
     pub(in crate::drive) wanted: u32,
     pub(in crate::drive) background: bool,
-    /// A write that finds the buffer full also waits for the pages that leave on its account; on whose they leave now.
+    /// A write that finds the buffer full also waits for the pages that leave on its account; on
+    /// whose they leave now.
     pub(in crate::drive) own_room: bool,
     pub(in crate::drive) leaves_for: Option<u32>,
     /// Fills and programs that wait or are under way.
@@ -132,7 +135,9 @@ impl Drive {
 
     pub(in crate::drive) fn begin_flush(&mut self, now: Instant, request: u32) {
         let up_to = self.buffer.latest_birth();
-        if self.spec.power_loss_protection || (self.buffer.occupied == 0 && !self.journal_lags(up_to)) {
+        if self.spec.power_loss_protection
+            || (self.buffer.occupied == 0 && !self.journal_lags(up_to))
+        {
             self.later.put(now + self.spec.buffer_hit, Task::Served { request });
             return;
         }
@@ -145,8 +150,8 @@ impl Drive {
         self.drain(now);
     }
 
-    /// Takes waiting writes into the buffer, as far as there is room, and drains it. Asked after nearly every
-    /// operation, mostly in vain.
+    /// Takes waiting writes into the buffer, as far as there is room, and drains it. Asked after
+    /// nearly every operation, mostly in vain.
     #[inline(always)]
     pub(in crate::drive) fn take_writes(&mut self, now: Instant) {
         if self.next_write().is_some() {
@@ -183,8 +188,8 @@ impl Drive {
         }
     }
 
-    /// The drive is read-only: writes and deallocations that wait for room take no more pages. Those of which no page
-    /// is on its way to flash end now; says how many were refused.
+    /// The drive is read-only: writes and deallocations that wait for room take no more pages.
+    /// Those of which no page is on its way to flash end now; says how many were refused.
     pub(in crate::drive) fn refuse_waiting(&mut self, now: Instant) -> u64 {
         let mut refused = 0;
         while let Some(request) = self.writes.waiting.pop_front() {
@@ -266,7 +271,8 @@ impl Drive {
         true
     }
 
-    /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe allows.
+    /// Deallocates a map unit that the request covers wholly; a part of one keeps its data, as NVMe
+    /// allows.
     fn trim_unit(&mut self, now: Instant, request: u32, number: u32) {
         let unit = self.unit(request, number);
         if unit.sectors < self.flash.layout.unit_sectors {
@@ -283,7 +289,8 @@ impl Drive {
                 State::Dirty => {
                     self.buffer.leave_dirty(slot, State::Staged);
                     self.buffer.forget(slot);
-                    // Whoever waited for it owes its end to this, and not to a row that ended just now.
+                    // Whoever waited for it owes its end to this, and not to a row that ended just
+                    // now.
                     self.book_told();
                     self.slot_done(now, slot);
                 }
@@ -313,7 +320,8 @@ impl Drive {
     /// True when the row that gathers for `lane` and the first class of data holds `slot`.
     pub(in crate::drive) fn row_holds(&self, lane: u32, slot: u32) -> bool {
         let row = &self.writes.rows[lane as usize];
-        let slots = std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
+        let slots =
+            std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
         slots.take(row.units as usize).any(|held| held == slot)
     }
 
@@ -445,7 +453,9 @@ impl Drive {
         }
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
-            if self.requests[request].remaining == 0 && self.requests[request].next_unit == self.units(request) {
+            if self.requests[request].remaining == 0
+                && self.requests[request].next_unit == self.units(request)
+            {
                 self.finish_with(now, request, self.write_status(request));
             }
         }
@@ -472,7 +482,9 @@ impl Drive {
     /// Flushes end in their order: each waits for the oldest pages.
     pub(in crate::drive) fn finish_flushes(&mut self, now: Instant) {
         while let Some(Flush { request, up_to }) = self.writes.flushes.front().copied() {
-            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to) || self.journal_lags(up_to) {
+            if self.buffer.oldest_birth().is_some_and(|born| born <= up_to)
+                || self.journal_lags(up_to)
+            {
                 return;
             }
             self.writes.flushes.pop_front();

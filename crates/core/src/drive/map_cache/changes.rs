@@ -1,8 +1,10 @@
-//! What changes the map where it lies on flash: programs of the host's pages, deallocations, collections, `nogc`.
+//! What changes the map where it lies on flash: programs of the host's pages, deallocations,
+//! collections, `nogc`.
 //!
-//! An entry that is cached becomes dirty, which is the paper's lazy copying where a collection does it; else its
-//! translation page is owed (`dftl_pages`). In runs with content it is also kept what the translation pages on flash
-//! say, as they were programmed ([`Stored`]): an entry that comes, or leaves clean, must be there.
+//! An entry that is cached becomes dirty, which is the paper's lazy copying where a collection does
+//! it; else its translation page is owed (`dftl_pages`). In runs with content it is also kept what
+//! the translation pages on flash say, as they were programmed ([`Stored`]): an entry that comes,
+//! or leaves clean, must be there.
 
 use crate::drive::Drive;
 use crate::flash::{Block, Flash};
@@ -10,7 +12,8 @@ use crate::ftl::Mapping;
 use crate::ftl::timeless::{Medium, Work};
 use crate::units::{Instant, Lpn, Ppn};
 
-/// What the translation pages on flash say, kept where the run carries content: no change of the map may be lost.
+/// What the translation pages on flash say, kept where the run carries content: no change of the
+/// map may be lost.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Stored {
     /// By page of the host: its place.
@@ -28,12 +31,16 @@ impl Stored {
     /// Asserts that flash knows where a page lies: an entry comes that says so, or one goes.
     pub fn check(&self, mapping: &Mapping, lpn: Lpn) {
         let at = lpn.0 as usize;
-        assert!(self.owed[at] || self.places[at] == mapping.physical(lpn), "the map on flash lost a change of {lpn:?}");
+        assert!(
+            self.owed[at] || self.places[at] == mapping.physical(lpn),
+            "the map on flash lost a change of {lpn:?}"
+        );
     }
 }
 
 impl Drive {
-    /// Asserts that no change of the map is lost: what flash does not know DRAM does. Slow; for tests.
+    /// Asserts that no change of the map is lost: what flash does not know DRAM does. Slow; for
+    /// tests.
     pub fn check_map(&self) {
         let Some(dftl) = &self.dftl else { return };
         let Some(stored) = &dftl.stored else { return };
@@ -42,7 +49,10 @@ impl Drive {
                 stored.check(self.ftl.mapping(), lpn);
             }
             let page = dftl.cmt.page_of(lpn);
-            assert!(!stored.owed[lpn.0 as usize] || dftl.pages.is_owed(page), "no entry owes what {lpn:?} has changed");
+            assert!(
+                !stored.owed[lpn.0 as usize] || dftl.pages.is_owed(page),
+                "no entry owes what {lpn:?} has changed"
+            );
         }
     }
 
@@ -62,7 +72,13 @@ impl Drive {
     }
 
     /// A row's page is on flash: the host's, or a translation page; true for the latter.
-    pub(in crate::drive) fn landed_with_map(&mut self, now: Instant, slot: u32, ppn: Ppn, op: u32) -> bool {
+    pub(in crate::drive) fn landed_with_map(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        ppn: Ppn,
+        op: u32,
+    ) -> bool {
         if self.map_page_landed(now, slot, ppn, op) {
             return true;
         }
@@ -94,7 +110,8 @@ impl Drive {
         }
     }
 
-    /// A collection moved a page here; the translation page that should say so, unless the cache does.
+    /// A collection moved a page here; the translation page that should say so, unless the cache
+    /// does.
     fn page_moved(&mut self, page: Ppn) -> Option<u32> {
         let dftl = self.dftl.as_mut()?;
         if !self.ftl.mapping().is_valid(page) {
@@ -120,7 +137,9 @@ impl Drive {
 
     /// `nogc`: reclaims in no time; so do the translation pages change that should say so.
     pub(in crate::drive) fn collect_now_with_map(&mut self, pool: u32, work: &mut Work) -> bool {
-        let Some(dftl) = &mut self.dftl else { return self.ftl.collect_now(pool, &mut self.flash, work) };
+        let Some(dftl) = &mut self.dftl else {
+            return self.ftl.collect_now(pool, &mut self.flash, work);
+        };
         let mut moved = std::mem::take(&mut dftl.moved);
         let mut medium = Moves { flash: &mut self.flash, moved: &mut moved };
         let collected = self.ftl.collect_now(pool, &mut medium, work);

@@ -1,24 +1,27 @@
 //! DFTL at work: what a page costs whose entry of the map is not in DRAM.
 //!
-//! Gupta et al., DFTL, ASPLOS 2009, section 3. The map lies on flash in translation pages; `ftl/cmt.rs` says which
-//! entries DRAM holds. [`PageMap`](crate::ftl::PageMap) stays the simulator's authority on where pages lie, so nothing
-//! here decides what is read; it decides when. Translation pages and their programs are in `dftl_pages`, what changes
-//! the map in `dftl_changes`.
+//! Gupta et al., DFTL, ASPLOS 2009, section 3. The map lies on flash in translation pages;
+//! `ftl/cmt.rs` says which entries DRAM holds. [`PageMap`](crate::ftl::PageMap) stays the
+//! simulator's authority on where pages lie, so nothing here decides what is read; it decides when.
+//! Translation pages and their programs are in `dftl_pages`, what changes the map in
+//! `dftl_changes`.
 //!
-//! **A miss.** A read looks each page up when it is split, a write when its page leaves the buffer. A page that is not
-//! cached waits: first for room (the least recently used entry leaves; if flash does not know it, its translation page
-//! is read and programmed with every such entry of that page), then for its own translation page to be read. What
-//! misses the same entry waits with it, what misses another one of the same translation page shares the read. A
-//! translation page that was never written, or that DRAM holds on its way to flash, is not read.
+//! **A miss.** A read looks each page up when it is split, a write when its page leaves the buffer.
+//! A page that is not cached waits: first for room (the least recently used entry leaves; if flash
+//! does not know it, its translation page is read and programmed with every such entry of that
+//! page), then for its own translation page to be read. What misses the same entry waits with it,
+//! what misses another one of the same translation page shares the read. A translation page that
+//! was never written, or that DRAM holds on its way to flash, is not read.
 //!
-//! **A change.** A host page on flash, a deallocation, a copy of garbage collection: the entry becomes dirty where it
-//! is cached. Where it is not (a tiny cache let it go between the lookup and the program, say), its translation page
-//! is owed: it is read and programmed. What a collection owes is gathered until its victim is copied out and is one
-//! read and one program a translation page then; the erase does not wait for these.
+//! **A change.** A host page on flash, a deallocation, a copy of garbage collection: the entry
+//! becomes dirty where it is cached. Where it is not (a tiny cache let it go between the lookup and
+//! the program, say), its translation page is owed: it is read and programmed. What a collection
+//! owes is gathered until its victim is copied out and is one read and one program a translation
+//! page then; the erase does not wait for these.
 //!
-//! **Nothing waits in a circle.** Reads of translation pages never stand behind programs. Programs wait for their
-//! lane's collection, which waits for reads under way only. With every entry of the cache on its way in, a miss waits
-//! for one of them, reads before writes.
+//! **Nothing waits in a circle.** Reads of translation pages never stand behind programs. Programs
+//! wait for their lane's collection, which waits for reads under way only. With every entry of the
+//! cache on its way in, a miss waits for one of them, reads before writes.
 
 use crate::drive::io::buffer::State;
 use crate::drive::later::Task;
@@ -147,12 +150,15 @@ impl Dftl {
     /// Those who wait for a miss, in their order.
     fn waiters_of(&self, miss: u32) -> impl Iterator<Item = u32> + '_ {
         let some = |waiter: u32| (waiter != NIL).then_some(waiter);
-        std::iter::successors(some(self.misses[miss].waiters), move |waiter| some(self.waiters[*waiter].next))
+        std::iter::successors(some(self.misses[miss].waiters), move |waiter| {
+            some(self.waiters[*waiter].next)
+        })
     }
 }
 
 impl Drive {
-    /// The map lies on flash and DRAM holds a part of it, as `spec` says; the layer was made with translation pages.
+    /// The map lies on flash and DRAM holds a part of it, as `spec` says; the layer was made with
+    /// translation pages.
     ///
     pub(in crate::drive) fn keep_map_on_flash(&mut self, spec: &MapSpec) {
         let pages = self.ftl.translation_pages();
@@ -162,7 +168,8 @@ impl Drive {
         let entries = spec.entries().min(u64::from(self.ftl.logical())) as u32;
         let shift = (u64::from(self.flash.layout.unit_bytes) / spec.stored.get()).trailing_zeros();
         let mapping = self.ftl.mapping();
-        let places = || (0..self.ftl.logical()).map(|lpn| mapping.physical(Lpn(lpn))).collect::<Vec<_>>();
+        let places =
+            || (0..self.ftl.logical()).map(|lpn| mapping.physical(Lpn(lpn))).collect::<Vec<_>>();
         let stored = self.flash.has_content().then(|| {
             let places = places();
             Box::new(Stored { owed: vec![false; places.len()], places })
@@ -196,7 +203,13 @@ impl Drive {
 
     /// True when the entry of a page that a read needs is known; else the read waits for it.
     #[inline]
-    pub(in crate::drive) fn is_known(&mut self, now: Instant, request: u32, number: u32, lpn: Lpn) -> bool {
+    pub(in crate::drive) fn is_known(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        lpn: Lpn,
+    ) -> bool {
         let told = self.dftl.as_ref().is_none_or(|dftl| dftl.telling);
         if told || self.look_up(now, lpn, Who::Read { request, number }) {
             return true;
@@ -205,7 +218,8 @@ impl Drive {
         false
     }
 
-    /// True when a page that should leave the buffer waits for its entry: then it is on its way, or was.
+    /// True when a page that should leave the buffer waits for its entry: then it is on its way, or
+    /// was.
     pub(in crate::drive) fn awaits_entry(&mut self, now: Instant, slot: u32) -> bool {
         let is_known = self.dftl.as_ref().is_none_or(|dftl| dftl.translated[slot as usize]);
         if is_known {
@@ -270,7 +284,8 @@ impl Drive {
         false
     }
 
-    /// Makes room in the cache, which has some to make, and asks for the entry; true when it is known at once.
+    /// Makes room in the cache, which has some to make, and asks for the entry; true when it is
+    /// known at once.
     fn begin_miss(&mut self, now: Instant, miss: u32) -> bool {
         let Some(dftl) = &mut self.dftl else { return true };
         let Miss { lpn, urgent, .. } = dftl.misses[miss];
@@ -311,7 +326,8 @@ impl Drive {
         dftl.misses.release(miss);
     }
 
-    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then others have room.
+    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then
+    /// others have room.
     pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
         while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
             self.take_in(miss);

@@ -1,15 +1,18 @@
-//! Translation pages: read when an entry is missed, read and programmed when flash should know what has changed.
+//! Translation pages: read when an entry is missed, read and programmed when flash should know what
+//! has changed.
 //!
-//! DFTL (Gupta et al., ASPLOS 2009), section 3; the cache that misses and changes come from is in `dftl`. Translation
-//! pages are logical pages behind the host's: the same placement, rows and collections serve them, and the directory
-//! that finds them (the paper's GTD, in DRAM) is their part of the map. Other than in the paper they have no blocks of
-//! their own; they share rows with the host's pages.
+//! DFTL (Gupta et al., ASPLOS 2009), section 3; the cache that misses and changes come from is in
+//! `dftl`. Translation pages are logical pages behind the host's: the same placement, rows and
+//! collections serve them, and the directory that finds them (the paper's GTD, in DRAM) is their
+//! part of the map. Other than in the paper they have no blocks of their own; they share rows with
+//! the host's pages.
 //!
-//! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it (on its way to
-//! flash), then staged in its lane's row. When that takes off, what has changed by then is in it: all dirty entries of
-//! that page and everything owed (without `ftl.map.batch` each entry that leaves has a round of its own). What changes
-//! later is the next round's. A row that somebody waits for is programmed at once, with padding, unless a row of that
-//! lane is on its way; then when that is done. What only collections owe waits for its row to fill.
+//! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it
+//! (on its way to flash), then staged in its lane's row. When that takes off, what has changed by
+//! then is in it: all dirty entries of that page and everything owed (without `ftl.map.batch` each
+//! entry that leaves has a round of its own). What changes later is the next round's. A row that
+//! somebody waits for is programmed at once, with padding, unless a row of that lane is on its way;
+//! then when that is done. What only collections owe waits for its row to fill.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -117,7 +120,8 @@ impl Drive {
         Some((&mut dftl.pages.all[page as usize], &mut dftl.misses))
     }
 
-    /// A miss wants an entry; true when DRAM holds its translation page, or no such page was ever written.
+    /// A miss wants an entry; true when DRAM holds its translation page, or no such page was ever
+    /// written.
     pub(in crate::drive) fn load(&mut self, now: Instant, miss: u32) -> bool {
         let Some(dftl) = &mut self.dftl else { return true };
         let Miss { lpn, urgent, .. } = dftl.misses[miss];
@@ -157,7 +161,8 @@ impl Drive {
         }
     }
 
-    /// What a translation page says has changed, and not only in the cache: it begins a round, unless one is about to.
+    /// What a translation page says has changed, and not only in the cache: it begins a round,
+    /// unless one is about to.
     pub(in crate::drive) fn owe(&mut self, now: Instant, page: u32, of_collection: bool) {
         let Some(dftl) = &mut self.dftl else { return };
         let p = &mut dftl.pages.all[page as usize];
@@ -194,7 +199,8 @@ impl Drive {
         }
     }
 
-    /// A translation page that DRAM does not hold is to be written: it is read before, if there is one.
+    /// A translation page that DRAM does not hold is to be written: it is read before, if there is
+    /// one.
     fn begin_round(&mut self, now: Instant, page: u32) {
         if self.ftl.member_at(self.ftl.translation_page(page)).is_none() {
             return self.stage_page_of_map(now, page);
@@ -212,14 +218,16 @@ impl Drive {
         let layout = &self.flash.layout;
         let (lane, sectors) = (layout.lane_of(layout.block_of(ppn)), layout.unit_sectors);
         let class = if urgent { Class::Read } else { Class::Write };
-        let op = self.ops.insert(FlashOp::new(Owner::MapRead { page }, class, lane, ppn, 1, sectors));
+        let op =
+            self.ops.insert(FlashOp::new(Owner::MapRead { page }, class, lane, ppn, 1, sectors));
         if let Some((p, _)) = self.translation_page_mut(page) {
             (p.phase, p.op) = (Phase::Reading, op);
         }
         self.enqueue(now, op);
     }
 
-    /// A read waits for a translation page that is being read for writes: from now on with the host's reads.
+    /// A read waits for a translation page that is being read for writes: from now on with the
+    /// host's reads.
     pub(in crate::drive) fn hasten(&mut self, now: Instant, lpn: Lpn) {
         if let Some(dftl) = &self.dftl {
             self.hasten_page(now, dftl.cmt.page_of(lpn));
@@ -230,7 +238,9 @@ impl Drive {
         let Some(dftl) = &self.dftl else { return };
         let Page { phase: Phase::Reading, op, .. } = dftl.pages.all[page as usize] else { return };
         let die = self.flash.layout.die_of(self.ops[op].lane);
-        if self.ops[op].class == Class::Write && self.queues[die as usize].fill.remove(&mut self.ops, op) {
+        if self.ops[op].class == Class::Write
+            && self.queues[die as usize].fill.remove(&mut self.ops, op)
+        {
             self.ops[op].class = Class::Read;
             self.queues[die as usize].read.push(&mut self.ops, op);
             self.look_at(now, die);
@@ -276,12 +286,16 @@ impl Drive {
     pub(in crate::drive) fn place_homeless(&mut self, now: Instant) {
         let homeless = self.dftl.as_ref().map_or(0, |dftl| dftl.pages.homeless.len());
         for _ in 0..homeless {
-            let Some(page) = self.dftl.as_mut().and_then(|dftl| dftl.pages.homeless.pop_front()) else { return };
+            let Some(page) = self.dftl.as_mut().and_then(|dftl| dftl.pages.homeless.pop_front())
+            else {
+                return;
+            };
             self.stage_page_of_map(now, page);
         }
     }
 
-    /// If somebody waits for a translation page in a row that gathers, that is not kept until it fills.
+    /// If somebody waits for a translation page in a row that gathers, that is not kept until it
+    /// fills.
     fn hurry_row(&mut self, now: Instant, page: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Page { phase, lane, writers, .. } = dftl.pages.all[page as usize];
@@ -296,7 +310,8 @@ impl Drive {
         }
     }
 
-    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is on its way.
+    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is
+    /// on its way.
     pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         if self.writes.rows[lane as usize].waiting == 0
@@ -307,7 +322,8 @@ impl Drive {
         }
     }
 
-    /// The program of a slot's page begins; if that is a translation page it holds what has changed by now.
+    /// The program of a slot's page begins; if that is a translation page it holds what has changed
+    /// by now.
     pub(in crate::drive) fn map_page_takes_off(&mut self, slot: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Some(page) = dftl.pages.of_slot(slot) else { return };
@@ -346,7 +362,13 @@ impl Drive {
     }
 
     /// A slot's page is on flash; true when it is a translation page.
-    pub(in crate::drive) fn map_page_landed(&mut self, now: Instant, slot: u32, ppn: Ppn, op: u32) -> bool {
+    pub(in crate::drive) fn map_page_landed(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        ppn: Ppn,
+        op: u32,
+    ) -> bool {
         let Some(dftl) = &mut self.dftl else { return false };
         let Some(page) = dftl.pages.of_slot(slot) else { return false };
         self.counters.map.page_programs += 1;
@@ -364,7 +386,10 @@ impl Drive {
         }
         let mut known = Misses::default();
         while let Some(miss) = self.dftl.as_ref().and_then(|dftl| landed.pop(&dftl.misses)) {
-            let is_here = self.dftl.as_ref().is_some_and(|dftl| dftl.cmt.page_of(dftl.misses[miss].lpn) == page);
+            let is_here = self
+                .dftl
+                .as_ref()
+                .is_some_and(|dftl| dftl.cmt.page_of(dftl.misses[miss].lpn) == page);
             if (is_here || self.load(now, miss))
                 && let Some(dftl) = &mut self.dftl
             {

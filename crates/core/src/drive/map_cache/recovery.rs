@@ -1,13 +1,15 @@
 //! A map on flash after a power loss: which translation pages are out of date.
 //!
-//! The cache is empty then. Translation pages share blocks with the host's pages, so the directory that finds them
-//! comes from the same scan of spare areas that finds the host's pages; and what the scan says of these is newer than
-//! any translation page: entries that were dirty in the cache, or owed, are known again. Which they are is not: so each
-//! translation page is read and compared (`repair`). One that is out of date is owed when the drive is back: it is read
-//! and programmed like any other that owes, beside the host's commands; until then DRAM holds what it must say. A power
-//! loss meanwhile changes nothing: the next scan finds the same.
+//! The cache is empty then. Translation pages share blocks with the host's pages, so the directory
+//! that finds them comes from the same scan of spare areas that finds the host's pages; and what
+//! the scan says of these is newer than any translation page: entries that were dirty in the cache,
+//! or owed, are known again. Which they are is not: so each translation page is read and compared
+//! (`repair`). One that is out of date is owed when the drive is back: it is read and programmed
+//! like any other that owes, beside the host's commands; until then DRAM holds what it must say. A
+//! power loss meanwhile changes nothing: the next scan finds the same.
 //!
-//! In a run without content it is not kept what translation pages say: then all are taken to be out of date.
+//! In a run without content it is not kept what translation pages say: then all are taken to be out
+//! of date.
 
 use crate::drive::Drive;
 use crate::drive::map_cache::misses::Dftl;
@@ -37,7 +39,8 @@ impl Drive {
         let Some(dftl) = &mut self.dftl else { return 0 };
         for page in 0..self.ftl.translation_pages() {
             let span = || dftl.cmt.span_of(page, dftl.first).map(Lpn);
-            let differs = |lpn: Lpn| left.places.get(lpn.0 as usize) != Some(&mapping.physical(lpn));
+            let differs =
+                |lpn: Lpn| left.places.get(lpn.0 as usize) != Some(&mapping.physical(lpn));
             if !left.torn.contains(&page) && !span().any(differs) {
                 continue;
             }

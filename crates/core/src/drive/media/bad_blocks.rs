@@ -1,24 +1,28 @@
 //! Bad blocks at work: what an operation that failed costs, and the drive that turns read-only.
 //!
-//! Which operations fail is in `flash/faults.rs`, what becomes of the blocks in `ftl/retire.rs`. A program or an erase
-//! that fails took its time; the status says so at its end.
+//! Which operations fail is in `flash/faults.rs`, what becomes of the blocks in `ftl/retire.rs`. A
+//! program or an erase that fails took its time; the status says so at its end.
 //!
-//! **A program**: the same pages are queued again for another row of their lane; the buffer still has them (host rows,
-//! parity in place), or the collection does (copies). The block closes, its other pages are moved, and it is retired
-//! without being erased. A page that the scrubber writes anew stays where it is. **An erase**: the block is retired.
-//! With log blocks only erases fail: the block leaves its lane.
+//! **A program**: the same pages are queued again for another row of their lane; the buffer still
+//! has them (host rows, parity in place), or the collection does (copies). The block closes, its
+//! other pages are moved, and it is retired without being erased. A page that the scrubber writes
+//! anew stays where it is. **An erase**: the block is retired. With log blocks only erases fail:
+//! the block leaves its lane.
 //!
-//! **Read-only.** A failure that leaves a pool fewer blocks than it needs ([`crate::ftl::Needs`]) turns the drive
-//! read-only: writes and deallocations complete with [`Status::NamespaceWriteProtected`], those that wait for room in
-//! the buffer, too. What was acknowledged, and not yet on flash, is written as by a flush; the pool still has the
-//! blocks for that, and collects. Further failures may use these up. Then pages stay in the buffer (*stranded*): they
-//! are read from there, and whoever waits for them on flash, a durable write or a flush, is told an error. With log
-//! blocks nothing is stranded: a lane without spare erases a block again and again until that succeeds.
+//! **Read-only.** A failure that leaves a pool fewer blocks than it needs ([`crate::ftl::Needs`])
+//! turns the drive read-only: writes and deallocations complete with
+//! [`Status::NamespaceWriteProtected`], those that wait for room in the buffer, too. What was
+//! acknowledged, and not yet on flash, is written as by a flush; the pool still has the blocks for
+//! that, and collects. Further failures may use these up. Then pages stay in the buffer
+//! (*stranded*): they are read from there, and whoever waits for them on flash, a durable write or
+//! a flush, is told an error. With log blocks nothing is stranded: a lane without spare erases a
+//! block again and again until that succeeds.
 //!
-//! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same instant: a failure may
-//! be met in the middle of another change.
+//! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same
+//! instant: a failure may be met in the middle of another change.
 //!
-//! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare to come back with.
+//! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare
+//! to come back with.
 
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::later::Task;
@@ -95,8 +99,12 @@ impl Drive {
         let Some(faults) = &mut self.faults else { return false };
         let erases = || self.ftl.block_erases()[self.flash.layout.block_of(ppn).0 as usize];
         match owner {
-            Owner::Row { .. } | Owner::ChainProgram { .. } | Owner::Rewrite => faults.draws.program_fails(erases()),
-            Owner::ChainErase { .. } | Owner::MergeErase { .. } => faults.draws.erase_fails(erases()),
+            Owner::Row { .. } | Owner::ChainProgram { .. } | Owner::Rewrite => {
+                faults.draws.program_fails(erases())
+            }
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
+                faults.draws.erase_fails(erases())
+            }
             _ => false,
         }
     }
@@ -149,13 +157,16 @@ impl Drive {
         self.wake_pool(now, lane);
     }
 
-    /// A group of several lanes may have closed early: rows may wait for a new one, which any lane may make possible.
+    /// A group of several lanes may have closed early: rows may wait for a new one, which any lane
+    /// may make possible.
     pub(in crate::drive) fn wake_pool(&mut self, now: Instant, lane: u32) {
         let lanes = self.ftl.lanes_of(self.ftl.pool_of(lane));
         if lanes.len() == 1 {
             return;
         }
-        for lane in lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>() {
+        for lane in
+            lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>()
+        {
             self.dispatch(now, self.flash.layout.die_of(lane));
         }
     }
@@ -177,7 +188,8 @@ impl Drive {
         }
     }
 
-    /// The copied-out `block`, which nobody reads any more, failed: it is not erased, and leaves service.
+    /// The copied-out `block`, which nobody reads any more, failed: it is not erased, and leaves
+    /// service.
     pub(in crate::drive) fn leaves_service(&mut self, now: Instant, block: Block) {
         if let Some(faults) = &mut self.faults {
             faults.leaving.push(block);
@@ -230,7 +242,8 @@ impl Drive {
     }
 
     pub(in crate::drive) fn turn_read_only(&mut self, now: Instant) {
-        let hopeless = (0..self.ftl.pools()).any(|pool| self.ftl.is_hopeless(pool) || self.ftl.is_dead(pool));
+        let hopeless =
+            (0..self.ftl.pools()).any(|pool| self.ftl.is_hopeless(pool) || self.ftl.is_dead(pool));
         let Some(faults) = &mut self.faults else { return };
         faults.read_only_at.get_or_insert(now);
         faults.strands |= hopeless;
@@ -240,7 +253,8 @@ impl Drive {
     /// A collection of the pool would gain nothing.
     #[inline(never)]
     pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
-        // What takes no time passes over blocks that are being read: it may gain something when they are not.
+        // What takes no time passes over blocks that are being read: it may gain something when
+        // they are not.
         let lost = match self.collector.takes_no_time() {
             true => self.ftl.has_lost_reserve(pool),
             false => self.ftl.has_failed_groups(pool),
@@ -253,9 +267,12 @@ impl Drive {
         }
     }
 
-    /// An operation is about to start; true when it is a copy that finds no row: its collection is given up.
+    /// An operation is about to start; true when it is a copy that finds no row: its collection is
+    /// given up.
     pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, die: u32, op: u32) -> bool {
-        let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } = self.ops[op] else {
+        let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
+            self.ops[op]
+        else {
             return false;
         };
         if let Some(row) = self.ftl.open_row(to, Stream::Copy) {

@@ -1,26 +1,30 @@
-//! Bit errors as the drive sees them: reads are checked, and the flash is scrubbed in the background.
+//! Bit errors as the drive sees them: reads are checked, and the flash is scrubbed in the
+//! background.
 //!
-//! ttFlash (Yan et al., FAST '17; reference, section 3): copies inside the plane escape the error correction (ECC), so
-//! the paper suggests to scrub in the background; reads of the user stay checked. How errors come is in
-//! `flash/errors.rs`; the paper says no more about scrubbing, so the rest is ours.
+//! ttFlash (Yan et al., FAST '17; reference, section 3): copies inside the plane escape the error
+//! correction (ECC), so the paper suggests to scrub in the background; reads of the user stay
+//! checked. How errors come is in `flash/errors.rs`; the paper says no more about scrubbing, so the
+//! rest is ours.
 //!
-//! **Reads.** A page of a user read is corrected, or beyond the reach of the ECC: then it is computed from its stripe
-//! where there is parity and the stripe is not under update, or the read ends with
-//! [`Status::UnrecoveredRead`](crate::drive::Status).
+//! **Reads.** A page of a user read is corrected, or beyond the reach of the ECC: then it is
+//! computed from its stripe where there is parity and the stripe is not under update, or the read
+//! ends with [`Status::UnrecoveredRead`](crate::drive::Status).
 //!
-//! **Scrubbing.** Pages come due at `scrub.rate`. Each die has a cursor that walks its pages in order, over valid ones
-//! only; the turn goes round the dies, and a die that is through waits for the others: that is a pass. A scrub read
-//! starts only on a die that is idle, that nobody waits for and no collection closes, and on a channel that no host
-//! read needs and where no other scrub read or rewrite is under way: so a host read meets one of them at most. What
-//! comes due meanwhile is late, not lost. One timer, among the completions that come later ([`Task::Scrub`]); a late
+//! **Scrubbing.** Pages come due at `scrub.rate`. Each die has a cursor that walks its pages in
+//! order, over valid ones only; the turn goes round the dies, and a die that is through waits for
+//! the others: that is a pass. A scrub read starts only on a die that is idle, that nobody waits
+//! for and no collection closes, and on a channel that no host read needs and where no other scrub
+//! read or rewrite is under way: so a host read meets one of them at most. What comes due meanwhile
+//! is late, not lost. One timer, among the completions that come later ([`Task::Scrub`]); a late
 //! scrubber has none and looks again whenever an operation ends.
 //!
-//! **Rewrites.** A page with `scrub.rewrite_at` errors or more in a codeword is written anew in its lane, corrected,
-//! and with it what else is valid in its array read: the row is paid for. The row is one of the host's stream and
-//! never of the collector's reserve (`ftl/rewrite.rs`); while there is none, or the pool is urgent, the page is left
-//! to the next pass. The program waits for its die as a scrub read does. **Trap:** meanwhile no mark keeps the block,
-//! or an erase could wait for a rewrite that waits for the erase; so the block must not have been erased since (its
-//! wear tells), and the mark is set when the program starts. A page that the host writes, or a collection moves,
+//! **Rewrites.** A page with `scrub.rewrite_at` errors or more in a codeword is written anew in its
+//! lane, corrected, and with it what else is valid in its array read: the row is paid for. The row
+//! is one of the host's stream and never of the collector's reserve (`ftl/rewrite.rs`); while there
+//! is none, or the pool is urgent, the page is left to the next pass. The program waits for its die
+//! as a scrub read does. **Trap:** meanwhile no mark keeps the block, or an erase could wait for a
+//! rewrite that waits for the erase; so the block must not have been erased since (its wear tells),
+//! and the mark is set when the program starts. A page that the host writes, or a collection moves,
 //! meanwhile is dead on arrival.
 
 use crate::drive::Drive;
@@ -59,10 +63,12 @@ impl Default for ScrubSpec {
     fn default() -> Self {
         Self {
             errors: false,
-            // Assumed: the order of magnitude of MLC within its life. Rates differ by chip, wear and age.
+            // Assumed: the order of magnitude of MLC within its life. Rates differ by chip, wear
+            // and age.
             rber: 1e-5,
             codeword: Bytes::kib(1),
-            // Assumed: a BCH code of its time. (Transcend CFX520 datasheet: 72 random bits in 1 KiB.)
+            // Assumed: a BCH code of its time. (Transcend CFX520 datasheet: 72 random bits in 1
+            // KiB.)
             correctable: 40,
             rate: 0.0,
             // Assumed: half of what can be corrected.
@@ -144,13 +150,19 @@ impl Drive {
             return;
         }
         let layout = &self.flash.layout;
-        let (dies, channels, row) = (layout.dies, layout.channels as usize, layout.units_per_row as usize);
+        let (dies, channels, row) =
+            (layout.dies, layout.channels as usize, layout.units_per_row as usize);
         let units_per_die = layout.units_per_lane() * layout.lanes_per_die;
         let period = if spec.rate > 0.0 { ((1e9 / spec.rate).round() as u64).max(1) } else { 0 };
         let period = Duration::from_ns(period);
         let codeword = spec.codeword.get() as u32;
         let copies_unchecked = self.collector.copies_inside();
-        let model = ErrorModel { rber: spec.rber, codeword, correctable: spec.correctable, copies_unchecked };
+        let model = ErrorModel {
+            rber: spec.rber,
+            codeword,
+            correctable: spec.correctable,
+            copies_unchecked,
+        };
         self.flash.keep_bit_errors(model, seed);
         self.scrub = Some(Box::new(Scrub {
             sectors_per_codeword: codeword / 512,
@@ -209,7 +221,8 @@ impl Drive {
         }
     }
 
-    /// The next die, in its turn, that has pages left in this pass and is free. When none has any the next pass begins.
+    /// The next die, in its turn, that has pages left in this pass and is free. When none has any
+    /// the next pass begins.
     fn next_to_scrub(&mut self, now: Instant) -> Next {
         let dies = self.flash.layout.dies;
         for _ in 0..2 {
@@ -254,8 +267,8 @@ impl Drive {
         found
     }
 
-    /// True when the die has nothing to do, nobody waits for it, no host read needs its channel, and that has this job
-    /// for the scrubber.
+    /// True when the die has nothing to do, nobody waits for it, no host read needs its channel,
+    /// and that has this job for the scrubber.
     fn is_free_to_scrub(&self, die: u32, job: Job) -> bool {
         let layout = &self.flash.layout;
         let (channel, dies) = (layout.channel_of(die), layout.dies_per_channel());
@@ -269,7 +282,9 @@ impl Drive {
             && queues.write.front().is_none()
             && queues.gc.front().is_none()
             && !self.collector.serves_reads(die)
-            && beside.iter().all(|queues| queues.read.front().is_none() && queues.fill.front().is_none())
+            && beside
+                .iter()
+                .all(|queues| queues.read.front().is_none() && queues.fill.front().is_none())
     }
 
     fn set_scrub_job(&mut self, lane: u32, job: Job) {
@@ -286,7 +301,8 @@ impl Drive {
         let layout = &self.flash.layout;
         let end = end_of_read(page, layout.units_per_read);
         let units = self.ftl.mapping().count_valid(page, end);
-        let (lane, sectors) = (layout.lane_of(layout.block_of(Ppn(page))), units * layout.unit_sectors);
+        let (lane, sectors) =
+            (layout.lane_of(layout.block_of(Ppn(page))), units * layout.unit_sectors);
         let Some(scrub) = &mut self.scrub else { return };
         scrub.cursors[die as usize] = end;
         scrub.turn = (die + 1) % layout.dies;
@@ -304,8 +320,8 @@ impl Drive {
         self.issue(now, die, op);
     }
 
-    /// An operation ended: rewrites that wait for their dies, or a late scrub read, take their chance. Whatever keeps
-    /// them from a die ends with an operation, so none is forgotten.
+    /// An operation ended: rewrites that wait for their dies, or a late scrub read, take their
+    /// chance. Whatever keeps them from a die ends with an operation, so none is forgotten.
     #[inline(never)]
     pub(in crate::drive) fn scrub_looks(&mut self, now: Instant) {
         let Some(scrub) = &self.scrub else { return };
@@ -334,9 +350,12 @@ impl Drive {
         self.end_of_read(now, first);
     }
 
-    /// Checks what a scrub read brought and is still valid; true when a page of it should be written anew.
+    /// Checks what a scrub read brought and is still valid; true when a page of it should be
+    /// written anew.
     fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
-        let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else { return false };
+        let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else {
+            return false;
+        };
         let (mut at, mut wanted) = (first, false);
         while let Some(page) = self.ftl.mapping().next_valid(at, end) {
             let found = errors.found_in(Ppn(page));
@@ -365,14 +384,17 @@ impl Drive {
             scrub.counters.sectors += u64::from(sectors);
         }
         self.ftl.read_started(Ppn(first));
-        let op = self.ops.insert(FlashOp::new(Owner::Rewrite, Class::Scrub, lane, row, units, sectors));
+        let op =
+            self.ops.insert(FlashOp::new(Owner::Rewrite, Class::Scrub, lane, row, units, sectors));
         self.issue(now, die, op);
     }
 
-    /// The row that a rewrite goes to, and how many pages: those that are still there and can be read.
+    /// The row that a rewrite goes to, and how many pages: those that are still there and can be
+    /// read.
     fn plan_rewrite(&mut self, die: u32, rewrite: Rewrite) -> Option<(Ppn, u32)> {
         let Rewrite { lane, first, end, erases } = rewrite;
-        let (channel, waiting) = (self.flash.layout.channel_of(die) as usize, self.rows_waiting(lane));
+        let (channel, waiting) =
+            (self.flash.layout.channel_of(die) as usize, self.rows_waiting(lane));
         let (errors, scrub) = (self.flash.bit_errors()?, self.scrub.as_mut()?);
         let moving = &mut scrub.moving[channel];
         moving.clear();
@@ -406,7 +428,11 @@ impl Drive {
     pub(in crate::drive) fn rewrite_done(&mut self, now: Instant, op: u32) {
         let FlashOp { ppn: row, units, lane, .. } = self.ops[op];
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
-        let Some(moving) = self.scrub.as_mut().map(|scrub| std::mem::take(&mut scrub.moving[channel])) else { return };
+        let Some(moving) =
+            self.scrub.as_mut().map(|scrub| std::mem::take(&mut scrub.moving[channel]))
+        else {
+            return;
+        };
         let mut moved = 0;
         for (slot, (from, lpn, version)) in (0..).zip(&moving) {
             let to = Ppn(row.0 + slot);
@@ -441,16 +467,29 @@ impl Drive {
         let lane = self.ops[op].lane;
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
         self.set_scrub_job(lane, Job::Nothing);
-        let source = self.scrub.as_ref().and_then(|scrub| scrub.moving[channel].first()).map(|(from, ..)| *from);
+        let source = self
+            .scrub
+            .as_ref()
+            .and_then(|scrub| scrub.moving[channel].first())
+            .map(|(from, ..)| *from);
         if let Some(source) = source {
             self.end_of_read(now, source);
         }
     }
 
-    /// Checks the page of a user read: it is corrected, computed from its stripe, or the read will end with an error.
+    /// Checks the page of a user read: it is corrected, computed from its stripe, or the read will
+    /// end with an error.
     #[inline(never)]
-    pub(in crate::drive) fn check_read(&mut self, now: Instant, request: u32, number: u32, page: Ppn, feeds: u32) {
-        let (unit, Some(scrub), Some(errors)) = (self.unit(request, number), &mut self.scrub, self.flash.bit_errors())
+    pub(in crate::drive) fn check_read(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        page: Ppn,
+        feeds: u32,
+    ) {
+        let (unit, Some(scrub), Some(errors)) =
+            (self.unit(request, number), &mut self.scrub, self.flash.bit_errors())
         else {
             return;
         };
@@ -470,11 +509,13 @@ impl Drive {
         self.requests[request].unrecovered |= !repaired;
     }
 
-    /// Checks what the drive has read for itself: for a partial page, for parity, or to compute a page of a request,
-    /// which cannot be returned then.
+    /// Checks what the drive has read for itself: for a partial page, for parity, or to compute a
+    /// page of a request, which cannot be returned then.
     pub(in crate::drive) fn check_own_read(&mut self, op: u32) {
         let FlashOp { owner, ppn, .. } = self.ops[op];
-        let (Some(scrub), Some(errors)) = (&mut self.scrub, self.flash.bit_errors()) else { return };
+        let (Some(scrub), Some(errors)) = (&mut self.scrub, self.flash.bit_errors()) else {
+            return;
+        };
         if !matches!(owner, Owner::Fill { .. } | Owner::Update { .. } | Owner::Rebuild { .. })
             || errors.is_within_reach(errors.found_in(ppn))
         {
@@ -486,11 +527,14 @@ impl Drive {
         }
     }
 
-    /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a codeword.
+    /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a
+    /// codeword.
     pub fn errors_held(&self) -> Found {
         let Some(errors) = self.flash.bit_errors() else { return Found::default() };
         let mapping = self.ftl.mapping();
-        let pages = (0..mapping.logical()).map(|lpn| mapping.physical(Lpn(lpn))).filter(|ppn| ppn.is_some());
+        let pages = (0..mapping.logical())
+            .map(|lpn| mapping.physical(Lpn(lpn)))
+            .filter(|ppn| ppn.is_some());
         pages.map(|ppn| errors.found_in(ppn)).fold(Found::default(), |all, found| Found {
             bits: all.bits + found.bits,
             worst: all.worst.max(found.worst),

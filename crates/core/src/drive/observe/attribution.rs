@@ -1,13 +1,14 @@
 //! Attribution: each command's time inside the drive, split into its causes to the nanosecond.
 //!
-//! A read's time is that of its last flash operation: what came before the others' ends did not delay it. That
-//! operation's wait for its die is the difference of the die's books ([`crate::flash::Kept`]); inside the die the flash
-//! keeps the waits for the channel; the rest of it is its own service. A write that completes in the buffer waits for
-//! room there, one that completes on flash for its row, a flush for all rows: their waits are cut along the chain of
+//! A read's time is that of its last flash operation: what came before the others' ends did not
+//! delay it. That operation's wait for its die is the difference of the die's books
+//! ([`crate::flash::Kept`]); inside the die the flash keeps the waits for the channel; the rest of
+//! it is its own service. A write that completes in the buffer waits for room there, one that
+//! completes on flash for its row, a flush for all rows: their waits are cut along the chain of
 //! operations that led to the last ([`crate::drive::observe::critical`]).
 //!
-//! Kept only where asked for: what is done then stands in functions of its own, so that runs without it are as fast as
-//! if it were not there.
+//! Kept only where asked for: what is done then stands in functions of its own, so that runs
+//! without it are as fast as if it were not there.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::merge::Chained;
@@ -27,9 +28,11 @@ pub struct Story {
     pub met: Doing,
     /// When the operation came to its die, was begun, and ended.
     pub times: [Instant; 3],
-    /// Garbage collection on the die was at or below its hard mark, so that it went before the host.
+    /// Garbage collection on the die was at or below its hard mark, so that it went before the
+    /// host.
     pub forced: bool,
-    /// The operation is that of a row in whose place a write waited for room, and not the command's own.
+    /// The operation is that of a row in whose place a write waited for room, and not the command's
+    /// own.
     pub makes_room: bool,
 }
 
@@ -59,14 +62,15 @@ pub(in crate::drive) struct Attribution {
     rebuilt: Option<u32>,
     /// What the page that a log-block FTL wrote waited for, while those who waited for it are told.
     chained: Option<Chained>,
-    /// By waiter for an entry of the map: since when it waits for what goes on now, and what it waited for before.
+    /// By waiter for an entry of the map: since when it waits for what goes on now, and what it
+    /// waited for before.
     entries: Vec<(Instant, Split)>,
     /// By waiter for an entry of the map: when it came, and the link that led to it.
     came: Vec<(Instant, u64)>,
     /// By operation: when it came, and what its page waited for the map before.
     mapped: Vec<(Instant, Split)>,
-    /// Of the completions that cross the link, in their order; the first is that of the completion given out last if
-    /// `given`.
+    /// Of the completions that cross the link, in their order; the first is that of the completion
+    /// given out last if `given`.
     leaving: VecDeque<Attributed>,
     given: bool,
 }
@@ -75,7 +79,8 @@ pub(in crate::drive) struct Attribution {
 pub(in crate::drive) struct OpBooks {
     pub enqueued: Instant,
     pub issued: Instant,
-    /// What the die had been kept by when the operation came; from its issue on, only while it waited.
+    /// What the die had been kept by when the operation came; from its issue on, only while it
+    /// waited.
     kept: Kept,
     pub met: Doing,
     /// Garbage collection went before the host when it came, or when it was begun.
@@ -105,8 +110,8 @@ struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Adds what the request waited for: the wait of an extra member is the stripe's, its own work takes the place of
-    /// the page's.
+    /// Adds what the request waited for: the wait of an extra member is the stripe's, its own work
+    /// takes the place of the page's.
     fn add_to(&self, split: &mut Split, now: Instant) {
         let Rebuilt { books, waits, ended, idle, is_extra, .. } = self;
         if *is_extra {
@@ -123,7 +128,14 @@ impl OpBooks {
     /// Of an operation that none are kept of.
     fn none(now: Instant) -> Self {
         let met = Doing { keeper: Keeper::Nobody, block: None, since: now };
-        Self { enqueued: now, issued: now, kept: Kept::default(), met, forced: false, led_by: NO_LINK }
+        Self {
+            enqueued: now,
+            issued: now,
+            kept: Kept::default(),
+            met,
+            forced: false,
+            led_by: NO_LINK,
+        }
     }
 
     /// Adds what the operation spent from its arrival to its end.
@@ -132,7 +144,14 @@ impl OpBooks {
     }
 
     /// Adds all of it, with its own work as `own`.
-    pub fn add_all_to(&self, split: &mut Split, waits: &Waits, ended: Instant, idle: Cause, own: Cause) {
+    pub fn add_all_to(
+        &self,
+        split: &mut Split,
+        waits: &Waits,
+        ended: Instant,
+        idle: Cause,
+        own: Cause,
+    ) {
         if self.issued > self.enqueued {
             add_kept(split, &self.kept, idle);
         }
@@ -240,7 +259,8 @@ impl FlashOp {
 }
 
 impl Drive {
-    /// Attributes every command from now on: call it before the first. Books that are kept already are kept on.
+    /// Attributes every command from now on: call it before the first. Books that are kept already
+    /// are kept on.
     pub fn attribute(&mut self) {
         if self.attribution.is_none() {
             self.flash.keep_books();
@@ -248,7 +268,8 @@ impl Drive {
         }
     }
 
-    /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless asked for.
+    /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless
+    /// asked for.
     #[inline]
     pub fn attributed(&self) -> Option<&Attributed> {
         self.attribution.as_ref().and_then(|attribution| attribution.last())
@@ -268,8 +289,11 @@ impl Drive {
         let Some(attribution) = &mut self.attribution else { return };
         let kept = self.flash.kept(now, die);
         let met = self.flash.doing(die).expect("books are kept");
-        let led_by =
-            if self.ops[op].work() == Work::Other { NO_LINK } else { attribution.critical.link(&self.flash, now) };
+        let led_by = if self.ops[op].work() == Work::Other {
+            NO_LINK
+        } else {
+            attribution.critical.link(&self.flash, now)
+        };
         let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by };
         *at(&mut attribution.ops, op as usize, books) = books;
     }
@@ -311,7 +335,8 @@ impl Drive {
 
     #[inline(never)]
     fn book_end_on_demand(&mut self, now: Instant, op: u32, die: u32) {
-        let (operation, idle) = (&self.ops[op], self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
+        let (operation, idle) =
+            (&self.ops[op], self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
         let work = operation.work();
         let Some(attribution) = &mut self.attribution else { return };
         attribution.ending = operation.class.is_of_host().then_some(op);
@@ -320,7 +345,8 @@ impl Drive {
             _ => (attribution.ops[op as usize], attribution.ops[op as usize].enqueued),
         };
         let (waits, led_by, link) = (self.flash.finished_waits(), books.led_by, NO_LINK);
-        attribution.critical.ended = Some(Ended { at: now, die, work, books, waits, idle, from, led_by, link });
+        attribution.critical.ended =
+            Some(Ended { at: now, die, work, books, waits, idle, from, led_by, link });
     }
 
     /// An operation has ended in vain: what follows is led by it.
@@ -350,11 +376,9 @@ impl Drive {
     #[inline(never)]
     pub(in crate::drive) fn book_past(&mut self) {
         let Some(attribution) = &mut self.attribution else { return };
-        let waiting = self
-            .writes
-            .waiting
-            .front()
-            .map_or(Instant::NEVER, |request| attribution.commands[self.requests[*request].command.id as usize][2]);
+        let waiting = self.writes.waiting.front().map_or(Instant::NEVER, |request| {
+            attribution.commands[self.requests[*request].command.id as usize][2]
+        });
         let from = attribution.critical.lets_go(waiting);
         self.flash.asks_of_the_past(from);
     }
@@ -366,7 +390,13 @@ impl Drive {
         let begun = attribution.commands[self.requests[request].command.id as usize][2];
         let mut split = Split::NONE;
         let link = attribution.critical.link(&self.flash, now);
-        let story = attribution.critical.add_wait(&self.flash, &mut split, (begun, now), link, Own::Nothing);
+        let story = attribution.critical.add_wait(
+            &self.flash,
+            &mut split,
+            (begun, now),
+            link,
+            Own::Nothing,
+        );
         *at(&mut attribution.taken, request as usize, None) = Some(Taken { begun, split, story });
         attribution.critical.is_done(request);
         self.book_past();
@@ -395,8 +425,8 @@ impl Drive {
         }
     }
 
-    /// An operation on a translation page is over, for which somebody waits who waits for an entry. Who came while it
-    /// was on its way waited for a read of others.
+    /// An operation on a translation page is over, for which somebody waits who waits for an entry.
+    /// Who came while it was on its way waited for a read of others.
     pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
@@ -414,7 +444,8 @@ impl Drive {
         *since = now;
     }
 
-    /// An entry of the map is there, and the page that waited for it is read by `op`, which comes now.
+    /// An entry of the map is there, and the page that waited for it is read by `op`, which comes
+    /// now.
     pub(in crate::drive) fn book_entry_over(&mut self, now: Instant, waiter: u32, op: Option<u32>) {
         let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
         let (since, mut split) = attribution.entries[waiter as usize];
@@ -422,7 +453,8 @@ impl Drive {
         *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
     }
 
-    /// An operation will not begin: another one may come in its place at this very instant, and waited for no entry.
+    /// An operation will not begin: another one may come in its place at this very instant, and
+    /// waited for no entry.
     pub(in crate::drive) fn book_withdrawn(&mut self, op: u32) {
         if let Some(attribution) = &mut self.attribution
             && let Some(mapped) = attribution.mapped.get_mut(op as usize)
@@ -449,7 +481,8 @@ impl Drive {
         }
     }
 
-    /// A log-block FTL's page is done, and those who wait for it are about to be told; or they were.
+    /// A log-block FTL's page is done, and those who wait for it are about to be told; or they
+    /// were.
     pub(in crate::drive) fn book_chained(&mut self, chained: Option<Chained>) {
         if let Some(attribution) = &mut self.attribution {
             attribution.chained = chained;
@@ -459,14 +492,20 @@ impl Drive {
     /// Where the time of a program that is done went, from its arrival on; `None` unless asked for.
     pub(in crate::drive) fn split_of_program(&self, now: Instant, op: u32) -> Option<Split> {
         let attribution = self.attribution.as_ref()?;
-        let (mut split, idle) = (Split::NONE, self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
+        let (mut split, idle) =
+            (Split::NONE, self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
         attribution.ops[op as usize].add_to(&mut split, &self.flash.finished_waits(), now, idle);
         Some(split)
     }
 
     /// A command is done at `now` and its completion reaches the host at `leaves`.
     #[inline]
-    pub(in crate::drive) fn book_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
+    pub(in crate::drive) fn book_completion(
+        &mut self,
+        now: Instant,
+        request: u32,
+        leaves: Instant,
+    ) {
         if self.attribution.is_some() {
             self.split_completion(now, request, leaves);
         }
@@ -493,13 +532,20 @@ impl Drive {
     }
 
     /// Adds what a read spent that was begun then and is done now.
-    fn split_read(&self, now: Instant, request: u32, begun: Instant, split: &mut Split) -> Option<Story> {
+    fn split_read(
+        &self,
+        now: Instant,
+        request: u32,
+        begun: Instant,
+        split: &mut Split,
+    ) -> Option<Story> {
         let attribution = self.attribution.as_ref()?;
         let told = |die, books: &OpBooks, ended| {
             let OpBooks { enqueued, issued, met, forced, .. } = *books;
             Some(Story { die, met, times: [enqueued, issued, ended], forced, makes_room: false })
         };
-        let rebuilt = attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
+        let rebuilt =
+            attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
         match attribution.ending {
             _ if let Some(rebuilt) = rebuilt => {
                 let Rebuilt { books, ended, die, .. } = &rebuilt;
@@ -525,35 +571,40 @@ impl Drive {
     }
 
     /// Adds what a write, a deallocation or a flush spent that was begun then and is done now.
-    fn split_write(&mut self, now: Instant, request: u32, begun: Instant, split: &mut Split) -> Option<Story> {
+    fn split_write(
+        &mut self,
+        now: Instant,
+        request: u32,
+        begun: Instant,
+        split: &mut Split,
+    ) -> Option<Story> {
         let is_durable = self.is_durable(request);
         let attribution = self.attribution.as_mut()?;
         let awaits = attribution.critical.is_done(request);
         let taken = attribution.taken.get_mut(request as usize).and_then(Option::take);
         let is_write = self.requests[request].command.op == Op::Write;
-        let story =
-            match attribution.chained {
-                Some(Chained { began, split: chain, led_by }) if is_write && began >= begun => {
-                    let own = if is_durable { Own::Reads } else { Own::Nothing };
-                    let wait = (begun, began);
-                    let story = attribution.critical.add_wait(&self.flash, split, wait, led_by, own);
-                    *split += chain;
-                    story
-                }
-                _ if awaits || attribution.ending.is_some() => {
-                    let link = attribution.critical.link(&self.flash, now);
-                    let own = if is_write && is_durable { Own::Program } else { Own::Nothing };
-                    attribution.critical.add_wait(&self.flash, split, (begun, now), link, own)
-                }
-                _ => {
-                    let Taken { begun, split: wait, story } = taken
-                        .filter(|taken| taken.begun == begun)
-                        .unwrap_or(Taken { begun, split: Split::NONE, story: None });
-                    *split += wait;
-                    add_hit(split, self.spec.buffer_hit, now.since(begun) - wait.total());
-                    story
-                }
-            };
+        let story = match attribution.chained {
+            Some(Chained { began, split: chain, led_by }) if is_write && began >= begun => {
+                let own = if is_durable { Own::Reads } else { Own::Nothing };
+                let wait = (begun, began);
+                let story = attribution.critical.add_wait(&self.flash, split, wait, led_by, own);
+                *split += chain;
+                story
+            }
+            _ if awaits || attribution.ending.is_some() => {
+                let link = attribution.critical.link(&self.flash, now);
+                let own = if is_write && is_durable { Own::Program } else { Own::Nothing };
+                attribution.critical.add_wait(&self.flash, split, (begun, now), link, own)
+            }
+            _ => {
+                let Taken { begun, split: wait, story } = taken
+                    .filter(|taken| taken.begun == begun)
+                    .unwrap_or(Taken { begun, split: Split::NONE, story: None });
+                *split += wait;
+                add_hit(split, self.spec.buffer_hit, now.since(begun) - wait.total());
+                story
+            }
+        };
         self.book_past();
         story
     }

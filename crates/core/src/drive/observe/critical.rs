@@ -1,14 +1,17 @@
-//! The causes of a wait for the buffer: the operations that led to a write's room, one after the other.
+//! The causes of a wait for the buffer: the operations that led to a write's room, one after the
+//! other.
 //!
-//! Room comes with the end of a flash operation: a row is on flash, or garbage collection has given its lane a block.
-//! That operation came to its die because another had ended before (its row was sealed when room came, or a page was
-//! filled up), and so on. These are the *links* of a chain that ends when the write goes on, each beginning where the
-//! one before ended. A write's wait is cut along its chain, from the last link back to the instant at which it came:
-//! each link gives what its own operation spent within that time, on its die, on the channel, on its own work. What is
-//! before the first link nobody held up: that is the buffer's own part.
+//! Room comes with the end of a flash operation: a row is on flash, or garbage collection has given
+//! its lane a block. That operation came to its die because another had ended before (its row was
+//! sealed when room came, or a page was filled up), and so on. These are the *links* of a chain
+//! that ends when the write goes on, each beginning where the one before ended. A write's wait is
+//! cut along its chain, from the last link back to the instant at which it came: each link gives
+//! what its own operation spent within that time, on its die, on the channel, on its own work. What
+//! is before the first link nobody held up: that is the buffer's own part.
 //!
-//! A link that began before the write gives only its later part. What its die did then is read from the die's past
-//! ([`crate::flash::Flash::kept_at`]). A link keeps what it and all before it gave, so a long chain is one subtraction.
+//! A link that began before the write gives only its later part. What its die did then is read from
+//! the die's past ([`crate::flash::Flash::kept_at`]). A link keeps what it and all before it gave,
+//! so a long chain is one subtraction.
 
 use crate::drive::observe::attribution::{OpBooks, Story};
 use crate::flash::{Flash, Keeper, Waits, add_kept, kept_between};
@@ -28,7 +31,8 @@ pub(in crate::drive) enum Work {
     Program,
     /// A read without which a page of the buffer cannot leave.
     Read,
-    /// Garbage collection, or a read that held up an erase: all that its die did before led to its end.
+    /// Garbage collection, or a read that held up an erase: all that its die did before led to its
+    /// end.
     Other,
 }
 
@@ -42,7 +46,8 @@ pub(in crate::drive) struct Ended {
     pub waits: Waits,
     /// The cause of its wait while its die was idle.
     pub idle: Cause,
-    /// From when on it counts, and what led to that; later than it came for who came while it was on its way.
+    /// From when on it counts, and what led to that; later than it came for who came while it was
+    /// on its way.
     pub from: Instant,
     pub led_by: u64,
     /// It is a link already.
@@ -105,9 +110,11 @@ impl Ended {
         }
         // It waited for the channel first, and then, preloaded, for the program before it.
         let mut left = (books.issued + waits.total()).max(from).since(from);
-        for (cause, time) in
-            [(Cause::Program, waits.program), (Cause::GcCopy, waits.gc), (Cause::Channel, waits.channel)]
-        {
+        for (cause, time) in [
+            (Cause::Program, waits.program),
+            (Cause::GcCopy, waits.gc),
+            (Cause::Channel, waits.channel),
+        ] {
             let part = left.min(time);
             split.add(cause, part);
             left = left - part;
@@ -121,7 +128,9 @@ impl Ended {
             Work::Other => {}
             // Who asks for the whole came before; where that is not remembered, nobody does.
             _ if self.is_read_from_the_die() && !flash.remembers(self.from) => {}
-            _ if self.is_read_from_the_die() => self.add_to(flash, split, self.from, self.others_cause()),
+            _ if self.is_read_from_the_die() => {
+                self.add_to(flash, split, self.from, self.others_cause())
+            }
             _ => self.books.add_all_to(split, &self.waits, self.at, self.idle, self.others_cause()),
         }
     }
@@ -139,7 +148,13 @@ impl Ended {
     fn story(&self) -> Option<Story> {
         let OpBooks { enqueued, issued, met, forced, .. } = self.books;
         let times = [enqueued, issued, self.at];
-        (self.work != Work::Other).then_some(Story { die: self.die, met, times, forced, makes_room: true })
+        (self.work != Work::Other).then_some(Story {
+            die: self.die,
+            met,
+            times,
+            forced,
+            makes_room: true,
+        })
     }
 }
 
@@ -148,9 +163,12 @@ impl Critical {
         self.links.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// The operation that ends now led to something that waited for it from `from` on only, when `led_by` had ended.
+    /// The operation that ends now led to something that waited for it from `from` on only, when
+    /// `led_by` had ended.
     pub fn joined(&mut self, now: Instant, from: Instant, led_by: u64) {
-        if let Some(ended) = self.ended.as_mut().filter(|ended| ended.at == now && from > ended.books.enqueued) {
+        if let Some(ended) =
+            self.ended.as_mut().filter(|ended| ended.at == now && from > ended.books.enqueued)
+        {
             (ended.from, ended.led_by, ended.link) = (from, led_by, NO_LINK);
         }
     }
@@ -181,8 +199,8 @@ impl Critical {
         number
     }
 
-    /// Adds the wait from `from` until link `number` ended, and tells of its longest part; `own` says what of it is the
-    /// request's own work.
+    /// Adds the wait from `from` until link `number` ended, and tells of its longest part; `own`
+    /// says what of it is the request's own work.
     pub fn add_wait(
         &self,
         flash: &Flash,
@@ -225,7 +243,9 @@ impl Critical {
     fn reaching(&self, number: u64, from: Instant) -> &Link {
         let mut link = self.get(number).expect("the caller saw it");
         while link.ended.from > from {
-            let far = self.get(link.jump).filter(|far| far.ended.from > from && far.ended.from < link.ended.from);
+            let far = self
+                .get(link.jump)
+                .filter(|far| far.ended.from > from && far.ended.from < link.ended.from);
             match far.or_else(|| self.get(link.parent)) {
                 Some(before) => link = before,
                 None => break,
@@ -258,8 +278,8 @@ impl Critical {
         self.awaiting.remove(&(std::mem::replace(begun, Instant::NEVER), request))
     }
 
-    /// The first that waits for the buffer came at `waiting`: lets go what nobody asks for any more. Says from when on
-    /// the past may be asked for.
+    /// The first that waits for the buffer came at `waiting`: lets go what nobody asks for any
+    /// more. Says from when on the past may be asked for.
     pub fn lets_go(&mut self, waiting: Instant) -> Instant {
         let from = self.awaiting.first().map_or(waiting, |(begun, _)| waiting.min(*begun));
         while self.links.pop_front_if(|link| link.ended.at < from).is_some() {

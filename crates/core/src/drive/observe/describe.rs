@@ -1,5 +1,5 @@
-//! What a drive is waiting for, in words: for the report of a run whose requests did not all complete (which is a
-//! defect, and must not pass in silence).
+//! What a drive is waiting for, in words: for the report of a run whose requests did not all
+//! complete (which is a defect, and must not pass in silence).
 
 use crate::drive::Drive;
 use crate::drive::io::buffer::State;
@@ -31,7 +31,10 @@ impl Drive {
         }
         let in_order = self.in_order.front().map(|op| (self.ops[*op].owner, self.ops[*op].lane));
         text += &format!("in order {in_order:?}; {:?}\n", self.collector);
-        text += &self.holds.as_ref().map_or(String::new(), |holds| format!("erases held back: {holds:?}\n"));
+        text += &self
+            .holds
+            .as_ref()
+            .map_or(String::new(), |holds| format!("erases held back: {holds:?}\n"));
         text += &self.describe_map();
         text += &(0..self.ftl.pools()).map(|pool| self.ftl.describe_pool(pool)).collect::<String>();
         text

@@ -1,15 +1,16 @@
-//! What a timeline shows of a drive: collections and slow requests, beside the slices of its dies and channels that the
-//! flash logs ([`crate::flash::Slice`]).
+//! What a timeline shows of a drive: collections and slow requests, beside the slices of its dies
+//! and channels that the flash logs ([`crate::flash::Slice`]).
 //!
-//! A collection is recorded when its last block is erased, a request when it completes; both share the flash's room.
-//! `nogc` reclaims in no time, so it has no collections here. Aborted commands are not recorded. Kept only where asked
-//! for; nothing of it changes what the drive does.
+//! A collection is recorded when its last block is erased, a request when it completes; both share
+//! the flash's room. `nogc` reclaims in no time, so it has no collections here. Aborted commands
+//! are not recorded. Kept only where asked for; nothing of it changes what the drive does.
 
 use crate::drive::{Attributed, Drive, Op};
 use crate::flash::{Block, Room, Slice};
 use crate::units::{Duration, Instant, Lba};
 
-/// By this factor a request is slower than a read that meets nobody, to be on the timeline where nothing else was said.
+/// By this factor a request is slower than a read that meets nobody, to be on the timeline where
+/// nothing else was said.
 pub const SLOW_FACTOR: u64 = 20;
 
 /// What a timeline keeps.
@@ -90,7 +91,8 @@ pub(in crate::drive) struct Timeline {
     slow: Duration,
     /// When each command was submitted, by its identifier.
     submitted: Vec<Instant>,
-    /// By pool: since when its domain drains, and its collections under way (several where erases are held back).
+    /// By pool: since when its domain drains, and its collections under way (several where erases
+    /// are held back).
     draining: Vec<Option<Instant>>,
     under_way: Vec<Vec<Collection>>,
     collections: Vec<Collection>,
@@ -156,10 +158,17 @@ impl Drive {
                 collections.push(Collection { erasing, end: now, unfinished: true, ..*collection });
             }
         }
-        Some(Recorded { room, slow: timeline.slow, slices, collections, requests: &timeline.requests })
+        Some(Recorded {
+            room,
+            slow: timeline.slow,
+            slices,
+            collections,
+            requests: &timeline.requests,
+        })
     }
 
-    /// The time of a one-page read of the slowest kind that meets nobody: controller, command, tR, channel, link.
+    /// The time of a one-page read of the slowest kind that meets nobody: controller, command, tR,
+    /// channel, link.
     pub fn unloaded_read(&self) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let flash = timing.command + timing.longest_read() + timing.transfer(layout.unit_sectors);
@@ -167,14 +176,31 @@ impl Drive {
     }
 
     /// A victim is chosen. `held` is the channels that its collection holds.
-    pub(in crate::drive) fn timeline_collects(&mut self, now: Instant, pool: u32, forced: bool, held: (u32, u32)) {
+    pub(in crate::drive) fn timeline_collects(
+        &mut self,
+        now: Instant,
+        pool: u32,
+        forced: bool,
+        held: (u32, u32),
+    ) {
         let Some(timeline) = &mut self.timeline else { return };
         let block = self.ftl.victim_block(self.ftl.lanes_of(pool).start);
         let draining = timeline.draining[pool as usize].take().unwrap_or(now);
         let (copying, erasing, end) = (now, Instant::NEVER, Instant::NEVER);
         let (valid, copied, unfinished) = (self.ftl.valid_left(pool), 0, false);
-        let collection =
-            Collection { pool, block, draining, copying, erasing, end, valid, copied, forced, held, unfinished };
+        let collection = Collection {
+            pool,
+            block,
+            draining,
+            copying,
+            erasing,
+            end,
+            valid,
+            copied,
+            forced,
+            held,
+            unfinished,
+        };
         timeline.under_way[pool as usize].push(collection);
     }
 
@@ -193,12 +219,14 @@ impl Drive {
     /// A merge is done.
     pub(in crate::drive) fn timeline_adds(&mut self, collection: Collection) {
         let Some(timeline) = &mut self.timeline else { return };
-        if self.flash.log_room().is_some_and(|room| room.take(collection.draining, collection.end)) {
+        if self.flash.log_room().is_some_and(|room| room.take(collection.draining, collection.end))
+        {
             timeline.collections.push(collection);
         }
     }
 
-    /// A command is done and its completion reaches the host at `leaves`; the books of it are closed.
+    /// A command is done and its completion reaches the host at `leaves`; the books of it are
+    /// closed.
     #[inline]
     pub(in crate::drive) fn timeline_completes(&mut self, request: u32, leaves: Instant) {
         if self.timeline.is_some() {
@@ -217,7 +245,14 @@ impl Drive {
         if self.flash.log_room().is_some_and(|room| room.take(start, leaves)) {
             let attributed = self.attribution.as_ref().and_then(|attribution| attribution.latest());
             let (op, lba, sectors) = (command.op, command.lba, command.sectors);
-            timeline.requests.push(SlowCommand { start, end: leaves, op, lba, sectors, attributed });
+            timeline.requests.push(SlowCommand {
+                start,
+                end: leaves,
+                op,
+                lba,
+                sectors,
+                attributed,
+            });
         }
     }
 }

@@ -1,32 +1,38 @@
 //! Parity inside the drive: stripes are updated in place when their pages leave the write buffer.
 //!
-//! ttFlash (Yan et al., FAST '17), sections 4.2 and 4.4, and the authors' code (tinyTailFlash, creat_parity_read).
-//! Where members live is in `ftl/rain.rs`, how a read uses parity in `reconstruct`.
+//! ttFlash (Yan et al., FAST '17), sections 4.2 and 4.4, and the authors' code (tinyTailFlash,
+//! creat_parity_read). Where members live is in `ftl/rain.rs`, how a read uses parity in
+//! `reconstruct`.
 //!
-//! **An update.** Dirty pages of one stripe leave the buffer together (`rain.evict`) and are frozen: a later write of
-//! one of them takes a slot behind it. The parity is made from what leaves and either the old copies of just these
-//! pages and the old parity (*subtractive*), or all other members (*additive*), whichever reads fewer pages; a page
-//! never written is not read and counts as nothing. The read of an old copy also fills up a page written in part. Each
-//! page that leaves is staged in its lane's row as soon as its own old copy is read; the parity, when every read is
-//! done. The XOR itself takes no time here. With `rain.update_reads = "reconstruct"` the other way is taken where
-//! garbage collection keeps a page that this one reads, and the other is expected to have its reads sooner.
+//! **An update.** Dirty pages of one stripe leave the buffer together (`rain.evict`) and are
+//! frozen: a later write of one of them takes a slot behind it. The parity is made from what leaves
+//! and either the old copies of just these pages and the old parity (*subtractive*), or all other
+//! members (*additive*), whichever reads fewer pages; a page never written is not read and counts
+//! as nothing. The read of an old copy also fills up a page written in part. Each page that leaves
+//! is staged in its lane's row as soon as its own old copy is read; the parity, when every read is
+//! done. The XOR itself takes no time here. With `rain.update_reads = "reconstruct"` the other way
+//! is taken where garbage collection keeps a page that this one reads, and the other is expected to
+//! have its reads sooner.
 //!
-//! **Atomicity.** From its first read to its last program a stripe is *under update* (`update_of`, one look-up): its
-//! parity and its members on flash may disagree, so it is not reconstructed, and a second update cannot begin: pages of
-//! it that should leave are parked, and are the next to go when the update ends. A read that is reconstructed looks up
-//! all members at one instant, outside updates; the marks on their blocks keep what it found until it has read it,
-//! whatever updates and collections do meanwhile. Collections move members and parity as they are.
+//! **Atomicity.** From its first read to its last program a stripe is *under update* (`update_of`,
+//! one look-up): its parity and its members on flash may disagree, so it is not reconstructed, and
+//! a second update cannot begin: pages of it that should leave are parked, and are the next to go
+//! when the update ends. A read that is reconstructed looks up all members at one instant, outside
+//! updates; the marks on their blocks keep what it found until it has read it, whatever updates and
+//! collections do meanwhile. Collections move members and parity as they are.
 //!
-//! **Deallocation** reads nothing: a page given back stays mapped, hidden from the host, as long as the parity holds
-//! it. The next additive update leaves it out; a stripe of which everything was given back is let go, parity and all. A
-//! page given back while it is on its way is committed, and hidden.
+//! **Deallocation** reads nothing: a page given back stays mapped, hidden from the host, as long as
+//! the parity holds it. The next additive update leaves it out; a stripe of which everything was
+//! given back is let go, parity and all. A page given back while it is on its way is committed, and
+//! hidden.
 //!
-//! **Nothing waits in a circle.** An update needs no room in the buffer: its parity has a slot of its own, taken when
-//! it begins. Its reads wait for dies only, never behind programs, in their own list. Its programs are those of rows:
-//! they wait for their lane's collection, which waits for reads. What waits for an update (parked pages, pages behind
-//! frozen ones) waits for its rows; a row that does not fill is programmed with padding when somebody waits
-//! (`awaited`), when a flush or a stalled write wants everything out, and when no slot for parity is left. Parity pages
-//! are logical pages of their lanes, so `config/validate/space.rs` counts them like the host's.
+//! **Nothing waits in a circle.** An update needs no room in the buffer: its parity has a slot of
+//! its own, taken when it begins. Its reads wait for dies only, never behind programs, in their own
+//! list. Its programs are those of rows: they wait for their lane's collection, which waits for
+//! reads. What waits for an update (parked pages, pages behind frozen ones) waits for its rows; a
+//! row that does not fill is programmed with padding when somebody waits (`awaited`), when a flush
+//! or a stalled write wants everything out, and when no slot for parity is left. Parity pages are
+//! logical pages of their lanes, so `config/validate/space.rs` counts them like the host's.
 //!
 //! Not modelled: what a power cut does to a stripe under update (the write hole).
 
@@ -51,7 +57,8 @@ pub(in crate::drive) struct Rain {
     free: Vec<u32>,
     /// The buffer slot of the first update's parity.
     first_slot: u32,
-    /// The update that begins: by member the slot that leaves, or `NIL`; between updates all are that.
+    /// The update that begins: by member the slot that leaves, or `NIL`; between updates all are
+    /// that.
     leaving: Vec<u32>,
     pub rebuilds: Slab<Rebuild>,
     /// The read that begins: stripes and the member of each that is reconstructed.
@@ -87,7 +94,8 @@ impl Rain {
     }
 }
 
-/// What a page adds to the parity of its stripe: a bijection of its version, another one for each page.
+/// What a page adds to the parity of its stripe: a bijection of its version, another one for each
+/// page.
 pub(in crate::drive) fn mixed(lpn: Lpn, version: u32) -> u32 {
     mix(version ^ key(lpn))
 }
@@ -117,7 +125,8 @@ impl Drive {
         let Some(stripes) = self.ftl.stripes().cloned() else { return };
         debug_assert_eq!(spec.width, stripes.data() + 1);
         let layout = &self.flash.layout;
-        let updates = self.buffer.slots().min(UPDATES_MIN.max(4 * layout.lanes * layout.units_per_row));
+        let updates =
+            self.buffer.slots().min(UPDATES_MIN.max(4 * layout.lanes * layout.units_per_row));
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
             update_of: vec![NIL; stripes.count() as usize],
@@ -132,11 +141,13 @@ impl Drive {
         self.make_parity();
     }
 
-    /// The parity of what the pages hold, where the run carries content: before the first command, once that is settled
-    /// ([`Drive::put_content`]).
+    /// The parity of what the pages hold, where the run carries content: before the first command,
+    /// once that is settled ([`Drive::put_content`]).
     pub fn make_parity(&mut self) {
         self.make_superblock_parity();
-        let Some(stripes) = self.ftl.stripes().filter(|_| self.flash.has_content()).cloned() else { return };
+        let Some(stripes) = self.ftl.stripes().filter(|_| self.flash.has_content()).cloned() else {
+            return;
+        };
         for stripe in 0..stripes.count() {
             if let Some(ppn) = self.ftl.member_at(stripes.parity(stripe)) {
                 self.flash.store(ppn, self.parity_of_members(&stripes, stripe));
@@ -147,20 +158,32 @@ impl Drive {
     /// What the parity of a stripe should hold, by what its members on flash hold.
     fn parity_of_members(&self, stripes: &Stripes, stripe: u32) -> u32 {
         let held = |lpn| self.ftl.member_at(lpn).map(|ppn| mixed(lpn, self.flash.load(ppn)));
-        (0..stripes.data()).filter_map(|member| held(stripes.member(stripe, member))).fold(0, |sum, part| sum ^ part)
+        (0..stripes.data())
+            .filter_map(|member| held(stripes.member(stripe, member)))
+            .fold(0, |sum, part| sum ^ part)
     }
 
-    /// Asserts that every stripe that is not under update has the parity of its members. Slow; for tests.
+    /// Asserts that every stripe that is not under update has the parity of its members. Slow; for
+    /// tests.
     pub fn check_parity(&self) {
         self.check_superblock_parity();
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return };
         for stripe in (0..stripes.count()).filter(|stripe| !rain.is_updating(*stripe)) {
             let parity = self.ftl.member_at(stripes.parity(stripe));
             let members = (0..stripes.data()).map(|member| stripes.member(stripe, member));
-            let seen = members.filter(|lpn| self.ftl.translate(*lpn) != Translation::Unwritten).count();
-            assert_eq!(parity.is_some(), seen > 0, "stripe {stripe}: the host has {seen} of its pages");
+            let seen =
+                members.filter(|lpn| self.ftl.translate(*lpn) != Translation::Unwritten).count();
+            assert_eq!(
+                parity.is_some(),
+                seen > 0,
+                "stripe {stripe}: the host has {seen} of its pages"
+            );
             if let Some(ppn) = parity.filter(|_| self.flash.has_content()) {
-                assert_eq!(self.flash.load(ppn), self.parity_of_members(stripes, stripe), "parity of stripe {stripe}");
+                assert_eq!(
+                    self.flash.load(ppn),
+                    self.parity_of_members(stripes, stripe),
+                    "parity of stripe {stripe}"
+                );
             }
         }
     }
@@ -185,8 +208,8 @@ impl Drive {
         self.ftl.prefetch(stripes.parity(stripe));
     }
 
-    /// Sends a dirty page on its way with its stripe, or lets it wait for the update under way; false when no update
-    /// can begin now.
+    /// Sends a dirty page on its way with its stripe, or lets it wait for the update under way;
+    /// false when no update can begin now.
     pub(in crate::drive) fn evict_stripe(&mut self, now: Instant, slot: u32) -> bool {
         let Some(stripe) = self.stripe_of(self.buffer.slot(slot).lpn) else { return false };
         let Some(rain) = &mut self.rain else { return false };
@@ -227,19 +250,27 @@ impl Drive {
         self.writes.seal_wanted = true;
     }
 
-    /// Chooses what leaves with `oldest`, a bit for each member, and how its parity is made: true for the subtractive
-    /// way.
+    /// Chooses what leaves with `oldest`, a bit for each member, and how its parity is made: true
+    /// for the subtractive way.
     fn plan_update(&mut self, now: Instant, stripe: u32, oldest: u32) -> (u64, bool) {
         let is_short = self.takes_shortcuts();
-        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return (0, false) };
+        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else {
+            return (0, false);
+        };
         let lpn = self.buffer.slot(oldest).lpn;
         let (_, first) = stripes.member_of(lpn);
         let mut members = 1 << first;
         rain.leaving.resize(stripes.data() as usize, NIL);
         rain.leaving[first as usize] = oldest;
         if rain.spec.evict == Evict::Stripe && !(is_short && self.buffer.is_alone(lpn)) {
-            for (member, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| *member != first) {
-                if let Some(slot) = self.buffer.find(lpn).filter(|slot| self.buffer.slot(*slot).state == State::Dirty) {
+            for (member, lpn) in
+                (0..).zip(stripes.members(stripe)).filter(|(member, _)| *member != first)
+            {
+                if let Some(slot) = self
+                    .buffer
+                    .find(lpn)
+                    .filter(|slot| self.buffer.slot(*slot).state == State::Dirty)
+                {
                     members |= 1 << member;
                     rain.leaving[member as usize] = slot;
                 }
@@ -254,7 +285,9 @@ impl Drive {
             additive += u32::from(!self.buffer.is_whole(slot) && is_visible(lpn));
         }
         let may_turn = rain.spec.update_reads == UpdateReads::Reconstruct;
-        for (_, lpn) in (0..).zip(stripes.members(stripe)).filter(|(member, _)| members >> member & 1 == 0) {
+        for (_, lpn) in
+            (0..).zip(stripes.members(stripe)).filter(|(member, _)| members >> member & 1 == 0)
+        {
             // How many more there are would change nothing.
             if additive >= subtractive && !may_turn && is_short {
                 break;
@@ -265,7 +298,8 @@ impl Drive {
         let is_full = pages == stripes.data();
         let mut is_subtractive = subtractive <= additive;
         if may_turn && !is_full {
-            let turned = self.turns_update(now, stripe, is_subtractive, subtractive.abs_diff(additive));
+            let turned =
+                self.turns_update(now, stripe, is_subtractive, subtractive.abs_diff(additive));
             self.counters.rain.turned_updates += u64::from(turned);
             is_subtractive ^= turned;
         }
@@ -277,12 +311,15 @@ impl Drive {
         (members, is_subtractive)
     }
 
-    /// True when the way that reads `more` pages is expected to have them sooner than the other, whose reads garbage
-    /// collection keeps. What one way must wait for the other computes: a stripe's members and its parity sum to zero.
+    /// True when the way that reads `more` pages is expected to have them sooner than the other,
+    /// whose reads garbage collection keeps. What one way must wait for the other computes: a
+    /// stripe's members and its parity sum to zero.
     fn turns_update(&self, now: Instant, stripe: u32, is_subtractive: bool, more: u32) -> bool {
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
         let kept_by = |subtractive| {
-            let members = (0..).zip(&rain.leaving).map(|(member, slot)| (stripes.member(stripe, member), *slot));
+            let members = (0..)
+                .zip(&rain.leaving)
+                .map(|(member, slot)| (stripes.member(stripe, member), *slot));
             let read = members.filter(|(lpn, slot)| match (*slot == NIL, subtractive) {
                 (false, true) => true,
                 (true, true) => false,
@@ -290,7 +327,10 @@ impl Drive {
                 (true, false) => !self.ftl.is_trimmed(*lpn),
             });
             let parity = Some(stripes.parity(stripe)).filter(|_| subtractive);
-            let pages = read.map(|(lpn, _)| lpn).chain(parity).filter(|lpn| self.ftl.member_at(*lpn).is_some());
+            let pages = read
+                .map(|(lpn, _)| lpn)
+                .chain(parity)
+                .filter(|lpn| self.ftl.member_at(*lpn).is_some());
             pages.map(|lpn| self.forecast_of(now, lpn).left).max().unwrap_or_default()
         };
         let cost = self.read_alone(self.flash.layout.unit_sectors) * u64::from(more);
@@ -303,7 +343,8 @@ impl Drive {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let (data, parity) = (stripes.data(), stripes.parity(stripe));
         let pages_left = members.count_ones() + 1;
-        *rain.update_mut(update) = Update { stripe, pages_left, subtractive, parked: NIL, ..Update::default() };
+        *rain.update_mut(update) =
+            Update { stripe, pages_left, subtractive, parked: NIL, ..Update::default() };
         // A read that starts may begin another update.
         let mut leaving = std::mem::take(&mut rain.leaving);
         for member in bits(members) {
@@ -324,12 +365,14 @@ impl Drive {
         }
     }
 
-    /// Reads what the update needs of a member, and stages the page that leaves if it needs nothing.
+    /// Reads what the update needs of a member, and stages the page that leaves if it needs
+    /// nothing.
     fn update_member(&mut self, now: Instant, update: u32, member: u32, slot: u32) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let u = rain.update_mut(update);
         let lpn = stripes.member(u.stripe, member);
-        let (on_flash, trimmed, subtractive) = (self.ftl.member_at(lpn), self.ftl.is_trimmed(lpn), u.subtractive);
+        let (on_flash, trimmed, subtractive) =
+            (self.ftl.member_at(lpn), self.ftl.is_trimmed(lpn), u.subtractive);
         if slot == NIL {
             match on_flash {
                 Some(_) if trimmed => u.left_out |= 1 << member,
@@ -342,7 +385,9 @@ impl Drive {
             self.buffer.filled(slot, 0);
         }
         match on_flash {
-            Some(ppn) if subtractive || !self.buffer.is_whole(slot) => self.read_for_update(now, update, slot, ppn),
+            Some(ppn) if subtractive || !self.buffer.is_whole(slot) => {
+                self.read_for_update(now, update, slot, ppn)
+            }
             _ => self.stage_member(now, update, slot),
         }
     }
@@ -374,7 +419,13 @@ impl Drive {
         if lpn.0 >= self.ftl.logical() { held } else { mixed(lpn, held) }
     }
 
-    pub(in crate::drive) fn update_read_done(&mut self, now: Instant, op: u32, update: u32, slot: u32) {
+    pub(in crate::drive) fn update_read_done(
+        &mut self,
+        now: Instant,
+        op: u32,
+        update: u32,
+        slot: u32,
+    ) {
         let page = self.ops[op].ppn;
         self.counters.units_read += 1;
         self.writes.leaving -= 1;
@@ -416,7 +467,8 @@ impl Drive {
 
     fn stage_of(&mut self, now: Instant, update: u32, slot: u32) {
         let lpn = self.buffer.slot(slot).lpn;
-        self.writes.seal_wanted |= self.rain.as_mut().is_some_and(|rain| rain.update_mut(update).awaited);
+        self.writes.seal_wanted |=
+            self.rain.as_mut().is_some_and(|rain| rain.update_mut(update).awaited);
         self.ftl.prefetch(lpn);
         let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
         self.stage(now, slot, self.ftl.striped_lane(lpn), class);
@@ -428,7 +480,8 @@ impl Drive {
         let (lpn, dropped) = (s.lpn, s.dropped);
         self.ftl.commit(lpn, ppn);
         let is_parity = lpn.0 >= self.ftl.logical();
-        let stripe = if is_parity { lpn.0 - self.ftl.logical() } else { self.stripe_of(lpn).unwrap_or(0) };
+        let stripe =
+            if is_parity { lpn.0 - self.ftl.logical() } else { self.stripe_of(lpn).unwrap_or(0) };
         if !is_parity {
             self.ftl.set_trimmed(lpn, dropped);
             self.slot_done(now, slot);
@@ -451,7 +504,8 @@ impl Drive {
         rain.free.push(update);
         if left_out != 0 {
             let stripes = stripes.clone();
-            bits(left_out).for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
+            bits(left_out)
+                .for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
         }
         self.ftl.release_empty(stripe);
         let mut slot = parked;
@@ -466,7 +520,8 @@ impl Drive {
         }
     }
 
-    /// The host gives a page back: it is hidden until its stripe's parity does not hold it any more.
+    /// The host gives a page back: it is hidden until its stripe's parity does not hold it any
+    /// more.
     pub(in crate::drive) fn trim_member(&mut self, lpn: Lpn) {
         if self.ftl.member_at(lpn).is_some() {
             self.ftl.set_trimmed(lpn, true);

@@ -1,16 +1,21 @@
-//! Parity over superblocks at work: rows are given their place when they begin to gather, and parity goes behind them.
+//! Parity over superblocks at work: rows are given their place when they begin to gather, and
+//! parity goes behind them.
 //!
-//! Which rows form a stripe, when a lane may take what, and why nothing waits in a circle: `ftl/superblock.rs`. Here
-//! the controller adds up what is on its way: a row is *sealed* when it leaves the buffer (its pages are frozen then,
-//! not when its die is free, as without parity) or when a chain has a row of copies. With the last of a stripe its
-//! parity is queued behind what its lane was given before. It takes no slot of the write buffer: it is made in the sums
-//! of its stripe, a row of RAM for each open one. The XOR on the way to flash takes no time.
+//! Which rows form a stripe, when a lane may take what, and why nothing waits in a circle:
+//! `ftl/superblock.rs`. Here the controller adds up what is on its way: a row is *sealed* when it
+//! leaves the buffer (its pages are frozen then, not when its die is free, as without parity) or
+//! when a chain has a row of copies. With the last of a stripe its parity is queued behind what its
+//! lane was given before. It takes no slot of the write buffer: it is made in the sums of its
+//! stripe, a row of RAM for each open one. The XOR on the way to flash takes no time.
 //!
-//! Parity of copies belongs to their collection: what holds a channel holds it until that is on flash, too.
+//! Parity of copies belongs to their collection: what holds a channel holds it until that is on
+//! flash, too.
 //!
-//! A flush does not close stripes: data of an open stripe is on flash without parity, and is not reconstructed.
+//! A flush does not close stripes: data of an open stripe is on flash without parity, and is not
+//! reconstructed.
 //!
-//! **Trap: content.** Sums are kept for what a page holds on flash, so padding, which no host wrote, adds nothing.
+//! **Trap: content.** Sums are kept for what a page holds on flash, so padding, which no host
+//! wrote, adds nothing.
 //!
 //! Not modelled: a power cut (the sums of open stripes are in RAM).
 
@@ -32,7 +37,8 @@ pub(in crate::drive) struct Superblock {
     gathers: Vec<Ppn>,
     /// By lane and stream: rows that are opened and not yet on flash.
     under_way: Vec<[u32; 2]>,
-    /// Where the run carries content: by the first page of the parity's row, the sums of what is sealed.
+    /// Where the run carries content: by the first page of the parity's row, the sums of what is
+    /// sealed.
     sums: BTreeMap<Ppn, Vec<u32>>,
     pub rebuilds: Slab<Rebuild>,
     /// The read that begins: what it asks of flash, stripe by stripe.
@@ -42,7 +48,8 @@ pub(in crate::drive) struct Superblock {
 }
 
 impl Superblock {
-    /// The lane that takes a page, in a row that gathers or one that it opens; `None` when there is none now.
+    /// The lane that takes a page, in a row that gathers or one that it opens; `None` when there is
+    /// none now.
     #[inline]
     pub fn place(&mut self, ftl: &mut PageMap) -> Option<u32> {
         let (lane, opened) = ftl.place_in_stripe()?;
@@ -61,7 +68,8 @@ impl Superblock {
 }
 
 impl Drive {
-    /// Parity is kept over superblocks, if `spec` says so; the map was made with it. Call it before the first command.
+    /// Parity is kept over superblocks, if `spec` says so; the map was made with it. Call it before
+    /// the first command.
     pub(in crate::drive) fn keep_superblock_parity(&mut self, spec: &RainSpec) {
         let lanes = self.flash.layout.lanes as usize;
         if spec.update != Update::Superblock || self.ftl.superstripes().is_none() {
@@ -79,10 +87,12 @@ impl Drive {
         self.make_superblock_parity();
     }
 
-    /// Gives parity that preconditioning left its content, and open stripes their sums. What makes copies in no time
-    /// needs none: it looks at the flash.
+    /// Gives parity that preconditioning left its content, and open stripes their sums. What makes
+    /// copies in no time needs none: it looks at the flash.
     pub(in crate::drive) fn make_superblock_parity(&mut self) {
-        let Some(superblock) = self.superblock.as_mut().filter(|_| self.flash.has_content()) else { return };
+        let Some(superblock) = self.superblock.as_mut().filter(|_| self.flash.has_content()) else {
+            return;
+        };
         superblock.sums.clear();
         let layout = self.flash.layout.clone();
         let sums_copies = !self.collector.takes_no_time();
@@ -99,7 +109,9 @@ impl Drive {
                 for at in (0..layout.units_per_row).filter(|_| begun) {
                     let sum = self.sum_of_fellows(Ppn(start.0 + at));
                     match &mut self.superblock {
-                        Some(superblock) if sums && !written => superblock.add(start, at, layout.units_per_row, sum),
+                        Some(superblock) if sums && !written => {
+                            superblock.add(start, at, layout.units_per_row, sum)
+                        }
                         _ if !written => {}
                         _ => self.flash.store(Ppn(start.0 + at), sum),
                     }
@@ -123,7 +135,8 @@ impl Drive {
 
     /// What the parity at `page` should hold, by what its fellows on flash hold.
     fn sum_of_fellows(&self, page: Ppn) -> u32 {
-        let fellows = self.rows_of_stripe(page).filter(|fellow| *fellow != page && self.is_written(*fellow));
+        let fellows =
+            self.rows_of_stripe(page).filter(|fellow| *fellow != page && self.is_written(*fellow));
         fellows.fold(0, |sum, fellow| sum ^ part_of(fellow, self.flash.load(fellow)))
     }
 
@@ -131,12 +144,14 @@ impl Drive {
     pub(in crate::drive) fn is_whole(&self, page: Ppn) -> bool {
         let Some(superblock) = &self.superblock else { return false };
         let (layout, row) = (&self.flash.layout, self.flash.layout.row_of(page));
-        let under_way = |lane: u32, stream: Stream| superblock.under_way[lane as usize][stream as usize];
-        self.rows_of_stripe(page).all(|fellow| self.ftl.rows_on_flash(layout.block_of(fellow), under_way) > row)
+        let under_way =
+            |lane: u32, stream: Stream| superblock.under_way[lane as usize][stream as usize];
+        self.rows_of_stripe(page)
+            .all(|fellow| self.ftl.rows_on_flash(layout.block_of(fellow), under_way) > row)
     }
 
-    /// Asserts that every whole stripe has the parity of its members, and that no parity row holds the host's data.
-    /// Slow; for tests.
+    /// Asserts that every whole stripe has the parity of its members, and that no parity row holds
+    /// the host's data. Slow; for tests.
     pub(in crate::drive) fn check_superblock_parity(&self) {
         if self.superblock.is_none() {
             return;
@@ -144,14 +159,21 @@ impl Drive {
         let layout = &self.flash.layout;
         for block in (0..layout.total_blocks()).map(Block) {
             let lane = layout.lane_of(block);
-            for row in (0..self.flash.rows_written(block)).filter(|row| self.is_parity_row(lane, *row)) {
+            for row in
+                (0..self.flash.rows_written(block)).filter(|row| self.is_parity_row(lane, *row))
+            {
                 let start = layout.row_start(block, row);
                 // Blocks of a superblock are erased one by one, and rows programmed so.
-                let whole = self.rows_of_stripe(start).all(|fellow| self.is_written(fellow)) && self.is_whole(start);
+                let whole = self.rows_of_stripe(start).all(|fellow| self.is_written(fellow))
+                    && self.is_whole(start);
                 for page in (start.0..start.0 + layout.units_per_row).map(Ppn) {
                     assert!(!self.ftl.mapping().is_valid(page), "{page:?} is parity");
                     if whole && self.flash.has_content() {
-                        assert_eq!(self.flash.load(page), self.sum_of_fellows(page), "parity at {page:?}");
+                        assert_eq!(
+                            self.flash.load(page),
+                            self.sum_of_fellows(page),
+                            "parity at {page:?}"
+                        );
                     }
                 }
             }
@@ -185,7 +207,8 @@ impl Drive {
         if !matches!(owner, Owner::ChainProgram { .. }) {
             return self.enqueue(now, op);
         }
-        let row = self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
+        let row =
+            self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
         self.ops[op].ppn = row;
         if let Some(superblock) = &mut self.superblock {
             superblock.under_way[lane as usize][Stream::Copy as usize] += 1;
@@ -231,8 +254,16 @@ impl Drive {
                     Class::Gc
                 }
             };
-            let (units, unit_sectors) = (self.flash.layout.units_per_row, self.flash.layout.unit_sectors);
-            let op = self.ops.insert(FlashOp::new(Owner::Parity, class, to, row, units, units * unit_sectors));
+            let (units, unit_sectors) =
+                (self.flash.layout.units_per_row, self.flash.layout.unit_sectors);
+            let op = self.ops.insert(FlashOp::new(
+                Owner::Parity,
+                class,
+                to,
+                row,
+                units,
+                units * unit_sectors,
+            ));
             self.enqueue(now, op);
         }
     }

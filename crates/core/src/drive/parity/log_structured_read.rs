@@ -1,16 +1,20 @@
-//! Reads that are computed where parity lies over superblocks: the other rows of the stripe are read at the same place.
+//! Reads that are computed where parity lies over superblocks: the other rows of the stripe are
+//! read at the same place.
 //!
-//! The rules are those of `reconstruct` (`rain.reconstruct`), for stripes of pages that lie together and not of
-//! addresses that do: pages of one request are of one stripe by chance, or because they were written together. At most
-//! one page of a stripe is computed, of a stripe that is wholly on flash: an open one, or one whose parity is still on
-//! its way, is read as it is. All other pages of the stripe are read, also what is stale or padding: the controller
-//! keeps no list of these, and they are in the sum.
+//! The rules are those of `reconstruct` (`rain.reconstruct`), for stripes of pages that lie
+//! together and not of addresses that do: pages of one request are of one stripe by chance, or
+//! because they were written together. At most one page of a stripe is computed, of a stripe that
+//! is wholly on flash: an open one, or one whose parity is still on its way, is read as it is. All
+//! other pages of the stripe are read, also what is stale or padding: the controller keeps no list
+//! of these, and they are in the sum.
 //!
-//! The page is looked up once. Its superblock holds a page of the host then, so no block of it is erased; each block
-//! that is read is marked at that instant, and stays until it was read. What becomes of the others does not matter.
+//! The page is looked up once. Its superblock holds a page of the host then, so no block of it is
+//! erased; each block that is read is marked at that instant, and stays until it was read. What
+//! becomes of the others does not matter.
 //!
-//! A collection of a superblock keeps many dies at once, and under `base` all: seldom is the page kept and the rest of
-//! its stripe not, so there is less to gain than where each lane collects for itself.
+//! A collection of a superblock keeps many dies at once, and under `base` all: seldom is the page
+//! kept and the rest of its stripe not, so there is less to gain than where each lane collects for
+//! itself.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::io::buffer;
@@ -91,9 +95,11 @@ impl Drive {
         Some(Asked { stripe, number, page })
     }
 
-    /// The rule: which page of a stripe, of which the request asks for `fellows`, is computed and not read, if any.
+    /// The rule: which page of a stripe, of which the request asks for `fellows`, is computed and
+    /// not read, if any.
     fn judge(&mut self, now: Instant, request: u32, fellows: &[Asked]) -> Option<u32> {
-        let (superblock, stripes, first) = (self.superblock.as_ref()?, self.ftl.superstripes()?, fellows.first()?);
+        let (superblock, stripes, first) =
+            (self.superblock.as_ref()?, self.ftl.superstripes()?, fellows.first()?);
         let (reconstruct, xor) = (superblock.spec.reconstruct, superblock.spec.xor);
         let all_asked = fellows.len() as u32 + 1 == stripes.width();
         if (reconstruct == Reconstruct::Full && !all_asked) || !self.is_whole(first.page) {
@@ -110,9 +116,12 @@ impl Drive {
         if target_kept.is_zero() {
             return None;
         }
-        let others = stripes.stripe_of(first.page).filter(|page| !fellows.iter().any(|asked| asked.page == *page));
-        let (reads, others_kept) =
-            others.fold((0, Duration::ZERO), |(reads, longest), page| (reads + 1, longest.max(kept(page))));
+        let others = stripes
+            .stripe_of(first.page)
+            .filter(|page| !fellows.iter().any(|asked| asked.page == *page));
+        let (reads, others_kept) = others.fold((0, Duration::ZERO), |(reads, longest), page| {
+            (reads + 1, longest.max(kept(page)))
+        });
         let cost = match all_asked {
             true => Duration::ZERO,
             false => self.read_alone(self.unit(request, target.number).sectors) * reads + xor,
@@ -129,10 +138,12 @@ impl Drive {
         self.gc_forecast(now, layout.die_of(layout.lane_of(layout.block_of(page)))).left
     }
 
-    /// Reads the pages of a stripe that the request asks for; page `target` of it, if any, by way of the others.
+    /// Reads the pages of a stripe that the request asks for; page `target` of it, if any, by way
+    /// of the others.
     fn read_fellows(&mut self, now: Instant, request: u32, fellows: &[Asked], target: u32) {
         let computed = fellows.iter().find(|asked| asked.number == target);
-        let rebuild = computed.map(|asked| (self.open_stripe(request, *asked), self.unit(request, target)));
+        let rebuild =
+            computed.map(|asked| (self.open_stripe(request, *asked), self.unit(request, target)));
         for number in fellows.iter().map(|asked| asked.number).filter(|number| *number != target) {
             let unit = self.unit(request, number);
             let Some(op) = self.read_unit(now, request, number, unit, None) else { continue };
@@ -145,13 +156,20 @@ impl Drive {
         let (Some((rebuild, target)), Some(computed)) = (rebuild, computed) else { return };
         let width = self.ftl.superstripes().map_or(0, |stripes| stripes.width());
         for place in 0..width as usize {
-            let other = self.ftl.superstripes().and_then(|stripes| stripes.stripe_of(computed.page).nth(place));
-            let Some(other) = other.filter(|page| !fellows.iter().any(|asked| asked.page == *page)) else { continue };
+            let other = self
+                .ftl
+                .superstripes()
+                .and_then(|stripes| stripes.stripe_of(computed.page).nth(place));
+            let Some(other) = other.filter(|page| !fellows.iter().any(|asked| asked.page == *page))
+            else {
+                continue;
+            };
             self.counters.rain.extra_reads += 1;
             self.ftl.read_started(other);
             let lane = self.flash.layout.lane_of(self.flash.layout.block_of(other));
             let owner = Owner::Rebuild { request, rebuild };
-            let op = self.ops.insert(FlashOp::new(owner, Class::Read, lane, other, 1, target.sectors));
+            let op =
+                self.ops.insert(FlashOp::new(owner, Class::Read, lane, other, 1, target.sectors));
             self.enqueue(now, op);
         }
     }
@@ -168,7 +186,13 @@ impl Drive {
     }
 
     /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    pub(in crate::drive) fn stripe_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
+    pub(in crate::drive) fn stripe_gains(
+        &mut self,
+        now: Instant,
+        op: u32,
+        rebuild: u32,
+        page: Ppn,
+    ) {
         let held = self.flash.load(page);
         let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
         let Some(superblock) = &mut self.superblock else { return };
@@ -188,7 +212,11 @@ impl Drive {
         let Rebuild { request, number, page, value, over, .. } = superblock.rebuilds[rebuild];
         superblock.rebuilds.release(rebuild);
         let version = version_of(page, value);
-        self.note_version(request, number, over.map_or(version, |stamp| buffer::over(stamp, version)));
+        self.note_version(
+            request,
+            number,
+            over.map_or(version, |stamp| buffer::over(stamp, version)),
+        );
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {

@@ -1,4 +1,5 @@
-//! Parity inside the drive: written with the pages or behind them, and reads that are reconstructed.
+//! Parity inside the drive: written with the pages or behind them, and reads that are
+//! reconstructed.
 
 pub(in crate::drive) mod in_place;
 pub(in crate::drive) mod log_structured;

@@ -1,22 +1,25 @@
-//! Reads that are computed: instead of a page itself, the other members of its stripe and the parity are read.
+//! Reads that are computed: instead of a page itself, the other members of its stripe and the
+//! parity are read.
 //!
-//! ttFlash (Yan et al., FAST '17), section 4.2. It is decided when a request is split, stripe by stripe
-//! ([`Drive::target_in`]), and never revisited. At most one page of a stripe is computed; its fellows that the request
-//! asks for are read anyway, and once. The others and the parity are extra reads: host reads on their dies like any
-//! other. The page is there `rain.xor` after the last of them, and it is what they held: no result is assumed.
+//! ttFlash (Yan et al., FAST '17), section 4.2. It is decided when a request is split, stripe by
+//! stripe ([`Drive::target_in`]), and never revisited. At most one page of a stripe is computed;
+//! its fellows that the request asks for are read anyway, and once. The others and the parity are
+//! extra reads: host reads on their dies like any other. The page is there `rain.xor` after the
+//! last of them, and it is what they held: no result is assumed.
 //!
-//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole: of the pages whose
-//! dies garbage collection keeps, the one kept longest is computed from the others and the parity, N - 1 reads as
-//! before; not so where the parity is kept as long or longer. `cost` also looks at parts of stripes, and computes where
-//! (reads that nobody asked for) x T_read + XOR + (the longest that one of these is kept) < (how long the page is
-//! kept). With `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at once, a
-//! page is computed whenever its victim is still copied, and during the erase where reads x T_read + XOR < what is left
-//! of it; while turns are switched off the rule is that of estimates. T_read is a read of the page alone. How long a
-//! die is kept is forecast (`forecast`).
+//! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole:
+//! of the pages whose dies garbage collection keeps, the one kept longest is computed from the
+//! others and the parity, N - 1 reads as before; not so where the parity is kept as long or longer.
+//! `cost` also looks at parts of stripes, and computes where (reads that nobody asked for) x T_read
+//! + XOR + (the longest that one of these is kept) < (how long the page is kept). With
+//! `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at
+//! once, a page is computed whenever its victim is still copied, and during the erase where reads x
+//! T_read + XOR < what is left of it; while turns are switched off the rule is that of estimates.
+//! T_read is a read of the page alone. How long a die is kept is forecast (`forecast`).
 //!
-//! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong together. The time
-//! from the ends of extra reads' own work, and the XOR, is [`Cause::Reconstruct`](crate::units::Cause) in the
-//! attribution.
+//! All members are looked up at one instant outside updates of the stripe (`rain`), so they belong
+//! together. The time from the ends of extra reads' own work, and the XOR, is
+//! [`Cause::Reconstruct`](crate::units::Cause) in the attribution.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
@@ -47,7 +50,8 @@ pub(in crate::drive) struct Rebuild {
 /// What becomes of a stripe of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Nothing of it is computed: no garbage collection is in the way, or the rule does not look at it.
+    /// Nothing of it is computed: no garbage collection is in the way, or the rule does not look at
+    /// it.
     Read,
     /// A page of it waits for garbage collection: to compute it would take longer.
     Refuse,
@@ -91,7 +95,8 @@ impl Drive {
             let mut next = targets.iter().peekable();
             for number in 0..units {
                 if let Some((stripe, asked)) = self.stripe_begins(request, number, units) {
-                    let target = next.next_if(|(with, _)| *with == stripe).map(|(_, target)| *target);
+                    let target =
+                        next.next_if(|(with, _)| *with == stripe).map(|(_, target)| *target);
                     self.read_stripe(now, request, stripe, asked, target);
                 }
             }
@@ -102,7 +107,8 @@ impl Drive {
         any
     }
 
-    /// If page `number` of the request is the first of its stripe there: the stripe, and the members asked for.
+    /// If page `number` of the request is the first of its stripe there: the stripe, and the
+    /// members asked for.
     fn stripe_begins(&self, request: u32, number: u32, units: u32) -> Option<(u32, Range<u32>)> {
         let stripes = self.ftl.stripes()?;
         let first = self.unit(request, 0).lpn.0;
@@ -114,10 +120,12 @@ impl Drive {
         Some((stripe, member..(member..stripes.data()).take_while(asked).last()? + 1))
     }
 
-    /// The rule: which of the members `asked` of a stripe is computed and not read, if any. It is asked once for each
-    /// stripe of a request, before anything of the request is read.
+    /// The rule: which of the members `asked` of a stripe is computed and not read, if any. It is
+    /// asked once for each stripe of a request, before anything of the request is read.
     fn target_in(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Verdict {
-        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return Verdict::Read };
+        let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else {
+            return Verdict::Read;
+        };
         let is_whole = asked.len() as u32 == stripes.data();
         let judges = match rain.spec.reconstruct {
             Reconstruct::Never => false,
@@ -127,45 +135,55 @@ impl Drive {
         if !judges {
             return Verdict::Read;
         }
-        let mut candidates = asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
+        let mut candidates =
+            asked.clone().filter(|member| self.reads_flash(request, stripe, *member));
         if rain.spec.reconstruct == Reconstruct::Always && !rain.is_updating(stripe) {
             return candidates.next().map_or(Verdict::Read, Verdict::Compute);
         }
         let forecast = |member| (self.forecast_of(now, stripes.member(stripe, member)), member);
         // Of pages kept equally long, the first.
-        let first_longest = |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
-        let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else { return Verdict::Read };
+        let first_longest =
+            |a: (Forecast, u32), b: (Forecast, u32)| if b.0.left > a.0.left { b } else { a };
+        let Some((kept, target)) = candidates.map(forecast).reduce(first_longest) else {
+            return Verdict::Read;
+        };
         // A look-up in a big table: only where there is something to compute.
         if kept.left.is_zero() || rain.is_updating(stripe) {
             return Verdict::Read;
         }
         let needed = self.needed_for(now, request, stripe, asked);
-        let turns_are_off = self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
+        let turns_are_off =
+            self.collector.planes.as_ref().is_some_and(|planes| planes.turns_are_off());
         let rule = if turns_are_off { CostRule::Estimate } else { rain.spec.cost_rule };
         let worth = match (is_whole, rule) {
             (true, CostRule::Rotation) => true,
             (true, CostRule::Estimate) => needed.kept < kept.left,
             (false, CostRule::Rotation) if kept.copying => true,
             (false, _) => {
-                let page = self.unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
+                let page = self
+                    .unit(request, stripes.member(stripe, target).0 - self.unit(request, 0).lpn.0);
                 let cost = self.read_alone(page.sectors) * u64::from(needed.reads) + rain.spec.xor;
-                cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO } < kept.left
+                cost + if rule == CostRule::Estimate { needed.kept } else { Duration::ZERO }
+                    < kept.left
             }
         };
         if worth { Verdict::Compute(target) } else { Verdict::Refuse }
     }
 
-    /// True when every page of a read that garbage collection keeps would be computed from pages that it does not keep.
+    /// True when every page of a read that garbage collection keeps would be computed from pages
+    /// that it does not keep.
     pub(in crate::drive) fn is_computed_in_time(&self, now: Instant, request: u32) -> bool {
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
         if rain.spec.reconstruct == Reconstruct::Never {
             return false;
         }
-        let is_kept = |lpn| self.gc_keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
+        let is_kept =
+            |lpn| self.gc_keeps(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)));
         let units = self.units(request);
         let mut begins = (0..units).filter_map(|number| self.stripe_begins(request, number, units));
         begins.all(|(stripe, asked)| {
-            let is_read = |member: u32| asked.contains(&member) && self.reads_flash(request, stripe, member);
+            let is_read =
+                |member: u32| asked.contains(&member) && self.reads_flash(request, stripe, member);
             let target = match self.target_in(now, request, stripe, asked.clone()) {
                 Verdict::Compute(target) => Some(target),
                 Verdict::Read | Verdict::Refuse => None,
@@ -183,16 +201,21 @@ impl Drive {
         self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
     }
 
-    /// The members, and the parity, that would be read only to compute one of those that the request reads.
+    /// The members, and the parity, that would be read only to compute one of those that the
+    /// request reads.
     fn needed_for(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Needed {
         let Some(stripes) = self.ftl.stripes() else { return Needed::default() };
         let is_read = |member| asked.contains(&member) && self.reads_flash(request, stripe, member);
         let members = (0..stripes.data()).filter(|member| !is_read(*member));
-        let pages = members.map(|member| stripes.member(stripe, member)).chain([stripes.parity(stripe)]);
-        pages.filter(|lpn| self.ftl.member_at(*lpn).is_some()).fold(Needed::default(), |needed, lpn| Needed {
-            reads: needed.reads + 1,
-            kept: needed.kept.max(self.forecast_of(now, lpn).left),
-        })
+        let pages =
+            members.map(|member| stripes.member(stripe, member)).chain([stripes.parity(stripe)]);
+        pages.filter(|lpn| self.ftl.member_at(*lpn).is_some()).fold(
+            Needed::default(),
+            |needed, lpn| Needed {
+                reads: needed.reads + 1,
+                kept: needed.kept.max(self.forecast_of(now, lpn).left),
+            },
+        )
     }
 
     /// A page read alone: command, array, `sectors` over the channel.
@@ -207,14 +230,25 @@ impl Drive {
         let lpn = stripes.member(stripe, member);
         let unit = self.unit(request, lpn.0 - self.unit(request, 0).lpn.0);
         let covered = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
-        self.ftl.translate(lpn) != Translation::Unwritten && !self.buffer.find(lpn).is_some_and(covered)
+        self.ftl.translate(lpn) != Translation::Unwritten
+            && !self.buffer.find(lpn).is_some_and(covered)
     }
 
     /// Reads the members `asked` of a stripe; `target`, if any, by way of the others.
-    fn read_stripe(&mut self, now: Instant, request: u32, stripe: u32, asked: Range<u32>, target: Option<u32>) {
-        let page = |drive: &Self, member| drive.ftl.stripes().map(|stripes| stripes.member(stripe, member));
+    fn read_stripe(
+        &mut self,
+        now: Instant,
+        request: u32,
+        stripe: u32,
+        asked: Range<u32>,
+        target: Option<u32>,
+    ) {
+        let page = |drive: &Self, member| {
+            drive.ftl.stripes().map(|stripes| stripes.member(stripe, member))
+        };
         let first = self.unit(request, 0).lpn.0;
-        let rebuild = target.and_then(|target| page(self, target)).map(|lpn| self.open_rebuild(request, lpn));
+        let rebuild =
+            target.and_then(|target| page(self, target)).map(|lpn| self.open_rebuild(request, lpn));
         // Members that the computed page has or will get: itself, and those that the request reads.
         let mut have = target.map_or(u64::MAX, |target| 1 << target);
         for member in asked.filter(|member| Some(*member) != target) {
@@ -241,7 +275,8 @@ impl Drive {
         self.read_extra(now, request, rebuild, parity, target.sectors);
     }
 
-    /// A page that the request has read in vain is computed from its stripe; false where that cannot be.
+    /// A page that the request has read in vain is computed from its stripe; false where that
+    /// cannot be.
     pub(in crate::drive) fn repair(&mut self, now: Instant, request: u32, number: u32) -> bool {
         let unit = self.unit(request, number);
         let (Some(rain), Some(stripes)) = (&self.rain, self.ftl.stripes()) else { return false };
@@ -284,20 +319,28 @@ impl Drive {
         }
     }
 
-    /// Reads a member that the request did not ask for, or the parity; one never written holds nothing.
+    /// Reads a member that the request did not ask for, or the parity; one never written holds
+    /// nothing.
     fn read_extra(&mut self, now: Instant, request: u32, rebuild: u32, lpn: Lpn, sectors: u32) {
         let Some(ppn) = self.ftl.member_at(lpn) else { return };
         self.counters.rain.extra_reads += 1;
         self.count_member(rebuild);
         self.ftl.read_started(ppn);
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
-        let op = FlashOp::new(Owner::Rebuild { request, rebuild }, Class::Read, lane, ppn, 1, sectors);
+        let op =
+            FlashOp::new(Owner::Rebuild { request, rebuild }, Class::Read, lane, ppn, 1, sectors);
         let op = self.ops.insert(op);
         self.enqueue(now, op);
     }
 
     /// An extra read is done.
-    pub(in crate::drive) fn extra_read_done(&mut self, now: Instant, op: u32, request: u32, rebuild: u32) {
+    pub(in crate::drive) fn extra_read_done(
+        &mut self,
+        now: Instant,
+        op: u32,
+        request: u32,
+        rebuild: u32,
+    ) {
         let FlashOp { ppn, gc_blocked, .. } = self.ops[op];
         self.counters.units_read += 1;
         self.requests[request].gc_blocked |= gc_blocked;
@@ -306,7 +349,13 @@ impl Drive {
     }
 
     /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    pub(in crate::drive) fn rebuild_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
+    pub(in crate::drive) fn rebuild_gains(
+        &mut self,
+        now: Instant,
+        op: u32,
+        rebuild: u32,
+        page: Ppn,
+    ) {
         if self.superblock.is_some() {
             return self.stripe_gains(now, op, rebuild, page);
         }
@@ -331,7 +380,11 @@ impl Drive {
         let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
         rain.rebuilds.release(rebuild);
         let version = unmixed(lpn, value);
-        self.note_version(request, number, over.map_or(version, |stamp| buffer::over(stamp, version)));
+        self.note_version(
+            request,
+            number,
+            over.map_or(version, |stamp| buffer::over(stamp, version)),
+        );
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {

@@ -1,6 +1,10 @@
-//! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at chosen instants.
+//! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at
+//! chosen instants.
 
-use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run, write_through};
+use super::{
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run,
+    write_through,
+};
 use crate::drive::{DriveSpec, EraseSpec};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
@@ -12,8 +16,8 @@ const BLOCKS: u32 = 6;
 /// A page of the collecting chip that is not on the victim.
 const SAME_CHIP: u64 = 255 * LANES;
 
-/// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at `free`, whatever the
-/// rounding.
+/// The share of a lane's pages that `free` pages are, and half a page more: the mark lies at
+/// `free`, whatever the rounding.
 pub(super) fn mark(free: u32) -> f64 {
     (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES)
 }
@@ -27,8 +31,9 @@ fn gc(mode: GcMode) -> GcSpec {
 
 /// A drive whose first write to chip 0 makes it collect a victim of `valid` pages.
 ///
-/// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that filled up. The next
-/// page programmed leaves one page less than the soft mark asks for; one victim brings it back.
+/// Block 0 of the chip was filled, all but `valid` of its pages written again to block 1, and that
+/// filled up. The next page programmed leaves one page less than the soft mark asks for; one victim
+/// brings it back.
 pub(super) fn about_to_collect(valid: u32, gc: GcSpec) -> Bench {
     about_to_collect_with(valid, gc, write_through())
 }
@@ -74,26 +79,46 @@ fn a_page_copy_takes_1_045_150_ns_over_the_channel_and_840_350_inside_the_plane(
 fn base_holds_the_channel_for_the_copy_and_then_only_the_chip_for_the_erase() {
     for copyback in [false, true] {
         for valid in [1, 7, 86] {
-            let (bench, begins) = collecting(valid, GcSpec { copyback, ..gc(GcMode::Base) }, &EraseSpec::default());
+            let (bench, begins) =
+                collecting(valid, GcSpec { copyback, ..gc(GcMode::Base) }, &EraseSpec::default());
             let (times, read) = (bench.times(), bench.times().page_read());
             let released = begins + copy_of_a_page(times, copyback) * u64::from(valid);
             let erased = released + times.erase_command + times.erase;
             for at in [begins + NS, begins + Duration::from_us(321), released - NS] {
                 // The erase command is the first thing on the released channel.
                 let channel = released + times.erase_command + read;
-                assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), channel, "{valid} pages, at {at:?}");
-                assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + read, "{valid} pages, at {at:?}");
-                assert_eq!(bench.latency_of_read(at, OTHER_CHANNEL), read, "{valid} pages, at {at:?}");
+                assert_eq!(
+                    at + bench.latency_of_read(at, OTHER_CHIP),
+                    channel,
+                    "{valid} pages, at {at:?}"
+                );
+                assert_eq!(
+                    at + bench.latency_of_read(at, SAME_CHIP),
+                    erased + read,
+                    "{valid} pages, at {at:?}"
+                );
+                assert_eq!(
+                    bench.latency_of_read(at, OTHER_CHANNEL),
+                    read,
+                    "{valid} pages, at {at:?}"
+                );
             }
             for at in [released + times.erase_command, erased - NS] {
-                assert_eq!(bench.latency_of_read(at, OTHER_CHIP), read, "the erase leaves the channel alone");
+                assert_eq!(
+                    bench.latency_of_read(at, OTHER_CHIP),
+                    read,
+                    "the erase leaves the channel alone"
+                );
                 assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + read);
             }
             assert_eq!(bench.latency_of_read(erased, SAME_CHIP), read);
             let mut bench = bench;
             bench.run();
             let counters = bench.drive.counters();
-            assert_eq!((counters.collections, counters.copied_units, counters.erases), (1, u64::from(valid), 1));
+            assert_eq!(
+                (counters.collections, counters.copied_units, counters.erases),
+                (1, u64::from(valid), 1)
+            );
         }
     }
 }
@@ -102,7 +127,10 @@ fn base_holds_the_channel_for_the_copy_and_then_only_the_chip_for_the_erase() {
 fn a_victim_without_valid_pages_costs_an_erase_and_no_hold() {
     let (bench, begins) = collecting(0, gc(GcMode::Base), &EraseSpec::default());
     let (times, at) = (bench.times(), begins + NS);
-    assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), begins + times.erase_command + times.page_read());
+    assert_eq!(
+        at + bench.latency_of_read(at, OTHER_CHIP),
+        begins + times.erase_command + times.page_read()
+    );
     let erased = begins + times.erase_command + times.erase;
     assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + times.page_read());
 }
@@ -115,9 +143,16 @@ fn controller_holds_every_channel_for_the_copy() {
     let released = begins + copy_of_a_page(times, false) * u64::from(valid);
     for at in [begins + NS, released - NS] {
         assert_eq!(at + bench.latency_of_read(at, OTHER_CHANNEL), released + read);
-        assert_eq!(at + bench.latency_of_read(at, OTHER_CHIP), released + times.erase_command + read);
+        assert_eq!(
+            at + bench.latency_of_read(at, OTHER_CHIP),
+            released + times.erase_command + read
+        );
     }
-    assert_eq!(bench.latency_of_read(released, OTHER_CHANNEL), read, "the erase keeps only its chip");
+    assert_eq!(
+        bench.latency_of_read(released, OTHER_CHANNEL),
+        read,
+        "the erase keeps only its chip"
+    );
     let erased = released + times.erase_command + times.erase;
     assert_eq!(released + bench.latency_of_read(released, SAME_CHIP), erased + read);
 }
@@ -139,7 +174,8 @@ fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
     let valid = 12;
     let (bench, begins) = collecting(valid, gc(GcMode::Preemptive), &EraseSpec::default());
     let times = bench.times();
-    let longest = times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
+    let longest =
+        times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
     let whole = copy_of_a_page(times, false) * u64::from(valid) + times.erase_command + times.erase;
     let (mut rng, mut waited, mut worst) = (Rng::stream(1, "instants"), 0, Duration::ZERO);
     for _ in 0..300 {
@@ -147,7 +183,8 @@ fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
         let wait = bench.latency_of_read(at, SAME_CHIP) - times.page_read();
         assert!(wait <= longest, "{wait} at {at:?}, {longest} at most");
         (waited, worst) = (waited + u32::from(!wait.is_zero()), worst.max(wait));
-        // Another chip meets the collection only on the channel: its command and its data behind one transfer each.
+        // Another chip meets the collection only on the channel: its command and its data behind
+        // one transfer each.
         let beside = bench.latency_of_read(at, OTHER_CHIP) - times.page_read();
         assert!(beside <= (times.command + times.transfer) * 2, "{beside} at {at:?}");
         assert_eq!(bench.latency_of_read(at, OTHER_CHANNEL), times.page_read());
@@ -156,14 +193,15 @@ fn a_preemptive_collection_keeps_a_read_waiting_for_one_operation_at_most() {
     assert!(worst > times.program, "some wait for nearly a whole operation: {worst}");
 }
 
-/// Alone on its channel it is preempted by reads; while a program of the host waits on another chip of the channel, its
-/// operations go first.
+/// Alone on its channel it is preempted by reads; while a program of the host waits on another chip
+/// of the channel, its operations go first.
 #[test]
 fn a_channel_preemptive_collection_yields_to_a_read_unless_a_write_waits_on_the_channel() {
     let valid = 12;
     let (bench, begins) = collecting(valid, gc(GcMode::ChannelPreemptive), &EraseSpec::default());
     let times = bench.times();
-    let longest = times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
+    let longest =
+        times.page_read().max(times.page_program()).max(times.erase_command + times.erase);
     let copy = copy_of_a_page(times, false);
     let mut rng = Rng::stream(1, "instants");
     for _ in 0..200 {
@@ -193,7 +231,9 @@ fn a_channel_preemptive_drive_copies_one_victim_of_a_channel_at_a_time() {
                 let (lanes, valid) = (LANES as u32, 12);
                 let again = || (valid..PAGES).chain(PAGES..PAGES + valid);
                 for chip in [0, other as u32] {
-                    (0..PAGES).chain(again()).for_each(|k| write_before_the_run(map, k * lanes + chip));
+                    (0..PAGES)
+                        .chain(again())
+                        .for_each(|k| write_before_the_run(map, k * lanes + chip));
                 }
             });
             let begins = start() + bench.times().page_program();
@@ -214,32 +254,46 @@ fn a_channel_preemptive_drive_copies_one_victim_of_a_channel_at_a_time() {
 #[test]
 fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     let valid = 12;
-    let (bench, begins) =
-        collecting(valid, GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) }, &EraseSpec::default());
+    let (bench, begins) = collecting(
+        valid,
+        GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) },
+        &EraseSpec::default(),
+    );
     let times = bench.times();
-    let erased = begins + copy_of_a_page(times, false) * valid.into() + times.erase_command + times.erase;
+    let erased =
+        begins + copy_of_a_page(times, false) * valid.into() + times.erase_command + times.erase;
     for at in [begins + NS, begins + Duration::from_ms(3), erased - NS] {
-        assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), erased + times.page_read(), "at {at:?}");
+        assert_eq!(
+            at + bench.latency_of_read(at, SAME_CHIP),
+            erased + times.page_read(),
+            "at {at:?}"
+        );
     }
     let mut bench = bench;
     bench.run();
     assert_eq!(bench.drive.counters().forced_collections, 1);
 }
 
-/// A read of the same channel is under way when the space runs short. In the background the collection waits for a
-/// moment without host operations and lets another read in; in the foreground it only lets the first one bring out its
-/// data.
+/// A read of the same channel is under way when the space runs short. In the background the
+/// collection waits for a moment without host operations and lets another read in; in the
+/// foreground it only lets the first one bring out its data.
 #[test]
 fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
-    for (when, hard) in [(GcWhen::Background, 0.0), (GcWhen::Foreground, 0.0), (GcWhen::Background, mark(FREE))] {
+    for (when, hard) in
+        [(GcWhen::Background, 0.0), (GcWhen::Foreground, 0.0), (GcWhen::Background, mark(FREE))]
+    {
         let valid = 7;
-        let mut bench =
-            Bench::new(ttflash(BLOCKS), write_through(), GcSpec { when, hard, ..gc(GcMode::Base) }, |map| {
+        let mut bench = Bench::new(
+            ttflash(BLOCKS),
+            write_through(),
+            GcSpec { when, hard, ..gc(GcMode::Base) },
+            |map| {
                 let lanes = LANES as u32;
                 let again = (valid..PAGES).chain(PAGES..PAGES + valid);
                 (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
                 (1..lanes).for_each(|lpn| write_before_the_run(map, lpn));
-            });
+            },
+        );
         let (times, read) = (bench.times(), bench.times().page_read());
         let begins = start() + times.page_program();
         bench.write(start(), 600 * LANES);
@@ -261,15 +315,20 @@ fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
 
 #[test]
 fn a_read_says_whether_it_waited_for_a_collection() {
-    for (mode, channel, other) in
-        [(GcMode::Base, true, false), (GcMode::Controller, true, true), (GcMode::Nogc, false, false)]
-    {
+    for (mode, channel, other) in [
+        (GcMode::Base, true, false),
+        (GcMode::Controller, true, true),
+        (GcMode::Nogc, false, false),
+    ] {
         let (bench, begins) = collecting(7, gc(mode), &EraseSpec::default());
         let blocked = |lpn| {
             let mut copy = bench.clone();
             let id = copy.read(begins + Duration::from_us(10), lpn);
             let done = copy.completion(id);
-            assert_eq!(done.gc_blocked, done.gc_blocked_at_split, "{mode:?}: it came in the middle of the copy");
+            assert_eq!(
+                done.gc_blocked, done.gc_blocked_at_split,
+                "{mode:?}: it came in the middle of the copy"
+            );
             done.gc_blocked
         };
         assert_eq!((blocked(OTHER_CHIP), blocked(OTHER_CHANNEL)), (channel, other), "{mode:?}");

@@ -1,5 +1,6 @@
-//! A map on flash by arithmetic, and beside a naive model: plain lists, no time, one thing after the other. What other
-//! simulators got wrong (reference notes on PSU's and Bjorling's dftl) is a test each.
+//! A map on flash by arithmetic, and beside a naive model: plain lists, no time, one thing after
+//! the other. What other simulators got wrong (reference notes on PSU's and Bjorling's dftl) is a
+//! test each.
 
 use super::{Bench, LANES, PAGE, start, ttflash, write_before_the_run, write_through};
 use crate::drive::{Drive, DriveSpec, Op};
@@ -17,10 +18,18 @@ fn cached(entries: u64) -> MapSpec {
     MapSpec { cache: Bytes::new(8 * entries), ..MapSpec::default() }
 }
 
-fn with_map(device: crate::flash::Device, gc: GcSpec, map: &MapSpec, logical: u32, written: &[u32]) -> Bench {
+fn with_map(
+    device: crate::flash::Device,
+    gc: GcSpec,
+    map: &MapSpec,
+    logical: u32,
+    written: &[u32],
+) -> Bench {
     let ftl = FtlSpec::default();
     let mut pages = PageMap::new(&device, &ftl, &gc, logical, 1).with_translation_pages(map);
-    let translation = (0..pages.translation_pages()).map(|page| pages.translation_page(page).0).collect::<Vec<_>>();
+    let translation = (0..pages.translation_pages())
+        .map(|page| pages.translation_page(page).0)
+        .collect::<Vec<_>>();
     written.iter().chain(&translation).for_each(|lpn| write_before_the_run(&mut pages, *lpn));
     let mut drive = Drive::new(&device, &write_through(), &gc, pages, true);
     drive.keep_map_on_flash(map);
@@ -28,7 +37,8 @@ fn with_map(device: crate::flash::Device, gc: GcSpec, map: &MapSpec, logical: u3
     Bench { device, drive, done: Vec::new(), next_id: 0 }
 }
 
-/// The first pages of two translation pages on flash; nothing is collected. Translation page `n` is on lane `n`.
+/// The first pages of two translation pages on flash; nothing is collected. Translation page `n` is
+/// on lane `n`.
 fn timed(map: &MapSpec) -> Bench {
     let gc = GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() };
     let device = ttflash(4);
@@ -70,9 +80,16 @@ fn a_miss_costs_the_read_of_a_translation_page_and_a_hit_nothing() {
     let times = bench.times();
     assert_eq!(bench.reads_in(1), times.page_read() * 2, "translation page 0, then the page");
     assert_eq!(bench.reads_in(1), times.page_read(), "cached");
-    assert_eq!(bench.reads_in(2), times.page_read() * 2, "another entry of the same translation page");
+    assert_eq!(
+        bench.reads_in(2),
+        times.page_read() * 2,
+        "another entry of the same translation page"
+    );
     let map = bench.map();
-    assert_eq!((map.hits, map.misses, map.page_reads, map.page_programs, map.evictions), (1, 2, 2, 0, 0));
+    assert_eq!(
+        (map.hits, map.misses, map.page_reads, map.page_programs, map.evictions),
+        (1, 2, 2, 0, 0)
+    );
     // A write looks up before it is programmed.
     assert_eq!(bench.writes_in(3), times.page_read() + times.page_program());
     assert_eq!(bench.writes_in(3), times.page_program());
@@ -99,7 +116,8 @@ fn bjorlings_eviction_lacks_the_read_of_the_translation_page_and_here_it_costs_i
     let mut bench = timed(&cached(1));
     let times = bench.times();
     bench.writes_in(1);
-    // The clean entry of page 1024 costs nothing to let go, the dirty one of page 1 a read and a program.
+    // The clean entry of page 1024 costs nothing to let go, the dirty one of page 1 a read and a
+    // program.
     let dirty = times.page_read() + times.page_program();
     assert_eq!(bench.reads_in(SPAN), dirty + times.page_read() * 2);
     assert_eq!(bench.reads_in(SPAN + 1), times.page_read() * 2, "a clean one");
@@ -130,7 +148,8 @@ fn requests_that_miss_on_one_translation_page_share_its_read() {
 
 #[test]
 fn a_read_that_joins_the_read_of_a_write_goes_with_the_reads() {
-    // Programs keep the die of translation page 0 (lane 0); a write's lookup waits for it, then a host read's.
+    // Programs keep the die of translation page 0 (lane 0); a write's lookup waits for it, then a
+    // host read's.
     let mut bench = timed(&cached(16));
     let times = bench.times();
     bench.reads_in(64);
@@ -141,7 +160,8 @@ fn a_read_that_joins_the_read_of_a_write_goes_with_the_reads() {
     }
     let write = bench.write(at + Duration::from_us(1), 9);
     let read = bench.read(at + Duration::from_us(2), 10);
-    // The first program, the translation page, the read; the second program comes after the translation page.
+    // The first program, the translation page, the read; the second program comes after the
+    // translation page.
     assert_eq!(bench.end_of(read).since(at), times.page_program() + times.page_read() * 2);
     assert_eq!(bench.end_of(write).since(at), times.page_program() * 2 + times.page_read());
 }
@@ -149,8 +169,10 @@ fn a_read_that_joins_the_read_of_a_write_goes_with_the_reads() {
 #[test]
 fn what_was_never_written_needs_no_translation_page() {
     let (gc, device) = (GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() }, ttflash(4));
-    let (logical, spec) = (Layout::new(&device).total_units() / 2, MapSpec { protected: 0.0, ..cached(2) });
-    let map = PageMap::new(&device, &FtlSpec::default(), &gc, logical, 1).with_translation_pages(&spec);
+    let (logical, spec) =
+        (Layout::new(&device).total_units() / 2, MapSpec { protected: 0.0, ..cached(2) });
+    let map =
+        PageMap::new(&device, &FtlSpec::default(), &gc, logical, 1).with_translation_pages(&spec);
     let mut drive = Drive::new(&device, &write_through(), &gc, map, true);
     drive.keep_map_on_flash(&spec);
     let mut bench = Bench { device, drive, done: Vec::new(), next_id: 0 };
@@ -158,7 +180,8 @@ fn what_was_never_written_needs_no_translation_page() {
     assert_eq!(bench.reads_in(5), spec.buffer_hit);
     assert_eq!(bench.writes_in(5), times.page_program());
     assert_eq!(bench.map().page_reads, 0);
-    // Two more entries: the dirty one leaves, and its page is programmed for the first time, without a read.
+    // Two more entries: the dirty one leaves, and its page is programmed for the first time,
+    // without a read.
     bench.reads_in(6);
     assert_eq!(bench.reads_in(7 + SPAN), times.page_program() + spec.buffer_hit);
     assert_eq!((bench.map().page_reads, bench.map().page_programs), (0, 1));
@@ -219,7 +242,8 @@ fn psus_age_counts_hits_and_here_what_was_used_long_ago_leaves_however_often_it_
     (0..4).for_each(|lpn| assert_eq!(enter(&mut cmt, lpn), Room::Free));
     let use_it = |cmt: &mut Cmt, lpn| cmt.find(Lpn(lpn)).map(|entry| cmt.touch(entry)).unwrap();
     (0..10).for_each(|_| use_it(&mut cmt, 0));
-    // Two others are used once again: page 0 is on probation again, behind page 3, which never was used.
+    // Two others are used once again: page 0 is on probation again, behind page 3, which never was
+    // used.
     use_it(&mut cmt, 1);
     use_it(&mut cmt, 2);
     assert_eq!(enter(&mut cmt, 4), Room::Clean(Lpn(3)));
@@ -229,7 +253,8 @@ fn psus_age_counts_hits_and_here_what_was_used_long_ago_leaves_however_often_it_
 }
 
 #[test]
-fn psus_search_for_a_victim_leaves_the_array_at_its_holes_and_here_there_is_none_or_the_right_one() {
+fn psus_search_for_a_victim_leaves_the_array_at_its_holes_and_here_there_is_none_or_the_right_one()
+{
     let mut cmt = Cmt::new(2, 1.0, 1, 10);
     let entries = [3, 5].map(|lpn| {
         assert_eq!(cmt.make_room(), Room::Free);
@@ -319,7 +344,11 @@ impl Naive {
         self.count.page_programs += 1;
         if self.batch {
             let (span, lists) = (self.span, [&mut self.probation, &mut self.protected]);
-            lists.into_iter().flatten().filter(|entry| entry.0 / span == page).for_each(|entry| entry.1 = false);
+            lists
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry.0 / span == page)
+                .for_each(|entry| entry.1 = false);
         }
     }
 
@@ -359,13 +388,15 @@ impl Naive {
     }
 }
 
-/// Plays random requests one by one on a drive of one lane beside the naive model, which is told what collections move.
+/// Plays random requests one by one on a drive of one lane beside the naive model, which is told
+/// what collections move.
 fn beside_the_naive_model(seed: u64, spec: MapSpec, victim: Victim) -> MapCounters {
     let mut device = crate::flash::tests::device();
     let g = &mut device.geometry;
     (g.channels, g.ways, g.blocks, g.pages) = (1, 1, 24, 16);
     let mode = GcMode::Preemptive;
-    let gc = GcSpec { soft: 0.3, hard: 0.0, mode, victim, last_block_hard: 0.0, ..GcSpec::default() };
+    let gc =
+        GcSpec { soft: 0.3, hard: 0.0, mode, victim, last_block_hard: 0.0, ..GcSpec::default() };
     let (logical, spec) = (200, MapSpec { stored: Bytes::new(256), ..spec });
     let mut bench = with_map(device, gc, &spec, logical, &(0..logical).collect::<Vec<_>>());
     let entries = spec.entries() as usize;
@@ -381,7 +412,9 @@ fn beside_the_naive_model(seed: u64, spec: MapSpec, victim: Victim) -> MapCounte
         count: MapCounters::default(),
     };
     let mut rng = Rng::stream(seed, "naive");
-    let places = |bench: &Bench| (0..logical).map(|lpn| bench.drive.ftl().member_at(Lpn(lpn))).collect::<Vec<_>>();
+    let places = |bench: &Bench| {
+        (0..logical).map(|lpn| bench.drive.ftl().member_at(Lpn(lpn))).collect::<Vec<_>>()
+    };
     let (mut before, mut moves) = (places(&bench), BTreeSet::new());
     let (mut collections, mut reads_of_gc) = (0, 0);
     for step in 0..1_500 {
@@ -408,7 +441,8 @@ fn beside_the_naive_model(seed: u64, spec: MapSpec, victim: Victim) -> MapCounte
                 naive.victim_copied();
             }
             for page in (0..logical).filter(|page| now[*page as usize] != before[*page as usize]) {
-                let landed = pending == Some(page) && bench.drive.counters().host_units > reads_of_gc;
+                let landed =
+                    pending == Some(page) && bench.drive.counters().host_units > reads_of_gc;
                 if landed {
                     (reads_of_gc, pending) = (bench.drive.counters().host_units, None);
                     naive.written(page);
@@ -437,7 +471,11 @@ fn the_drive_does_what_a_naive_model_of_the_paper_does() {
         for (entries, protected) in [(1, 0.5), (5, 0.0), (24, 0.5), (60, 0.8), (60, 1.0)] {
             for victim in [Victim::Greedy, Victim::CostBenefit] {
                 seed += 1;
-                beside_the_naive_model(seed, MapSpec { batch, lazy, protected, ..cached(entries) }, victim);
+                beside_the_naive_model(
+                    seed,
+                    MapSpec { batch, lazy, protected, ..cached(entries) },
+                    victim,
+                );
             }
         }
     }
@@ -445,8 +483,8 @@ fn the_drive_does_what_a_naive_model_of_the_paper_does() {
 
 #[test]
 fn psus_collections_keep_a_clean_entry_clean_and_here_it_becomes_dirty() {
-    // Nothing ever leaves: what collections move is looked up once at most, and then changes in the cache only.
-    // `check_map` asserts that no change is lost.
+    // Nothing ever leaves: what collections move is looked up once at most, and then changes in the
+    // cache only. `check_map` asserts that no change is lost.
     let map = beside_the_naive_model(77, cached(200), Victim::Greedy);
     assert!(map.lazy_updates > 100 && map.collection_programs < map.lazy_updates / 2, "{map:?}");
     assert_eq!((map.evictions, map.dirty_evictions), (0, 0));
@@ -455,7 +493,10 @@ fn psus_collections_keep_a_clean_entry_clean_and_here_it_becomes_dirty() {
 #[test]
 fn bjorlings_collections_fill_the_cache_without_bound_and_here_they_write_translation_pages() {
     let map = beside_the_naive_model(78, cached(4), Victim::Greedy);
-    assert!(map.collection_programs > 100 && map.collection_programs == map.collection_reads, "{map:?}");
+    assert!(
+        map.collection_programs > 100 && map.collection_programs == map.collection_reads,
+        "{map:?}"
+    );
     assert!(map.misses - map.evictions <= 4, "what came and did not leave fits");
 }
 

@@ -1,4 +1,5 @@
-//! Erases held back for reads, by arithmetic: when the die has been quiet for long enough, to the nanosecond.
+//! Erases held back for reads, by arithmetic: when the die has been quiet for long enough, to the
+//! nanosecond.
 
 use super::{Bench, LANES, start, ttflash, write_before_the_run, write_through};
 use crate::drive::EraseSpec;
@@ -22,8 +23,9 @@ fn spec(hold_max: Duration) -> EraseSpec {
     EraseSpec { hold: HOLD, hold_max, ..EraseSpec::default() }
 }
 
-/// A drive whose chip 0 finds `victims` to collect when its first write is done, a read waiting behind that write. Two
-/// of its blocks hold nothing valid, two are full. Returns when the write is done.
+/// A drive whose chip 0 finds `victims` to collect when its first write is done, a read waiting
+/// behind that write. Two of its blocks hold nothing valid, two are full. Returns when the write is
+/// done.
 fn about_to_erase(victims: u32, mode: GcMode, hard: f64, spec: &EraseSpec) -> (Bench, Instant) {
     let soft = mark(FREE + (victims - 1) * PAGES);
     let gc = GcSpec { mode, soft, hard, ..GcSpec::default() };
@@ -103,13 +105,17 @@ fn an_erase_held_back_for_the_longest_time_starts_whatever_the_reads_do() {
     assert_eq!(erased, [begins + whole(&bench)]);
     bench.run();
     let counters = bench.drive.counters();
-    assert_eq!((counters.erases_held, counters.erases_held_time, counters.erases_held_max), (1, longest, longest));
+    assert_eq!(
+        (counters.erases_held, counters.erases_held_time, counters.erases_held_max),
+        (1, longest, longest)
+    );
 }
 
 #[test]
 fn an_urgent_pool_holds_no_erase_back() {
     for (hard, held) in [(FREE - 1, false), (FREE - 2, true)] {
-        let (mut bench, written) = about_to_erase(1, GcMode::Preemptive, mark(hard), &spec(Duration::from_s(1)));
+        let (mut bench, written) =
+            about_to_erase(1, GcMode::Preemptive, mark(hard), &spec(Duration::from_s(1)));
         let read = bench.times().page_read();
         bench.read(start() + NS, SAME_CHIP);
         // Urgent, the erase goes before the read.
@@ -118,8 +124,10 @@ fn an_urgent_pool_holds_no_erase_back() {
         bench.run();
         assert_eq!(bench.drive.counters().erases_held, u64::from(held));
     }
-    // It becomes urgent while it is held: the program of the page that makes it so lets the erase go.
-    let (mut bench, written) = about_to_erase(1, GcMode::Preemptive, mark(FREE - 2), &spec(Duration::from_s(1)));
+    // It becomes urgent while it is held: the program of the page that makes it so lets the erase
+    // go.
+    let (mut bench, written) =
+        about_to_erase(1, GcMode::Preemptive, mark(FREE - 2), &spec(Duration::from_s(1)));
     let (read, program) = (bench.times().page_read(), bench.times().page_program());
     bench.read(start() + NS, SAME_CHIP);
     bench.write(written + read + NS, 601 * LANES);
@@ -138,7 +146,11 @@ fn a_backlog_is_erased_one_after_the_other_and_a_read_between_them_holds_the_res
         let read = bench.times().page_read();
         bench.read(start() + NS, SAME_CHIP);
         bench.advance_to(written + NS);
-        assert_eq!(bench.drive.counters().collections, at_once, "{victims}: victims copied before an erase");
+        assert_eq!(
+            bench.drive.counters().collections,
+            at_once,
+            "{victims}: victims copied before an erase"
+        );
         bench.drive.ftl().check_laws();
         let first = written + read + HOLD + whole(&bench);
         assert_eq!(ends(bench.clone()), [first, first + whole(&bench)]);

@@ -1,5 +1,5 @@
-//! Plane-blocking collection by arithmetic: what a read of the collecting chip waits for, and what a collection and a
-//! read of another chip of its channel cost each other, to the nanosecond.
+//! Plane-blocking collection by arithmetic: what a read of the collecting chip waits for, and what
+//! a collection and a read of another chip of its channel cost each other, to the nanosecond.
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start};
@@ -13,7 +13,8 @@ const NS: Duration = Duration::from_ns(1);
 const SAME_CHIP: u64 = 255 * LANES;
 
 fn gc(cut_transfers: bool) -> GcSpec {
-    let spec = GcSpec { mode: GcMode::PlaneBlocking, copyback: true, cut_transfers, ..GcSpec::default() };
+    let spec =
+        GcSpec { mode: GcMode::PlaneBlocking, copyback: true, cut_transfers, ..GcSpec::default() };
     GcSpec { soft: mark(FREE), hard: 0.0, ..spec }
 }
 
@@ -28,7 +29,11 @@ fn a_read_of_the_collecting_chip_waits_for_the_copies_and_the_erase() {
         let (bench, begins) = collecting(valid, gc(true), &EraseSpec::default());
         let (end, read) = (begins + whole(valid), bench.times().page_read());
         for at in [begins + NS, begins + Duration::from_us(500), end - NS] {
-            assert_eq!(at + bench.latency_of_read(at, SAME_CHIP), end + read, "{valid} pages, at {at:?}");
+            assert_eq!(
+                at + bench.latency_of_read(at, SAME_CHIP),
+                end + read,
+                "{valid} pages, at {at:?}"
+            );
         }
         assert_eq!(bench.latency_of_read(end, SAME_CHIP), read);
         let mut bench = bench;
@@ -36,7 +41,11 @@ fn a_read_of_the_collecting_chip_waits_for_the_copies_and_the_erase() {
             let mut copy = bench.clone();
             let id = copy.read(begins + Duration::from_us(10), lpn);
             let done = copy.completion(id);
-            assert_eq!((done.gc_blocked, done.gc_blocked_at_split), (blocked, blocked), "page {lpn}");
+            assert_eq!(
+                (done.gc_blocked, done.gc_blocked_at_split),
+                (blocked, blocked),
+                "page {lpn}"
+            );
         }
         bench.run();
         let counters = bench.drive.counters();
@@ -47,10 +56,16 @@ fn a_read_of_the_collecting_chip_waits_for_the_copies_and_the_erase() {
     }
 }
 
-/// One read of another chip against a collection, from what each asks of the channel in pieces: when the read ends, and
-/// when the collection does. Whoever asked before the channel was free goes next, the collection first; a read that was
-/// interrupted goes on with a command.
-fn side_by_side(times: Times, begins: Instant, at: Instant, valid: u32, pieces: u64) -> (Instant, Instant) {
+/// One read of another chip against a collection, from what each asks of the channel in pieces:
+/// when the read ends, and when the collection does. Whoever asked before the channel was free goes
+/// next, the collection first; a read that was interrupted goes on with a command.
+fn side_by_side(
+    times: Times,
+    begins: Instant,
+    at: Instant,
+    valid: u32,
+    pieces: u64,
+) -> (Instant, Instant) {
     let mut steps: Vec<(Duration, Duration)> = Vec::new();
     for _ in 0..valid {
         steps.push((times.command, times.read));
@@ -105,7 +120,9 @@ fn a_read_of_another_chip_and_the_collection_s_commands_make_room_for_each_other
             interrupted += u32::from(late >= times.command * 2);
             worst = worst.max(late);
         }
-        println!("cut {cut}: the collection waited {delayed} times, the read twice a command {interrupted} times");
+        println!(
+            "cut {cut}: the collection waited {delayed} times, the read twice a command {interrupted} times"
+        );
         assert!(worst <= times.command * 6, "cut {cut}: {worst}");
         assert!(delayed > 300, "cut {cut}: {delayed}");
         assert_eq!(interrupted > 300, cut, "{interrupted}");
@@ -117,7 +134,9 @@ fn two_chips(spec: GcSpec) -> Bench {
     Bench::new(super::ttflash(6), super::write_through(), spec, |map| {
         for chip in [0, OTHER_CHIP as u32] {
             let again = (5..256).chain(256..256 + 5);
-            (0..256).chain(again).for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
+            (0..256)
+                .chain(again)
+                .for_each(|k| super::write_before_the_run(map, chip + k * LANES as u32));
         }
     })
 }
@@ -131,13 +150,16 @@ fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
         let times = bench.times();
         bench.write(start(), 600 * LANES);
         bench.write(start(), 600 * LANES + OTHER_CHIP);
-        // The second write's data crosses behind the first one's, and both collections wait for its end.
+        // The second write's data crosses behind the first one's, and both collections wait for its
+        // end.
         let begin = start() + times.page_program() + times.command + times.transfer;
         bench.advance_to(begin + NS);
         let copies = |from: Instant| from + Duration::from_ns(840_350) * 5;
         let erase = times.erase_command + times.erase;
-        // One after the other, behind the command of the first one's erase; or side by side, always a command apart.
-        let second = if second_waits { copies(begin) + times.erase_command } else { begin + times.command };
+        // One after the other, behind the command of the first one's erase; or side by side, always
+        // a command apart.
+        let second =
+            if second_waits { copies(begin) + times.erase_command } else { begin + times.command };
         let at = copies(begin) + Duration::from_ms(1);
         let ends = at + bench.latency_of_read(at, SAME_CHIP + OTHER_CHIP);
         assert_eq!(ends, copies(second) + erase + times.page_read(), "per_channel {per_channel}");
@@ -146,7 +168,8 @@ fn the_next_collection_of_a_channel_begins_when_the_erase_does() {
     }
 }
 
-/// The second chip's turn comes when the first one's erase begins; the read under way there is waited for.
+/// The second chip's turn comes when the first one's erase begins; the read under way there is
+/// waited for.
 #[test]
 fn a_chip_that_drains_is_kept_for_a_whole_collection() {
     let spec = GcSpec { when: crate::ftl::GcWhen::Foreground, ..gc(true) };

@@ -1,9 +1,11 @@
-//! Reads that fail fast, by arithmetic: one victim of V valid pages on one chip, and reads at chosen instants.
+//! Reads that fail fast, by arithmetic: one victim of V valid pages on one chip, and reads at
+//! chosen instants.
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, PAGE, start};
 use crate::drive::{
-    Command, Completion, EraseMode, EraseSpec, Op, PredictableLatency, Status, WindowSchedule, Windows,
+    Command, Completion, EraseMode, EraseSpec, Op, PredictableLatency, Status, WindowSchedule,
+    Windows,
 };
 use crate::ftl::{GcMode, GcSpec};
 use crate::units::{Duration, Instant, Lba};
@@ -13,16 +15,37 @@ const NS: Duration = Duration::from_ns(1);
 const SAME_CHIP: u64 = 255 * LANES;
 
 fn gc(mode: GcMode) -> GcSpec {
-    GcSpec { mode, soft: mark(FREE), hard: 0.0, copyback: mode == GcMode::PlaneBlocking, ..GcSpec::default() }
+    GcSpec {
+        mode,
+        soft: mark(FREE),
+        hard: 0.0,
+        copyback: mode == GcMode::PlaneBlocking,
+        ..GcSpec::default()
+    }
 }
 
 /// What a read of some pages at `at` gets, on a copy of the drive.
-fn answer(bench: &Bench, at: Instant, predictable: PredictableLatency, lpn: u64, pages: u32) -> Completion {
+fn answer(
+    bench: &Bench,
+    at: Instant,
+    predictable: PredictableLatency,
+    lpn: u64,
+    pages: u32,
+) -> Completion {
     let mut copy = bench.clone();
     copy.advance_to(at);
     let (id, sectors) = (copy.next_id, pages * PAGE);
     let lba = Lba(lpn * u64::from(PAGE));
-    let command = Command { id, op: Op::Read, lba, sectors, fua: false, predictable, stream: 0, payload: None };
+    let command = Command {
+        id,
+        op: Op::Read,
+        lba,
+        sectors,
+        fua: false,
+        predictable,
+        stream: 0,
+        payload: None,
+    };
     copy.drive.submit(at, command);
     let operations = copy.drive.flash().operations().reads;
     let done = copy.completion(id).clone();
@@ -53,11 +76,20 @@ fn a_read_fails_for_as_long_as_its_channel_is_held_or_its_chip_erases() {
     for valid in [1, 7, 86] {
         let (bench, begins) = collecting(valid, gc(GcMode::Base), &EraseSpec::default());
         let times = bench.times();
-        let copy = (times.command * 2 + times.read + times.program + times.transfer * 2) * u64::from(valid);
+        let copy = (times.command * 2 + times.read + times.program + times.transfer * 2)
+            * u64::from(valid);
         let (released, erase) = (begins + copy, times.erase_command + times.erase);
         for at in [begins + NS, begins + Duration::from_us(321), released - NS] {
-            assert_eq!(busy(&bench, at, OTHER_CHIP), Some(released.since(at)), "{valid} pages, at {at:?}");
-            assert_eq!(busy(&bench, at, SAME_CHIP), Some((released + erase).since(at)), "{valid} pages, at {at:?}");
+            assert_eq!(
+                busy(&bench, at, OTHER_CHIP),
+                Some(released.since(at)),
+                "{valid} pages, at {at:?}"
+            );
+            assert_eq!(
+                busy(&bench, at, SAME_CHIP),
+                Some((released + erase).since(at)),
+                "{valid} pages, at {at:?}"
+            );
             assert_eq!(busy(&bench, at, OTHER_CHANNEL), None);
             // Both of two pages: the longer one. The next page lies on the next channel.
             let both = answer(&bench, at, PredictableLatency::On, SAME_CHIP, 2);
@@ -94,14 +126,16 @@ fn what_gives_way_to_reads_fails_none() {
     let erase = EraseSpec { mode: EraseMode::Es, ..EraseSpec::default() };
     let (bench, begins) = collecting(3, gc(GcMode::Base), &erase);
     let times = bench.times();
-    let released = begins + (times.command * 2 + times.read + times.program + times.transfer * 2) * 3;
+    let released =
+        begins + (times.command * 2 + times.read + times.program + times.transfer * 2) * 3;
     let at = begins + Duration::from_us(100);
     assert_eq!(busy(&bench, at, SAME_CHIP), Some(released.since(at)), "the copy");
     assert_eq!(busy(&bench, released + Duration::from_us(100), SAME_CHIP), None, "not the erase");
 }
 
 #[test]
-fn nogc_fails_no_read_and_between_operations_a_preemptive_collection_fails_one_for_the_one_under_way() {
+fn nogc_fails_no_read_and_between_operations_a_preemptive_collection_fails_one_for_the_one_under_way()
+ {
     let (bench, begins) = collecting(86, gc(GcMode::Nogc), &EraseSpec::default());
     assert_eq!(busy(&bench, begins + NS, SAME_CHIP), None);
     let (bench, begins) = collecting(12, gc(GcMode::Preemptive), &EraseSpec::default());
@@ -116,8 +150,8 @@ fn nogc_fails_no_read_and_between_operations_a_preemptive_collection_fails_one_f
     }
 }
 
-/// A window that ends amid the copy: the collection pauses where the next operation does not fit, and goes on in the
-/// next window at once.
+/// A window that ends amid the copy: the collection pauses where the next operation does not fit,
+/// and goes on in the next window at once.
 #[test]
 fn a_collection_pauses_at_the_end_of_its_window_and_keeps_nobody() {
     let valid = 7;
@@ -126,10 +160,12 @@ fn a_collection_pauses_at_the_end_of_its_window_and_keeps_nobody() {
     let one = times.command * 2 + times.read + times.program + times.transfer * 2;
     // Two copies and a half fit; then three windows of others.
     let length = one * 2 + times.page_read() * 2;
-    let schedule = WindowSchedule { members: 4, index: 0, length, cycle_start: begins, guard: Duration::ZERO };
+    let schedule =
+        WindowSchedule { members: 4, index: 0, length, cycle_start: begins, guard: Duration::ZERO };
     bench.drive.set_windows(begins + NS, Windows::Scheduled(schedule));
     assert_eq!(bench.drive.windows(), Windows::Scheduled(schedule));
-    // The third page's read would have fitted, its program does not: an operation that fits is not held back.
+    // The third page's read would have fitted, its program does not: an operation that fits is not
+    // held back.
     let paused = begins + one * 2 + times.page_read();
     assert!(paused < begins + length && paused + times.page_program() > begins + length);
     assert!(busy(&bench, paused - NS, OTHER_CHIP).is_some());
@@ -141,9 +177,15 @@ fn a_collection_pauses_at_the_end_of_its_window_and_keeps_nobody() {
     assert!(busy(&bench, next + NS, SAME_CHIP).is_some());
     bench.run();
     let counters = bench.drive.counters();
-    assert_eq!((counters.copied_units, counters.erases, counters.collections), (u64::from(valid), 1, 1));
+    assert_eq!(
+        (counters.copied_units, counters.erases, counters.collections),
+        (u64::from(valid), 1, 1)
+    );
     let counted = counters.predictable;
-    assert_eq!((counted.violations, counted.overruns, counted.violation_time), (0, 0, Duration::ZERO));
+    assert_eq!(
+        (counted.violations, counted.overruns, counted.violation_time),
+        (0, 0, Duration::ZERO)
+    );
     assert!(counted.windows >= 3, "{counted:?}");
     assert_eq!(bench.drive.next_event_at(), Instant::NEVER, "nothing waits: there is no timer");
     assert!(bench.drive.flash().busy().0 > Duration::ZERO && begins > start());

@@ -1,5 +1,6 @@
-//! A program that gives way, by arithmetic: reads at chosen instants of the one program of an otherwise idle die; then
-//! reads at random instants, against a model that knows nothing of the drive.
+//! A program that gives way, by arithmetic: reads at chosen instants of the one program of an
+//! otherwise idle die; then reads at random instants, against a model that knows nothing of the
+//! drive.
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, SAME_CHIP, start, ttflash, write_through};
@@ -66,14 +67,18 @@ impl Programming {
         let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
         let end = bench.end_of(write);
         let counted = bench.drive.counters().suspended;
-        assert!(counted.suspensions == 0 && counted.per_program_max == counted.program_suspensions, "one program");
+        assert!(
+            counted.suspensions == 0 && counted.per_program_max == counted.program_suspensions,
+            "one program"
+        );
         (ends, end, counted.program_suspensions, counted.aborted_phases)
     }
 }
 
 /// The ends of a program's phases, from its beginning on, in whole nanoseconds.
 fn boundaries(time: Duration, spec: &ProgramSpec) -> Vec<Duration> {
-    let (time, loops, verify) = (u128::from(time.as_ns()), u128::from(spec.loops), u128::from(spec.verify_percent));
+    let (time, loops, verify) =
+        (u128::from(time.as_ns()), u128::from(spec.loops), u128::from(spec.verify_percent));
     let of_loop = |k: u128| [time * k / loops, time * (100 * (k + 1) - verify) / (100 * loops)];
     let mut all: Vec<u128> = (0..loops).flat_map(of_loop).collect();
     all.push(time);
@@ -93,8 +98,12 @@ fn the_phases_of_a_program_that_nobody_stops_add_up_to_it() {
     for mode in ALL {
         for (loops, verify_percent) in [(1, 1), (7, 37), (13, 99), (1000, 50)] {
             for time in [800_000, 799_999, 100_003] {
-                let p = Programming::of(ProgramSpec { loops, verify_percent, ..program(mode) }, time);
-                assert_eq!(p.play(&[]), (vec![], p.loaded() + Duration::from_ns(time), 0, Duration::ZERO));
+                let p =
+                    Programming::of(ProgramSpec { loops, verify_percent, ..program(mode) }, time);
+                assert_eq!(
+                    p.play(&[]),
+                    (vec![], p.loaded() + Duration::from_ns(time), 0, Duration::ZERO)
+                );
             }
         }
     }
@@ -106,7 +115,8 @@ fn a_read_that_meets_the_data_of_a_program_is_served_before_its_first_phase() {
         let p = Programming::new(program(mode));
         let resume = if mode == ProgramMode::Ideal { Duration::ZERO } else { p.spec.resume };
         for at in [start() + NS, p.loaded() - NS, p.loaded()] {
-            let expected = (vec![p.loaded() + p.read()], p.end() + p.read() + resume, 1, Duration::ZERO);
+            let expected =
+                (vec![p.loaded() + p.read()], p.end() + p.read() + resume, 1, Duration::ZERO);
             assert_eq!(p.play(&[at]), expected, "{mode:?}");
         }
     }
@@ -126,7 +136,12 @@ fn ips_ends_the_pulse_or_the_verify_and_brings_the_data_back() {
     let p = Programming::new(program(ProgramMode::Ips));
     for phase in 0..13 {
         for at in [p.after(phase) + NS, p.after(phase + 1) - NS, p.after(phase + 1)] {
-            let expected = (vec![p.after(phase + 1) + p.read()], p.end() + p.read() + p.spec.resume, 1, Duration::ZERO);
+            let expected = (
+                vec![p.after(phase + 1) + p.read()],
+                p.end() + p.read() + p.spec.resume,
+                1,
+                Duration::ZERO,
+            );
             assert_eq!(p.play(&[at]), expected, "in phase {phase}");
         }
     }
@@ -160,7 +175,11 @@ fn ipc_gives_up_the_phase_in_progress_and_keeps_those_before() {
             let at = p.after(phase) + into;
             let read = at + suspend + p.read();
             let left = p.end().since(p.after(phase));
-            assert_eq!(p.play(&[at]), (vec![read], read + resume + left, 1, into), "in phase {phase}");
+            assert_eq!(
+                p.play(&[at]),
+                (vec![read], read + resume + left, 1, into),
+                "in phase {phase}"
+            );
         }
         // A phase that ends at this instant is whole; the last one ends the program.
         let at = p.after(phase + 1);
@@ -191,9 +210,12 @@ fn a_read_that_comes_while_the_data_of_a_canceled_phase_comes_back_cancels_it_ag
     let at = p.after(6) + Duration::from_us(11);
     let resumes = at + suspend + p.read();
     let left = p.end().since(p.after(6));
-    for (second, aborted) in [(NS, 0), (resume, 0), (resume + NS, 1)].map(|(late, ns)| (resumes + late, ns)) {
+    for (second, aborted) in
+        [(NS, 0), (resume, 0), (resume + NS, 1)].map(|(late, ns)| (resumes + late, ns))
+    {
         let ends = vec![resumes, second + suspend + p.read()];
-        let (end, aborted) = (ends[1] + resume + left, Duration::from_us(11) + Duration::from_ns(aborted));
+        let (end, aborted) =
+            (ends[1] + resume + left, Duration::from_us(11) + Duration::from_ns(aborted));
         assert_eq!(p.play(&[at, second]), (ends, end, 2, aborted));
     }
 }
@@ -204,7 +226,8 @@ fn a_program_is_cut_by_the_time_of_its_own_page_type() {
     device.timing.program = [500, 1300].map(Duration::from_us).to_vec();
     let mut bench = Bench::on(device, write_through());
     bench.drive.suspend_programs(&program(ProgramMode::Ips));
-    // Eight rows of each lane are written: the next one is of the first type, then one of the second follows.
+    // Eight rows of each lane are written: the next one is of the first type, then one of the
+    // second follows.
     let mut at = start();
     for time in [500, 1300].map(Duration::from_us) {
         let mut once = bench.clone();
@@ -237,7 +260,10 @@ fn a_program_of_garbage_collection_gives_way_too_unless_its_channel_is_held() {
         if gives_way {
             assert_eq!(end, loaded + phases[3] + times.page_read());
         } else {
-            assert_eq!(end, loaded + times.program + times.erase_command + times.erase + times.page_read());
+            assert_eq!(
+                end,
+                loaded + times.program + times.erase_command + times.erase + times.page_read()
+            );
         }
         let counters = bench.drive.counters();
         assert_eq!(counters.suspended.program_suspensions, u64::from(gives_way));
@@ -248,7 +274,8 @@ fn a_program_of_garbage_collection_gives_way_too_unless_its_channel_is_held() {
 /// A page of the collecting chip that is not on the victim.
 const SAME_CHIP_AS_THE_VICTIM: u64 = 255 * super::LANES;
 
-/// What reads of the one die and its program come to, by following the arrivals: no timers, no states of a die.
+/// What reads of the one die and its program come to, by following the arrivals: no timers, no
+/// states of a die.
 struct Model<'a> {
     spec: &'a ProgramSpec,
     arrivals: &'a [Instant],
@@ -275,9 +302,10 @@ impl Model<'_> {
             }
             let (canceled, back) = match self.spec.mode {
                 ProgramMode::Ideal => (false, t),
-                ProgramMode::Ipc => {
-                    (!self.spec.resume.is_zero() && self.next() <= t + self.spec.resume, t + self.spec.resume)
-                }
+                ProgramMode::Ipc => (
+                    !self.spec.resume.is_zero() && self.next() <= t + self.spec.resume,
+                    t + self.spec.resume,
+                ),
                 _ => (false, t + self.spec.resume),
             };
             if !canceled {
@@ -316,8 +344,11 @@ impl Model<'_> {
 
 /// Gaps between reads in nanoseconds: the times of the device, so that events meet, and anything.
 fn gaps() -> impl Strategy<Value = Vec<u64>> {
-    let special = vec![0, 1, 7_000, 21_000, 28_000, 142_575, 163_575, 149_575, 170_575, 72_000, 42_285, 114_285];
-    let gap = prop_oneof![prop::sample::select(special), 0u64..20_000, 0u64..200_000, 0u64..600_000];
+    let special = vec![
+        0, 1, 7_000, 21_000, 28_000, 142_575, 163_575, 149_575, 170_575, 72_000, 42_285, 114_285,
+    ];
+    let gap =
+        prop_oneof![prop::sample::select(special), 0u64..20_000, 0u64..200_000, 0u64..600_000];
     prop::collection::vec(gap, 1..40)
 }
 

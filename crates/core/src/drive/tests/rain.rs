@@ -1,4 +1,5 @@
-//! Parity by arithmetic, on the eight channels of eight chips of `ttflash-256g`: seven data pages and a parity.
+//! Parity by arithmetic, on the eight channels of eight chips of `ttflash-256g`: seven data pages
+//! and a parity.
 
 use super::{Bench, PAGE, start, ttflash, write_through};
 use crate::drive::parity::in_place::{mixed, unmixed};
@@ -68,7 +69,10 @@ fn a_partial_update_reads_old_data_and_old_parity_and_then_programs_both() {
     assert_eq!(bench.end_of(other), start() + (times.page_read() + times.page_program()) * 2);
     let (counters, operations) = (bench.drive.counters(), bench.drive.flash().operations());
     assert_eq!((operations.reads, operations.programs), (4, 4));
-    assert_eq!((counters.rain.parity_reads, counters.rain.parity_units, counters.host_units), (4, 2, 2));
+    assert_eq!(
+        (counters.rain.parity_reads, counters.rain.parity_units, counters.host_units),
+        (4, 2, 2)
+    );
     assert_eq!((counters.rain.partial_stripes, counters.rain.subtractive_stripes), (2, 2));
     bench.drive.check_parity();
 }
@@ -85,7 +89,10 @@ fn the_way_with_fewer_reads_is_taken_and_a_full_stripe_reads_nothing() {
         let rain = bench.drive.counters().rain;
         assert_eq!((rain.parity_reads, rain.parity_units), (reads, 1), "{dirty} pages");
         assert_eq!(rain.subtractive_stripes, u64::from(dirty <= 3));
-        assert_eq!((rain.full_stripes, rain.stripe_pages), (u64::from(dirty == 7), u64::from(dirty)));
+        assert_eq!(
+            (rain.full_stripes, rain.stripe_pages),
+            (u64::from(dirty == 7), u64::from(dirty))
+        );
         bench.drive.check_parity();
     }
 }
@@ -142,7 +149,11 @@ fn pages_leave_with_their_stripe_or_alone_as_asked() {
         let flush = bench.flush(start() + Duration::from_us(50));
         bench.end_of(flush);
         let rain = bench.drive.counters().rain;
-        assert_eq!((rain.partial_stripes, rain.stripe_pages, rain.parity_units), (updates, 5, updates), "{evict:?}");
+        assert_eq!(
+            (rain.partial_stripes, rain.stripe_pages, rain.parity_units),
+            (updates, 5, updates),
+            "{evict:?}"
+        );
         bench.drive.check_parity();
     }
 }
@@ -154,7 +165,10 @@ fn a_page_is_computed_in_the_time_of_a_read_and_a_xor() {
     let (one, xor) = (bench.read(start(), 3), Duration::from_us(10));
     assert_eq!(bench.end_of(one), start() + times.page_read() + xor);
     let split = bench.drive.attributed().unwrap().split;
-    assert_eq!((split.get(Cause::Service), split.get(Cause::Reconstruct)), (times.page_read(), xor));
+    assert_eq!(
+        (split.get(Cause::Service), split.get(Cause::Reconstruct)),
+        (times.page_read(), xor)
+    );
     assert_eq!(bench.drive.flash().operations().reads, 7);
     let rain = bench.drive.counters().rain;
     assert_eq!((rain.reconstructed_pages, rain.extra_reads), (1, 7));
@@ -167,12 +181,18 @@ fn one_page_of_a_stripe_is_computed_and_its_fellows_are_read_once() {
     let whole = bench.read_pages(start(), 7, 7);
     assert_eq!(bench.end_of(whole), start() + times.page_read() + Duration::from_us(10));
     let rain = bench.drive.counters().rain;
-    assert_eq!((rain.reconstructed_pages, rain.extra_reads, bench.drive.flash().operations().reads), (1, 1, 7));
+    assert_eq!(
+        (rain.reconstructed_pages, rain.extra_reads, bench.drive.flash().operations().reads),
+        (1, 1, 7)
+    );
     // Two stripes in part: pages 12, 13 and 14.
     bench.read_pages(start() + Duration::from_ms(1), 12, 3);
     bench.run();
     let rain = bench.drive.counters().rain;
-    assert_eq!((rain.reconstructed_pages, rain.extra_reads, bench.drive.flash().operations().reads), (3, 14, 21));
+    assert_eq!(
+        (rain.reconstructed_pages, rain.extra_reads, bench.drive.flash().operations().reads),
+        (3, 14, 21)
+    );
 }
 
 #[test]
@@ -205,13 +225,19 @@ fn a_stripe_under_update_is_read_and_not_computed() {
 #[test]
 fn a_page_given_back_stays_in_the_parity_until_it_is_computed_anew() {
     let mut bench = bench(write_through(), &rain(), 7 * 64);
-    let on_flash = |bench: &Bench| (0..7).filter(|lpn| bench.drive.ftl().member_at(Lpn(*lpn)).is_some()).count();
+    let on_flash = |bench: &Bench| {
+        (0..7).filter(|lpn| bench.drive.ftl().member_at(Lpn(*lpn)).is_some()).count()
+    };
     bench.submit(start(), Op::Trim, 2 * u64::from(PAGE), PAGE, false);
     bench.run();
     assert_eq!((on_flash(&bench), bench.drive.flash().operations().reads), (7, 0));
     let at = start() + Duration::from_ms(1);
     let read = bench.read(at, 2);
-    assert_eq!(bench.end_of(read), at + DriveSpec::default().buffer_hit, "the host sees nothing there");
+    assert_eq!(
+        bench.end_of(read),
+        at + DriveSpec::default().buffer_hit,
+        "the host sees nothing there"
+    );
     bench.drive.check_parity();
     // Subtractive: the parity still holds it. Additive: it is left out, and let go.
     for (pages, left) in [(2, 7), (4, 6)] {

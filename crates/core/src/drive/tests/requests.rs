@@ -1,13 +1,20 @@
 //! One request, or a few, on a drive that does nothing else.
 
-use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Op, PAGE, SAME_CHIP, Status, start, ttflash, write_through};
+use super::{
+    Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Op, PAGE, SAME_CHIP, Status, start, ttflash,
+    write_through,
+};
 use crate::drive::DriveSpec;
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 #[test]
 fn an_unloaded_page_read_takes_142_575_ns() {
     let bench = Bench::plain(DriveSpec::default());
-    assert_eq!(bench.times().page_read(), Duration::from_ns(142_575), "175 + 40,000 + 4096 x 25 ns");
+    assert_eq!(
+        bench.times().page_read(),
+        Duration::from_ns(142_575),
+        "175 + 40,000 + 4096 x 25 ns"
+    );
     assert_eq!(bench.latency_of_read(start(), 5), bench.times().page_read());
 }
 
@@ -60,7 +67,10 @@ fn a_page_in_the_buffer_is_read_and_overwritten_in_one_microsecond() {
     let mut bench = Bench::plain(DriveSpec::default());
     let (write, later) = (bench.write(start(), 5), start() + Duration::from_us(50));
     let (read, again) = (bench.read(later, 5), bench.write(later, 5));
-    assert_eq!([write, read, again].map(|id| bench.end_of(id)), [start() + hit, later + hit, later + hit]);
+    assert_eq!(
+        [write, read, again].map(|id| bench.end_of(id)),
+        [start() + hit, later + hit, later + hit]
+    );
     assert_eq!(hit, Duration::from_us(1));
     let counters = bench.drive.counters();
     assert_eq!((counters.buffer.read_hits, counters.buffer.write_hits), (1, 1));
@@ -102,14 +112,20 @@ fn a_flush_takes_the_programs_of_the_fullest_chip_or_nothing() {
         for per_chip in [1, 3] {
             let spec = DriveSpec { power_loss_protection: protected, ..DriveSpec::default() };
             let mut bench = Bench::plain(spec.clone());
-            // On chips of different channels, so that only the pages of one chip wait for each other.
+            // On chips of different channels, so that only the pages of one chip wait for each
+            // other.
             for channel in 0..4 {
                 (0..per_chip).for_each(|k| _ = bench.write(start(), channel + k * LANES));
             }
             let now = start() + Duration::from_us(10);
             let id = bench.flush(now);
-            let expected = if protected { spec.buffer_hit } else { bench.times().page_program() * per_chip };
-            assert_eq!(bench.end_of(id), now + expected, "protected: {protected}, {per_chip} pages a chip");
+            let expected =
+                if protected { spec.buffer_hit } else { bench.times().page_program() * per_chip };
+            assert_eq!(
+                bench.end_of(id),
+                now + expected,
+                "protected: {protected}, {per_chip} pages a chip"
+            );
             assert_eq!(bench.drive.counters().host_units, if protected { 0 } else { 4 * per_chip });
         }
     }

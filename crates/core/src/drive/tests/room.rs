@@ -14,7 +14,12 @@ const KEPT: u64 = 3 * OTHER_CHANNEL;
 
 /// A buffer of `pages` pages that leave at once.
 fn tiny(pages: u64) -> DriveSpec {
-    DriveSpec { buffer: Bytes::kib(4 * pages), flush_above: 0.0, buffer_hit: HIT, ..DriveSpec::default() }
+    DriveSpec {
+        buffer: Bytes::kib(4 * pages),
+        flush_above: 0.0,
+        buffer_hit: HIT,
+        ..DriveSpec::default()
+    }
 }
 
 fn attributed(spec: DriveSpec) -> Bench {
@@ -75,8 +80,11 @@ fn a_write_waits_for_the_read_that_the_row_which_makes_room_met() {
     bench.read(start(), SAME_CHIP);
     bench.write(start() + NS, 0);
     let waits = bench.write(start() + NS * 2, OTHER_CHANNEL);
-    let expected =
-        [(Cause::Reads, times.page_read() - NS * 2), (Cause::Program, times.page_program()), (Cause::Service, HIT)];
+    let expected = [
+        (Cause::Reads, times.page_read() - NS * 2),
+        (Cause::Program, times.page_program()),
+        (Cause::Service, HIT),
+    ];
     assert_eq!(splits(&mut bench)[&waits], split(&expected));
 }
 
@@ -86,15 +94,18 @@ fn a_write_waits_for_the_transfer_that_the_row_which_makes_room_came_behind() {
     let times = bench.times();
     bench.write(start(), OTHER_CHIP);
     bench.write(start(), 0);
-    // The first room is the first program's, the second that of the program whose data crossed behind it.
+    // The first room is the first program's, the second that of the program whose data crossed
+    // behind it.
     bench.write(start() + NS, OTHER_CHANNEL);
     let waits = bench.write(start() + NS * 2, OTHER_CHANNEL * 2);
     let behind = times.command + times.transfer - NS * 2;
-    let expected = [(Cause::Channel, behind), (Cause::Program, times.page_program()), (Cause::Service, HIT)];
+    let expected =
+        [(Cause::Channel, behind), (Cause::Program, times.page_program()), (Cause::Service, HIT)];
     assert_eq!(splits(&mut bench)[&waits], split(&expected));
 }
 
-/// The row that makes room came before, while or after the collection copied: the write has what of each was left.
+/// The row that makes room came before, while or after the collection copied: the write has what of
+/// each was left.
 #[test]
 fn a_write_waits_for_the_copies_and_the_erase_before_the_row_that_makes_room() {
     for (valid, forced) in [(0, false), (7, false), (7, true)] {
@@ -136,7 +147,11 @@ fn a_write_waits_for_the_copies_and_the_erase_before_the_row_that_makes_room() {
 
 #[test]
 fn a_flush_waits_for_what_the_last_row_waited_for_and_a_durable_write_for_its_own_row() {
-    let spec = DriveSpec { power_loss_protection: false, buffer: Bytes::kib(1024), ..DriveSpec::default() };
+    let spec = DriveSpec {
+        power_loss_protection: false,
+        buffer: Bytes::kib(1024),
+        ..DriveSpec::default()
+    };
     let mut bench = attributed(spec);
     let times = bench.times();
     bench.write(start(), 0);
@@ -152,20 +167,24 @@ fn a_flush_waits_for_what_the_last_row_waited_for_and_a_durable_write_for_its_ow
     assert_eq!(splits(&mut bench)[&own], split(&expected));
 }
 
-/// A partial page reads its other sectors before its row leaves: the write behind it waits for that read, too.
+/// A partial page reads its other sectors before its row leaves: the write behind it waits for that
+/// read, too.
 #[test]
 fn a_write_waits_for_the_read_that_fills_up_the_page_before_it() {
     let mut bench = attributed(tiny(1));
     let times = bench.times();
     bench.submit(start(), crate::drive::Op::Write, 0, 1, false);
     let waits = bench.write(start() + NS, OTHER_CHANNEL);
-    let expected =
-        [(Cause::Reads, times.page_read() - NS), (Cause::Program, times.page_program()), (Cause::Service, HIT)];
+    let expected = [
+        (Cause::Reads, times.page_read() - NS),
+        (Cause::Program, times.page_program()),
+        (Cause::Service, HIT),
+    ];
     assert_eq!(splits(&mut bench)[&waits], split(&expected));
 }
 
-/// A long backlog: every write waits for all programs from its coming on, one after the other, however many. They come
-/// while different ones of them are under way.
+/// A long backlog: every write waits for all programs from its coming on, one after the other,
+/// however many. They come while different ones of them are under way.
 #[test]
 fn a_backlog_waits_for_one_program_after_the_other() {
     let mut bench = Bench::on(ttflash(4), tiny(1));

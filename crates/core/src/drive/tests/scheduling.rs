@@ -4,7 +4,8 @@ use super::{Bench, LANES, OTHER_CHANNEL, SAME_CHIP, start, write_through};
 use crate::drive::{DriveSpec, Scheduler};
 use crate::units::{Duration, Instant};
 
-/// Two programs for one chip at the start, and a read of `lpn` a microsecond later: when read and second program end.
+/// Two programs for one chip at the start, and a read of `lpn` a microsecond later: when read and
+/// second program end.
 fn two_programs_and_a_read(scheduler: Scheduler, lpn: u64) -> (Duration, Duration) {
     let mut bench = Bench::plain(DriveSpec { scheduler, ..write_through() });
     bench.write(start(), 0);
@@ -52,7 +53,8 @@ fn nothing_happens_before_the_next_event() {
     let read = bench.read(start(), 0);
     bench.write(start(), 1);
     let (array, times) = (bench.times().command + bench.times().read, bench.times());
-    // The end of the array read, the end of its transfer (the completion with it), the end of the program.
+    // The end of the array read, the end of its transfer (the completion with it), the end of the
+    // program.
     for expected in [array, times.page_read(), times.page_program()] {
         let at = bench.drive.next_event_at();
         assert_eq!(at, start() + expected);

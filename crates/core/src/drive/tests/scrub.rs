@@ -1,4 +1,5 @@
-//! Scrubbing by arithmetic: how often it reads, what a read that meets it waits for, what a rewrite does.
+//! Scrubbing by arithmetic: how often it reads, what a read that meets it waits for, what a rewrite
+//! does.
 
 use super::{Bench, OTHER_CHIP, PAGE, SAME_CHIP, start, write_through};
 use crate::drive::{DriveSpec, Op, ScrubSpec};
@@ -32,7 +33,11 @@ fn an_idle_drive_is_scrubbed_at_the_rate_that_was_asked_for() {
         let scrub = bench.drive.counters().scrub;
         // One a period, the first after one period; what is due after 5 s is not of them.
         let pages = 5 * rate as u64 - 1;
-        assert_eq!((scrub.pages, scrub.reads, scrub.sectors), (pages, pages, pages * u64::from(PAGE)), "{rate}");
+        assert_eq!(
+            (scrub.pages, scrub.reads, scrub.sectors),
+            (pages, pages, pages * u64::from(PAGE)),
+            "{rate}"
+        );
         assert_eq!((scrub.late_reads, scrub.late_max), (0, Duration::ZERO));
         assert_eq!(scrub.passes, (pages - 1) / 512, "512 pages are valid");
         let in_flight = pages - bench.drive.flash().operations().reads;
@@ -78,8 +83,16 @@ fn a_read_waits_for_the_rest_of_a_scrub_read_that_it_meets() {
             let id = copy.read(due + after, lpn);
             // At one instant the host comes before the scrubber, which then waits for the read.
             let waits = if after.is_zero() { Duration::ZERO } else { read - after };
-            assert_eq!(copy.end_within_a_second(id, due).since(due + after), waits + read, "{after:?}");
-            assert_eq!(copy.drive.counters().scrub.late_reads, 0, "other channels have work for it");
+            assert_eq!(
+                copy.end_within_a_second(id, due).since(due + after),
+                waits + read,
+                "{after:?}"
+            );
+            assert_eq!(
+                copy.drive.counters().scrub.late_reads,
+                0,
+                "other channels have work for it"
+            );
         }
     }
     // On another chip of the channel only the transfer meets it.
@@ -108,14 +121,16 @@ fn a_read_never_waits_for_more_than_one_scrub_read() {
     assert!(met > 200 && worst * 2 > read * 3, "{met} {worst:?}");
 }
 
-/// Every page that is programmed holds errors, so each that the host wrote is written anew in each pass.
+/// Every page that is programmed holds errors, so each that the host wrote is written anew in each
+/// pass.
 #[test]
 fn a_page_with_too_many_errors_is_written_anew_after_its_read() {
     let noisy = ScrubSpec { rate: 1_000.0, rber: 2e-3, rewrite_at: 1, ..ScrubSpec::default() };
     let mut bench = scrubbed(write_through(), &noisy);
     bench.write(start(), 0);
     let (times, before) = (bench.times(), Duration::from_ns(1));
-    // Preconditioned pages are clean: only page 0, the last of the first die, needs it. Dies take turns.
+    // Preconditioned pages are clean: only page 0, the last of the first die, needs it. Dies take
+    // turns.
     let turn = start() + Duration::from_ms(1 + 64 * 7);
     bench.advance_to(turn);
     let place = |bench: &Bench| bench.drive.ftl().mapping().physical(Lpn(0));
@@ -149,8 +164,8 @@ fn a_rewrite_waits_for_the_reads_that_came_during_the_scrub_read_and_a_read_for_
     let (turn, read) = (start() + Duration::from_ms(1 + 64 * 7), times.page_read());
     bench.advance_to(turn);
     let written = bench.drive.ftl().mapping().physical(Lpn(0));
-    // One on its die, and one on another die of the channel: its transfer is behind that of the scrub read, and before
-    // the other's command.
+    // One on its die, and one on another die of the channel: its transfer is behind that of the
+    // scrub read, and before the other's command.
     let ids = [SAME_CHIP, OTHER_CHIP].map(|lpn| bench.read(turn + ns, lpn));
     let end = turn + read * 2 + times.transfer + times.page_program();
     let late = bench.read(end - times.program, 2 * SAME_CHIP);
@@ -159,7 +174,8 @@ fn a_rewrite_waits_for_the_reads_that_came_during_the_scrub_read_and_a_read_for_
     bench.advance_to(end + ns);
     assert_ne!(bench.drive.ftl().mapping().physical(Lpn(0)), written);
     bench.advance_to(end + Duration::from_ms(5));
-    let end_of = |id| bench.done.iter().find(|completion| completion.id == id).expect("it completes").at;
+    let end_of =
+        |id| bench.done.iter().find(|completion| completion.id == id).expect("it completes").at;
     assert_eq!(ids.map(end_of), [turn + read * 2 + times.transfer, turn + read + times.transfer]);
     assert_eq!(end_of(late), end + read);
 }
@@ -191,7 +207,9 @@ fn a_page_beyond_correction_ends_its_read_with_an_error_and_only_its_codewords_c
     for lpn in 0..256 {
         let page = bench.drive.ftl().mapping().physical(Lpn(lpn));
         for codeword in 0..4 {
-            let lost = bench.drive.flash().bit_errors().unwrap().found(page, codeword..codeword + 1).worst > 40;
+            let lost =
+                bench.drive.flash().bit_errors().unwrap().found(page, codeword..codeword + 1).worst
+                    > 40;
             // One sector of the codeword's two.
             let sector = u64::from(lpn) * 8 + u64::from(codeword) * 2 + u64::from(lpn % 2);
             let id = bench.submit(at, Op::Read, sector, 1, false);
@@ -205,7 +223,14 @@ fn a_page_beyond_correction_ends_its_read_with_an_error_and_only_its_codewords_c
     }
     let scrub = bench.drive.counters().scrub;
     assert_eq!((scrub.uncorrectable, scrub.failed_reads, scrub.repaired), (failed, failed, 0));
-    assert_eq!(scrub.corrected_pages + scrub.uncorrectable, codewords, "a codeword without an error is rare");
+    assert_eq!(
+        scrub.corrected_pages + scrub.uncorrectable,
+        codewords,
+        "a codeword without an error is rare"
+    );
     // P(X > 40) of a Poisson number of mean 32.768 is 0.0897.
-    assert!((bad_codewords as f64 / codewords as f64 - 0.0897).abs() < 0.045, "{bad_codewords} of {codewords}");
+    assert!(
+        (bad_codewords as f64 / codewords as f64 - 0.0897).abs() < 0.045,
+        "{bad_codewords} of {codewords}"
+    );
 }

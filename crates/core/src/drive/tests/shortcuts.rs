@@ -1,9 +1,12 @@
-//! Shortcuts change nothing: an operation that starts without going through a list, a die, a domain or a buffer that is
-//! not asked because it has nothing to do, pages of a stripe that are not looked for because their group is alone.
+//! Shortcuts change nothing: an operation that starts without going through a list, a die, a domain
+//! or a buffer that is not asked because it has nothing to do, pages of a stripe that are not
+//! looked for because their group is alone.
 
 use super::super::precondition::precondition;
 use super::*;
-use crate::drive::{CostRule, PreconditionSpec, PreconditionState, RainSpec, Reconstruct, Scheduler, UpdateReads};
+use crate::drive::{
+    CostRule, PreconditionSpec, PreconditionState, RainSpec, Reconstruct, Scheduler, UpdateReads,
+};
 use crate::ftl::{Allocation, GcMode, GcWhen, Rotate};
 use crate::sim::Rng;
 
@@ -25,7 +28,8 @@ fn full(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec) -> Drive {
     drive
 }
 
-/// Reads, writes, deallocations and flushes, mostly of few pages and in a part of the drive, so that stripes meet.
+/// Reads, writes, deallocations and flushes, mostly of few pages and in a part of the drive, so
+/// that stripes meet.
 fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let pages = drive.sectors() / u64::from(PAGE);
     let op = match rng.below(24) {
@@ -40,12 +44,24 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let torn = u64::from(op == Op::Write && rng.below(6) == 0);
     let sectors = (count * u64::from(PAGE) - torn) as u32;
     let fua = op == Op::Write && rng.below(8) == 0;
-    let (lba, predictable, payload) = (Lba(page * u64::from(PAGE) + torn), PredictableLatency::Off, None);
-    Command { id, op, lba, sectors: if op == Op::Flush { 0 } else { sectors }, fua, predictable, stream: 0, payload }
+    let (lba, predictable, payload) =
+        (Lba(page * u64::from(PAGE) + torn), PredictableLatency::Off, None);
+    Command {
+        id,
+        op,
+        lba,
+        sectors: if op == Op::Flush { 0 } else { sectors },
+        fua,
+        predictable,
+        stream: 0,
+        payload,
+    }
 }
 
 fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
-    std::iter::from_fn(|| drive.advance_before(limit)).map(|completion| format!("{completion:?}")).collect()
+    std::iter::from_fn(|| drive.advance_before(limit))
+        .map(|completion| format!("{completion:?}"))
+        .collect()
 }
 
 /// Plays the same on a drive that takes shortcuts and on one that does not.
@@ -79,13 +95,18 @@ fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
 #[test]
 fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
     let rain = RainSpec { width: 8, ..RainSpec::default() };
-    let tolerant =
-        RainSpec { reconstruct: Reconstruct::Cost, cost_rule: CostRule::Rotation, width: 8, ..RainSpec::default() };
+    let tolerant = RainSpec {
+        reconstruct: Reconstruct::Cost,
+        cost_rule: CostRule::Rotation,
+        width: 8,
+        ..RainSpec::default()
+    };
     let turning = RainSpec { update_reads: UpdateReads::Reconstruct, ..tolerant.clone() };
     for mode in GcMode::ALL {
         let planes = mode == GcMode::PlaneBlocking;
         let rotate = if planes { Rotate::Dynamic } else { Rotate::Off };
-        let gc = GcSpec { mode, rotate, copyback: planes, soft: 0.15, hard: 0.08, ..GcSpec::default() };
+        let gc =
+            GcSpec { mode, rotate, copyback: planes, soft: 0.15, hard: 0.08, ..GcSpec::default() };
         for rain in [None, Some(&rain), Some(&tolerant), Some(&turning)] {
             for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
                 let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
@@ -95,8 +116,8 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
     }
 }
 
-/// Planes wait for their die, their channel, an idle moment, their turn. In debug builds each look that is left out is
-/// checked on the spot, too.
+/// Planes wait for their die, their channel, an idle moment, their turn. In debug builds each look
+/// that is left out is checked on the spot, too.
 #[test]
 fn a_plane_that_waits_is_not_looked_at_in_vain_and_begins_when_it_may() {
     let mut rng = Rng::stream(1, "planes that wait");
@@ -116,8 +137,11 @@ fn a_plane_that_waits_is_not_looked_at_in_vain_and_begins_when_it_may() {
             ..GcSpec::default()
         };
         let gc = GcSpec { cut_transfers: gc.copyback && draw(2) > 0, ..gc };
-        let rain =
-            RainSpec { width: 8, reconstruct: [Reconstruct::Never, Reconstruct::Cost][draw(2)], ..RainSpec::default() };
+        let rain = RainSpec {
+            width: 8,
+            reconstruct: [Reconstruct::Never, Reconstruct::Cost][draw(2)],
+            ..RainSpec::default()
+        };
         let spec = DriveSpec { buffer: Bytes::kib(512), ..DriveSpec::default() };
         compare(&gc, Some(&rain).filter(|_| draw(4) > 0), spec, seed);
     }

@@ -1,5 +1,5 @@
-//! Parity over superblocks by arithmetic, on the eight channels of eight chips of `ttflash-256g`: seven rows of data
-//! and one of parity.
+//! Parity over superblocks by arithmetic, on the eight channels of eight chips of `ttflash-256g`:
+//! seven rows of data and one of parity.
 
 use super::{Bench, PAGE, start, ttflash, write_through};
 use crate::drive::{Drive, DriveSpec, Op, RainSpec, Reconstruct, Update};
@@ -22,7 +22,8 @@ fn bench(spec: DriveSpec, features: Features, rain: &RainSpec) -> Bench {
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
     let gc = GcSpec { unit: VictimUnit::Superblock, soft: 0.0, hard: 0.0, ..GcSpec::default() };
     let logical = Layout::new(&device).total_units() / 2;
-    let map = PageMap::new(&device, &ftl, &gc, logical, 1).with_superblock_parity(&ftl, &device, rain.width);
+    let map = PageMap::new(&device, &ftl, &gc, logical, 1)
+        .with_superblock_parity(&ftl, &device, rain.width);
     let mut drive = Drive::new(&device, &spec, &gc, map, true);
     drive.keep_parity(rain);
     drive.attribute();
@@ -38,7 +39,8 @@ fn full_rows_program_one_of_parity_for_seven_of_data_and_read_nothing() {
     for features in [Features::default(), wide()] {
         for rows in [1, 3, 16] {
             // Pages leave as soon as a lane can take them.
-            let spec = DriveSpec { buffer: Bytes::kib(32_768), flush_above: 0.0, ..DriveSpec::default() };
+            let spec =
+                DriveSpec { buffer: Bytes::kib(32_768), flush_above: 0.0, ..DriveSpec::default() };
             let mut bench = bench(spec, features.clone(), &rain(Reconstruct::Never));
             let row = bench.drive.flash().layout.units_per_row;
             let pages = rows * DATA_ROWS * row;
@@ -54,7 +56,11 @@ fn full_rows_program_one_of_parity_for_seven_of_data_and_read_nothing() {
             );
             assert_eq!(counters.units_programmed(), u64::from(rows * 64 * row));
             assert_eq!(
-                (counters.rain.parity_reads, counters.rain.copy_parity_units, counters.buffer.rmw_reads),
+                (
+                    counters.rain.parity_reads,
+                    counters.rain.copy_parity_units,
+                    counters.buffer.rmw_reads
+                ),
                 (0, 0, 0)
             );
             bench.drive.check_parity();
@@ -62,14 +68,18 @@ fn full_rows_program_one_of_parity_for_seven_of_data_and_read_nothing() {
     }
 }
 
-/// Seven writes of a page close a stripe; its parity is programmed once, when the last of them is on its way.
+/// Seven writes of a page close a stripe; its parity is programmed once, when the last of them is
+/// on its way.
 #[test]
 fn parity_follows_the_last_page_of_its_stripe() {
     let mut bench = bench(write_through(), Features::default(), &rain(Reconstruct::Never));
     let times = bench.times();
     for lpn in 0..7 {
         let id = bench.write(start() + Duration::from_ms(lpn * 10), lpn);
-        assert_eq!(bench.end_of(id).since(start() + Duration::from_ms(lpn * 10)), times.page_program());
+        assert_eq!(
+            bench.end_of(id).since(start() + Duration::from_ms(lpn * 10)),
+            times.page_program()
+        );
         let parity = bench.drive.counters().rain.parity_units;
         assert_eq!(parity, u64::from(lpn == 6), "after page {lpn}");
         bench.drive.check_parity();
@@ -80,11 +90,14 @@ fn parity_follows_the_last_page_of_its_stripe() {
     let page = |lpn: u32| ftl.mapping().physical(Lpn(lpn));
     let stripe: Vec<_> = ftl.superstripes().unwrap().stripe_of(page(0)).collect();
     assert!((0..7).all(|lpn| stripe.contains(&page(lpn))));
-    let channels = stripe.iter().map(|page| layout.channel_of(layout.die_of(layout.lane_of(layout.block_of(*page)))));
+    let channels = stripe
+        .iter()
+        .map(|page| layout.channel_of(layout.die_of(layout.lane_of(layout.block_of(*page)))));
     assert_eq!(channels.collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
 }
 
-/// What is read to compute a page: the other six of its stripe and the parity; none of it while the stripe is open.
+/// What is read to compute a page: the other six of its stripe and the parity; none of it while the
+/// stripe is open.
 #[test]
 fn a_computed_page_costs_the_reads_of_its_stripe_and_the_xor() {
     let mut bench = bench(write_through(), Features::default(), &rain(Reconstruct::Always));
@@ -95,10 +108,15 @@ fn a_computed_page_costs_the_reads_of_its_stripe_and_the_xor() {
         bench.end_of(id);
         let at = start() + Duration::from_ms(lpn * 20 + 10);
         let id = bench.read(at, 0);
-        let (end, computed) = (bench.end_of(id), bench.drive.counters().rain.reconstructed_pages - open);
+        let (end, computed) =
+            (bench.end_of(id), bench.drive.counters().rain.reconstructed_pages - open);
         let xor = Duration::from_us(10);
         let expected = if lpn < 6 { (0, Duration::ZERO) } else { (1, xor) };
-        assert_eq!((computed, end.since(at)), (expected.0, times.page_read() + expected.1), "after page {lpn}");
+        assert_eq!(
+            (computed, end.since(at)),
+            (expected.0, times.page_read() + expected.1),
+            "after page {lpn}"
+        );
     }
     let rain = bench.drive.counters().rain;
     assert_eq!((rain.reconstructed_pages, rain.extra_reads, rain.whole_stripes), (1, 7, 0));

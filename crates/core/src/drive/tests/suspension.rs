@@ -1,5 +1,6 @@
-//! An erase that gives way, by arithmetic: reads at chosen instants of the one erase of an otherwise idle die; then
-//! reads at random instants, against a model that knows nothing of the drive.
+//! An erase that gives way, by arithmetic: reads at chosen instants of the one erase of an
+//! otherwise idle die; then reads at random instants, against a model that knows nothing of the
+//! drive.
 
 use super::collections::{FREE, collecting, mark};
 use super::{Bench, LANES, start};
@@ -18,7 +19,14 @@ const STEPS: u64 = 5;
 fn erase(mode: EraseMode) -> EraseSpec {
     // All different, so that none can stand for another.
     let [suspend, resume, verify] = [90, 110, 130].map(Duration::from_us);
-    EraseSpec { mode, suspend, resume, verify, timeout: Duration::from_ms(1), ..EraseSpec::default() }
+    EraseSpec {
+        mode,
+        suspend,
+        resume,
+        verify,
+        timeout: Duration::from_ms(1),
+        ..EraseSpec::default()
+    }
 }
 
 /// The erase of a victim without valid pages, whose command is issued at `issued`.
@@ -30,7 +38,8 @@ struct Erasing {
 
 impl Erasing {
     fn new(spec: EraseSpec) -> Self {
-        let gc = GcSpec { mode: GcMode::Preemptive, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
+        let gc =
+            GcSpec { mode: GcMode::Preemptive, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
         let (bench, issued) = collecting(0, gc, &spec);
         assert_eq!(bench.device.timing.erase_steps, STEPS as u32);
         Self { bench, spec, issued }
@@ -49,9 +58,11 @@ impl Erasing {
         self.bench.times().page_read()
     }
 
-    /// Its pulses, cut at the safe points, by counting every fraction of a step. The need is the same for all blocks.
+    /// Its pulses, cut at the safe points, by counting every fraction of a step. The need is the
+    /// same for all blocks.
     fn parts(&self) -> Vec<Duration> {
-        let EraseSpec { length, need_least, fractions, shallow, safe_points, verify, .. } = self.spec;
+        let EraseSpec { length, need_least, fractions, shallow, safe_points, verify, .. } =
+            self.spec;
         let (of, shallow, need) = match length {
             EraseLength::Fixed => (1, 0, 1.0),
             EraseLength::Adaptive => (u64::from(fractions), u64::from(shallow), need_least),
@@ -64,11 +75,13 @@ impl Erasing {
             from = at;
         }
         let points = u64::from(safe_points);
-        let cut = |pulse: u64| (0..points).map(move |k| pulse * (k + 1) / points - pulse * k / points);
+        let cut =
+            |pulse: u64| (0..points).map(move |k| pulse * (k + 1) / points - pulse * k / points);
         pulses.into_iter().flat_map(cut).map(Duration::from_ns).collect()
     }
 
-    /// Reads at these times, in their order: when each ends, when the erase does, and what the drive counted.
+    /// Reads at these times, in their order: when each ends, when the erase does, and what the
+    /// drive counted.
     fn play(&self, arrivals: &[Instant]) -> (Vec<Instant>, Instant, Counters) {
         let mut bench = self.bench.clone();
         let (mut ids, mut erased) = (Vec::new(), None);
@@ -87,13 +100,18 @@ impl Erasing {
         }
         look(&mut bench, Instant::NEVER);
         // One block was erased: it has what was counted, and no other has anything.
-        let stressed = bench.drive.flash().stress().iter().filter(|block| **block != BlockStress::default());
-        let SuspensionCounters { suspensions, aborted, extra_ramps, .. } = bench.drive.counters().suspended;
+        let stressed =
+            bench.drive.flash().stress().iter().filter(|block| **block != BlockStress::default());
+        let SuspensionCounters { suspensions, aborted, extra_ramps, .. } =
+            bench.drive.counters().suspended;
         let (suspensions, extra_ramps) = (suspensions as u32, extra_ramps as u32);
         let pulse = self.parts().into_iter().fold(Duration::ZERO, |sum, part| sum + part);
         let expected = BlockStress { erases: 1, suspensions, extra_ramps, pulse, aborted };
         let is_on = self.spec.mode != EraseMode::None || self.spec.length != EraseLength::Fixed;
-        assert_eq!(stressed.copied().collect::<Vec<_>>(), if is_on { vec![expected] } else { vec![] });
+        assert_eq!(
+            stressed.copied().collect::<Vec<_>>(),
+            if is_on { vec![expected] } else { vec![] }
+        );
         let ends = ids.into_iter().map(|id| bench.end_of(id)).collect();
         (ends, erased.expect("it ends"), bench.drive.counters())
     }
@@ -104,8 +122,8 @@ fn cost(counters: &Counters) -> (u64, Duration, u64) {
     (suspensions, aborted, extra_ramps)
 }
 
-/// Who waits for the end of an erase that a read suspends waits for the erase, for the read, and for what it takes to
-/// suspend, to resume and to verify; each has a part of its own.
+/// Who waits for the end of an erase that a read suspends waits for the erase, for the read, and
+/// for what it takes to suspend, to resume and to verify; each has a part of its own.
 #[test]
 fn what_suspending_and_resuming_take_is_told_apart_from_the_erase() {
     for (mode, back, again) in [
@@ -190,7 +208,9 @@ fn reads_that_come_while_an_erase_is_suspended_keep_it_so() {
     let at = e.pulse() + e.step() + e.step();
     let at = at + Duration::from_us(7);
     let served = at + suspend;
-    for second in [at + NS, served - NS, served, served + NS, served + e.read() - NS, served + e.read()] {
+    for second in
+        [at + NS, served - NS, served, served + NS, served + e.read() - NS, served + e.read()]
+    {
         let (ends, end, counters) = e.play(&[at, second]);
         assert_eq!(ends, [served + e.read(), served + e.read() * 2], "{second:?}");
         assert_eq!(end, e.pulse() + e.step() * STEPS + suspend + e.read() * 2 + resume);
@@ -231,7 +251,11 @@ fn i_es_gives_up_the_step_in_progress_and_keeps_those_before() {
             let at = e.pulse() + e.step() * done + into;
             let (ends, end, counters) = e.play(&[at]);
             assert_eq!(ends, [at + suspend + e.read()]);
-            assert_eq!(end, at + suspend + e.read() + verify + e.step() * (STEPS - done), "{done} steps done");
+            assert_eq!(
+                end,
+                at + suspend + e.read() + verify + e.step() * (STEPS - done),
+                "{done} steps done"
+            );
             assert_eq!(cost(&counters), (1, into, 1));
         }
     }
@@ -243,7 +267,10 @@ fn d_es_ends_the_step_and_serves_who_waits_then_and_nobody_later() {
     let boundary = e.pulse() + e.step() * 2;
     for at in [e.pulse() + e.step() + NS, boundary - NS, boundary] {
         let (ends, end, counters) = e.play(&[at]);
-        assert_eq!((ends, end), (vec![boundary + e.read()], e.pulse() + e.step() * STEPS + e.read()));
+        assert_eq!(
+            (ends, end),
+            (vec![boundary + e.read()], e.pulse() + e.step() * STEPS + e.read())
+        );
         assert_eq!(cost(&counters), (1, Duration::ZERO, 0));
     }
     // Two waited, the third came while they were served: it waits for one more step.
@@ -281,7 +308,8 @@ fn t_es_serves_who_waits_when_its_time_is_over_while_reads_keep_it_suspended() {
     let first = e.issued + timeout - Duration::from_us(10);
     let arrivals: Vec<Instant> = (0..20).map(|k| first + Duration::from_us(100) * k).collect();
     let (ends, _, _) = e.play(&arrivals);
-    // It is suspended 90 us later, when two of them wait; the others have to wait for the whole step.
+    // It is suspended 90 us later, when two of them wait; the others have to wait for the whole
+    // step.
     let both = first + suspend + e.read();
     assert_eq!(ends[0], both);
     let waiting = arrivals.iter().filter(|at| **at <= first + suspend).count();
@@ -302,7 +330,10 @@ fn safe_points_inside_a_step_shorten_the_wait_and_what_is_given_up() {
     let immediate = Erasing::new(EraseSpec { safe_points: points, ..erase(EraseMode::IEs) });
     let (_, end, counters) = immediate.play(&[at]);
     let EraseSpec { suspend, verify, .. } = immediate.spec;
-    assert_eq!(end, deferred.pulse() + deferred.step() * STEPS + suspend + deferred.read() + verify + NS);
+    assert_eq!(
+        end,
+        deferred.pulse() + deferred.step() * STEPS + suspend + deferred.read() + verify + NS
+    );
     assert_eq!(cost(&counters), (1, NS, 1));
 }
 
@@ -312,9 +343,11 @@ fn adaptive(need_least: f64, spec: EraseSpec) -> EraseSpec {
 
 #[test]
 fn an_adaptive_erase_takes_what_its_block_needs_and_gives_up_what_is_left_of_a_short_step() {
-    // Half of 5 steps of 400 us, told apart in quarters: 100 us and a count of 130, 300, 400 and 200 us.
+    // Half of 5 steps of 400 us, told apart in quarters: 100 us and a count of 130, 300, 400 and
+    // 200 us.
     let us = Duration::from_us;
-    let of = |mode| Erasing::new(EraseSpec { fractions: 4, shallow: 1, ..adaptive(0.5, erase(mode)) });
+    let of =
+        |mode| Erasing::new(EraseSpec { fractions: 4, shallow: 1, ..adaptive(0.5, erase(mode)) });
     let whole = us(230 + 300 + 400 + 200);
     let e = of(EraseMode::None);
     let (ends, end, counters) = e.play(&[e.pulse() + us(1)]);
@@ -323,7 +356,10 @@ fn an_adaptive_erase_takes_what_its_block_needs_and_gives_up_what_is_left_of_a_s
     let e = of(EraseMode::DEs);
     for (at, boundary) in [(1, 230), (230, 230), (231, 530), (900, 930)] {
         let (ends, end, _) = e.play(&[e.pulse() + us(at)]);
-        assert_eq!((ends, end), (vec![e.pulse() + us(boundary) + e.read()], e.pulse() + whole + e.read()));
+        assert_eq!(
+            (ends, end),
+            (vec![e.pulse() + us(boundary) + e.read()], e.pulse() + whole + e.read())
+        );
     }
     let e = of(EraseMode::IEs);
     let EraseSpec { suspend, verify, .. } = e.spec;
@@ -335,7 +371,8 @@ fn an_adaptive_erase_takes_what_its_block_needs_and_gives_up_what_is_left_of_a_s
     }
 }
 
-/// What a read of the one die and its erase come to, by following the arrivals: no timers, no states of a die.
+/// What a read of the one die and its erase come to, by following the arrivals: no timers, no
+/// states of a die.
 struct Model<'a> {
     spec: &'a EraseSpec,
     issued: Instant,
@@ -428,13 +465,22 @@ impl Model<'_> {
 }
 
 fn modes() -> impl Strategy<Value = EraseMode> {
-    prop::sample::select(vec![EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs])
+    prop::sample::select(vec![
+        EraseMode::Ideal,
+        EraseMode::Es,
+        EraseMode::IEs,
+        EraseMode::DEs,
+        EraseMode::TEs,
+    ])
 }
 
 /// Gaps between reads in nanoseconds: the times of the device, so that events meet, and anything.
 fn gaps() -> impl Strategy<Value = Vec<u64>> {
-    let special = vec![0, 1, 125, 90_000, 110_000, 130_000, 142_575, 232_575, 400_000, 400_001, 399_999, 1_000_000];
-    let gap = prop_oneof![prop::sample::select(special), 0u64..60_000, 0u64..700_000, 0u64..3_000_000];
+    let special = vec![
+        0, 1, 125, 90_000, 110_000, 130_000, 142_575, 232_575, 400_000, 400_001, 399_999, 1_000_000,
+    ];
+    let gap =
+        prop_oneof![prop::sample::select(special), 0u64..60_000, 0u64..700_000, 0u64..3_000_000];
     prop::collection::vec(gap, 1..40)
 }
 

@@ -1,4 +1,5 @@
-//! A timeline by arithmetic: which slices a read, a write and a collection of known size leave, and when.
+//! A timeline by arithmetic: which slices a read, a write and a collection of known size leave, and
+//! when.
 
 use super::collections::{FREE, about_to_collect, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, start, write_through};
@@ -28,9 +29,15 @@ fn two_reads_on_one_channel_leave_their_commands_arrays_wait_and_data() {
     let recorded = bench.drive.recorded(Instant::from_ns(second)).unwrap();
     // Datasheet of ttflash-256g: command 175 ns, tR 40 us, 4 KiB at 40 MB/s 102.4 us.
     assert_eq!((first, second), (142_575, 244_975));
-    assert_eq!(slices(&recorded, |s| s.die == 0 && !s.act.is_on_channel()), [(175, 40_175, Act::Read)]);
+    assert_eq!(
+        slices(&recorded, |s| s.die == 0 && !s.act.is_on_channel()),
+        [(175, 40_175, Act::Read)]
+    );
     let other = slices(&recorded, |s| s.die == 1 && !s.act.is_on_channel());
-    assert_eq!(other, [(0, 175, Act::Wait), (350, 40_350, Act::Read), (40_350, 142_575, Act::Wait)]);
+    assert_eq!(
+        other,
+        [(0, 175, Act::Wait), (350, 40_350, Act::Read), (40_350, 142_575, Act::Wait)]
+    );
     let channel = [
         (0, 175, Act::ReadCommand),
         (175, 350, Act::ReadCommand),
@@ -38,8 +45,11 @@ fn two_reads_on_one_channel_leave_their_commands_arrays_wait_and_data() {
         (142_575, 244_975, Act::DataOut),
     ];
     assert_eq!(slices(&recorded, |s| s.act.is_on_channel()), channel);
-    let slow: Vec<_> =
-        recorded.requests.iter().map(|slow| (slow.lba.0, slow.start.as_ns(), slow.end.as_ns())).collect();
+    let slow: Vec<_> = recorded
+        .requests
+        .iter()
+        .map(|slow| (slow.lba.0, slow.start.as_ns(), slow.end.as_ns()))
+        .collect();
     assert_eq!(slow, [(64, 0, 244_975)], "only the second is slower than a read alone");
     assert_eq!(bench.drive.unloaded_read(), times.page_read());
 }
@@ -82,12 +92,17 @@ fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
         assert_eq!(recorded.collections, [expected], "{mode:?}");
         let sum = |act, gc| {
             let of = recorded.slices.iter().filter(|s| s.act == act && s.gc == gc);
-            of.fold((0, Duration::ZERO), |(count, time), s| (count + 1, time + s.end.since(s.start)))
+            of.fold((0, Duration::ZERO), |(count, time), s| {
+                (count + 1, time + s.end.since(s.start))
+            })
         };
         assert_eq!(sum(Act::Read, true), (7, times.read * 7), "{mode:?}");
         assert_eq!(sum(Act::Program, true), (7, times.program * 7));
         assert_eq!(sum(Act::Erase, true), (1, times.erase));
-        assert_eq!((sum(Act::Read, false), sum(Act::Program, false)), ((1, times.read), (1, times.program)));
+        assert_eq!(
+            (sum(Act::Read, false), sum(Act::Program, false)),
+            ((1, times.read), (1, times.program))
+        );
         assert_eq!(sum(Act::DataOut, true), (7, times.transfer * 7));
         assert_eq!(sum(Act::DataIn, true), (7, (times.command + times.transfer) * 7));
         assert_eq!(sum(Act::Wait, false), (0, Duration::ZERO));
@@ -106,7 +121,9 @@ fn a_slow_request_carries_its_parts_where_the_drive_attributes() {
         if attribute {
             bench.drive.attribute();
         }
-        bench.drive.keep_timeline(&TimelineSpec { slow: Some(Duration::from_us(200)), ..EVERYTHING });
+        bench
+            .drive
+            .keep_timeline(&TimelineSpec { slow: Some(Duration::from_us(200)), ..EVERYTHING });
         bench.read(start(), 0);
         bench.read(start(), OTHER_CHIP);
         bench.run();
@@ -137,6 +154,7 @@ fn nothing_outside_the_window_is_kept_and_the_limit_says_what_it_left_out() {
     // From the middle of the fourth read's tR: its command is over.
     let from = ms(3) + Duration::from_us(20);
     assert_eq!(play(TimelineSpec { from, to: ms(5), ..EVERYTHING }), ((5, 2), 0, None));
-    // Two whole reads, then the command and tR of the third; what is left out began with that read itself.
+    // Two whole reads, then the command and tR of the third; what is left out began with that read
+    // itself.
     assert_eq!(play(TimelineSpec { limit: 10, ..EVERYTHING }), ((8, 2), 30, Some(ms(2))));
 }

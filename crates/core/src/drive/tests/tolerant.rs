@@ -1,9 +1,11 @@
-//! Reads that tolerate garbage collection, and how long it is expected to keep a die: a victim of V valid pages on chip
-//! 0 of channel 0 of `ttflash-256g`, whose stripes are seven data pages and a parity.
+//! Reads that tolerate garbage collection, and how long it is expected to keep a die: a victim of V
+//! valid pages on chip 0 of channel 0 of `ttflash-256g`, whose stripes are seven data pages and a
+//! parity.
 
 use super::{Bench, LANES, PAGE, Times, start, ttflash, write_through};
 use crate::drive::{
-    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct, UpdateReads,
+    CostRule, Drive, DriveSpec, EraseMode, EraseSpec, FullBuffer, Op, RainSpec, Reconstruct,
+    UpdateReads,
 };
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
@@ -19,7 +21,8 @@ const LESS: u32 = 4;
 /// The valid pages of a victim.
 const VALID: u32 = 20;
 
-/// Page `member` of the k-th stripe of chip 0 on each channel. Its parity is on channel 7 - k mod 8.
+/// Page `member` of the k-th stripe of chip 0 on each channel. Its parity is on channel 7 - k mod
+/// 8.
 fn page(k: u64, member: u64) -> u64 {
     k * 8 * 7 + member
 }
@@ -33,12 +36,19 @@ fn cost() -> RainSpec {
 }
 
 fn gc(mode: GcMode) -> GcSpec {
-    // Chip 0 has a block and `PAGES - VALID` pages written, and `LESS` rows of padding where it is to collect.
+    // Chip 0 has a block and `PAGES - VALID` pages written, and `LESS` rows of padding where it is
+    // to collect.
     let free = (BLOCKS - 2) * PAGES + VALID - LESS;
-    GcSpec { mode, soft: (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES), hard: 0.0, ..GcSpec::default() }
+    GcSpec {
+        mode,
+        soft: (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES),
+        hard: 0.0,
+        ..GcSpec::default()
+    }
 }
 
-/// A drive on which the next page programmed on chip 0 of `channels` starts a collection of `VALID` pages each.
+/// A drive on which the next page programmed on chip 0 of `channels` starts a collection of `VALID`
+/// pages each.
 fn about_to_collect(gc: GcSpec, rain: &RainSpec, channels: &[u32]) -> Bench {
     let (device, ftl) = (ttflash(BLOCKS), FtlSpec::default());
     let logical = Layout::new(&device).total_units() / 2;
@@ -71,7 +81,11 @@ fn collecting(gc: GcSpec, rain: &RainSpec) -> (Bench, Instant) {
     bench.write(start(), page(248, 0));
     bench.advance_to(begins + NS);
     let counters = bench.drive.counters();
-    assert_eq!((counters.collections, bench.drive.ftl().valid_left(0)), (1, VALID - 1), "one is being read");
+    assert_eq!(
+        (counters.collections, bench.drive.ftl().valid_left(0)),
+        (1, VALID - 1),
+        "one is being read"
+    );
     (bench, begins)
 }
 
@@ -91,8 +105,14 @@ fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
     if copyback { array } else { array + times.transfer * 2 }
 }
 
-/// What a read does on a copy of the drive: its latency, pages computed, pages read for that alone, refusals.
-fn what_a_read_does(bench: &Bench, at: Instant, lpn: u64, sectors: u32) -> (Duration, u64, u64, u64) {
+/// What a read does on a copy of the drive: its latency, pages computed, pages read for that alone,
+/// refusals.
+fn what_a_read_does(
+    bench: &Bench,
+    at: Instant,
+    lpn: u64,
+    sectors: u32,
+) -> (Duration, u64, u64, u64) {
     let mut copy = bench.clone();
     copy.advance_to(at);
     let before = copy.drive.counters().rain;
@@ -100,7 +120,12 @@ fn what_a_read_does(bench: &Bench, at: Instant, lpn: u64, sectors: u32) -> (Dura
     let latency = copy.end_of(id).since(at);
     let after = copy.drive.counters().rain;
     let computed = after.reconstructed_pages - before.reconstructed_pages;
-    (latency, computed, after.extra_reads - before.extra_reads, after.refused_stripes - before.refused_stripes)
+    (
+        latency,
+        computed,
+        after.extra_reads - before.extra_reads,
+        after.refused_stripes - before.refused_stripes,
+    )
 }
 
 fn pages(count: u32) -> u32 {
@@ -114,9 +139,13 @@ const KEPT: u64 = 240;
 fn the_forecast_is_what_a_read_then_waits_for() {
     let modes = [GcMode::Base, GcMode::Controller, GcMode::Preemptive];
     let planes = (GcMode::PlaneBlocking, true);
-    for (mode, copyback) in modes.into_iter().flat_map(|mode| [(mode, false), (mode, true)]).chain([planes]) {
-        let (bench, begins) =
-            collecting(GcSpec { copyback, ..gc(mode) }, &rain(Reconstruct::Never, CostRule::Estimate));
+    for (mode, copyback) in
+        modes.into_iter().flat_map(|mode| [(mode, false), (mode, true)]).chain([planes])
+    {
+        let (bench, begins) = collecting(
+            GcSpec { copyback, ..gc(mode) },
+            &rain(Reconstruct::Never, CostRule::Estimate),
+        );
         let times = bench.times();
         let copy = copy_of_a_page(times, copyback) * u64::from(VALID);
         let erase = times.erase_command + times.erase;
@@ -125,7 +154,11 @@ fn the_forecast_is_what_a_read_then_waits_for() {
             let mut copied = bench.clone();
             copied.advance_to(at);
             let keeps = copied.drive.gc_remaining(at, 0);
-            assert_eq!(bench.latency_of_read(at, page(KEPT, 0)), keeps + times.page_read(), "{mode:?} {step}");
+            assert_eq!(
+                bench.latency_of_read(at, page(KEPT, 0)),
+                keeps + times.page_read(),
+                "{mode:?} {step}"
+            );
             if mode != GcMode::Preemptive {
                 assert_eq!(at + keeps, begins + copy + erase);
                 // The next chip of the channel, and the first of another: kept by the copy alone.
@@ -148,7 +181,10 @@ fn an_erase_that_gives_way_to_reads_keeps_nobody() {
     bench.drive.suspend_erases(&EraseSpec { mode: EraseMode::Es, ..EraseSpec::default() });
     let copy = copy_of_a_page(bench.times(), false) * u64::from(VALID);
     bench.advance_to(begins + Duration::from_ms(1));
-    assert_eq!(bench.drive.gc_remaining(begins + Duration::from_ms(1), 0), copy - Duration::from_ms(1));
+    assert_eq!(
+        bench.drive.gc_remaining(begins + Duration::from_ms(1), 0),
+        copy - Duration::from_ms(1)
+    );
     let at = begins + copy + Duration::from_us(500);
     bench.advance_to(at);
     assert_eq!(bench.drive.gc_remaining(at, 0), Duration::ZERO);
@@ -175,10 +211,18 @@ fn full_computes_in_whole_stripes_only() {
         let (bench, begins) = collecting(gc(GcMode::Base), &rain(Reconstruct::Full, rule));
         let times = bench.times();
         let at = begins + Duration::from_ms(1);
-        let waits = bench.drive.gc_remaining(begins + NS, 0) - at.since(begins + NS) + times.page_read();
-        assert_eq!(what_a_read_does(&bench, at, page(KEPT, 0), pages(7)), (times.page_read() + XOR, 1, 1, 0));
+        let waits =
+            bench.drive.gc_remaining(begins + NS, 0) - at.since(begins + NS) + times.page_read();
+        assert_eq!(
+            what_a_read_does(&bench, at, page(KEPT, 0), pages(7)),
+            (times.page_read() + XOR, 1, 1, 0)
+        );
         for part in 1..7 {
-            assert_eq!(what_a_read_does(&bench, at, page(KEPT, 0), pages(part)), (waits, 0, 0, 0), "{part} pages");
+            assert_eq!(
+                what_a_read_does(&bench, at, page(KEPT, 0), pages(part)),
+                (waits, 0, 0, 0),
+                "{part} pages"
+            );
         }
         // Even at the end of the erase: the whole costs no more reads.
         let late = at + waits - times.page_read() - NS;
@@ -195,15 +239,26 @@ fn cost_computes_while_the_collection_has_more_left_than_the_extra_reads_take() 
         let ends = copied + times.erase_command + times.erase;
         let sectors = |count: u64| bench.device.channel.rate.time_for(512 * count);
         // Pages asked for, sectors of the kept one, and what has to be read for it alone.
-        for (asked, of_kept, extra) in [(pages(1), 8, 7), (pages(2), 8, 6), (pages(6), 8, 2), (2, 2, 7)] {
+        for (asked, of_kept, extra) in
+            [(pages(1), 8, 7), (pages(2), 8, 6), (pages(6), 8, 2), (2, 2, 7)]
+        {
             let cost = (times.command + times.read + sectors(of_kept)) * extra + XOR;
             assert!(cost < times.erase, "the rule turns during the erase");
             let does = |at| {
-                let (_, computed, extra, refused) = what_a_read_does(&bench, at, page(KEPT, 0), asked);
+                let (_, computed, extra, refused) =
+                    what_a_read_does(&bench, at, page(KEPT, 0), asked);
                 (computed, extra, refused)
             };
-            assert_eq!(does(Instant::from_ns(ends.as_ns() - cost.as_ns())), (0, 0, 1), "{rule:?} {asked}");
-            assert_eq!(does(Instant::from_ns(ends.as_ns() - cost.as_ns() - 1)), (1, extra, 0), "{rule:?} {asked}");
+            assert_eq!(
+                does(Instant::from_ns(ends.as_ns() - cost.as_ns())),
+                (0, 0, 1),
+                "{rule:?} {asked}"
+            );
+            assert_eq!(
+                does(Instant::from_ns(ends.as_ns() - cost.as_ns() - 1)),
+                (1, extra, 0),
+                "{rule:?} {asked}"
+            );
             assert_eq!(does(copied), (1, extra, 0));
             assert_eq!(does(ends + NS), (0, 0, 0), "nothing keeps it any more");
         }
@@ -216,15 +271,22 @@ fn of_two_kept_pages_the_later_one_is_computed_unless_only_the_other_is_asked_fo
     for rule in [CostRule::Estimate, CostRule::Rotation] {
         let (bench, begins) = both_collecting(&rain(Reconstruct::Cost, rule), later);
         let (times, at) = (bench.times(), begins + later + Duration::from_ms(1));
-        let of_first = begins + copy_of_a_page(times, false) * u64::from(VALID) + times.erase_command + times.erase;
+        let of_first = begins
+            + copy_of_a_page(times, false) * u64::from(VALID)
+            + times.erase_command
+            + times.erase;
         let (read, fast) = (times.page_read(), times.page_read() + XOR);
-        // Both: the later one is computed, and waits for the first, which the request waits for anyway.
+        // Both: the later one is computed, and waits for the first, which the request waits for
+        // anyway.
         for (asked, extra) in [(pages(2), 6), (pages(7), 1)] {
             let expected = (of_first.since(at) + fast, 1, extra, 0);
             assert_eq!(what_a_read_does(&bench, at, page(KEPT, 0), asked), expected, "{rule:?}");
         }
         // The later one alone: what has to be read for it is there earlier.
-        assert_eq!(what_a_read_does(&bench, at, page(KEPT, 1), pages(1)), (of_first.since(at) + fast, 1, 7, 0));
+        assert_eq!(
+            what_a_read_does(&bench, at, page(KEPT, 1), pages(1)),
+            (of_first.since(at) + fast, 1, 7, 0)
+        );
         // The first one alone: the other is kept longer. The rule of rotation does not look.
         let expected = match rule {
             CostRule::Estimate => (of_first.since(at) + read, 0, 0, 1),
@@ -250,12 +312,16 @@ fn two_kept_pages_closer_than_the_extra_reads_are_not_worth_it() {
 
 #[test]
 fn where_reads_pass_the_operation_under_way_is_all_that_keeps_a_page() {
-    let (bench, begins) = collecting(GcSpec { when: GcWhen::Background, ..gc(GcMode::Preemptive) }, &cost());
+    let (bench, begins) =
+        collecting(GcSpec { when: GcWhen::Background, ..gc(GcMode::Preemptive) }, &cost());
     // Programs take 0.8 ms, less than seven reads; the erase takes 2 ms.
     let (times, at) = (bench.times(), begins + Duration::from_ms(1));
     assert_eq!(what_a_read_does(&bench, at, page(KEPT, 0), pages(1)).1, 0);
     let erasing = begins + copy_of_a_page(times, false) * u64::from(VALID) + times.erase_command;
-    assert_eq!(what_a_read_does(&bench, erasing, page(KEPT, 0), pages(1)), (times.page_read() + XOR, 1, 7, 0));
+    assert_eq!(
+        what_a_read_does(&bench, erasing, page(KEPT, 0), pages(1)),
+        (times.page_read() + XOR, 1, 7, 0)
+    );
 }
 
 #[test]
@@ -263,14 +329,21 @@ fn a_parity_update_reads_round_a_collection_where_that_is_sooner() {
     // Parity on channel 0 (k = 7 mod 8): the subtractive way would read it.
     let (k, more) = (247, 4);
     for (update_reads, turns) in [(UpdateReads::Wait, false), (UpdateReads::Reconstruct, true)] {
-        let (bench, begins) =
-            collecting(gc(GcMode::Base), &RainSpec { update_reads, ..rain(Reconstruct::Never, CostRule::Estimate) });
+        let (bench, begins) = collecting(
+            gc(GcMode::Base),
+            &RainSpec { update_reads, ..rain(Reconstruct::Never, CostRule::Estimate) },
+        );
         let times = bench.times();
-        let ends = begins + copy_of_a_page(times, false) * u64::from(VALID) + times.erase_command + times.erase;
+        let ends = begins
+            + copy_of_a_page(times, false) * u64::from(VALID)
+            + times.erase_command
+            + times.erase;
         let cost = times.page_read() * more;
         let just_too_late = Instant::from_ns(ends.as_ns() - cost.as_ns());
         let in_time = Instant::from_ns(just_too_late.as_ns() - 1);
-        for (at, turns) in [(begins + Duration::from_ms(1), turns), (in_time, turns), (just_too_late, false)] {
+        for (at, turns) in
+            [(begins + Duration::from_ms(1), turns), (in_time, turns), (just_too_late, false)]
+        {
             let mut copy = bench.clone();
             copy.advance_to(at);
             let before = copy.drive.counters().rain;
@@ -278,7 +351,11 @@ fn a_parity_update_reads_round_a_collection_where_that_is_sooner() {
             let end = copy.end_of(write);
             let after = copy.drive.counters().rain;
             let reads = after.parity_reads - before.parity_reads;
-            assert_eq!((reads, after.turned_updates), (if turns { 6 } else { 2 }, u64::from(turns)), "{at:?}");
+            assert_eq!(
+                (reads, after.turned_updates),
+                (if turns { 6 } else { 2 }, u64::from(turns)),
+                "{at:?}"
+            );
             // The page itself needs no old copy when the parity is made from the others.
             let waits = if turns { Duration::ZERO } else { times.page_read() };
             assert_eq!(end, at + waits + times.page_program());
@@ -287,12 +364,18 @@ fn a_parity_update_reads_round_a_collection_where_that_is_sooner() {
     }
 }
 
-/// Without a flush in the background the buffer fills; then a write waits for the page that makes room for it.
+/// Without a flush in the background the buffer fills; then a write waits for the page that makes
+/// room for it.
 #[test]
 fn without_a_background_flush_a_write_waits_for_the_room_that_it_makes() {
     let slots = 256;
     for background_flush in [false, true] {
-        let spec = DriveSpec { background_flush, flush_above: 0.0, write_through: false, ..write_through() };
+        let spec = DriveSpec {
+            background_flush,
+            flush_above: 0.0,
+            write_through: false,
+            ..write_through()
+        };
         assert_eq!(spec.buffer.get(), slots * 4096);
         let mut bench = Bench::plain(spec.clone());
         let times = bench.times();
@@ -314,16 +397,23 @@ fn without_a_background_flush_a_write_waits_for_the_room_that_it_makes() {
     }
 }
 
-/// Of two writes that find the buffer full the first one's page leaves for a chip with ten reads before it, the second
-/// one's for an idle one.
+/// Of two writes that find the buffer full the first one's page leaves for a chip with ten reads
+/// before it, the second one's for an idle one.
 #[test]
 fn a_write_waits_for_any_room_or_for_what_left_on_its_account() {
     let slots = 256;
     for own in [false, true] {
         let full_buffer = if own { FullBuffer::Own } else { FullBuffer::Any };
-        let spec = DriveSpec { background_flush: false, full_buffer, write_through: false, ..write_through() };
+        let spec = DriveSpec {
+            background_flush: false,
+            full_buffer,
+            write_through: false,
+            ..write_through()
+        };
         let mut bench = Bench::new(ttflash(BLOCKS), spec.clone(), GcSpec::default(), |map| {
-            (0..20).for_each(|k| super::write_before_the_run(map, 100 * LANES as u32 + k * LANES as u32));
+            (0..20).for_each(|k| {
+                super::write_before_the_run(map, 100 * LANES as u32 + k * LANES as u32)
+            });
         });
         let times = bench.times();
         for lpn in 0..slots {

@@ -1,5 +1,5 @@
-//! Copies that are one event are the same as those that are a read and a program: at every instant, and when they are
-//! parted at any.
+//! Copies that are one event are the same as those that are a read and a program: at every instant,
+//! and when they are parted at any.
 
 use super::super::precondition::precondition;
 use super::*;
@@ -7,8 +7,8 @@ use crate::drive::{PreconditionSpec, PreconditionState};
 use crate::ftl::{GcMode, Rotate};
 use crate::sim::Rng;
 
-/// A full drive of eight dies on two channels. Pages read and rows are programmed in two times each, so that a forecast
-/// and the inside of a copy depend on which.
+/// A full drive of eight dies on two channels. Pages read and rows are programmed in two times
+/// each, so that a forecast and the inside of a copy depend on which.
 fn full(gc: &GcSpec, two_times: bool) -> Drive {
     let mut device = ttflash(20);
     (device.geometry.channels, device.geometry.ways, device.geometry.pages) = (2, 4, 32);
@@ -23,7 +23,13 @@ fn full(gc: &GcSpec, two_times: bool) -> Drive {
     let state = PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() };
     precondition(&mut map, &state, 1, None, &mut |_| true).expect("room");
     map.begin_run(&ftl, gc, &device, 1);
-    Drive::new(&device, &DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() }, gc, map, true)
+    Drive::new(
+        &device,
+        &DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
+        gc,
+        map,
+        true,
+    )
 }
 
 fn gc(mode: GcMode, copyback: bool) -> GcSpec {
@@ -34,11 +40,22 @@ fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {
     let op = if rng.below(4) == 0 { Op::Read } else { Op::Write };
     let lba = Lba(rng.below(drive.sectors() / u64::from(PAGE)) * u64::from(PAGE));
     let payload = None;
-    Command { id, op, lba, sectors: PAGE, fua: false, predictable: PredictableLatency::Off, stream: 0, payload }
+    Command {
+        id,
+        op,
+        lba,
+        sectors: PAGE,
+        fua: false,
+        predictable: PredictableLatency::Off,
+        stream: 0,
+        payload,
+    }
 }
 
 fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
-    std::iter::from_fn(|| drive.advance_before(limit)).map(|completion| format!("{completion:?}")).collect()
+    std::iter::from_fn(|| drive.advance_before(limit))
+        .map(|completion| format!("{completion:?}"))
+        .collect()
 }
 
 fn copies_whole(drive: &Drive) -> bool {
@@ -51,7 +68,11 @@ fn assert_alike(now: Instant, whole: &Drive, parted: &Drive) {
     assert_eq!(whole.ftl.least_free_millionths(), parted.ftl.least_free_millionths(), "at {now:?}");
     for die in 0..whole.flash.layout.dies {
         assert_eq!(whole.gc_time(now, die), parted.gc_time(now, die), "die {die} at {now:?}");
-        assert_eq!(whole.gc_remaining(now, die), parted.gc_remaining(now, die), "die {die} at {now:?}");
+        assert_eq!(
+            whole.gc_remaining(now, die),
+            parted.gc_remaining(now, die),
+            "die {die} at {now:?}"
+        );
     }
 }
 
@@ -68,7 +89,8 @@ impl Drive {
     }
 }
 
-/// Plays the same on a drive with whole copies and on one without, and from time to time parts a clone of the first.
+/// Plays the same on a drive with whole copies and on one without, and from time to time parts a
+/// clone of the first.
 fn compare(gc: &GcSpec, two_times: bool, seed: u64) {
     compare_with(full(gc, two_times), seed);
 }
@@ -132,7 +154,9 @@ fn copies_that_follow_one_another_are_one_event_unless_others_act_between_events
 
 #[test]
 fn a_copy_that_is_one_event_is_what_its_read_and_its_program_are_at_every_instant() {
-    for (mode, copyback) in [(GcMode::Base, false), (GcMode::Base, true), (GcMode::Controller, false)] {
+    for (mode, copyback) in
+        [(GcMode::Base, false), (GcMode::Base, true), (GcMode::Controller, false)]
+    {
         for two_times in [false, true] {
             compare(&gc(mode, copyback), two_times, 1);
         }

@@ -1,11 +1,12 @@
-//! BAST: each log block belongs to one data block (Kim et al., "A space-efficient flash translation layer for
-//! CompactFlash systems", IEEE TCE 2002).
+//! BAST: each log block belongs to one data block (Kim et al., "A space-efficient flash translation
+//! layer for CompactFlash systems", IEEE TCE 2002).
 //!
-//! A page that is written again goes to the next page of its data block's log block; without a free log block, one of
-//! another data block is merged. Random writes over more data blocks than there are log blocks merge nearly every time.
+//! A page that is written again goes to the next page of its data block's log block; without a free
+//! log block, one of another data block is merged. Random writes over more data blocks than there
+//! are log blocks merge nearly every time.
 //!
-//! Trap: a log block is in order only if its `k` pages are the first `k` of the data block, each once; the count of
-//! valid pages says nothing of that, nor where the next page is.
+//! Trap: a log block is in order only if its `k` pages are the first `k` of the data block, each
+//! once; the count of valid pages says nothing of that, nor where the next page is.
 
 use super::lane::Lane;
 use super::queue::Queue;
@@ -102,7 +103,9 @@ impl Policy for Bast {
         let (lbn, offset) = self.lane.split(page);
         loop {
             let full = match self.log_of[lbn as usize] {
-                Some(log) if self.lane.has_room(Some(log)) => return self.append(page, offset, log),
+                Some(log) if self.lane.has_room(Some(log)) => {
+                    return self.append(page, offset, log);
+                }
                 Some(log) => Some((lbn, log)),
                 None if self.logs.len < self.logs_max => {
                     let log = self.open(lbn);

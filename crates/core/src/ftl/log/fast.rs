@@ -1,18 +1,20 @@
-//! FAST: log blocks that all data blocks share (Lee et al., "A log buffer-based flash translation layer using
-//! fully-associative sector translation", ACM TECS 2007); and FASTer, which is FAST with another answer to what
-//! becomes of a page whose log block expires (Lim, Lee and Moon, SNAPI/MSST 2010).
+//! FAST: log blocks that all data blocks share (Lee et al., "A log buffer-based flash translation
+//! layer using fully-associative sector translation", ACM TECS 2007); and FASTer, which is FAST
+//! with another answer to what becomes of a page whose log block expires (Lim, Lee and Moon,
+//! SNAPI/MSST 2010).
 //!
-//! The log is a queue of blocks. When it is full, the oldest block expires. FAST merges the data block of each page
-//! that is still valid there. FASTer copies such a page to the log again, once; when it expires a second time it is
-//! cold: it goes to the isolation area (`isolation.rs`), or is merged at once if there is none.
+//! The log is a queue of blocks. When it is full, the oldest block expires. FAST merges the data
+//! block of each page that is still valid there. FASTer copies such a page to the log again, once;
+//! when it expires a second time it is cold: it goes to the isolation area (`isolation.rs`), or is
+//! merged at once if there is none.
 //!
-//! Order in a victim: first what is cold, since a merge may make other pages of the victim stale and needs the
-//! spare block, which second chances take afterwards. A host write is never marked: its version has its chance
-//! before it.
+//! Order in a victim: first what is cold, since a merge may make other pages of the victim stale
+//! and needs the spare block, which second chances take afterwards. A host write is never marked:
+//! its version has its chance before it.
 //!
-//! Trap: second chances go to blocks of their own unless told otherwise. A block of 64 of them of which half are
-//! cold makes 22 to 33 merges in one write: that is why FASTer without isolation fluctuates more than FAST
-//! (reference 2.3).
+//! Trap: second chances go to blocks of their own unless told otherwise. A block of 64 of them of
+//! which half are cold makes 22 to 33 merges in one write: that is why FASTer without isolation
+//! fluctuates more than FAST (reference 2.3).
 
 use super::isolation::{Isolation, Oldest};
 use super::lane::Lane;
@@ -82,7 +84,8 @@ impl Fast {
 
     /// The blocks outside of the data blocks, the longest in use first.
     pub(super) fn queues(&self) -> Vec<(Block, Role)> {
-        let isolated = self.isolation.iter().flat_map(Isolation::blocks).map(|block| (block, Role::Isolation));
+        let isolated =
+            self.isolation.iter().flat_map(Isolation::blocks).map(|block| (block, Role::Isolation));
         let sequential = self.sequential.open.iter().map(|(block, _)| (*block, Role::Sequential));
         let random = self.random.iter().map(|block| (*block, self.lane.role(*block)));
         isolated.chain(random).chain(sequential).collect()
@@ -93,7 +96,9 @@ impl Fast {
         for (block, role) in blocks {
             self.lane.set_role(block, role);
             match (role, &mut self.isolation) {
-                (Role::Isolation, Some(isolation)) => isolation.found(block, self.lane.written(block)),
+                (Role::Isolation, Some(isolation)) => {
+                    isolation.found(block, self.lane.written(block))
+                }
                 (Role::SecondChance, _) => {
                     self.lane.mark_block(block);
                     self.second_tail = Some(block);
@@ -199,7 +204,8 @@ impl Fast {
         self.phase = Phase::Warm { victim, cursor: 0 };
     }
 
-    /// The isolation area is full in the midst of a victim: its oldest block must go, whatever it costs.
+    /// The isolation area is full in the midst of a victim: its oldest block must go, whatever it
+    /// costs.
     fn make_room(&mut self, instead: u32) {
         let Some(isolation) = &mut self.isolation else { return };
         let lbn = match isolation.advance(&self.lane) {
@@ -238,10 +244,13 @@ impl Fast {
         self.phase = Phase::Place;
     }
 
-    /// After the host's page: a complete sequential block, if it goes at once; then whether a merge is due.
+    /// After the host's page: a complete sequential block, if it goes at once; then whether a merge
+    /// is due.
     fn written(&mut self) {
         match self.sequential.open {
-            Some((block, _)) if self.sequential.at_once && !self.lane.has_room(Some(block)) => self.retire(),
+            Some((block, _)) if self.sequential.at_once && !self.lane.has_room(Some(block)) => {
+                self.retire()
+            }
             _ => {
                 let due = self.isolation.as_mut().is_some_and(Isolation::is_due);
                 self.phase = if due { Phase::Progressive } else { Phase::Idle };
@@ -250,7 +259,10 @@ impl Fast {
     }
 
     fn merge_isolated(&mut self) {
-        let oldest = self.isolation.as_mut().map_or(Oldest::Empty, |isolation| isolation.advance(&self.lane));
+        let oldest = self
+            .isolation
+            .as_mut()
+            .map_or(Oldest::Empty, |isolation| isolation.advance(&self.lane));
         match oldest {
             Oldest::Passed(block) => {
                 self.lane.give(Step::Erase { block });

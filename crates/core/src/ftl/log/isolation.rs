@@ -1,12 +1,13 @@
-//! FASTer's isolation area: cold pages wait here, and their data blocks are merged one at a time (progressive merge).
+//! FASTer's isolation area: cold pages wait here, and their data blocks are merged one at a time
+//! (progressive merge).
 //!
-//! Pages are appended; a pointer goes over them from the oldest. A data block of which one page is here is merged with
-//! all its pages, wherever they are, so most pages that the pointer reaches later are stale. A block that the pointer
-//! has left is erased.
+//! Pages are appended; a pointer goes over them from the oldest. A data block of which one page is
+//! here is merged with all its pages, wherever they are, so most pages that the pointer reaches
+//! later are stale. A block that the pointer has left is erased.
 //!
-//! Occupied are the pages from the pointer to the end, stale ones among them. The firmware's rule counts blocks and
-//! adapts its interval after each eighth of the log: one write more if the area was nearly empty, one less after a
-//! forced merge.
+//! Occupied are the pages from the pointer to the end, stale ones among them. The firmware's rule
+//! counts blocks and adapts its interval after each eighth of the log: one write more if the area
+//! was nearly empty, one less after a forced merge.
 
 use super::lane::Lane;
 use super::{LogSpec, Progressive, Shape};
@@ -57,7 +58,11 @@ impl Isolation {
     pub fn new(spec: &LogSpec, shape: &Shape, pages: u32) -> Self {
         let log = shape.random + shape.isolation + shape.sequential;
         let capacity = shape.isolation * pages;
-        let writes = if spec.progressive_interval > 0 { spec.progressive_interval } else { (pages / 4).max(1) };
+        let writes = if spec.progressive_interval > 0 {
+            spec.progressive_interval
+        } else {
+            (pages / 4).max(1)
+        };
         Self {
             blocks: VecDeque::with_capacity(shape.isolation as usize + 1),
             blocks_max: shape.isolation as usize,

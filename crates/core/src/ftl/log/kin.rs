@@ -1,9 +1,10 @@
-//! How many logical blocks the valid pages of each log block of LAST belong to: what its merges will cost, and 0 if the
-//! block is dead.
+//! How many logical blocks the valid pages of each log block of LAST belong to: what its merges
+//! will cost, and 0 if the block is dead.
 //!
-//! Nothing is counted anew: the first page of a logical block in a log block counts the valid pages of that logical
-//! block there, and each page knows its first. Which one that is, is known while the block is written; only one block
-//! of each partition is written at a time, so one table a partition says it.
+//! Nothing is counted anew: the first page of a logical block in a log block counts the valid pages
+//! of that logical block there, and each page knows its first. Which one that is, is known while
+//! the block is written; only one block of each partition is written at a time, so one table a
+//! partition says it.
 
 use super::ranks::Ranks;
 use crate::flash::Block;
@@ -14,8 +15,8 @@ const NONE: u8 = u8::MAX;
 /// The counts of two partitions.
 #[derive(Clone, Debug)]
 pub(super) struct Kin {
-    /// The first page with the same logical block in the same log block, and how many valid ones there are; the count
-    /// stands at the first page.
+    /// The first page with the same logical block in the same log block, and how many valid ones
+    /// there are; the count stands at the first page.
     first: Vec<u32>,
     valid: Vec<u32>,
     /// Logical blocks of each block, and its partition.

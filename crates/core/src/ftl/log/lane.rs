@@ -1,8 +1,10 @@
-//! The blocks of one lane under a log-block FTL: what is where, what is programmed, merges under way, counters.
+//! The blocks of one lane under a log-block FTL: what is where, what is programmed, merges under
+//! way, counters.
 //!
-//! One table says where the newest version of each logical page is, in a data block or in the log. A real FTL has a
-//! block map and a page map of the log that together say the same; here neither a read nor a merge ever searches. The
-//! table changes when a program is done ([`Lane::commit`]), so it is right between any two steps of any chain.
+//! One table says where the newest version of each logical page is, in a data block or in the log.
+//! A real FTL has a block map and a page map of the log that together say the same; here neither a
+//! read nor a merge ever searches. The table changes when a program is done ([`Lane::commit`]), so
+//! it is right between any two steps of any chain.
 
 use super::Step;
 use super::kin::Kin;
@@ -200,7 +202,10 @@ impl Lane {
 
     /// Takes a free block.
     pub fn take(&mut self, role: Role) -> Block {
-        let block = self.free.pop_front().expect("data, log and spare never need more blocks than `Shape` counts");
+        let block = self
+            .free
+            .pop_front()
+            .expect("data, log and spare never need more blocks than `Shape` counts");
         self.roles[block.0 as usize] = role;
         block
     }
@@ -265,7 +270,8 @@ impl Lane {
         }
         let at = self.page(self.data[lbn as usize], offset);
         let block = self.data[lbn as usize].0 as usize;
-        let allowed = self.written[block] <= offset || (self.out_of_order && !is_set(&self.programmed, at));
+        let allowed =
+            self.written[block] <= offset || (self.out_of_order && !is_set(&self.programmed, at));
         allowed.then(|| {
             self.counters.in_place += 1;
             at
@@ -311,8 +317,8 @@ impl Lane {
         self.valid(block) == self.pages && !(0..self.pages).any(marked)
     }
 
-    /// A full merge of `lbn`, with the host's page in place of its old version when `host`. `log` is erased at the end,
-    /// if given.
+    /// A full merge of `lbn`, with the host's page in place of its old version when `host`. `log`
+    /// is erased at the end, if given.
     pub fn merge_full(&mut self, lbn: u32, host: bool, log: Option<Block>) {
         let into = self.take(Role::Data);
         self.count(Merge::Full);
@@ -334,7 +340,15 @@ impl Lane {
         self.gather(lbn, log, 0, end, false, false);
     }
 
-    fn gather(&mut self, lbn: u32, into: Block, cursor: u32, end: u32, host: bool, becomes_data: bool) {
+    fn gather(
+        &mut self,
+        lbn: u32,
+        into: Block,
+        cursor: u32,
+        end: u32,
+        host: bool,
+        becomes_data: bool,
+    ) {
         debug_assert!(self.gathering.is_none(), "one merge at a time");
         let host = host.then(|| self.split(self.host).1);
         self.gathering = Some(Gathering { lbn, into, cursor, end, host, becomes_data });
@@ -352,8 +366,11 @@ impl Lane {
 
     /// A block without valid pages, erased after the merge under way.
     fn bury(&mut self, block: Block) {
-        let place =
-            self.dead.iter_mut().find(|dead| **dead == NO_BLOCK).expect("a merge leaves two dead blocks at most");
+        let place = self
+            .dead
+            .iter_mut()
+            .find(|dead| **dead == NO_BLOCK)
+            .expect("a merge leaves two dead blocks at most");
         *place = block;
     }
 
@@ -374,7 +391,10 @@ impl Lane {
                 }
                 let from = self.location[(first + offset) as usize];
                 if from.is_some() {
-                    debug_assert!(self.by_block.quotient(from.0) != gathering.into.0, "already in its place");
+                    debug_assert!(
+                        self.by_block.quotient(from.0) != gathering.into.0,
+                        "already in its place"
+                    );
                     return self.give(Step::Copy { from, to });
                 }
             }
@@ -447,7 +467,11 @@ impl Lane {
         let (block, offset) = self.by_block.split(at.0);
         let written = &mut self.written[block as usize];
         assert!(!is_set(&self.programmed, at), "page {} is programmed twice", at.0);
-        assert!(offset >= *written || self.out_of_order, "page {} is programmed after a later one", at.0);
+        assert!(
+            offset >= *written || self.out_of_order,
+            "page {} is programmed after a later one",
+            at.0
+        );
         *written = (*written).max(offset + 1);
         self.programmed[at.0 as usize / 64] |= 1 << (at.0 % 64);
     }

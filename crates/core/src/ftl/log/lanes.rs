@@ -1,7 +1,9 @@
-//! A whole drive under a log-block FTL: one [`LogBlocks`] for each lane, pages striped over them by the placement.
+//! A whole drive under a log-block FTL: one [`LogBlocks`] for each lane, pages striped over them by
+//! the placement.
 //!
-//! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate` sees to it), and a
-//! lane's pages and blocks count like the layout's. Consecutive pages of a lane are a logical block.
+//! A page of such an FTL is what one program writes, so the map unit is a row (`config::validate`
+//! sees to it), and a lane's pages and blocks count like the layout's. Consecutive pages of a lane
+//! are a logical block.
 
 use super::{LogBlocks, LogPolicy, LogSpec, Shape, Step};
 use crate::flash::{Block, FaultSpec, Layout};
@@ -38,8 +40,8 @@ pub struct Losses {
 }
 
 impl LogLanes {
-    /// Empty lanes of a drive of which the host sees `logical` pages. The error names the key, its value and what is
-    /// allowed.
+    /// Empty lanes of a drive of which the host sees `logical` pages. The error names the key, its
+    /// value and what is allowed.
     pub fn new(spec: &LogSpec, layout: &Layout, logical: u32) -> Result<Self, String> {
         assert_eq!(layout.units_per_row, 1, "a log-block FTL maps what one program writes");
         let of_lane = logical.div_ceil(layout.lanes);
@@ -80,7 +82,8 @@ impl LogLanes {
         self.lanes[lane as usize].translate(self.local(lpn)).map(|at| self.ppn(lane, at))
     }
 
-    /// The page whose spare area must be read before a page of `lane` can be translated for a host read, if any.
+    /// The page whose spare area must be read before a page of `lane` can be translated for a host
+    /// read, if any.
     #[inline]
     pub fn look_up(&mut self, lane: u32, lpn: Lpn) -> Option<Ppn> {
         let local = self.local(lpn);
@@ -95,12 +98,14 @@ impl LogLanes {
         self.lanes[lane as usize].write_of(local, request);
     }
 
-    /// What the write under way on `lane` needs next, in the numbers of the drive (but the host's page in those of the
-    /// lane).
+    /// What the write under way on `lane` needs next, in the numbers of the drive (but the host's
+    /// page in those of the lane).
     #[inline]
     pub fn step(&mut self, lane: u32) -> Step {
         match self.lanes[lane as usize].step() {
-            Step::Copy { from, to } => Step::Copy { from: self.ppn(lane, from), to: self.ppn(lane, to) },
+            Step::Copy { from, to } => {
+                Step::Copy { from: self.ppn(lane, from), to: self.ppn(lane, to) }
+            }
             Step::Program { page, to } => Step::Program { page, to: self.ppn(lane, to) },
             Step::Read { page } => Step::Read { page: self.ppn(lane, page) },
             Step::Erase { block } => Step::Erase { block: Block(lane * self.blocks + block.0) },
@@ -130,9 +135,10 @@ impl LogLanes {
         self.lanes[lane as usize].role(Block(block))
     }
 
-    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of the log (which
-    /// page, and where); for BAST 4 for each log block and 1 for each of its pages; for the superblock FTL 4 for each
-    /// block and 2 for each page whose table is cached; for page mapping 4 for each page.
+    /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of
+    /// the log (which page, and where); for BAST 4 for each log block and 1 for each of its pages;
+    /// for the superblock FTL 4 for each block and 2 for each page whose table is cached; for page
+    /// mapping 4 for each page.
     pub fn map_ram(&self) -> u64 {
         let (Shape { data, blocks, .. }, lane) = (self.lanes[0].shape(), &self.spec);
         let (data, all, pages) = (u64::from(data), u64::from(blocks), u64::from(self.pages));
@@ -147,8 +153,8 @@ impl LogLanes {
         of_lane * self.lanes.len() as u64
     }
 
-    /// Takes the blocks out of service that are bad from the start. A lane without enough others is left as it was:
-    /// validation sees to it that there is none.
+    /// Takes the blocks out of service that are bad from the start. A lane without enough others is
+    /// left as it was: validation sees to it that there is none.
     fn take_factory_bad(&mut self, spec: &FaultSpec, layout: &Layout, seed: u64) {
         for (number, lane) in (0..).zip(&mut self.lanes) {
             let bad = spec.factory_bad_blocks(layout, number, seed);
@@ -171,7 +177,8 @@ impl LogLanes {
     /// The same for fresh lanes; their blocks are sorted by [`PageMap::rebuild`].
     pub(in crate::ftl) fn take_losses(&mut self, losses: &Losses) {
         let Losses { spares, bad, factory_bad, retired } = losses.clone();
-        (self.spares, self.bad, self.factory_bad, self.retired) = (spares, bad, factory_bad, retired);
+        (self.spares, self.bad, self.factory_bad, self.retired) =
+            (spares, bad, factory_bad, retired);
     }
 
     /// True when the block is out of service.
@@ -203,8 +210,8 @@ impl LogLanes {
 }
 
 impl PageMap {
-    /// The same drive with log blocks in place of page mapping: call it before anything is written. The error names the
-    /// key, its value and what is allowed.
+    /// The same drive with log blocks in place of page mapping: call it before anything is written.
+    /// The error names the key, its value and what is allowed.
     pub fn with_log_blocks(mut self, spec: &LogSpec) -> Result<Self, String> {
         self.log = Some(Box::new(LogLanes::new(spec, &self.layout, self.user)?));
         Ok(self)
@@ -223,17 +230,20 @@ impl PageMap {
 
     #[inline(never)]
     pub(in crate::ftl) fn translate_in_log(&self, log: &LogLanes, lpn: Lpn) -> Translation {
-        log.translate(self.striped_lane(lpn), lpn).map_or(Translation::Unwritten, Translation::Ready)
+        log.translate(self.striped_lane(lpn), lpn)
+            .map_or(Translation::Unwritten, Translation::Ready)
     }
 
-    /// The page whose spare area must be read before a host read of `lpn` can be translated, if any.
+    /// The page whose spare area must be read before a host read of `lpn` can be translated, if
+    /// any.
     #[inline]
     pub fn log_look_up(&mut self, lpn: Lpn) -> Option<Ppn> {
         let lane = self.striped_lane(lpn);
         self.lanes_mut().look_up(lane, lpn)
     }
 
-    /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is under way.
+    /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is
+    /// under way.
     #[inline]
     pub fn log_write(&mut self, lane: u32, lpn: Lpn, request: u32) {
         self.lanes_mut().write(lane, lpn, request);
@@ -243,7 +253,9 @@ impl PageMap {
     #[inline]
     pub fn log_step(&mut self, lane: u32) -> Step {
         let step = self.lanes_mut().step(lane);
-        if let (Step::Copy { to, .. } | Step::Program { to, .. }, Some(headers)) = (step, &mut self.headers) {
+        if let (Step::Copy { to, .. } | Step::Program { to, .. }, Some(headers)) =
+            (step, &mut self.headers)
+        {
             let block = self.layout.block_of(to);
             if let (false, Some(log)) = (headers.is_open(block), &self.log) {
                 headers.open(block, log.role(lane, self.layout.index_of(block)));
@@ -275,8 +287,8 @@ impl PageMap {
         }
     }
 
-    /// The erase of a merge's block has failed. True: the block is out of service. False: its lane has none to spare,
-    /// and erases it again.
+    /// The erase of a merge's block has failed. True: the block is out of service. False: its lane
+    /// has none to spare, and erases it again.
     pub fn log_erase_failed(&mut self, block: Block) -> bool {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let log = self.lanes_mut();

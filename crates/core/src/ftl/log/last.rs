@@ -1,23 +1,26 @@
-//! LAST: log blocks for long requests apart from those for short ones, and hot pages apart from cold ones (Lee et al.,
-//! "LAST: locality-aware sector translation for NAND flash memory-based storage systems", SPEED 2008 and ACM SIGOPS
-//! OSR 42(6)).
+//! LAST: log blocks for long requests apart from those for short ones, and hot pages apart from
+//! cold ones (Lee et al., "LAST: locality-aware sector translation for NAND flash memory-based
+//! storage systems", SPEED 2008 and ACM SIGOPS OSR 42(6)).
 //!
-//! - A page of a request of more than `last_sequential_pages` goes to the sequential log block of its data block, as in
-//!   BAST: the one used least recently is merged when none is free.
-//! - Other pages go to the random log, as in FAST, which is two partitions. A page is hot if its last version is in the
-//!   random log and fewer than `last_hot_age` pages were written there since; other pages are cold.
-//! - When the random log has no block left, a dead hot block (no valid page) is erased. Otherwise the cold block whose
-//!   pages belong to the fewest data blocks is merged; a hot block without an update for `last_old` log pages is a
-//!   candidate too (`kin.rs` knows the counts, so nothing is searched).
-//! - The cold partition may have what the hot one does not use. A hot page that finds the hot partition at its share,
-//!   with no dead block, goes among the cold ones.
+//! - A page of a request of more than `last_sequential_pages` goes to the sequential log block of
+//!   its data block, as in BAST: the one used least recently is merged when none is free.
+//! - Other pages go to the random log, as in FAST, which is two partitions. A page is hot if its
+//!   last version is in the random log and fewer than `last_hot_age` pages were written there
+//!   since; other pages are cold.
+//! - When the random log has no block left, a dead hot block (no valid page) is erased. Otherwise
+//!   the cold block whose pages belong to the fewest data blocks is merged; a hot block without an
+//!   update for `last_old` log pages is a candidate too (`kin.rs` knows the counts, so nothing is
+//!   searched).
+//! - The cold partition may have what the hot one does not use. A hot page that finds the hot
+//!   partition at its share, with no dead block, goes among the cold ones.
 //!
-//! What was at hand of the paper does not say how it adapts. Here, after `last_epoch` log pages in which hot pages had
-//! no room: if half as many hot blocks died as the partition may have, it gets one block more, and the age that is hot
-//! an eighth, up to its start; otherwise both lose as much.
+//! What was at hand of the paper does not say how it adapts. Here, after `last_epoch` log pages in
+//! which hot pages had no room: if half as many hot blocks died as the partition may have, it gets
+//! one block more, and the age that is hot an eighth, up to its start; otherwise both lose as much.
 //!
-//! Trap: what a sequential log block holds may be older than the random log (a page of a long request is written again
-//! by a short one), so becoming a data block is no proof that the random log has nothing newer.
+//! Trap: what a sequential log block holds may be older than the random log (a page of a long
+//! request is written again by a short one), so becoming a data block is no proof that the random
+//! log has nothing newer.
 
 use super::kin::Kin;
 use super::lane::Lane;
@@ -116,7 +119,11 @@ impl Last {
             old: or_window(spec.last_old),
             adapting: Adapting {
                 // Nothing to adapt without a hot partition.
-                epoch: if spec.last_adapts && hot_least > 0 { or_window(spec.last_epoch) } else { u64::MAX },
+                epoch: if spec.last_adapts && hot_least > 0 {
+                    or_window(spec.last_epoch)
+                } else {
+                    u64::MAX
+                },
                 age_most: or_window(spec.last_hot_age),
                 died: 0,
                 overflowed: false,
@@ -168,7 +175,8 @@ impl Last {
         self.program(self.lane.append(log));
     }
 
-    /// Merges a data block with its sequential log block, which holds its front if it is in order and may stay.
+    /// Merges a data block with its sequential log block, which holds its front if it is in order
+    /// and may stay.
     fn merge_sequential(&mut self, lbn: u32, log: Block, may_stay: bool) {
         let (_, in_order) = self.sequential.owner[log.0 as usize];
         self.sequential.of[lbn as usize] = None;
@@ -212,12 +220,18 @@ impl Last {
             return;
         }
         let now = self.clock;
-        let old = self.hot_order.first().filter(|block| now - self.updated[*block as usize] > self.old).map(Block);
+        let old = self
+            .hot_order
+            .first()
+            .filter(|block| now - self.updated[*block as usize] > self.old)
+            .map(Block);
         let kin = self.kin();
         let (partition, block) = match (kin.fewest(COLD), old) {
             (Some(cold), Some(hot)) if kin.families(hot) < kin.families(cold) => (HOT, hot),
             (Some(cold), _) => (COLD, cold),
-            (None, _) => unreachable!("the cold partition has {COLD_LEAST} blocks at least, one of them full"),
+            (None, _) => unreachable!(
+                "the cold partition has {COLD_LEAST} blocks at least, one of them full"
+            ),
         };
         self.leave(partition, block);
         self.phase = Phase::Victim { block, cursor: 0 };

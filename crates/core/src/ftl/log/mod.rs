@@ -1,24 +1,27 @@
-//! Log-block FTLs: data blocks hold each page in its place, a few log blocks take what is written again, and merges
-//! bring both together.
+//! Log-block FTLs: data blocks hold each page in its place, a few log blocks take what is written
+//! again, and merges bring both together.
 //!
 //! An instance manages the blocks of one lane and knows nothing of time. A host write is asked for
-//! ([`LogBlocks::write`]); then [`LogBlocks::step`] gives one flash operation after the other, its own program among
-//! them, until [`Step::Done`]; [`LogBlocks::done`] says that the operation is done, and only then do the maps change.
-//! So reads are right between any two steps ([`LogBlocks::translate`]), whoever runs the steps decides what time they
-//! take, whether a copy crosses the channel, and when an erase may go on (not while the block is being read).
-//! One write at a time: a second one waits until `Done`, and so does whoever wants its completion to wait for the work
-//! that a write causes; its data is on flash as soon as its `Program` is done.
+//! ([`LogBlocks::write`]); then [`LogBlocks::step`] gives one flash operation after the other, its
+//! own program among them, until [`Step::Done`]; [`LogBlocks::done`] says that the operation is
+//! done, and only then do the maps change. So reads are right between any two steps
+//! ([`LogBlocks::translate`]), whoever runs the steps decides what time they take, whether a copy
+//! crosses the channel, and when an erase may go on (not while the block is being read). One write
+//! at a time: a second one waits until `Done`, and so does whoever wants its completion to wait for
+//! the work that a write causes; its data is on flash as soon as its `Program` is done.
 //!
-//! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's first author
-//! (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong has a test by name each.
+//! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's
+//! first author (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong
+//! has a test by name each.
 //!
 //! The drive runs the steps (`drive/gc/merge.rs`); preconditioning and `nogc` run them in no time
 //! ([`super::timeless`]).
 //!
-//! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and merges), `bast`, `fast`
-//! (FAST, and FASTer's second chances), `sequential` (its log block), `isolation` (FASTer's cold pages, merged one at a
-//! time); `superblock`; `last` with `kin`; `page_mapping` with `ranks`, what they are measured against; `recovery` (a
-//! lane from what is on flash).
+//! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and
+//! merges), `bast`, `fast` (FAST, and FASTer's second chances), `sequential` (its log block),
+//! `isolation` (FASTer's cold pages, merged one at a time); `superblock`; `last` with `kin`;
+//! `page_mapping` with `ranks`, what they are measured against; `recovery` (a lane from what is on
+//! flash).
 //!
 //! FMAX has no policy of its own: of what is public, `docs/model/log-blocks.md` says where it ends.
 
@@ -39,7 +42,8 @@ mod superblock;
 
 pub use lanes::{LogLanes, Losses};
 pub use spec::{
-    Compaction, Frontiers, FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Shape, Tail, Victim,
+    Compaction, Frontiers, FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential,
+    Shape, Tail, Victim,
 };
 
 use crate::flash::Block;
@@ -70,8 +74,8 @@ pub enum Step {
         /// An erased page.
         to: Ppn,
     },
-    /// Read the spare area of a page, and nothing else of it: a part of the page map is there that is not in RAM. Only
-    /// the superblock FTL with a cache asks for it (`superblock_cache`).
+    /// Read the spare area of a page, and nothing else of it: a part of the page map is there that
+    /// is not in RAM. Only the superblock FTL with a cache asks for it (`superblock_cache`).
     Read {
         /// The page, programmed.
         page: Ppn,
@@ -91,7 +95,8 @@ trait Policy {
     fn lane_mut(&mut self) -> &mut Lane;
     /// The host write `lane.host` begins.
     fn begin(&mut self);
-    /// The next step when no merge is under way; it may also begin a merge and return that merge's first step.
+    /// The next step when no merge is under way; it may also begin a merge and return that merge's
+    /// first step.
     fn plan(&mut self) -> Option<Step>;
     /// Bytes of what it holds beside the lane.
     fn bytes(&self) -> usize {
@@ -116,15 +121,17 @@ enum Either {
 }
 
 impl LogBlocks {
-    /// An empty lane of `blocks` blocks of `pages` pages each, of which the host sees `logical` pages. The error names
-    /// the key, its value and what is allowed.
+    /// An empty lane of `blocks` blocks of `pages` pages each, of which the host sees `logical`
+    /// pages. The error names the key, its value and what is allowed.
     pub fn new(spec: &LogSpec, pages: u32, blocks: u32, logical: u32) -> Result<Self, String> {
         let shape = spec.shape_within(logical, pages, blocks)?;
         let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
         let policy = match spec.policy {
             LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
             LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(spec, lane)),
-            LogPolicy::Superblock => Either::Superblock(Box::new(Superblock::new(spec, &shape, lane))),
+            LogPolicy::Superblock => {
+                Either::Superblock(Box::new(Superblock::new(spec, &shape, lane)))
+            }
             LogPolicy::Last => Either::Last(Box::new(Last::new(spec, &shape, lane))),
             LogPolicy::Fast | LogPolicy::Faster => Either::Fast(Fast::new(spec, &shape, lane)),
         };
@@ -147,8 +154,9 @@ impl LogBlocks {
         self.lane().valid_page(at)
     }
 
-    /// The page whose spare area must be read before a host read of `page` can be translated; `None`: nothing. Of the
-    /// superblock FTL this also brings the page's part of the map into its cache; of the others it is always `None`.
+    /// The page whose spare area must be read before a host read of `page` can be translated;
+    /// `None`: nothing. Of the superblock FTL this also brings the page's part of the map into its
+    /// cache; of the others it is always `None`.
     #[inline]
     pub fn look_up(&mut self, page: Lpn) -> Option<Ppn> {
         match &mut self.policy {
@@ -163,8 +171,8 @@ impl LogBlocks {
         self.write_of(page, 1);
     }
 
-    /// A host write of `page` begins, which belongs to a request of `request` pages; none may be under way. Only LAST
-    /// asks how long requests are.
+    /// A host write of `page` begins, which belongs to a request of `request` pages; none may be
+    /// under way. Only LAST asks how long requests are.
     #[inline]
     pub fn write_of(&mut self, page: Lpn, request: u32) {
         self.lane_mut().request = request;
@@ -200,7 +208,8 @@ impl LogBlocks {
         self.lane_mut().withdraw(block);
     }
 
-    /// The erase that [`LogBlocks::step`] gave has failed: [`LogBlocks::done`] takes its block out of service.
+    /// The erase that [`LogBlocks::step`] gave has failed: [`LogBlocks::done`] takes its block out
+    /// of service.
     pub fn lose(&mut self) {
         self.lane_mut().lose();
     }

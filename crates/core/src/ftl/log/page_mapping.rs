@@ -1,14 +1,16 @@
-//! Page mapping (after Kawaguchi et al., "A flash-memory based file system", USENIX 1995): what the log-block FTLs are
-//! measured against. Here every block is part of the log.
+//! Page mapping (after Kawaguchi et al., "A flash-memory based file system", USENIX 1995): what the
+//! log-block FTLs are measured against. Here every block is part of the log.
 //!
-//! `frontiers = "separate"`: copies have an open block of their own. While at most two blocks are free, each write
-//! copies and erases one victim, and never more: that is why Table II's deviation is the cost of one victim (reference,
-//! headline 5 and 2.8). `"shared"` is the classic form: the open block takes both; when it is full and one block is
-//! left, a victim's pages are copied there, it is the open block, and the erased victim the next one to spare.
+//! `frontiers = "separate"`: copies have an open block of their own. While at most two blocks are
+//! free, each write copies and erases one victim, and never more: that is why Table II's deviation
+//! is the cost of one victim (reference, headline 5 and 2.8). `"shared"` is the classic form: the
+//! open block takes both; when it is full and one block is left, a victim's pages are copied there,
+//! it is the open block, and the erased victim the next one to spare.
 //!
-//! The victim is the block with the fewest valid pages, or the one that cost-benefit values most, its age being that of
-//! its last change (a page lost, or the last one written). Closed blocks hang in lists by their valid pages
-//! ([`super::ranks`]), so that neither searches the blocks; cost-benefit compares one block for each number of pages.
+//! The victim is the block with the fewest valid pages, or the one that cost-benefit values most,
+//! its age being that of its last change (a page lost, or the last one written). Closed blocks hang
+//! in lists by their valid pages ([`super::ranks`]), so that neither searches the blocks;
+//! cost-benefit compares one block for each number of pages.
 
 use super::lane::Lane;
 use super::{Frontiers, LogSpec, Policy, Step, Victim};
@@ -36,7 +38,16 @@ impl PageMapping {
     pub fn new(spec: &LogSpec, mut lane: Lane) -> Self {
         lane.keep_ranks();
         let (rule, shared) = (spec.victim, spec.frontiers == Frontiers::Shared);
-        Self { lane, open: None, copies: None, victim: None, collected: false, placed: false, rule, shared }
+        Self {
+            lane,
+            open: None,
+            copies: None,
+            victim: None,
+            collected: false,
+            placed: false,
+            rule,
+            shared,
+        }
     }
 
     fn take_victim(&mut self) -> Block {
@@ -87,8 +98,10 @@ impl PageMapping {
     /// Two open blocks: true when a victim is due before the host's page.
     fn is_victim_due(&self) -> bool {
         let free = self.lane.free_blocks();
-        // The last free block is the copies': the host's waits, should one victim not have been enough.
-        (free <= FREE_LEAST && !self.collected) || (free < FREE_LEAST && !self.lane.has_room(self.open))
+        // The last free block is the copies': the host's waits, should one victim not have been
+        // enough.
+        (free <= FREE_LEAST && !self.collected)
+            || (free < FREE_LEAST && !self.lane.has_room(self.open))
     }
 }
 

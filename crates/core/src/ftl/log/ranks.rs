@@ -1,8 +1,9 @@
-//! Closed blocks in lists by a number that only falls, as that of their valid pages: the one with the fewest is found
-//! without a search.
+//! Closed blocks in lists by a number that only falls, as that of their valid pages: the one with
+//! the fewest is found without a search.
 //!
-//! A block goes to the end of a list when it is closed or has lost a page, so a list is also in the order of the last
-//! change: the best block for cost-benefit is the first of one of the lists, and no other block is looked at.
+//! A block goes to the end of a list when it is closed or has lost a page, so a list is also in the
+//! order of the last change: the best block for cost-benefit is the first of one of the lists, and
+//! no other block is looked at.
 
 use crate::flash::Block;
 
@@ -23,7 +24,13 @@ pub(super) struct Ranks {
 impl Ranks {
     pub fn new(blocks: u32, pages: u32) -> Self {
         let links = (0..=blocks + pages).map(|at| (at, at)).collect();
-        Self { links, blocks, rank: vec![u32::MAX; blocks as usize], since: vec![0; blocks as usize], least: pages }
+        Self {
+            links,
+            blocks,
+            rank: vec![u32::MAX; blocks as usize],
+            since: vec![0; blocks as usize],
+            least: pages,
+        }
     }
 
     fn lists(&self) -> u32 {
@@ -85,9 +92,9 @@ impl Ranks {
         block
     }
 
-    /// Takes out the block that is worth most, by age * (1 - u) / 2u with u its share of valid pages and its age since
-    /// the last change; of equals the one with fewer valid pages. This goes over the lists, one for each number of
-    /// pages, not over the blocks.
+    /// Takes out the block that is worth most, by age * (1 - u) / 2u with u its share of valid
+    /// pages and its age since the last change; of equals the one with fewer valid pages. This goes
+    /// over the lists, one for each number of pages, not over the blocks.
     pub fn take_worthiest(&mut self, now: u64) -> Block {
         let pages = self.lists() - 1;
         let mut best: Option<(Block, u128, u128)> = None;

@@ -1,13 +1,16 @@
-//! A lane after a power loss ([`crate::ftl::recovery`]): its blocks sorted by what they were opened for.
+//! A lane after a power loss ([`crate::ftl::recovery`]): its blocks sorted by what they were opened
+//! for.
 //!
-//! Log blocks of random writes, second chances and cold pages go back to their queues in the order in which they were
-//! opened, if anything in them counts. A data block holds each page in its place, and so do the log block of sequential
-//! writes and the target of a merge: where a logical block is left with several of these, its pages are brought
-//! together in a free block (one of `spare_blocks`) and they are erased. So the log block of sequential writes is
-//! closed by a power loss, and a merge that had programmed the host's page is done anew.
+//! Log blocks of random writes, second chances and cold pages go back to their queues in the order
+//! in which they were opened, if anything in them counts. A data block holds each page in its
+//! place, and so do the log block of sequential writes and the target of a merge: where a logical
+//! block is left with several of these, its pages are brought together in a free block (one of
+//! `spare_blocks`) and they are erased. So the log block of sequential writes is closed by a power
+//! loss, and a merge that had programmed the host's page is done anew.
 //!
-//! Second chances are known again by the block that they are in; a mark without a block of its own (`tail = "mixed"`,
-//! renewed blocks) is lost, and the page has another chance. The pointer of the isolation area begins at the first.
+//! Second chances are known again by the block that they are in; a mark without a block of its own
+//! (`tail = "mixed"`, renewed blocks) is lost, and the page has another chance. The pointer of the
+//! isolation area begins at the first.
 
 use super::fast::Fast;
 use super::{Either, LogBlocks, LogLanes, Policy, Step};
@@ -77,7 +80,8 @@ impl PageMap {
                 erases: blocks().map(|block| evidence.erases[block.0 as usize]).collect(),
             };
             let log = self.log.as_mut().expect("the caller saw it");
-            scanned.bad = (0..layout.blocks).map(Block).filter(|block| log.is_bad(lane, *block)).collect();
+            scanned.bad =
+                (0..layout.blocks).map(Block).filter(|block| log.is_bad(lane, *block)).collect();
             let (own, merged) = log.lanes[lane as usize].rebuild(&scanned);
             merges += merged;
             repairs.extend(own.into_iter().map(|repair| match repair {
@@ -114,7 +118,8 @@ impl LogBlocks {
     }
 }
 
-/// Blocks that hold pages in their places: of each logical block, in the order in which they were opened.
+/// Blocks that hold pages in their places: of each logical block, in the order in which they were
+/// opened.
 type InPlace = BTreeMap<u32, Vec<(u64, Block)>>;
 
 impl Fast {
@@ -140,7 +145,9 @@ impl Fast {
                         None => dead.push(block),
                     }
                 }
-                Some((order, role)) if self.lane().valid(block) > 0 => queued.push((order, block, role)),
+                Some((order, role)) if self.lane().valid(block) > 0 => {
+                    queued.push((order, block, role))
+                }
                 _ => dead.push(block),
             }
         }
@@ -148,7 +155,8 @@ impl Fast {
         for (lbn, mut blocks) in places {
             blocks.sort_unstable();
             let counts = |block: &Block| self.lane().valid(*block) > 0;
-            let (with, without): (Vec<_>, Vec<_>) = blocks.iter().map(|(_, block)| *block).partition(counts);
+            let (with, without): (Vec<_>, Vec<_>) =
+                blocks.iter().map(|(_, block)| *block).partition(counts);
             let Some(first) = with.first().or(without.first()).copied() else { continue };
             self.lane_mut().set_data(lbn, first);
             dead.extend(without.into_iter().filter(|block| *block != first));
@@ -169,7 +177,9 @@ impl Fast {
                 match step {
                     Step::Copy { from, to } => repairs.push(Repair::Copy { from, to }),
                     Step::Erase { block } => repairs.push(Repair::Erase { block }),
-                    Step::Program { .. } | Step::Read { .. } | Step::Done => unreachable!("no host write is under way"),
+                    Step::Program { .. } | Step::Read { .. } | Step::Done => {
+                        unreachable!("no host write is under way")
+                    }
                 }
                 self.lane_mut().commit();
             }
@@ -195,9 +205,14 @@ impl Fast {
             Cell::Counts(page) | Cell::Stale(Some(page)) => Some(self.lane().split(*page)),
             Cell::Erased | Cell::Stale(None) => None,
         };
-        let placed =
-            |(at, cell): (usize, &Cell)| offset(cell).is_none_or(|place| Some(place) == lbn.map(|l| (l, at as u32)));
-        assert!(cells.iter().enumerate().all(placed), "block {} holds each page in its place", block.0);
+        let placed = |(at, cell): (usize, &Cell)| {
+            offset(cell).is_none_or(|place| Some(place) == lbn.map(|l| (l, at as u32)))
+        };
+        assert!(
+            cells.iter().enumerate().all(placed),
+            "block {} holds each page in its place",
+            block.0
+        );
         lbn
     }
 }

@@ -1,10 +1,10 @@
-//! The log block of sequential writes, of FAST and FASTer: it holds the first pages of one data block in their
-//! places, so that its merge is a switch, or a partial merge.
+//! The log block of sequential writes, of FAST and FASTer: it holds the first pages of one data
+//! block in their places, so that its merge is a switch, or a partial merge.
 //!
-//! A write that goes on where it ends is appended. One that passes pages over is put in its place by a partial
-//! merge; one of a page that it holds already, by a full merge of both blocks (so the PSU code; the paper says
-//! "merge"). Invariant: what it holds of its data block is newer than anything in the log, so it may become the
-//! data block at any time.
+//! A write that goes on where it ends is appended. One that passes pages over is put in its place
+//! by a partial merge; one of a page that it holds already, by a full merge of both blocks (so the
+//! PSU code; the paper says "merge"). Invariant: what it holds of its data block is newer than
+//! anything in the log, so it may become the data block at any time.
 
 use super::lane::Lane;
 use super::{LogSpec, Sequential};
@@ -43,7 +43,14 @@ pub(super) struct SequentialLog {
 impl SequentialLog {
     pub fn new(spec: &LogSpec) -> Self {
         let rule = if spec.has_sequential() { spec.sequential } else { Sequential::Off };
-        Self { rule, run_needed: spec.sequential_run, at_once: spec.switch_at_once, open: None, last: None, run: 0 }
+        Self {
+            rule,
+            run_needed: spec.sequential_run,
+            at_once: spec.switch_at_once,
+            open: None,
+            last: None,
+            run: 0,
+        }
     }
 
     /// A host write begins: counts the run that it belongs to.
@@ -53,12 +60,14 @@ impl SequentialLog {
         self.last = Some(page);
     }
 
-    /// What a write of offset `offset` of `lbn` means, which is not to be programmed in its data block.
+    /// What a write of offset `offset` of `lbn` means, which is not to be programmed in its data
+    /// block.
     pub fn place(&self, lane: &Lane, lbn: u32, offset: u32) -> Placing {
         let starts = match self.rule {
             Sequential::Off => return Placing::No,
             Sequential::OffsetZero => offset == 0,
-            // A page that was never written would leave a hole below pages that are in their places.
+            // A page that was never written would leave a hole below pages that are in their
+            // places.
             Sequential::Run => self.run >= self.run_needed && lane.is_written_before(lbn, offset),
         };
         match self.open {

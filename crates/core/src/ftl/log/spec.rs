@@ -3,24 +3,26 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a log-block FTL works (reference sections 2.1 to 2.5 and 2.8). What a policy does not have, it ignores.
+/// How a log-block FTL works (reference sections 2.1 to 2.5 and 2.8). What a policy does not have,
+/// it ignores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSpec {
     /// Which FTL.
     pub policy: LogPolicy,
-    /// Log blocks, in percent of the data blocks; the isolation area and the log block of sequential writes are part
-    /// of them. 0: as many as the over-provisioning leaves.
+    /// Log blocks, in percent of the data blocks; the isolation area and the log block of
+    /// sequential writes are part of them. 0: as many as the over-provisioning leaves.
     pub log_percent: f64,
-    /// Blocks beside data and log: the target of a full merge, or what a victim's second chances open before it is
-    /// erased. Both never at once, so one is enough; one more where a drive must recover from a power loss, which may
-    /// leave the first one half filled.
+    /// Blocks beside data and log: the target of a full merge, or what a victim's second chances
+    /// open before it is erased. Both never at once, so one is enough; one more where a drive must
+    /// recover from a power loss, which may leave the first one half filled.
     pub spare_blocks: u32,
-    /// A write that completes on flash waits for all the work that it causes, as the response times of the papers do;
-    /// otherwise it completes when its page is programmed.
+    /// A write that completes on flash waits for all the work that it causes, as the response times
+    /// of the papers do; otherwise it completes when its page is programmed.
     pub write_waits: bool,
-    /// A data page that was never written may be written in place after later ones of its block: the classic FTLs on
-    /// SLC. Otherwise the log takes such a write, and pages that were passed over stay empty.
+    /// A data page that was never written may be written in place after later ones of its block:
+    /// the classic FTLs on SLC. Otherwise the log takes such a write, and pages that were passed
+    /// over stay empty.
     pub out_of_order: bool,
     /// BAST: whose log block is merged when none is free.
     pub log_victim: LogVictim,
@@ -28,27 +30,34 @@ pub struct LogSpec {
     pub sequential: Sequential,
     /// Consecutive pages that make a run sequential (`sequential = "run"`).
     pub sequential_run: u32,
-    /// A full log block of sequential writes becomes a data block at once, not when it is in the way.
+    /// A full log block of sequential writes becomes a data block at once, not when it is in the
+    /// way.
     pub switch_at_once: bool,
-    /// FASTer: share of the log that is the isolation area; 0: none, cold pages are merged when they expire.
+    /// FASTer: share of the log that is the isolation area; 0: none, cold pages are merged when
+    /// they expire.
     pub isolation: f64,
     /// FASTer: where second chances are written.
     pub tail: Tail,
-    /// FASTer: what becomes of an expired block with every page valid and none that had its second chance.
+    /// FASTer: what becomes of an expired block with every page valid and none that had its second
+    /// chance.
     pub full_block: FullBlock,
-    /// FASTer: a victim with less than this share of valid pages gives all of them a chance again, in percent; 0: off.
+    /// FASTer: a victim with less than this share of valid pages gives all of them a chance again,
+    /// in percent; 0: off.
     pub sparse_percent: u32,
     /// FASTer: when isolated pages are merged.
     pub progressive: Progressive,
-    /// Occupied share of the isolation area above which each write merges one data block (`progressive = "threshold"`).
+    /// Occupied share of the isolation area above which each write merges one data block
+    /// (`progressive = "threshold"`).
     pub progressive_threshold: f64,
-    /// Writes between two merges at the start (`progressive = "interval"`); 0: a quarter of a block's pages.
+    /// Writes between two merges at the start (`progressive = "interval"`); 0: a quarter of a
+    /// block's pages.
     pub progressive_interval: u32,
     /// Superblock FTL: logical blocks of a superblock.
     pub superblock_blocks: u32,
     /// Superblock FTL: most U-blocks that a superblock draws from the log.
     pub superblock_updates: u32,
-    /// Superblock FTL: updates since it was last compacted that make a page hot; 0: hot pages are not copied apart.
+    /// Superblock FTL: updates since it was last compacted that make a page hot; 0: hot pages are
+    /// not copied apart.
     pub superblock_hot: u32,
     /// Superblock FTL: which blocks are copied together when nothing cheaper frees one.
     pub superblock_compaction: Compaction,
@@ -60,11 +69,11 @@ pub struct LogSpec {
     pub last_sequential_pages: u32,
     /// LAST: share of the random log that is for hot pages, at the start.
     pub last_hot_share: f64,
-    /// LAST: pages written to the random log within which a page that is written again is hot, at the start; 0: as many
-    /// as it has.
+    /// LAST: pages written to the random log within which a page that is written again is hot, at
+    /// the start; 0: as many as it has.
     pub last_hot_age: u32,
-    /// LAST: pages written to the random log after which a hot block without an update may be merged; 0: as many as it
-    /// has.
+    /// LAST: pages written to the random log after which a hot block without an update may be
+    /// merged; 0: as many as it has.
     pub last_old: u32,
     /// LAST: share and age of hot pages follow what becomes of them.
     pub last_adapts: bool,
@@ -125,7 +134,8 @@ pub enum LogPolicy {
     Faster,
     /// Every page anywhere (after Kawaguchi et al., USENIX 1995); "log" is what is not data.
     PageMapping,
-    /// Adjacent data blocks share log blocks, every page anywhere within them (Kang et al., EMSOFT 2006).
+    /// Adjacent data blocks share log blocks, every page anywhere within them (Kang et al., EMSOFT
+    /// 2006).
     Superblock,
     /// Log blocks for long requests, for hot pages and for cold ones (Lee et al., SPEED 2008).
     Last,
@@ -147,7 +157,8 @@ pub enum Compaction {
 pub enum Victim {
     /// The block with the fewest valid pages.
     Greedy,
-    /// The one with the most age * (1 - u) / 2u, u its share of valid pages, its age since its last change.
+    /// The one with the most age * (1 - u) / 2u, u its share of valid pages, its age since its last
+    /// change.
     CostBenefit,
 }
 
@@ -179,7 +190,8 @@ pub enum Sequential {
     Off,
     /// A write of the first page of a data block begins one (FAST).
     OffsetZero,
-    /// A run of consecutive pages begins one; the pages before it are copied there (the firmware of FASTer's author).
+    /// A run of consecutive pages begins one; the pages before it are copied there (the firmware of
+    /// FASTer's author).
     Run,
 }
 
@@ -187,7 +199,8 @@ pub enum Sequential {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tail {
-    /// To log blocks of their own: only so does FASTer without isolation fluctuate as Table II says.
+    /// To log blocks of their own: only so does FASTer without isolation fluctuate as Table II
+    /// says.
     Segregated,
     /// To the block that host writes go to next (the firmware).
     Mixed,
@@ -199,7 +212,8 @@ pub enum Tail {
 pub enum FullBlock {
     /// Its pages are copied, as of any other.
     Copy,
-    /// It goes to the end of the queue as it is; its pages have had their second chance (the firmware).
+    /// It goes to the end of the queue as it is; its pages have had their second chance (the
+    /// firmware).
     Renew,
 }
 
@@ -209,8 +223,8 @@ pub enum FullBlock {
 pub enum Progressive {
     /// One data block a write while more than `progressive_threshold` of the area is occupied.
     Threshold,
-    /// The firmware's: each write while at most two blocks of the area are free, otherwise one in an interval that
-    /// adapts itself.
+    /// The firmware's: each write while at most two blocks of the area are free, otherwise one in
+    /// an interval that adapts itself.
     Interval,
 }
 
@@ -279,36 +293,42 @@ impl LogSpec {
 
     /// True when the policy has a log block of sequential writes.
     pub fn has_sequential(&self) -> bool {
-        matches!(self.policy, LogPolicy::Fast | LogPolicy::Faster) && self.sequential != Sequential::Off
+        matches!(self.policy, LogPolicy::Fast | LogPolicy::Faster)
+            && self.sequential != Sequential::Off
     }
 
-    /// The same with what `log_percent = 0` stands for on a lane of `blocks` blocks of `pages` pages of which the host
-    /// sees `logical` pages.
+    /// The same with what `log_percent = 0` stands for on a lane of `blocks` blocks of `pages`
+    /// pages of which the host sees `logical` pages.
     pub fn fitted(&self, logical: u32, pages: u32, blocks: u32) -> Self {
         if self.log_percent != 0.0 {
             return self.clone();
         }
         let data = logical.div_ceil(pages.max(1)).max(1);
-        let with = |log: u32| Self { log_percent: 100.0 * f64::from(log) / f64::from(data), ..self.clone() };
+        let with = |log: u32| Self {
+            log_percent: 100.0 * f64::from(log) / f64::from(data),
+            ..self.clone()
+        };
         let fits = |spec: &Self| spec.shape(data, pages).is_ok_and(|shape| shape.blocks <= blocks);
         let spare = blocks.saturating_sub(data);
         // What does not fit at all is refused with what there would be.
         (0..=spare).rev().map(with).find(fits).unwrap_or_else(|| with(spare))
     }
 
-    /// The blocks of a lane of `blocks` blocks of `pages` pages of which the host sees `logical` pages; the error names
-    /// the key, its value and what is allowed.
+    /// The blocks of a lane of `blocks` blocks of `pages` pages of which the host sees `logical`
+    /// pages; the error names the key, its value and what is allowed.
     pub fn shape_within(&self, logical: u32, pages: u32, blocks: u32) -> Result<Shape, String> {
         let shape = self.shape(logical.div_ceil(pages.max(1)), pages)?;
         if shape.blocks > blocks {
             let (percent, needed) = (self.log_percent, shape.blocks);
-            return Err(format!("log_percent = {percent}: a lane needs {needed} blocks with it and has {blocks}"));
+            return Err(format!(
+                "log_percent = {percent}: a lane needs {needed} blocks with it and has {blocks}"
+            ));
         }
         Ok(shape)
     }
 
-    /// The blocks that `data` data blocks of `pages` pages each ask for; the error names the key, its value and what is
-    /// allowed.
+    /// The blocks that `data` data blocks of `pages` pages each ask for; the error names the key,
+    /// its value and what is allowed.
     pub fn shape(&self, data: u32, pages: u32) -> Result<Shape, String> {
         self.check(data, pages)?;
         let log = (self.log_percent / 100.0 * f64::from(data)).round() as u32;
@@ -344,10 +364,11 @@ impl LogSpec {
     }
 
     fn check(&self, data: u32, pages: u32) -> Result<(), String> {
-        let within = |key: &str, value: f64, least: f64, most: f64| match value >= least && value <= most {
-            true => Ok(()),
-            false => Err(format!("{key} = {value}: must be from {least} to {most}")),
-        };
+        let within =
+            |key: &str, value: f64, least: f64, most: f64| match value >= least && value <= most {
+                true => Ok(()),
+                false => Err(format!("{key} = {value}: must be from {least} to {most}")),
+            };
         within("log_percent", self.log_percent, 0.0, 1000.0)?;
         within("spare_blocks", f64::from(self.spare_blocks), 1.0, 1000.0)?;
         within("isolation", self.isolation, 0.0, 0.9)?;

@@ -1,33 +1,40 @@
-//! Superblock FTL: N adjacent logical blocks share their data blocks and a few update blocks, and within them a page
-//! may be anywhere (Kang, Jo, Kim and Lee, "A superblock-based flash translation layer for NAND flash memory", EMSOFT
-//! 2006).
+//! Superblock FTL: N adjacent logical blocks share their data blocks and a few update blocks, and
+//! within them a page may be anywhere (Kang, Jo, Kim and Lee, "A superblock-based flash translation
+//! layer for NAND flash memory", EMSOFT 2006).
 //!
-//! A superblock has a D-block for each of its logical blocks and draws U-blocks from a pool that all share. A page that
-//! was never written goes to its place in a D-block; an update is appended to the open U-block. When none can be had (M
-//! drawn, or the pool is empty), the superblock itself, or else the one whose last U-block was drawn least recently, is
-//! collected; the first that applies:
+//! A superblock has a D-block for each of its logical blocks and draws U-blocks from a pool that
+//! all share. A page that was never written goes to its place in a D-block; an update is appended
+//! to the open U-block. When none can be had (M drawn, or the pool is empty), the superblock
+//! itself, or else the one whose last U-block was drawn least recently, is collected; the first
+//! that applies:
 //!
 //! 1. a block without valid pages is erased;
-//! 2. a U-block that holds a whole logical block in place becomes its D-block: a switch, the erase of the old one;
-//! 3. one that holds the front of a logical block in place gets the rest copied: a partial merge, one erase;
-//! 4. valid pages are copied together, hot ones (updated since they last went through this) apart from cold ones: whole
-//!    blocks of cold pages, the cold pages left over with the hot ones, so that no more blocks are needed than without.
+//! 2. a U-block that holds a whole logical block in place becomes its D-block: a switch, the erase
+//!    of the old one;
+//! 3. one that holds the front of a logical block in place gets the rest copied: a partial merge,
+//!    one erase;
+//! 4. valid pages are copied together, hot ones (updated since they last went through this) apart
+//!    from cold ones: whole blocks of cold pages, the cold pages left over with the hot ones, so
+//!    that no more blocks are needed than without.
 //!
-//! What blocks are for is only how many a superblock has: as many as logical blocks are its own, the others are the
-//! pool's. After step 4 a D-block may hold any pages.
+//! What blocks are for is only how many a superblock has: as many as logical blocks are its own,
+//! the others are the pool's. After step 4 a D-block may hold any pages.
 //!
-//! Step 4 takes the blocks with the fewest valid pages, as many as save one block (`superblock_compaction = "least"`),
-//! or all; the paper's own choice is not in what was at hand. A source is erased as soon as it is empty, so two blocks
-//! to spare are enough: with `j` sources begun, two open targets hold at most `j` blocks' pages and so number at most
-//! `j + 1`, and `j - 1` sources are erased.
+//! Step 4 takes the blocks with the fewest valid pages, as many as save one block
+//! (`superblock_compaction = "least"`), or all; the paper's own choice is not in what was at hand.
+//! A source is erased as soon as it is empty, so two blocks to spare are enough: with `j` sources
+//! begun, two open targets hold at most `j` blocks' pages and so number at most `j + 1`, and `j -
+//! 1` sources are erased.
 //!
-//! The page map lies in the spare areas of the pages, a table in each, written with it: that costs nothing. What is not
-//! in RAM costs a read of a spare area: tables of [`TABLE_PAGES`] logical pages, in a cache in LRU order. One level is
-//! modelled of the paper's three. Collecting asks for no such reads: who copies a page reads its spare area with it.
+//! The page map lies in the spare areas of the pages, a table in each, written with it: that costs
+//! nothing. What is not in RAM costs a read of a spare area: tables of [`TABLE_PAGES`] logical
+//! pages, in a cache in LRU order. One level is modelled of the paper's three. Collecting asks for
+//! no such reads: who copies a page reads its spare area with it.
 //!
-//! Trap: steps 2 and 3 trust that the D-block has nothing newer than the front. So it is: erased places of a D-block
-//! take a page's first write, and one is made before anything goes elsewhere, unless the superblock has all of its own
-//! blocks; it has fewer again only after everything was copied together.
+//! Trap: steps 2 and 3 trust that the D-block has nothing newer than the front. So it is: erased
+//! places of a D-block take a page's first write, and one is made before anything goes elsewhere,
+//! unless the superblock has all of its own blocks; it has fewer again only after everything was
+//! copied together.
 
 use super::lane::{Lane, Merge};
 use super::queue::Queue;
@@ -55,7 +62,8 @@ pub(super) struct Superblock {
     order: Queue,
     /// Logical blocks that have, or had, a block with every page in its place.
     placed: Vec<bool>,
-    /// The logical block of which a block has every page in its place; and of which it has the front, by updates.
+    /// The logical block of which a block has every page in its place; and of which it has the
+    /// front, by updates.
     home_of: Vec<u32>,
     front_of: Vec<u32>,
     /// Updates of each page since step 4 last copied it.
@@ -105,8 +113,12 @@ enum Phase {
 impl Superblock {
     pub fn new(spec: &LogSpec, shape: &Shape, lane: Lane) -> Self {
         let (size, blocks) = (spec.superblock_blocks, lane.erases().len());
-        let group =
-            |first: u32| Group { own: size.min(shape.data - first), blocks: Vec::new(), open: Vec::new(), drawn: 0 };
+        let group = |first: u32| Group {
+            own: size.min(shape.data - first),
+            blocks: Vec::new(),
+            open: Vec::new(),
+            drawn: 0,
+        };
         let groups: Vec<Group> = (0..shape.data).step_by(size as usize).map(group).collect();
         let pages = (shape.data * lane.pages) as usize;
         Self {
@@ -121,8 +133,16 @@ impl Superblock {
             updates: vec![0; pages],
             hot: spec.superblock_hot as u8,
             all: spec.superblock_compaction == Compaction::All,
-            cache: (spec.superblock_cache > 0).then(|| MapCache::new(pages as u32, spec.superblock_cache)),
-            compacting: Compacting { group: 0, sources: Vec::new(), source: 0, cursor: 0, targets: [None; 2], cold: 0 },
+            cache: (spec.superblock_cache > 0)
+                .then(|| MapCache::new(pages as u32, spec.superblock_cache)),
+            compacting: Compacting {
+                group: 0,
+                sources: Vec::new(),
+                source: 0,
+                cursor: 0,
+                targets: [None; 2],
+                cold: 0,
+            },
             phase: Phase::Written,
             lane,
         }
@@ -134,7 +154,8 @@ impl Superblock {
         if !cache.misses(page.0 / TABLE_PAGES) {
             return None;
         }
-        // The newest table is beside the page that was programmed last; that one may have been given back.
+        // The newest table is beside the page that was programmed last; that one may have been
+        // given back.
         let first = page.0 / TABLE_PAGES * TABLE_PAGES;
         let newest = first + u32::from(cache.newest[(page.0 / TABLE_PAGES) as usize]);
         let end = (first + TABLE_PAGES).min(self.updates.len() as u32);
@@ -175,7 +196,9 @@ impl Superblock {
             }
             group.open.pop();
         }
-        if group.blocks.len() < group.own as usize || (group.drawn < self.updates_max && self.pool > 0) {
+        if group.blocks.len() < group.own as usize
+            || (group.drawn < self.updates_max && self.pool > 0)
+        {
             return self.draw(lbn / self.size);
         }
         match self.order.first() {
@@ -250,10 +273,14 @@ impl Superblock {
         }
     }
 
-    /// A block with the front of a logical block becomes its D-block; what is missing is copied there.
+    /// A block with the front of a logical block becomes its D-block; what is missing is copied
+    /// there.
     fn replace_home(&mut self, number: u32, lbn: u32, front: Block, old: Block) {
         if let Some(cache) = &mut self.cache {
-            cache.moved(lbn * self.lane.pages + self.lane.written(front), (lbn + 1) * self.lane.pages);
+            cache.moved(
+                lbn * self.lane.pages + self.lane.written(front),
+                (lbn + 1) * self.lane.pages,
+            );
         }
         self.lane.merge_into(lbn, front, false);
         let group = &mut self.groups[number as usize];
@@ -287,7 +314,9 @@ impl Superblock {
         let compacting = &mut self.compacting;
         compacting.sources.clear();
         let blocks = self.groups[number as usize].blocks.iter().enumerate();
-        compacting.sources.extend(blocks.map(|(nth, block)| (self.lane.valid(*block), nth as u32, *block)));
+        compacting
+            .sources
+            .extend(blocks.map(|(nth, block)| (self.lane.valid(*block), nth as u32, *block)));
         compacting.sources.sort_unstable();
         let (mut sum, mut sources) = (0, 0);
         for (valid, ..) in &compacting.sources {
@@ -298,22 +327,31 @@ impl Superblock {
         }
         compacting.sources.truncate(sources as usize);
         (compacting.group, compacting.source, compacting.cursor) = (number, 0, 0);
-        debug_assert!(sum.div_ceil(self.lane.pages) < sources, "a superblock with U-blocks has a block to save");
+        debug_assert!(
+            sum.div_ceil(self.lane.pages) < sources,
+            "a superblock with U-blocks has a block to save"
+        );
         let mut cold = 0;
         for nth in 0..sources as usize {
             let source = self.compacting.sources[nth].2;
             self.close(number, source);
             let valid = |offset| self.lane.valid_page(self.lane.page(source, offset));
-            cold += (0..self.lane.written(source)).filter_map(valid).filter(|page| !self.is_hot(*page)).count() as u32;
+            cold += (0..self.lane.written(source))
+                .filter_map(valid)
+                .filter(|page| !self.is_hot(*page))
+                .count() as u32;
         }
-        // What the cold pages do not fill is left to the hot ones, so that the host's next updates go there too.
-        (self.compacting.targets, self.compacting.cold) = ([None; 2], cold - cold % self.lane.pages);
+        // What the cold pages do not fill is left to the hot ones, so that the host's next updates
+        // go there too.
+        (self.compacting.targets, self.compacting.cold) =
+            ([None; 2], cold - cold % self.lane.pages);
         self.phase = Phase::Compact;
     }
 
     fn copy(&mut self) {
         let number = self.compacting.group;
-        let Some((.., source)) = self.compacting.sources.get(self.compacting.source).copied() else {
+        let Some((.., source)) = self.compacting.sources.get(self.compacting.source).copied()
+        else {
             for target in self.compacting.targets {
                 if self.lane.has_room(target) {
                     self.groups[number as usize].open.extend(target);
@@ -396,7 +434,11 @@ impl Policy for Superblock {
 
     fn bytes(&self) -> usize {
         let cache = self.cache.as_ref().map_or(0, |cache| 10 * cache.newest.len());
-        self.updates.len() + self.placed.len() + 8 * self.home_of.len() + 56 * self.groups.len() + cache
+        self.updates.len()
+            + self.placed.len()
+            + 8 * self.home_of.len()
+            + 56 * self.groups.len()
+            + cache
     }
 }
 
@@ -413,7 +455,12 @@ struct MapCache {
 impl MapCache {
     fn new(pages: u32, most: u32) -> Self {
         let tables = pages.div_ceil(TABLE_PAGES);
-        Self { most, cached: vec![false; tables as usize], order: Queue::new(tables), newest: vec![0; tables as usize] }
+        Self {
+            most,
+            cached: vec![false; tables as usize],
+            order: Queue::new(tables),
+            newest: vec![0; tables as usize],
+        }
     }
 
     /// True when a table was not there; it is now.
@@ -433,7 +480,9 @@ impl MapCache {
 
     /// A range of pages is copied in order: of each table, the last one is the newest.
     fn moved(&mut self, first: u32, end: u32) {
-        for page in (first..end).filter(|page| (page + 1).is_multiple_of(TABLE_PAGES) || page + 1 == end) {
+        for page in
+            (first..end).filter(|page| (page + 1).is_multiple_of(TABLE_PAGES) || page + 1 == end)
+        {
             self.newest[(page / TABLE_PAGES) as usize] = (page % TABLE_PAGES) as u8;
         }
     }

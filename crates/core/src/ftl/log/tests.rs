@@ -1,4 +1,5 @@
-//! A flash that executes chains step by step, with the content of every page, and what is tested on it.
+//! A flash that executes chains step by step, with the content of every page, and what is tested on
+//! it.
 
 mod arithmetic;
 mod defects;
@@ -128,7 +129,10 @@ impl Bench {
                 self.newest[page.0 as usize] = self.version;
             }
             Step::Read { page } => {
-                assert!(self.content[page.0 as usize].is_some(), "an erased page's spare area is read");
+                assert!(
+                    self.content[page.0 as usize].is_some(),
+                    "an erased page's spare area is read"
+                );
                 self.reads += 1;
                 self.ftl.done();
             }
@@ -162,7 +166,12 @@ impl Bench {
         let newest = self.newest[page as usize];
         let read = self.ftl.translate(Lpn(page)).map(|at| self.content[at.0 as usize]);
         let expected = (newest > 0).then_some(Some((page, newest)));
-        assert_eq!(read, expected, "page {page}: translated to {:?}", self.ftl.translate(Lpn(page)));
+        assert_eq!(
+            read,
+            expected,
+            "page {page}: translated to {:?}",
+            self.ftl.translate(Lpn(page))
+        );
     }
 
     fn check_all(&self) {

@@ -1,13 +1,14 @@
-//! Data placement: every decision against a naive model of the rule, the room that classes need, what they bring, and
-//! the defects of the DAC firmware that was published (OpenSSD, Jasmine, ftl_dac).
+//! Data placement: every decision against a naive model of the rule, the room that classes need,
+//! what they bring, and the defects of the DAC firmware that was published (OpenSSD, Jasmine,
+//! ftl_dac).
 
 use super::reference::{Pair, devices};
 use super::{device, map};
 use crate::flash::Layout;
 use crate::ftl::timeless::{NoMedium, Work, Writer};
 use crate::ftl::{
-    DataPlacement, Frontiers, FtlSpec, GcSpec, OpenBlocks, PageMap, Stream, StreamCopies, Translation, Victim,
-    VictimUnit,
+    DataPlacement, Frontiers, FtlSpec, GcSpec, OpenBlocks, PageMap, Stream, StreamCopies,
+    Translation, Victim, VictimUnit,
 };
 use crate::sim::Rng;
 use crate::units::Lpn;
@@ -60,12 +61,15 @@ impl NaiveClasses {
     }
 
     fn is_young(&self, lpn: u32) -> bool {
-        self.ftl.dac_age == 0.0 || self.age(lpn) <= (self.ftl.dac_age * f64::from(self.logical)).floor()
+        self.ftl.dac_age == 0.0
+            || self.age(lpn) <= (self.ftl.dac_age * f64::from(self.logical)).floor()
     }
 
     pub fn of_write(&mut self, lpn: u32, stream: u8, is_update: bool) -> u32 {
         let class = match self.ftl.placement {
-            DataPlacement::None | DataPlacement::TwoRegions | DataPlacement::TwoRegionsSecondChance => 0,
+            DataPlacement::None
+            | DataPlacement::TwoRegions
+            | DataPlacement::TwoRegionsSecondChance => 0,
             DataPlacement::Stream if u32::from(stream) < self.ftl.streams => stream.into(),
             DataPlacement::Stream => 0,
             DataPlacement::Dac if !is_update => 0,
@@ -100,13 +104,16 @@ impl NaiveClasses {
             (DataPlacement::TwoRegions, _) => 1,
             (DataPlacement::TwoRegionsSecondChance, 0) => 1,
             (DataPlacement::TwoRegionsSecondChance, _) => 2,
-            (DataPlacement::Stream, stream) if self.ftl.stream_copies == StreamCopies::Own => stream,
+            (DataPlacement::Stream, stream) if self.ftl.stream_copies == StreamCopies::Own => {
+                stream
+            }
             (DataPlacement::Stream, _) => self.ftl.streams,
         };
         self.on_their_way.insert(lpn, class);
     }
 
-    /// The class of a row of copies: of all its pages, or where they differ that of most, the lowest of equals.
+    /// The class of a row of copies: of all its pages, or where they differ that of most, the
+    /// lowest of equals.
     pub fn of_row(&mut self, pages: &[u32]) -> u32 {
         let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
         for lpn in pages {
@@ -151,7 +158,13 @@ impl NaiveClasses {
             DataPlacement::TwoRegionsSecondChance => 2,
             _ => return None,
         };
-        Some(self.blocks.iter().filter(|(_, class)| **class == cold).map(|(block, _)| group(*block)).collect())
+        Some(
+            self.blocks
+                .iter()
+                .filter(|(_, class)| **class == cold)
+                .map(|(block, _)| group(*block))
+                .collect(),
+        )
     }
 }
 
@@ -168,7 +181,11 @@ fn rules() -> Vec<FtlSpec> {
         placed(DataPlacement::TwoRegions),
         placed(DataPlacement::TwoRegionsSecondChance),
         placed(DataPlacement::Stream),
-        FtlSpec { stream_copies: StreamCopies::Shared, streams: 3, ..placed(DataPlacement::Stream) },
+        FtlSpec {
+            stream_copies: StreamCopies::Shared,
+            streams: 3,
+            ..placed(DataPlacement::Stream)
+        },
     ]
 }
 
@@ -180,7 +197,15 @@ fn play(ftl: &FtlSpec, victim: Victim) {
                 continue;
             }
             let ftl = FtlSpec { frontiers, ..ftl.clone() };
-            let gc = GcSpec { victim, unit, soft: 0.1, hard: 0.0, window: 4, choices: 3, ..GcSpec::default() };
+            let gc = GcSpec {
+                victim,
+                unit,
+                soft: 0.1,
+                hard: 0.0,
+                window: 4,
+                choices: 3,
+                ..GcSpec::default()
+            };
             let logical = Layout::new(&device).total_units() * 60 / 100;
             let mut pair = Pair::new(&device, &ftl, gc, logical, number as u64);
             pair.run(7_000);
@@ -191,7 +216,8 @@ fn play(ftl: &FtlSpec, victim: Victim) {
             assert!(classes.mixed == 0 || Layout::new(&device).units_per_row > 1);
         }
     }
-    // No copy of these small drives is as old as 16 l, which needs a page that stays for a very long time.
+    // No copy of these small drives is as old as 16 l, which needs a page that stays for a very
+    // long time.
     let is_sepbit = ftl.placement == DataPlacement::Sepbit;
     let least = if is_sepbit { 5 } else { OpenBlocks::of(ftl).classes };
     assert!((0..least).all(|class| seen.contains(&class)), "every class was met: {seen:?} {ftl:?}");
@@ -218,8 +244,8 @@ fn fifo_and_random_victims_and_every_rule_decide_as_the_naive_model() {
     rules().iter().for_each(|ftl| play(ftl, Victim::Random));
 }
 
-/// A page written ever again climbs to the hottest region and a page that is only copied sinks to the coldest: the
-/// regions of DAC in one picture.
+/// A page written ever again climbs to the hottest region and a page that is only copied sinks to
+/// the coldest: the regions of DAC in one picture.
 #[test]
 fn pages_climb_by_writes_and_sink_by_copies() {
     let ftl = FtlSpec { frontiers: Frontiers::Shared, ..placed(DataPlacement::Dac) };
@@ -239,7 +265,8 @@ fn pages_climb_by_writes_and_sink_by_copies() {
     assert!((0..10).all(|lpn| region(writer.map(), lpn) == 3), "what is written is hot");
 }
 
-/// The host and copies of any rule find room on a drive as full as validation allows, whatever is written.
+/// The host and copies of any rule find room on a drive as full as validation allows, whatever is
+/// written.
 #[test]
 fn a_drive_as_full_as_allowed_never_runs_out_of_room() {
     let none = [placed(DataPlacement::None)];
@@ -262,13 +289,15 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
     let held = (open.open + open.reserve + ahead).max(3);
     // What `config::validate::space` allows at most.
     let full = (layout.blocks - held) * (layout.units_per_block - layout.units_per_row);
-    let allocation = if unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
+    let allocation =
+        if unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
     let ftl = FtlSpec { allocation, ..ftl.clone() };
     let gc = GcSpec { unit, soft: 0.001, hard: 0.0, ..GcSpec::default() };
     let mut map = PageMap::new(device, &ftl, &gc, (full - 1) * layout.lanes, seed);
     let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "brim"));
     let mut writer = Writer::new(&mut map);
-    (0..pages as u32).for_each(|lpn| writer.write(Lpn(lpn)).unwrap_or_else(|_| panic!("{ftl:?} {unit:?}")));
+    (0..pages as u32)
+        .for_each(|lpn| writer.write(Lpn(lpn)).unwrap_or_else(|_| panic!("{ftl:?} {unit:?}")));
     for number in 0..12 * pages {
         // Phases of uniform writes, of a hot tenth, and of a sweep.
         let lpn = match number / (2 * pages) % 3 {
@@ -277,7 +306,9 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
             _ => number % pages,
         };
         writer.set_stream(rng.below(u64::from(ftl.streams)) as u8);
-        writer.write(Lpn(lpn as u32)).unwrap_or_else(|_| panic!("write {number} of {pages} pages: {ftl:?} {unit:?}"));
+        writer
+            .write(Lpn(lpn as u32))
+            .unwrap_or_else(|_| panic!("write {number} of {pages} pages: {ftl:?} {unit:?}"));
     }
     writer.finish().unwrap();
     map.check_laws();
@@ -287,7 +318,8 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
 const BLOCKS: u32 = 320;
 const PAGES: u32 = 64;
 
-/// WAF of overwrites in a settled state on `blocks` blocks: `share` of the pages, scattered, get `asked` of the writes.
+/// WAF of overwrites in a settled state on `blocks` blocks: `share` of the pages, scattered, get
+/// `asked` of the writes.
 fn waf(blocks: u32, ftl: &FtlSpec, victim: Victim, (share, asked): (f64, f64)) -> f64 {
     let user = BLOCKS * PAGES * 82 / 100;
     let gc = GcSpec { victim, soft: 0.005, hard: 0.0, ..GcSpec::default() };
@@ -323,7 +355,11 @@ fn contenders() -> Vec<(&'static str, FtlSpec, Victim)> {
         ("dac", shared(placed(DataPlacement::Dac)), Victim::CostBenefit),
         ("dac, greedy", shared(placed(DataPlacement::Dac)), Victim::Greedy),
         ("dac, separate", placed(DataPlacement::Dac), Victim::CostBenefit),
-        ("dac, dac_age 1", FtlSpec { dac_age: 1.0, ..shared(placed(DataPlacement::Dac)) }, Victim::CostBenefit),
+        (
+            "dac, dac_age 1",
+            FtlSpec { dac_age: 1.0, ..shared(placed(DataPlacement::Dac)) },
+            Victim::CostBenefit,
+        ),
         ("sepbit", placed(DataPlacement::Sepbit), Victim::Greedy),
         ("sepbit, cost-benefit", placed(DataPlacement::Sepbit), Victim::CostBenefit),
         ("2r", placed(DataPlacement::TwoRegions), Victim::Greedy),
@@ -331,7 +367,11 @@ fn contenders() -> Vec<(&'static str, FtlSpec, Victim)> {
         ("2r++", placed(DataPlacement::TwoRegionsSecondChance), Victim::Greedy),
         ("2r++(fifo)", placed(DataPlacement::TwoRegionsSecondChance), Victim::Fifo),
         ("streams", two_streams.clone(), Victim::Greedy),
-        ("streams, shared copies", FtlSpec { stream_copies: StreamCopies::Shared, ..two_streams }, Victim::Greedy),
+        (
+            "streams, shared copies",
+            FtlSpec { stream_copies: StreamCopies::Shared, ..two_streams },
+            Victim::Greedy,
+        ),
     ]
 }
 
@@ -350,20 +390,23 @@ fn skewed_writes_amplify_less_with_every_rule_than_with_one_log() {
     }
 }
 
-/// Where no page differs from another there is nothing to gain, and classes cost the blocks that they keep open and
-/// free: no more than `none` with the same victims has with so many blocks less.
+/// Where no page differs from another there is nothing to gain, and classes cost the blocks that
+/// they keep open and free: no more than `none` with the same victims has with so many blocks less.
 #[test]
 fn uniform_writes_amplify_as_on_a_drive_without_the_blocks_that_classes_hold() {
     for (name, ftl, victim) in contenders() {
         let OpenBlocks { open, reserve, .. } = OpenBlocks::of(&ftl);
         let (uniform, none) = (waf(BLOCKS, &ftl, victim, (0.5, 0.5)), placed(DataPlacement::None));
         let less = waf(BLOCKS - (open + reserve).saturating_sub(3), &none, victim, (0.5, 0.5));
-        println!("{name:24} uniform {uniform:.3}, none with {open} + {reserve} - 3 blocks less {less:.3}");
+        println!(
+            "{name:24} uniform {uniform:.3}, none with {open} + {reserve} - 3 blocks less {less:.3}"
+        );
         assert!(uniform < 1.04 * less, "{name}: {uniform:.3} and {less:.3}");
     }
 }
 
-/// Jasmine's greedy selector never kept the count of the best candidate so far, so it took the last one.
+/// Jasmine's greedy selector never kept the count of the best candidate so far, so it took the last
+/// one.
 #[test]
 fn jasmine_dac_took_the_last_candidate_and_not_the_emptiest() {
     let mut map = map(&device(16, 4), &placed(DataPlacement::Dac), &GcSpec::default(), 32);
@@ -380,8 +423,8 @@ fn jasmine_dac_took_the_last_candidate_and_not_the_emptiest() {
     assert_eq!(map.valid_left(0), 1);
 }
 
-/// Jasmine let a collection start between taking the old page off its block's count and mapping the new one: it copied
-/// the obsolete page and counted it in both blocks.
+/// Jasmine let a collection start between taking the old page off its block's count and mapping the
+/// new one: it copied the obsolete page and counted it in both blocks.
 #[test]
 fn jasmine_dac_collected_between_unmapping_the_old_page_and_mapping_the_new() {
     let ftl = FtlSpec { frontiers: Frontiers::Shared, ..placed(DataPlacement::Dac) };
@@ -398,7 +441,10 @@ fn jasmine_dac_collected_between_unmapping_the_old_page_and_mapping_the_new() {
     let Translation::Ready(old) = map.translate(Lpn(0)) else { panic!("page 0 is written") };
     let mut work = Work::default();
     assert!(map.collect_now(0, &mut NoMedium, &mut work));
-    assert_eq!((work.copied, work.erased, map.block_erases()[map.layout().block_of(old).0 as usize]), (1, 1, 1));
+    assert_eq!(
+        (work.copied, work.erased, map.block_erases()[map.layout().block_of(old).0 as usize]),
+        (1, 1, 1)
+    );
     map.check_laws();
     map.commit(Lpn(0), row);
     map.check_laws();

@@ -7,7 +7,8 @@ use crate::ftl::{Allocation, Dimension, FreeBlock, FtlSpec, GcSpec, PageMap, Str
 use crate::sim::Rng;
 use crate::units::Lpn;
 
-const DIMENSIONS: [Dimension; 4] = [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
+const DIMENSIONS: [Dimension; 4] =
+    [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
 
 /// 3 channels x 2 chips x 2 dies x 2 planes: every dimension shows.
 fn wide() -> Device {
@@ -19,7 +20,8 @@ fn wide() -> Device {
 fn orders() -> Vec<[Dimension; 4]> {
     let mut orders = Vec::new();
     for number in 0..256usize {
-        let order = [number & 3, number >> 2 & 3, number >> 4 & 3, number >> 6 & 3].map(|d| DIMENSIONS[d]);
+        let order =
+            [number & 3, number >> 2 & 3, number >> 4 & 3, number >> 6 & 3].map(|d| DIMENSIONS[d]);
         if DIMENSIONS.iter().all(|d| order.contains(d)) {
             orders.push(order);
         }
@@ -31,8 +33,8 @@ fn size(d: Dimension, g: &Geometry) -> u32 {
     [g.channels, g.ways, g.dies, g.planes][d as usize]
 }
 
-/// Lanes between neighbours in a dimension: lanes are numbered channel by channel, chip by chip, die by die, plane by
-/// plane.
+/// Lanes between neighbours in a dimension: lanes are numbered channel by channel, chip by chip,
+/// die by die, plane by plane.
 fn stride(d: Dimension, g: &Geometry) -> u32 {
     [g.ways * g.dies * g.planes, g.dies * g.planes, g.planes, 1][d as usize]
 }
@@ -66,13 +68,21 @@ fn a_stripe_of_program_units_keeps_its_pages_on_one_lane() {
     device.feature.program_planes = 2;
     device.feature.program_pages = 2;
     let lane_of = |stripe, lpn: u32| {
-        let map = map(&device, &FtlSpec { stripe, ..FtlSpec::default() }, &GcSpec::default(), 1_000);
+        let map =
+            map(&device, &FtlSpec { stripe, ..FtlSpec::default() }, &GcSpec::default(), 1_000);
         map.striped_lane(Lpn(lpn))
     };
     let row = 4;
-    assert_eq!(map(&device, &FtlSpec::default(), &GcSpec::default(), 9).layout().units_per_row, row);
+    assert_eq!(
+        map(&device, &FtlSpec::default(), &GcSpec::default(), 9).layout().units_per_row,
+        row
+    );
     for lpn in 0..60 {
-        assert_eq!(lane_of(Stripe::ProgramUnit, lpn), lane_of(Stripe::MapUnit, lpn / row), "page {lpn}");
+        assert_eq!(
+            lane_of(Stripe::ProgramUnit, lpn),
+            lane_of(Stripe::MapUnit, lpn / row),
+            "page {lpn}"
+        );
     }
 }
 
@@ -82,7 +92,11 @@ fn dynamic_allocation_goes_round_and_passes_over_busy_lanes() {
     let mut map = map(&wide(), &ftl, &GcSpec::default(), 1_000);
     let lanes = map.layout().lanes;
     let first: Vec<_> = (0..lanes).map(|_| map.place(Lpn(5), 0, |_| 0).unwrap()).collect();
-    assert_eq!(first, (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect::<Vec<_>>(), "whatever the address");
+    assert_eq!(
+        first,
+        (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect::<Vec<_>>(),
+        "whatever the address"
+    );
     let busy = first[0];
     map.set_taking(busy, false);
     for _ in 0..3 * lanes {
@@ -94,7 +108,8 @@ fn dynamic_allocation_goes_round_and_passes_over_busy_lanes() {
     assert_eq!(map.place(Lpn(5), 0, |_| 0), Some(busy));
 }
 
-/// Wear after hot writes to a tenth of the pages over cold data, the worst case for dynamic levelling alone.
+/// Wear after hot writes to a tenth of the pages over cold data, the worst case for dynamic
+/// levelling alone.
 fn wear(free_block: FreeBlock, static_wear_gap: u32) -> Wear {
     let ftl = FtlSpec { free_block, static_wear_gap, ..FtlSpec::default() };
     let gc = GcSpec { soft: 0.08, hard: 0.0, ..GcSpec::default() };
@@ -120,7 +135,8 @@ fn static_wear_levelling_bounds_the_gap_and_a_smaller_gap_bounds_it_tighter() {
     let (off, wide, narrow) = (spread(0), spread(32), spread(4));
     assert!(off > 100, "cold blocks stay behind without it: {off}");
     assert!(wide < off && narrow < wide, "{off} {wide} {narrow}");
-    // One block is moved in sixteen erases of the most worn; the others lag while they wait for their turn.
+    // One block is moved in sixteen erases of the most worn; the others lag while they wait for
+    // their turn.
     assert!(narrow <= 4 + 64, "{narrow}");
 }
 
@@ -146,17 +162,20 @@ fn least_worn_first_wears_more_evenly_than_first_freed_first() {
     assert!(least_worn < fifo, "variance of wear: {least_worn} and {fifo}");
 }
 
-/// Strict round robin visits the lanes in order, also those that take no rows; dynamic allocation passes over them.
+/// Strict round robin visits the lanes in order, also those that take no rows; dynamic allocation
+/// passes over them.
 #[test]
 fn strict_round_robin_passes_over_no_lane() {
     let device = wide();
-    for (allocation, visits_busy) in [(Allocation::RoundRobin, true), (Allocation::Dynamic, false)] {
+    for (allocation, visits_busy) in [(Allocation::RoundRobin, true), (Allocation::Dynamic, false)]
+    {
         let spec = FtlSpec { allocation, stripe: Stripe::MapUnit, ..FtlSpec::default() };
         let mut map = map(&device, &spec, &GcSpec::default(), 1_000);
         let lanes = map.layout().lanes;
         let order: Vec<u32> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
         map.set_taking(order[1], false);
-        let placed: Vec<u32> = (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), 0, |_| 0).unwrap()).collect();
+        let placed: Vec<u32> =
+            (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), 0, |_| 0).unwrap()).collect();
         let expected: Vec<u32> = (0..4 * lanes as usize)
             .map(|n| order[n % lanes as usize])
             .filter(|l| visits_busy || *l != order[1])

@@ -1,5 +1,5 @@
-//! Stripes: the closed form of the ttFlash code, its properties on other geometries, and the state that is left by
-//! preconditioning.
+//! Stripes: the closed form of the ttFlash code, its properties on other geometries, and the state
+//! that is left by preconditioning.
 
 use super::device;
 use crate::drive::precondition::precondition;
@@ -34,7 +34,11 @@ fn a_million_pages_live_where_the_closed_form_of_ttflash_says() {
         assert_eq!(map.striped_lane(Lpn(lpn as u32)), lane(channel, chip), "page {lpn}");
         assert_eq!(stripes.member_of(Lpn(lpn as u32)), (stripe as u32, i as u32));
         if i == 0 {
-            assert_eq!(map.striped_lane(stripes.parity(stripe as u32)), lane(parity, chip), "stripe {stripe}");
+            assert_eq!(
+                map.striped_lane(stripes.parity(stripe as u32)),
+                lane(parity, chip),
+                "stripe {stripe}"
+            );
         }
     }
 }
@@ -42,12 +46,17 @@ fn a_million_pages_live_where_the_closed_form_of_ttflash_says() {
 fn geometries() -> Vec<(Device, FtlSpec, u32)> {
     let mut all = Vec::new();
     for (channels, width) in [(2, 2), (3, 3), (4, 2), (4, 4), (6, 3), (6, 2), (8, 4), (5, 5)] {
-        for (planes, together, stripe) in
-            [(1, 1, Stripe::MapUnit), (2, 1, Stripe::MapUnit), (2, 2, Stripe::MapUnit), (2, 2, Stripe::ProgramUnit)]
-        {
+        for (planes, together, stripe) in [
+            (1, 1, Stripe::MapUnit),
+            (2, 1, Stripe::MapUnit),
+            (2, 2, Stripe::MapUnit),
+            (2, 2, Stripe::ProgramUnit),
+        ] {
             let mut device = device(32, 12);
-            (device.geometry.channels, device.geometry.ways, device.geometry.planes) = (channels, 2, planes);
-            device.feature = Features { program_planes: together, program_pages: 2, ..Features::default() };
+            (device.geometry.channels, device.geometry.ways, device.geometry.planes) =
+                (channels, 2, planes);
+            device.feature =
+                Features { program_planes: together, program_pages: 2, ..Features::default() };
             device.op = 0.35;
             all.push((device, FtlSpec { stripe, ..FtlSpec::default() }, width));
         }
@@ -64,21 +73,27 @@ fn members_of_a_stripe_are_on_different_channels_and_parity_goes_round_evenly() 
         let mut parities = vec![0; layout.lanes as usize];
         let mut seen = BTreeSet::new();
         for stripe in 0..stripes.count() {
-            let data: Vec<Lpn> = (0..width - 1).map(|member| stripes.member(stripe, member)).collect();
+            let data: Vec<Lpn> =
+                (0..width - 1).map(|member| stripes.member(stripe, member)).collect();
             for (member, lpn) in (0..).zip(&data) {
                 assert_eq!(stripes.member_of(*lpn), (stripe, member));
                 assert!(seen.insert(lpn.0) && lpn.0 < map.logical());
             }
             let all = data.iter().copied().chain([stripes.parity(stripe)]);
             let lanes: Vec<u32> = all.map(|lpn| map.striped_lane(lpn)).collect();
-            let channels: BTreeSet<u32> = lanes.iter().map(|lane| layout.channel_of(layout.die_of(*lane))).collect();
+            let channels: BTreeSet<u32> =
+                lanes.iter().map(|lane| layout.channel_of(layout.die_of(*lane))).collect();
             assert_eq!(channels.len() as u32, width, "stripe {stripe} of {width}: {lanes:?}");
             lanes.iter().for_each(|lane| pages[*lane as usize] += 1);
             parities[lanes[width as usize - 1] as usize] += 1;
         }
         assert_eq!(seen.len() as u32, map.logical());
-        assert!(pages.iter().all(|count| *count == pages[0]), "every lane has the same share: {pages:?}");
-        // A turn is one stripe unit in each of `width` rounds; the end of the address space may cut one short.
+        assert!(
+            pages.iter().all(|count| *count == pages[0]),
+            "every lane has the same share: {pages:?}"
+        );
+        // A turn is one stripe unit in each of `width` rounds; the end of the address space may cut
+        // one short.
         let (least, most) = (parities.iter().min().unwrap(), parities.iter().max().unwrap());
         assert!(most - least <= stripes.unit(), "{width}: {parities:?}");
     }
@@ -88,7 +103,8 @@ fn members_of_a_stripe_are_on_different_channels_and_parity_goes_round_evenly() 
 fn check_parity_of(map: &PageMap) {
     let stripes = map.stripes().unwrap();
     for stripe in 0..stripes.count() {
-        let any = (0..stripes.data()).any(|member| map.member_at(stripes.member(stripe, member)).is_some());
+        let any = (0..stripes.data())
+            .any(|member| map.member_at(stripes.member(stripe, member)).is_some());
         assert_eq!(map.member_at(stripes.parity(stripe)).is_some(), any, "stripe {stripe}");
     }
 }
@@ -112,7 +128,8 @@ fn filling_writes_one_parity_page_for_each_full_stripe_and_nothing_more() {
 fn a_random_overwrite_writes_its_parity_too_and_a_run_of_pages_shares_it() {
     for (device, ftl, width) in geometries() {
         let mut map = guarded(&device, &ftl, width);
-        let spec = PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() };
+        let spec =
+            PreconditionSpec { state: PreconditionState::Fill, ..PreconditionSpec::default() };
         precondition(&mut map, &spec, 1, None, &mut |_| true).unwrap();
         let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(5, "overwrite"));
         let mut writer = Writer::new(&mut map);
@@ -141,7 +158,11 @@ fn a_random_overwrite_writes_its_parity_too_and_a_run_of_pages_shares_it() {
 fn an_aged_drive_has_parity_and_as_much_valid_data_on_every_lane() {
     for (device, ftl, width) in geometries() {
         let mut map = guarded(&device, &ftl, width);
-        let spec = PreconditionSpec { state: PreconditionState::Aged, ratio: 0.6, ..PreconditionSpec::default() };
+        let spec = PreconditionSpec {
+            state: PreconditionState::Aged,
+            ratio: 0.6,
+            ..PreconditionSpec::default()
+        };
         precondition(&mut map, &spec, 1, None, &mut |_| true).unwrap();
         map.check_laws();
         check_parity_of(&map);

@@ -3,12 +3,15 @@
 use super::classes::NaiveClasses;
 use super::device;
 use crate::flash::{Block, Device};
-use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Victim, VictimUnit,
+};
 use crate::sim::Rng;
 use crate::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the translation layer should have done, from what it was asked and where it said that rows go.
+/// What the translation layer should have done, from what it was asked and where it said that rows
+/// go.
 struct Naive {
     rows: u32,
     row: u32,
@@ -60,7 +63,9 @@ impl Naive {
     }
 
     fn members(&self, (pool, index): (u32, u32)) -> Vec<u32> {
-        (0..self.lanes_per_pool).map(|lane| (pool * self.lanes_per_pool + lane) * self.blocks + index).collect()
+        (0..self.lanes_per_pool)
+            .map(|lane| (pool * self.lanes_per_pool + lane) * self.blocks + index)
+            .collect()
     }
 
     /// A row was handed out: it must be the next one of an erased or open block of that lane.
@@ -98,11 +103,16 @@ impl Naive {
 
     fn valid(&self, group: (u32, u32)) -> u32 {
         let blocks = self.members(group);
-        self.newest.values().filter(|(_, page)| blocks.contains(&(page / self.units()))).count() as u32
+        self.newest.values().filter(|(_, page)| blocks.contains(&(page / self.units()))).count()
+            as u32
     }
 
     fn candidates(&self, pool: u32) -> Vec<(u32, u32)> {
-        self.closed.iter().copied().filter(|group| group.0 == pool && !self.reclaiming.contains(group)).collect()
+        self.closed
+            .iter()
+            .copied()
+            .filter(|group| group.0 == pool && !self.reclaiming.contains(group))
+            .collect()
     }
 
     fn gains(&self, group: (u32, u32)) -> bool {
@@ -111,9 +121,15 @@ impl Naive {
 
     /// The victim by brute force; `None` where the policy is free to choose (random ones).
     /// Of two regions each has a best one: of `cold` by greedy, of the others by the policy.
-    fn expected_victim(&self, pool: u32, gc: &GcSpec, cold: Option<&BTreeSet<(u32, u32)>>) -> Option<(u32, u32)> {
+    fn expected_victim(
+        &self,
+        pool: u32,
+        gc: &GcSpec,
+        cold: Option<&BTreeSet<(u32, u32)>>,
+    ) -> Option<(u32, u32)> {
         let Some(cold) = cold else { return self.best(self.candidates(pool), gc) };
-        let (cold, normal) = self.candidates(pool).into_iter().partition(|group| cold.contains(group));
+        let (cold, normal) =
+            self.candidates(pool).into_iter().partition(|group| cold.contains(group));
         let normal = match gc.victim {
             Victim::DChoices | Victim::Random => return None,
             _ => self.best(normal, gc).filter(|group| self.gains(*group)),
@@ -121,7 +137,9 @@ impl Naive {
         let greedy = GcSpec { victim: Victim::Greedy, ..gc.clone() };
         let cold = self.best(cold, &greedy).filter(|group| self.gains(*group));
         match (normal, cold) {
-            (Some(normal), Some(cold)) => Some(if self.valid(cold) < self.valid(normal) { cold } else { normal }),
+            (Some(normal), Some(cold)) => {
+                Some(if self.valid(cold) < self.valid(normal) { cold } else { normal })
+            }
             (normal, cold) => normal.or(cold),
         }
     }
@@ -129,7 +147,8 @@ impl Naive {
     fn best(&self, in_order: Vec<(u32, u32)>, gc: &GcSpec) -> Option<(u32, u32)> {
         let mut by_number = in_order.clone();
         by_number.sort_unstable();
-        let emptiest = |of: &[(u32, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
+        let emptiest =
+            |of: &[(u32, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
         let greedy = emptiest(&by_number);
         let choice = match gc.victim {
             Victim::Greedy => greedy,
@@ -141,21 +160,29 @@ impl Naive {
         if choice.is_some_and(|group| self.gains(group)) { choice } else { greedy }
     }
 
-    /// The largest age x (1 - u) / 2u, an empty one before all others; the lowest number breaks ties.
+    /// The largest age x (1 - u) / 2u, an empty one before all others; the lowest number breaks
+    /// ties.
     fn most_worth(&self, by_number: &[(u32, u32)]) -> Option<(u32, u32)> {
         let worth = |group: (u32, u32)| {
-            let (valid, all) = (f64::from(self.valid(group)), f64::from(self.units() * self.lanes_per_pool));
+            let (valid, all) =
+                (f64::from(self.valid(group)), f64::from(self.units() * self.lanes_per_pool));
             (self.clock - self.changed[&group]) as f64 * (all - valid) / (2.0 * valid)
         };
         if let Some(empty) = by_number.iter().find(|group| self.valid(**group) == 0) {
             return Some(*empty);
         }
-        by_number.iter().copied().reduce(|best, group| if worth(group) > worth(best) { group } else { best })
+        by_number
+            .iter()
+            .copied()
+            .reduce(|best, group| if worth(group) > worth(best) { group } else { best })
     }
 
     fn erased(&mut self, block: Block) {
         let (first, units) = (block.0 * self.units(), self.units());
-        assert!(!self.newest.values().any(|(_, page)| page / units == block.0), "{block:?} holds newest data");
+        assert!(
+            !self.newest.values().any(|(_, page)| page / units == block.0),
+            "{block:?} holds newest data"
+        );
         (first..first + units).for_each(|page| {
             self.content.remove(&page);
         });
@@ -178,9 +205,14 @@ impl Naive {
             assert_eq!(map.translate(Lpn(lpn)), expected, "page {lpn}");
         }
         for block in 0..self.lanes * self.blocks {
-            assert_eq!(map.rows_programmed(Block(block)), self.taken[block as usize], "rows of block {block}");
+            assert_eq!(
+                map.rows_programmed(Block(block)),
+                self.taken[block as usize],
+                "rows of block {block}"
+            );
         }
-        let (taken, pages) = (self.taken.iter().sum::<u32>() * self.row, self.lanes * self.blocks * self.units());
+        let (taken, pages) =
+            (self.taken.iter().sum::<u32>() * self.row, self.lanes * self.blocks * self.units());
         let free: u32 = (0..map.pools()).map(|pool| map.free_units(pool)).sum();
         assert_eq!(taken + free, pages, "programmed + free = total");
     }
@@ -202,34 +234,52 @@ pub(super) struct Pair {
 
 impl Pair {
     pub fn new(device: &Device, ftl: &FtlSpec, gc: GcSpec, logical: u32, seed: u64) -> Self {
-        // Lanes reclaimed together must fill evenly, which only dynamic allocation makes sure of (config::validate).
-        let allocation = if gc.unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
+        // Lanes reclaimed together must fill evenly, which only dynamic allocation makes sure of
+        // (config::validate).
+        let allocation =
+            if gc.unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
         let ftl = FtlSpec { allocation, ..ftl.clone() };
         let map = PageMap::new(device, &ftl, &gc, logical, seed);
         let (naive, classes) = (Naive::new(&map), NaiveClasses::new(&ftl, logical));
         let rng = Rng::stream(seed, "pair");
-        Self { map, naive, classes, gc, rng, rows: BTreeMap::new(), version: 0, victims: 0, overtaken: 0 }
+        Self {
+            map,
+            naive,
+            classes,
+            gc,
+            rng,
+            rows: BTreeMap::new(),
+            version: 0,
+            victims: 0,
+            overtaken: 0,
+        }
     }
 
     fn below(&mut self, n: u32) -> u32 {
         self.rng.below(u64::from(n)) as u32
     }
 
-    /// A host write of any page, half of them of a hot quarter; a row is programmed when it is full.
+    /// A host write of any page, half of them of a hot quarter; a row is programmed when it is
+    /// full.
     fn write(&mut self) {
         let pages = self.map.logical();
         let hot = self.below(2) == 0;
         let lpn = self.below(if hot { pages / 4 } else { pages });
         let stream = self.below(6) as u8;
         let (class, lane) = loop {
-            // A collection may have moved the version that this one replaces: the class is asked for again.
+            // A collection may have moved the version that this one replaces: the class is asked
+            // for again.
             let class = self.map.class_of_write(Lpn(lpn), stream);
             match self.map.place(Lpn(lpn), class, |_| 0) {
                 Some(lane) => break (class, lane),
                 None => self.collect(0),
             }
         };
-        assert_eq!(class, self.classes.of_write(lpn, stream, self.naive.newest.contains_key(&lpn)), "page {lpn}");
+        assert_eq!(
+            class,
+            self.classes.of_write(lpn, stream, self.naive.newest.contains_key(&lpn)),
+            "page {lpn}"
+        );
         self.map.note_write(Lpn(lpn));
         self.classes.written(lpn);
         self.version += 1;
@@ -249,7 +299,9 @@ impl Pair {
         };
         self.naive.row_taken(lane, row);
         self.row_of(row, class);
-        for (slot, (lpn, version)) in self.rows.remove(&(class, lane)).unwrap().into_iter().enumerate() {
+        for (slot, (lpn, version)) in
+            self.rows.remove(&(class, lane)).unwrap().into_iter().enumerate()
+        {
             let page = Ppn(row.0 + slot as u32);
             self.map.commit(Lpn(lpn), page);
             self.naive.commit(lpn, version, page);
@@ -287,13 +339,19 @@ impl Pair {
 
     /// A collection; between its steps the host deallocates pages, which overtakes copies.
     fn collect(&mut self, pool: u32) {
-        let cold = self.classes.cold_groups(|block| self.naive.group_of(block * self.naive.units()));
+        let cold =
+            self.classes.cold_groups(|block| self.naive.group_of(block * self.naive.units()));
         let expected = self.naive.expected_victim(pool, &self.gc, cold.as_ref());
         let gains = self.naive.candidates(pool).into_iter().any(|group| self.naive.gains(group));
-        assert_eq!(self.map.start_collection(pool, false), gains, "it starts when something is gained");
+        assert_eq!(
+            self.map.start_collection(pool, false),
+            gains,
+            "it starts when something is gained"
+        );
         assert!(gains, "the drive is not full");
         let lanes: Vec<u32> = self.map.lanes_of(pool).collect();
-        let victim = self.naive.group_of(self.map.layout().first_page(self.map.victim_block(lanes[0])).0);
+        let victim =
+            self.naive.group_of(self.map.layout().first_page(self.map.victim_block(lanes[0])).0);
         assert!(self.naive.candidates(pool).contains(&victim), "{victim:?} is closed");
         assert!(self.naive.gains(victim));
         assert_eq!(victim, expected.unwrap_or(victim), "{:?}", self.gc.victim);
@@ -325,16 +383,22 @@ impl Pair {
     fn step(&mut self, lane: u32) -> bool {
         match self.map.step(lane) {
             Step::Read { page, units } => {
-                assert!(units > 0 && self.naive.content.contains_key(&page.0), "only programmed pages are read");
+                assert!(
+                    units > 0 && self.naive.content.contains_key(&page.0),
+                    "only programmed pages are read"
+                );
                 let content = &self.naive.content;
                 self.map.read_done(lane, |page| content[&page.0].1);
-                let end = (page.0 / self.map.layout().units_per_read + 1) * self.map.layout().units_per_read;
-                let read = self.naive.newest.iter().filter(|(_, (_, at))| (page.0..end).contains(at));
+                let end = (page.0 / self.map.layout().units_per_read + 1)
+                    * self.map.layout().units_per_read;
+                let read =
+                    self.naive.newest.iter().filter(|(_, (_, at))| (page.0..end).contains(at));
                 let victim = page.0 / self.naive.units();
                 read.for_each(|(lpn, _)| self.classes.read(*lpn, victim));
             }
             Step::Program { lane: to, units } => {
-                let row = self.map.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                let row =
+                    self.map.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
                 self.naive.row_taken(to, row);
                 if self.below(4) == 0 {
                     self.trim_in(self.map.victim_block(lane));
@@ -352,7 +416,10 @@ impl Pair {
                 for (page, version) in stored {
                     if self.map.mapping().is_valid(page) {
                         let lpn = self.map.mapping().logical_of(page).0;
-                        assert_eq!(self.naive.newest[&lpn].0, version, "a copy carries the version of its page");
+                        assert_eq!(
+                            self.naive.newest[&lpn].0, version,
+                            "a copy carries the version of its page"
+                        );
                         self.naive.commit(lpn, version, page);
                         self.classes.put(lpn, class);
                     }
@@ -395,12 +462,25 @@ pub(super) fn devices(blocks: u32) -> Vec<(Device, VictimUnit)> {
     (rows.geometry.planes, rows.feature.program_planes, rows.feature.program_pages) = (2, 2, 2);
     let mut group = two.clone();
     (group.geometry.channels, group.geometry.planes) = (1, 2);
-    vec![(one, VictimUnit::Block), (two, VictimUnit::Block), (rows, VictimUnit::Block), (group, VictimUnit::PlaneGroup)]
+    vec![
+        (one, VictimUnit::Block),
+        (two, VictimUnit::Block),
+        (rows, VictimUnit::Block),
+        (group, VictimUnit::PlaneGroup),
+    ]
 }
 
 fn play(victim: Victim) {
     for (number, (device, unit)) in devices(16).into_iter().enumerate() {
-        let gc = GcSpec { victim, unit, soft: 0.15, hard: 0.0, window: 4, choices: 3, ..GcSpec::default() };
+        let gc = GcSpec {
+            victim,
+            unit,
+            soft: 0.15,
+            hard: 0.0,
+            window: 4,
+            choices: 3,
+            ..GcSpec::default()
+        };
         let raw = crate::flash::Layout::new(&device).total_units();
         let mut pair = Pair::new(&device, &FtlSpec::default(), gc, raw * 65 / 100, number as u64);
         pair.run(2_500);

@@ -3,7 +3,10 @@
 use super::{device, fill_and_overwrite, map};
 use crate::flash::Device;
 use crate::ftl::timeless::{Work, Writer};
-use crate::ftl::{Allocation, DataPlacement, Frontiers, FtlSpec, GcSpec, PageMap, SnapshotError, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, DataPlacement, Frontiers, FtlSpec, GcSpec, PageMap, SnapshotError, Victim,
+    VictimUnit,
+};
 use crate::sim::Rng;
 use crate::units::Lpn;
 
@@ -20,8 +23,12 @@ impl Kind {
     fn fresh(&self) -> PageMap {
         let map = map(&self.device, &self.ftl, &self.gc, self.logical);
         match self.gc.unit {
-            VictimUnit::Superblock => map.with_superblock_parity(&self.ftl, &self.device, self.width),
-            VictimUnit::Block | VictimUnit::PlaneGroup => map.with_parity(&self.ftl, &self.device, self.width),
+            VictimUnit::Superblock => {
+                map.with_superblock_parity(&self.ftl, &self.device, self.width)
+            }
+            VictimUnit::Block | VictimUnit::PlaneGroup => {
+                map.with_parity(&self.ftl, &self.device, self.width)
+            }
         }
     }
 
@@ -38,15 +45,25 @@ impl Kind {
 
 fn kinds() -> Vec<Kind> {
     let mut kinds = Vec::new();
-    let policies =
-        [Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices, Victim::Random];
+    let policies = [
+        Victim::Greedy,
+        Victim::CostBenefit,
+        Victim::Fifo,
+        Victim::WindowedGreedy,
+        Victim::DChoices,
+        Victim::Random,
+    ];
     for (number, victim) in policies.into_iter().enumerate() {
         for unit in [VictimUnit::Block, VictimUnit::Superblock] {
             let mut device = device(24, 16);
             (device.geometry.channels, device.geometry.planes) = (2, 2);
             device.feature.program_planes = 1 + number as u32 % 2;
             let gc = GcSpec { victim, unit, soft: 0.1, hard: 0.05, ..GcSpec::default() };
-            let ftl = FtlSpec { allocation: Allocation::Dynamic, static_wear_gap: 3, ..FtlSpec::default() };
+            let ftl = FtlSpec {
+                allocation: Allocation::Dynamic,
+                static_wear_gap: 3,
+                ..FtlSpec::default()
+            };
             kinds.push(Kind { logical: 4 * 24 * 16 * 65 / 100, device, ftl, gc, width: 0 });
         }
     }
@@ -64,9 +81,21 @@ fn kinds() -> Vec<Kind> {
     let mut device = device(24, 16);
     (device.geometry.channels, device.geometry.planes) = (2, 2);
     let gc = GcSpec { soft: 0.1, hard: 0.05, ..GcSpec::default() };
-    kinds.push(Kind { logical: 4 * 240, device: device.clone(), ftl: FtlSpec::default(), gc: gc.clone(), width: 2 });
+    kinds.push(Kind {
+        logical: 4 * 240,
+        device: device.clone(),
+        ftl: FtlSpec::default(),
+        gc: gc.clone(),
+        width: 2,
+    });
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
-    kinds.push(Kind { logical: 4 * 240, device, ftl, gc: GcSpec { unit: VictimUnit::Superblock, ..gc }, width: 2 });
+    kinds.push(Kind {
+        logical: 4 * 240,
+        device,
+        ftl,
+        gc: GcSpec { unit: VictimUnit::Superblock, ..gc },
+        width: 2,
+    });
     kinds
 }
 
@@ -101,7 +130,11 @@ fn a_snapshot_cut_short_or_with_bytes_behind_it_is_an_error() {
     for kind in kinds().into_iter().take(3) {
         let bytes = kind.used(1).snapshot();
         for length in (0..bytes.len()).step_by(61).chain(bytes.len() - 40..bytes.len()) {
-            assert!(kind.fresh().restore(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+            assert!(
+                kind.fresh().restore(&bytes[..length]).is_err(),
+                "{length} of {} bytes",
+                bytes.len()
+            );
         }
         let longer = [bytes.as_slice(), &[0]].concat();
         assert!(kind.fresh().restore(&longer).is_err());
@@ -119,10 +152,14 @@ fn a_snapshot_of_another_size_is_an_error() {
         logical: kind.logical - 1,
         width: 0,
     };
-    assert_eq!(other.fresh().restore(&bytes), Err(SnapshotError::Content("the number of logical pages")));
+    assert_eq!(
+        other.fresh().restore(&bytes),
+        Err(SnapshotError::Content("the number of logical pages"))
+    );
 }
 
-/// A cached state may be damaged on disk: a run that starts from it anyway would be wrong or die, far from the cause.
+/// A cached state may be damaged on disk: a run that starts from it anyway would be wrong or die,
+/// far from the cause.
 #[test]
 fn a_snapshot_with_any_bit_flipped_is_an_error() {
     let (kind, mut rng) = (&kinds()[2], Rng::stream(5, "flip"));
@@ -146,7 +183,9 @@ fn random_bytes_are_an_error_and_never_a_panic() {
         // Noise behind a good beginning reaches the later parts.
         let keep = rng.below(bytes.len() as u64) as usize;
         let mut spliced = bytes[..keep].to_vec();
-        spliced.extend(bytes[keep..].iter().map(|byte| byte ^ (rng.next_u64() & rng.next_u64()) as u8));
+        spliced.extend(
+            bytes[keep..].iter().map(|byte| byte ^ (rng.next_u64() & rng.next_u64()) as u8),
+        );
         if spliced != bytes {
             assert!(kind.fresh().restore(&spliced).is_err());
         }

@@ -1,5 +1,5 @@
-//! Stripes over superblocks: where their members are, the order in which lanes take rows, and that nothing waits for
-//! ever.
+//! Stripes over superblocks: where their members are, the order in which lanes take rows, and that
+//! nothing waits for ever.
 
 use super::device;
 use crate::flash::{Device, Features};
@@ -35,8 +35,10 @@ fn geometries() -> Vec<(Device, u32)> {
     ];
     let all = shapes.into_iter().map(|(channels, width, ways, planes, together, pages)| {
         let mut device = device(30, pages);
-        (device.geometry.channels, device.geometry.ways, device.geometry.planes) = (channels, ways, planes);
-        device.feature = Features { program_planes: together, program_pages: 2, ..Features::default() };
+        (device.geometry.channels, device.geometry.ways, device.geometry.planes) =
+            (channels, ways, planes);
+        device.feature =
+            Features { program_planes: together, program_pages: 2, ..Features::default() };
         (device, width)
     });
     all.collect()
@@ -50,14 +52,18 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
         let channel = |lane| layout.channel_of(layout.die_of(lane));
         let per_channel = layout.lanes / layout.channels;
         for lane in 0..layout.lanes {
-            // Lanes are numbered channel by channel: the set is the lane's place, on `width` channels side by side.
+            // Lanes are numbered channel by channel: the set is the lane's place, on `width`
+            // channels side by side.
             let (first, place) = (channel(lane) / width * width, lane % per_channel);
-            let expected: Vec<u32> = (first..first + width).map(|channel| channel * per_channel + place).collect();
+            let expected: Vec<u32> =
+                (first..first + width).map(|channel| channel * per_channel + place).collect();
             assert_eq!(stripes.set_of(lane).collect::<Vec<_>>(), expected, "{device:?}");
             for row in 0..layout.rows {
-                let holders: Vec<u32> = expected.iter().copied().filter(|lane| stripes.is_parity(*lane, row)).collect();
+                let holders: Vec<u32> =
+                    expected.iter().copied().filter(|lane| stripes.is_parity(*lane, row)).collect();
                 assert_eq!(holders, [stripes.parity_lane(lane, row)]);
-                let page = Ppn(layout.row_start(layout.block(lane, 7), row).0 + layout.units_per_row - 1);
+                let page =
+                    Ppn(layout.row_start(layout.block(lane, 7), row).0 + layout.units_per_row - 1);
                 for (fellow, on) in stripes.stripe_of(page).zip(&expected) {
                     let block = layout.block_of(fellow);
                     assert_eq!((layout.lane_of(block), layout.index_of(block)), (*on, 7));
@@ -72,7 +78,8 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
             assert_eq!(held * width, rows.end);
         }
         // Sets that lie side by side do not have their parity on the same place in one row.
-        let mut of_row: Vec<u32> = (0..layout.lanes).filter(|lane| stripes.is_parity(*lane, 0)).collect();
+        let mut of_row: Vec<u32> =
+            (0..layout.lanes).filter(|lane| stripes.is_parity(*lane, 0)).collect();
         of_row.sort_unstable_by_key(|lane| channel(*lane));
         assert_eq!(of_row.len() as u32, layout.lanes / width);
         let data = layout.lanes * layout.rows / width * (width - 1);
@@ -80,8 +87,8 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
     }
 }
 
-/// Lanes seal full and half-full rows in any order: a row of parity is opened the instant that the rest of its stripe
-/// is sealed, never before, and until everything is full some lane takes data.
+/// Lanes seal full and half-full rows in any order: a row of parity is opened the instant that the
+/// rest of its stripe is sealed, never before, and until everything is full some lane takes data.
 #[test]
 fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
     let (mut parity_rows, mut waits) = (0, 0);
@@ -92,7 +99,9 @@ fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
             // By lane: the kinds of its rows, parity or not, and whether the last one gathers.
             let (mut opened, mut gathers) = (vec![Vec::new(); lanes], vec![false; lanes]);
             let sets: Vec<Vec<usize>> = (0..lanes as u32)
-                .map(|lane| map.superstripes().unwrap().set_of(lane).map(|lane| lane as usize).collect())
+                .map(|lane| {
+                    map.superstripes().unwrap().set_of(lane).map(|lane| lane as usize).collect()
+                })
                 .collect();
             let is_parity = |map: &PageMap, lane: usize, row: usize| {
                 map.superstripes().unwrap().is_parity(lane as u32, (row as u64 % rows) as u32)
@@ -110,7 +119,10 @@ fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
                 let lane = lane as usize;
                 assert_eq!(row.is_some(), !gathers[lane]);
                 if row.is_some() {
-                    assert!(!is_parity(&map, lane, opened[lane].len()), "{number}, {seed}: data on a row of parity");
+                    assert!(
+                        !is_parity(&map, lane, opened[lane].len()),
+                        "{number}, {seed}: data on a row of parity"
+                    );
                     opened[lane].push(false);
                     gathers[lane] = true;
                 }
@@ -123,7 +135,9 @@ fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
                     let at = opened[to as usize].len();
                     assert!(is_parity(&map, to as usize, at));
                     let sealed = |lane: &usize| opened[*lane].len() - usize::from(gathers[*lane]);
-                    assert!(sets[lane].iter().all(|other| *other == to as usize || sealed(other) > at));
+                    assert!(
+                        sets[lane].iter().all(|other| *other == to as usize || sealed(other) > at)
+                    );
                     map.open_row(to, Stream::Host).expect("its stripe is open");
                     opened[to as usize].push(true);
                     parity_rows += 1;
@@ -135,14 +149,21 @@ fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
                         let due = !gathers[*lane]
                             && is_parity(&map, *lane, at)
                             && set.iter().all(|other| other == lane || sealed(other) > at);
-                        assert!(!due, "{number}, {seed}: the parity of row {at} of lane {lane} was forgotten");
+                        assert!(
+                            !due,
+                            "{number}, {seed}: the parity of row {at} of lane {lane} was forgotten"
+                        );
                     }
                     let most = set.iter().map(|lane| opened[*lane].len()).max().unwrap();
                     let least = set.iter().map(|lane| opened[*lane].len()).min().unwrap();
-                    assert!(most - least <= 2 * width as usize, "{number}, {seed}: {most} rows against {least}");
+                    assert!(
+                        most - least <= 2 * width as usize,
+                        "{number}, {seed}: {most} rows against {least}"
+                    );
                 }
             }
-            // Nothing was programmed, so nothing was closed: two superblocks are full, to the last row.
+            // Nothing was programmed, so nothing was closed: two superblocks are full, to the last
+            // row.
             for (lane, opened) in opened.iter().enumerate() {
                 assert_eq!(opened.len() as u64, 2 * rows, "{number}, {seed}: lane {lane} is stuck");
             }

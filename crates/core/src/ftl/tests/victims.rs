@@ -51,7 +51,8 @@ fn an_erase_waits_for_the_last_read_of_its_block() {
     assert!(map.erased(map.victim_block(0)));
 }
 
-/// A host write between the read and the program of a copy wins, whichever of them the flash finishes first.
+/// A host write between the read and the program of a copy wins, whichever of them the flash
+/// finishes first.
 #[test]
 fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
     let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
@@ -62,7 +63,8 @@ fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
     assert_eq!(map.translate(Lpn(1)), Translation::Ready(page));
     map.read_done(0, |_| 1);
     assert_eq!(map.step(0), Step::Program { lane: 0, units: 1 });
-    let (copy, host) = (map.open_row(0, Stream::Copy).unwrap(), map.open_row(0, Stream::Host).unwrap());
+    let (copy, host) =
+        (map.open_row(0, Stream::Copy).unwrap(), map.open_row(0, Stream::Host).unwrap());
     map.commit(Lpn(1), host);
     map.row_programmed(host);
     assert_eq!(map.copied(0, copy, |_, _, _| {}), 0, "nothing moved");
@@ -87,9 +89,17 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
 
 #[test]
 fn a_collection_waits_for_its_share_of_the_last_block() {
-    for (soft, hard) in [((1.0, 7), (1.0, 7)), ((0.5, 4), (0.25, 2)), ((0.25, 2), (0.0, 0)), ((0.0, 0), (0.0, 0))] {
+    for (soft, hard) in
+        [((1.0, 7), (1.0, 7)), ((0.5, 4), (0.25, 2)), ((0.25, 2), (0.0, 0)), ((0.0, 0), (0.0, 0))]
+    {
         let (last_block_soft, last_block_hard) = (soft.0, hard.0);
-        let gc = GcSpec { soft: 0.001, hard: 0.0, last_block_soft, last_block_hard, ..GcSpec::default() };
+        let gc = GcSpec {
+            soft: 0.001,
+            hard: 0.0,
+            last_block_soft,
+            last_block_hard,
+            ..GcSpec::default()
+        };
         let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
         let host = 15 * 8;
         for programmed in 1..=host {
@@ -97,19 +107,34 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
             map.row_programmed(row);
             let left = host - programmed;
             let due = (left <= soft.1, left <= hard.1);
-            assert_eq!((map.wants_collection(0), map.is_urgent(0)), due, "{programmed} rows, {soft:?} {hard:?}");
+            assert_eq!(
+                (map.wants_collection(0), map.is_urgent(0)),
+                due,
+                "{programmed} rows, {soft:?} {hard:?}"
+            );
         }
         assert_eq!(map.open_row(0, Stream::Host), None, "what is left is the reserve");
     }
 }
 
-/// With shared frontiers the host leaves one block's worth of space; a collection gives it what the victim held of
-/// stale pages, and no whole block has to come together first.
+/// With shared frontiers the host leaves one block's worth of space; a collection gives it what the
+/// victim held of stale pages, and no whole block has to come together first.
 #[test]
 fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
     let (blocks, rows) = (16, 8);
-    let gc = GcSpec { soft: 0.001, hard: 0.0, last_block_soft: 0.0, last_block_hard: 0.0, ..GcSpec::default() };
-    let mut map = map(&device(blocks, rows), &FtlSpec { frontiers: Frontiers::Shared, ..FtlSpec::default() }, &gc, 100);
+    let gc = GcSpec {
+        soft: 0.001,
+        hard: 0.0,
+        last_block_soft: 0.0,
+        last_block_hard: 0.0,
+        ..GcSpec::default()
+    };
+    let mut map = map(
+        &device(blocks, rows),
+        &FtlSpec { frontiers: Frontiers::Shared, ..FtlSpec::default() },
+        &gc,
+        100,
+    );
     let write = |map: &mut PageMap, lpn: u32| {
         let row = map.open_row(0, Stream::Host)?;
         map.commit(Lpn(lpn), row);
@@ -118,7 +143,8 @@ fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
     };
     (0..100).for_each(|lpn| assert!(write(&mut map, lpn).is_some()));
     // Every third page is overwritten: the first blocks hold two or three stale ones.
-    let overwritten = (0..).map(|n| 3 * n).take_while(|lpn| write(&mut map, *lpn).is_some()).count();
+    let overwritten =
+        (0..).map(|n| 3 * n).take_while(|lpn| write(&mut map, *lpn).is_some()).count();
     assert_eq!(overwritten as u32, (blocks - 1) * rows - 100);
     assert_eq!(map.free_units(0), rows, "the host leaves one block");
     assert!(map.wants_collection(0));

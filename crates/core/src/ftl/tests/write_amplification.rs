@@ -9,14 +9,15 @@ use crate::units::Lpn;
 
 /// The finite-block greedy fixed point: `user` pages on `usable` blocks of `b` pages.
 ///
-/// In the steady state let `r` blocks be reclaimed for each page that the host writes, and x_j blocks hold j valid
-/// pages. A host write invalidates one of the `user` valid pages, any with the same chance, so a block of level j
-/// falls to j - 1 at the rate j / user. Blocks enter at level b at the rate r (each reclaimed one is written again,
-/// full of valid pages), and all of them pass every level above the victims': x_j j / user = r, that is x_j = r user /
-/// j. Greedy takes what has fewest valid pages: some m, reached by a share f of the blocks, and m + 1 for the others,
-/// so x_(m+1) = f r user / (m + 1) and nothing is left below. A victim brings b - (m f + (m + 1)(1 - f)) = b - m - 1 +
-/// f free pages, and the host uses them: r = 1 / that. The blocks add up: r (user / usable) (H_b - H_(m+1) + f / (m +
-/// 1)) = 1, which is linear in f. Everything programmed is r b.
+/// In the steady state let `r` blocks be reclaimed for each page that the host writes, and x_j
+/// blocks hold j valid pages. A host write invalidates one of the `user` valid pages, any with the
+/// same chance, so a block of level j falls to j - 1 at the rate j / user. Blocks enter at level b
+/// at the rate r (each reclaimed one is written again, full of valid pages), and all of them pass
+/// every level above the victims': x_j j / user = r, that is x_j = r user / j. Greedy takes what
+/// has fewest valid pages: some m, reached by a share f of the blocks, and m + 1 for the others, so
+/// x_(m+1) = f r user / (m + 1) and nothing is left below. A victim brings b - (m f + (m + 1)(1 -
+/// f)) = b - m - 1 + f free pages, and the host uses them: r = 1 / that. The blocks add up: r (user
+/// / usable) (H_b - H_(m+1) + f / (m + 1)) = 1, which is linear in f. Everything programmed is r b.
 fn greedy_fixed_point(user: f64, usable: f64, b: u32) -> f64 {
     let harmonic = |n: u32| (1..=n).map(|k| 1.0 / f64::from(k)).sum::<f64>();
     for m in 0..b {
@@ -29,14 +30,16 @@ fn greedy_fixed_point(user: f64, usable: f64, b: u32) -> f64 {
     panic!("{user} pages do not fit {usable} blocks of {b}");
 }
 
-/// What a settled run of uniformly random overwrites amplifies: five times the user pages to settle, four to measure.
+/// What a settled run of uniformly random overwrites amplifies: five times the user pages to
+/// settle, four to measure.
 fn measured(blocks: u32, b: u32, user: u32, gc: &GcSpec) -> f64 {
     let ftl = FtlSpec { free_block: FreeBlock::Fifo, ..FtlSpec::default() };
     let mut map = map(&device(blocks, b), &ftl, gc, user);
     let (mut rng, mut writer) = (Rng::stream(1, "waf"), Writer::new(&mut map));
     (0..user).for_each(|lpn| writer.write(Lpn(lpn)).expect("room"));
     let mut overwrite = |times: u32| {
-        (0..times * user).for_each(|_| writer.write(Lpn(rng.below(u64::from(user)) as u32)).expect("room"));
+        (0..times * user)
+            .for_each(|_| writer.write(Lpn(rng.below(u64::from(user)) as u32)).expect("room"));
         writer.work()
     };
     let (settled, end) = (overwrite(5), overwrite(4));
@@ -44,26 +47,32 @@ fn measured(blocks: u32, b: u32, user: u32, gc: &GcSpec) -> f64 {
     work.programmed() as f64 / work.written as f64
 }
 
-/// With large blocks the fixed point becomes the mean-field limit: victims are valid to the share a that solves
-/// (1 - a) / -ln a = user / raw, and WAF = 1 / (1 - a) (Desnoyers, SYSTOR 2012).
+/// With large blocks the fixed point becomes the mean-field limit: victims are valid to the share a
+/// that solves (1 - a) / -ln a = user / raw, and WAF = 1 / (1 - a) (Desnoyers, SYSTOR 2012).
 #[test]
 fn the_fixed_point_of_large_blocks_is_the_mean_field_limit() {
     for load in [0.5, 0.8, 0.9f64] {
         let share = (0..2_000).fold(0.5, |a: f64, _| exp(-(1.0 - a) / load));
         let large = greedy_fixed_point(4096.0 * load * 100.0, 100.0, 4096);
-        assert!((large * (1.0 - share) - 1.0).abs() < 0.005, "{load}: {large} and {}", 1.0 / (1.0 - share));
+        assert!(
+            (large * (1.0 - share) - 1.0).abs() < 0.005,
+            "{load}: {large} and {}",
+            1.0 / (1.0 - share)
+        );
     }
 }
 
-/// Effective over-provisioning = (raw - user - reserve - open) / user in pages. The reserve is the soft mark:
-/// collecting stops when that share of the raw pages is free, and begins when it no longer is. Free pages are counted
-/// in the open blocks too, so of the two open blocks (host, copies) only what is programmed is lost to the victims:
-/// half of each, one block in all.
+/// Effective over-provisioning = (raw - user - reserve - open) / user in pages. The reserve is the
+/// soft mark: collecting stops when that share of the raw pages is free, and begins when it no
+/// longer is. Free pages are counted in the open blocks too, so of the two open blocks (host,
+/// copies) only what is programmed is lost to the victims: half of each, one block in all.
 #[test]
 fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_spare_space() {
     let mut table = String::new();
     let mut worst = 0.0f64;
-    for (blocks, b, spare) in [(2048, 32, 0.08), (2048, 32, 0.15), (2048, 32, 0.28), (1024, 64, 0.15)] {
+    for (blocks, b, spare) in
+        [(2048, 32, 0.08), (2048, 32, 0.15), (2048, 32, 0.28), (1024, 64, 0.15)]
+    {
         let gc = GcSpec { soft: 0.01, hard: 0.0, ..GcSpec::default() };
         let raw = blocks * b;
         let (reserve, open) = ((gc.soft * f64::from(raw)).floor(), f64::from(b));
@@ -84,14 +93,19 @@ fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_s
 
 #[test]
 fn more_spare_space_and_later_collection_amplify_less() {
-    let waf = |soft: f64, user: u32| measured(256, 32, user, &GcSpec { soft, hard: 0.0, ..GcSpec::default() });
+    let waf = |soft: f64, user: u32| {
+        measured(256, 32, user, &GcSpec { soft, hard: 0.0, ..GcSpec::default() })
+    };
     let raw = 256 * 32;
     assert!(waf(0.02, raw * 80 / 100) < waf(0.02, raw * 88 / 100));
-    assert!(waf(0.02, raw * 85 / 100) < waf(0.08, raw * 85 / 100), "space kept free is space not used");
+    assert!(
+        waf(0.02, raw * 85 / 100) < waf(0.08, raw * 85 / 100),
+        "space kept free is space not used"
+    );
 }
 
-/// On uniformly random writes nothing beats greedy; d-choices comes close; a window is between fifo and greedy; random
-/// is worst.
+/// On uniformly random writes nothing beats greedy; d-choices comes close; a window is between fifo
+/// and greedy; random is worst.
 #[test]
 fn victim_policies_amplify_in_their_known_order() {
     let waf = |victim, choices, window| {
@@ -106,5 +120,8 @@ fn victim_policies_amplify_in_their_known_order() {
     assert!(greedy < window && window < fifo, "windowed: {greedy} {window} {fifo}");
     assert!(fifo < random, "the oldest block is emptier than any: {fifo} {random}");
     let whole = waf(Victim::WindowedGreedy, 1, 256);
-    assert!((whole / greedy - 1.0).abs() < 0.01, "a window over everything is greedy: {whole} {greedy}");
+    assert!(
+        (whole / greedy - 1.0).abs() < 0.01,
+        "a window over everything is greedy: {whole} {greedy}"
+    );
 }

@@ -1,5 +1,5 @@
-//! Cost-benefit: the largest age x (1 - u) / 2u (Kawaguchi, Nishioka, Motoda, USENIX 1995, section 2.2). Old, stable
-//! blocks are worth reclaiming even when they are fuller.
+//! Cost-benefit: the largest age x (1 - u) / 2u (Kawaguchi, Nishioka, Motoda, USENIX 1995, section
+//! 2.2). Old, stable blocks are worth reclaiming even when they are fuller.
 
 use super::Candidates;
 

@@ -1,5 +1,5 @@
-//! d-choices: the fewest valid pages among d candidates drawn at random (Van Houdt, SIGMETRICS 2013): close to greedy
-//! from about d = 10, without a scan.
+//! d-choices: the fewest valid pages among d candidates drawn at random (Van Houdt, SIGMETRICS
+//! 2013): close to greedy from about d = 10, without a scan.
 
 use super::{Candidates, random};
 use crate::sim::Rng;

@@ -1,7 +1,8 @@
 //! The choice of a victim: one file a policy, each a function of what the pool's blocks show.
 //!
-//! Contract of every policy: it returns a candidate (closed, not being reclaimed) or `None`; it changes nothing but its
-//! own random stream; ties go to the lowest block number, so a choice never depends on the machine.
+//! Contract of every policy: it returns a candidate (closed, not being reclaimed) or `None`; it
+//! changes nothing but its own random stream; ties go to the lowest block number, so a choice never
+//! depends on the machine.
 
 mod cost_benefit;
 mod d_choices;
@@ -57,7 +58,11 @@ impl Candidates<'_> {
         if !self.blocks.is_candidate(first) || !self.admits(first) {
             return None;
         }
-        Some((0..self.pool.lanes).map(|lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks))).sum())
+        Some(
+            (0..self.pool.lanes)
+                .map(|lane| self.blocks.valid(Block(first.0 + lane * self.layout.blocks)))
+                .sum(),
+        )
     }
 
     #[inline]
@@ -76,19 +81,22 @@ impl Candidates<'_> {
 
     /// True when reclaiming group block `index` frees at least one row: its copies fill whole rows.
     pub fn gains(&self, index: u32) -> bool {
-        self.valid(index).is_some_and(|valid| valid.div_ceil(self.layout.units_per_row) < self.data_rows)
+        self.valid(index)
+            .is_some_and(|valid| valid.div_ceil(self.layout.units_per_row) < self.data_rows)
     }
 
     /// The raw counters of a pool of one lane: a candidate's valid pages, or at least 2^15.
     pub fn counters(&self) -> Option<&[u16]> {
         let first = self.layout.block(self.pool.first_lane, 0);
-        (self.pool.lanes == 1 && self.region == Region::All).then(|| self.blocks.candidates(first, self.layout.blocks))
+        (self.pool.lanes == 1 && self.region == Region::All)
+            .then(|| self.blocks.candidates(first, self.layout.blocks))
     }
 
     /// Units programmed anywhere in the drive since group block `index` last changed.
     pub fn age(&self, index: u32) -> u64 {
         let first = self.layout.block(self.pool.first_lane, index);
-        let changed = (0..self.pool.lanes).map(|lane| self.blocks.changed(Block(first.0 + lane * self.layout.blocks)));
+        let changed = (0..self.pool.lanes)
+            .map(|lane| self.blocks.changed(Block(first.0 + lane * self.layout.blocks)));
         self.clock - changed.max().unwrap_or(0)
     }
 
@@ -110,7 +118,12 @@ pub struct VictimPolicy {
 impl VictimPolicy {
     /// The policy that `spec` names.
     pub fn new(spec: &GcSpec, seed: u64) -> Self {
-        Self { kind: spec.victim, window: spec.window, choices: spec.choices, rng: Rng::stream(seed, "victim") }
+        Self {
+            kind: spec.victim,
+            window: spec.window,
+            choices: spec.choices,
+            rng: Rng::stream(seed, "victim"),
+        }
     }
 
     /// True when the policy looks at the age of blocks.
@@ -123,8 +136,9 @@ impl VictimPolicy {
         matches!(kind, Victim::Fifo | Victim::WindowedGreedy)
     }
 
-    /// The group block to reclaim; `None` when nothing would be gained. Of two regions the policy chooses in the normal
-    /// one and greedy in the cold one; the emptier of both is taken, of equals that of the normal region.
+    /// The group block to reclaim; `None` when nothing would be gained. Of two regions the policy
+    /// chooses in the normal one and greedy in the cold one; the emptier of both is taken, of
+    /// equals that of the normal region.
     pub fn choose(&mut self, candidates: &Candidates) -> Option<u32> {
         if candidates.apart.is_none() {
             return self.choose_among(candidates);
@@ -133,7 +147,9 @@ impl VictimPolicy {
         let cold = candidates.only(Region::Cold);
         let cold = greedy::choose(&cold).filter(|index| cold.gains(*index));
         match (normal, cold) {
-            (Some(normal), Some(cold)) if candidates.valid(cold) < candidates.valid(normal) => Some(cold),
+            (Some(normal), Some(cold)) if candidates.valid(cold) < candidates.valid(normal) => {
+                Some(cold)
+            }
             (normal, cold) => normal.or(cold),
         }
     }
@@ -147,8 +163,8 @@ impl VictimPolicy {
             Victim::DChoices => d_choices::choose(candidates, self.choices, &mut self.rng),
             Victim::Random => random::choose(candidates, &mut self.rng),
         };
-        // A policy that does not look at validity may name a full block; then the best one shows whether anything can
-        // be gained.
+        // A policy that does not look at validity may name a full block; then the best one shows
+        // whether anything can be gained.
         match choice {
             Some(index) if !candidates.gains(index) => greedy::choose(candidates),
             choice => choice,

@@ -14,6 +14,7 @@ pub fn choose(candidates: &Candidates, rng: &mut Rng) -> Option<u32> {
             return Some(index);
         }
     }
-    let all: Vec<u32> = (0..candidates.count()).filter(|index| candidates.valid(*index).is_some()).collect();
+    let all: Vec<u32> =
+        (0..candidates.count()).filter(|index| candidates.valid(*index).is_some()).collect();
     (!all.is_empty()).then(|| all[rng.below(all.len() as u64) as usize])
 }

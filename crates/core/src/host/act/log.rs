@@ -1,10 +1,11 @@
 //! The tool's output, as its own script `analysis/act_latency.py` reads it.
 //!
-//! What that script needs: a line `ACT version 6.x`; `report-interval-sec: N` and `microsecond-histograms: no|yes`
-//! somewhere after it; blocks that end in an empty line and begin with `ACT-STORAGE CONFIGURATION`, `DERIVED
-//! CONFIGURATION` and `HISTOGRAM NAMES`; then for each interval `after N sec:`, and for each histogram its name, its
-//! total and its buckets, cumulative since the start. It takes the histogram whose name a line begins with, so no
-//! device may be called `reads..`: ours stand below `/dev/`.
+//! What that script needs: a line `ACT version 6.x`; `report-interval-sec: N` and
+//! `microsecond-histograms: no|yes` somewhere after it; blocks that end in an empty line and begin
+//! with `ACT-STORAGE CONFIGURATION`, `DERIVED CONFIGURATION` and `HISTOGRAM NAMES`; then for each
+//! interval `after N sec:`, and for each histogram its name, its total and its buckets, cumulative
+//! since the start. It takes the histogram whose name a line begins with, so no device may be
+//! called `reads..`: ours stand below `/dev/`.
 
 use super::recorder::{BUCKETS, CLASSES, Class, Role};
 use super::{ActPlan, ActSpec};
@@ -20,7 +21,8 @@ pub(super) fn device_path(name: &str) -> String {
 
 /// Everything before the first report.
 pub(super) fn header(spec: &ActSpec, plan: &ActPlan, device: &str, user: Bytes) -> String {
-    let mut text = "\nACT version 6.6\nStorage device IO test\nPlayed by Manx, in virtual time\n\n".to_string();
+    let mut text = "\nACT version 6.6\nStorage device IO test\nPlayed by Manx, in virtual time\n\n"
+        .to_string();
     let said = |yes: bool| if yes { "yes" } else { "no" }.to_string();
     let seconds = |time: Duration| (time.as_ns() / 1_000_000_000).to_string();
     let configuration = [
@@ -54,8 +56,9 @@ pub(super) fn header(spec: &ActSpec, plan: &ActPlan, device: &str, user: Bytes) 
         ("large-block-writes-per-sec", format!("{:.2}", plan.large_writes)),
     ];
     text += "ACT-STORAGE CONFIGURATION\n";
-    let lines =
-        |list: &[(&str, String)]| list.iter().map(|(key, value)| format!("{key}: {value}\n")).collect::<String>();
+    let lines = |list: &[(&str, String)]| {
+        list.iter().map(|(key, value)| format!("{key}: {value}\n")).collect::<String>()
+    };
     text += &lines(&configuration);
     text += "\nDERIVED CONFIGURATION\n";
     text += &lines(&derived);
@@ -69,8 +72,12 @@ pub(super) fn header(spec: &ActSpec, plan: &ActPlan, device: &str, user: Bytes) 
     text
 }
 
-/// The histograms that are kept, in order, by name: those of records also for each device, of which there is one.
-fn names<'a>(plan: &ActPlan, device: &'a str) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, Class)> {
+/// The histograms that are kept, in order, by name: those of records also for each device, of which
+/// there is one.
+fn names<'a>(
+    plan: &ActPlan,
+    device: &'a str,
+) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, Class)> {
     let (reads, writes) = (plan.read_reqs > 0, plan.write_reqs > 0);
     let commits = plan.internal_writes > 0;
     let all = [
@@ -124,7 +131,9 @@ pub(super) fn who_lags(role: Role) -> &'static str {
 /// The tool gives up.
 pub(super) fn stopped(text: &mut String, role: Role) {
     let advice = match role {
-        Role::Service => "ACT can't do requested load - test stopped\ntry configuring more 'service-threads'",
+        Role::Service => {
+            "ACT can't do requested load - test stopped\ntry configuring more 'service-threads'"
+        }
         Role::LargeReads | Role::LargeWrites => "drive(s) can't keep up - test stopped",
     };
     let _ = writeln!(text, "ERROR: {}\n{advice}", who_lags(role));

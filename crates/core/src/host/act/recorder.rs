@@ -1,7 +1,9 @@
-//! What the tool keeps of a test: cumulative histograms for each report, and for each slice what the rules ask.
+//! What the tool keeps of a test: cumulative histograms for each report, and for each slice what
+//! the rules ask.
 //!
-//! It counts from the first request on, whatever the warm-up of a run is: the tool knows none. A request counts in the
-//! report after its completion; one that completes after the last report is in the means of the whole test only.
+//! It counts from the first request on, whatever the warm-up of a run is: the tool knows none. A
+//! request counts in the report after its completion; one that completes after the last report is
+//! in the means of the whole test only.
 
 use super::{ActError, ActPlan, ActSpec, judge, log};
 use crate::drive::Op;
@@ -45,7 +47,8 @@ pub(super) struct Window {
     pub(super) over: [u64; 3],
 }
 
-/// The thresholds of the rules: 1, 8 and 64 ms are bucket limits, so "over" takes what took exactly that long.
+/// The thresholds of the rules: 1, 8 and 64 ms are bucket limits, so "over" takes what took exactly
+/// that long.
 pub(super) const OVER_MS: [u64; 3] = [1, 8, 64];
 
 impl Window {
@@ -105,7 +108,8 @@ pub struct ActRecorder {
 }
 
 impl ActRecorder {
-    /// A recorder of the test `spec` on a device called `device`, of which the host sees `user` bytes.
+    /// A recorder of the test `spec` on a device called `device`, of which the host sees `user`
+    /// bytes.
     pub fn new(spec: &ActSpec, user: Bytes, device: &str) -> Result<Self, ActError> {
         let plan = spec.plan(user)?;
         let interval = spec.report_interval;
@@ -126,16 +130,24 @@ impl ActRecorder {
         })
     }
 
-    /// The same, writing the tool's log as well: to be taken with [`ActRecorder::take_log`] now and then.
+    /// The same, writing the tool's log as well: to be taken with [`ActRecorder::take_log`] now and
+    /// then.
     pub fn with_log(mut self, user: Bytes) -> Self {
         self.log = Some(log::header(&self.spec, &self.plan, &self.device, user));
         self
     }
 
-    /// One request of job number `job` completed at `at`, and its thread is `lag` behind its schedule. True when the
-    /// test must stop now.
+    /// One request of job number `job` completed at `at`, and its thread is `lag` behind its
+    /// schedule. True when the test must stop now.
     #[inline]
-    pub fn record(&mut self, job: u32, op: Op, latency: Duration, at: Instant, lag: Duration) -> bool {
+    pub fn record(
+        &mut self,
+        job: u32,
+        op: Op,
+        latency: Duration,
+        at: Instant,
+        lag: Duration,
+    ) -> bool {
         while at >= self.report_at && self.reports < self.reports_max {
             self.report();
         }
@@ -180,8 +192,8 @@ impl ActRecorder {
         }
     }
 
-    /// The test is over: the reports that are still due are made, or, if it was `interrupted` at `now`, those until
-    /// then.
+    /// The test is over: the reports that are still due are made, or, if it was `interrupted` at
+    /// `now`, those until then.
     pub fn finish(&mut self, now: Instant, interrupted: bool) {
         while self.reports < self.reports_max && (!interrupted || self.report_at <= now) {
             self.report();
@@ -200,7 +212,12 @@ impl ActRecorder {
         let report = ActReport {
             multiplier: self.spec.multiplier,
             slice_s: plan.slice.as_s_f64(),
-            slices: self.slices.iter().enumerate().map(|(number, slice)| self.slice_result(number, slice)).collect(),
+            slices: self
+                .slices
+                .iter()
+                .enumerate()
+                .map(|(number, slice)| self.slice_result(number, slice))
+                .collect(),
             reads: reads.times(plan.internal_reads.into()),
             writes: writes.times(plan.internal_writes.into()),
             large_reads: large_reads.times(plan.large_reads),

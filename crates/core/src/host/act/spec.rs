@@ -1,4 +1,5 @@
-//! The settings of an ACT run, named as in its configuration file, and the jobs that they stand for.
+//! The settings of an ACT run, named as in its configuration file, and the jobs that they stand
+//! for.
 
 use crate::host::{Arrival, JobSpec};
 use crate::units::{Bytes, Duration};
@@ -103,7 +104,8 @@ impl std::error::Error for ActError {}
 pub struct ActPlan {
     /// Size of a stored record, and of the largest, bytes.
     pub stored: (u32, u32),
-    /// Record reads per second that the user asks for; the `reads` histogram is kept if there are any.
+    /// Record reads per second that the user asks for; the `reads` histogram is kept if there are
+    /// any.
     pub read_reqs: u32,
     /// Record writes per second that the user asks for.
     pub write_reqs: u32,
@@ -158,20 +160,24 @@ impl ActSpec {
         // Integers until here, as in the tool: 131072 / 1536 is 85.
         let per_block = self.large_bytes() / ((stored + stored_max) / 2);
         if per_block == 0 {
-            let allowed = format!("a record that fits into large_block_kbytes = {}", self.large_block_kbytes);
+            let allowed =
+                format!("a record that fits into large_block_kbytes = {}", self.large_block_kbytes);
             return Err(error("record_bytes", self.record_bytes, allowed));
         }
-        let internal_reads = u64::from(read_reqs) + u64::from(write_reqs) * u64::from(self.update_pct) / 100;
+        let internal_reads =
+            u64::from(read_reqs) + u64::from(write_reqs) * u64::from(self.update_pct) / 100;
         let all_writes = u64::from(self.replication_factor) * u64::from(write_reqs);
         let internal_writes = if self.commit_to_device { all_writes } else { 0 };
-        let (fits, allowed) = (u64::from(u32::MAX), "a rate below 4294967296 requests per second of each kind");
+        let (fits, allowed) =
+            (u64::from(u32::MAX), "a rate below 4294967296 requests per second of each kind");
         if internal_reads > fits || all_writes > fits {
             return Err(error("multiplier", self.multiplier, allowed));
         }
         let original = all_writes as f64 / f64::from(per_block);
         let amplification = 100.0 / f64::from(100 - self.defrag_lwm_pct);
         let large = original * amplification;
-        let large_writes = if self.commit_to_device { original * (amplification - 1.0) } else { large };
+        let large_writes =
+            if self.commit_to_device { original * (amplification - 1.0) } else { large };
         let large_reads = if self.no_defrag_reads { 0.0 } else { large };
         let total = internal_reads + internal_writes;
         let thread_rate = total / u64::from(self.service_threads);
@@ -240,22 +246,32 @@ impl ActSpec {
         self.large_block_kbytes * 1024
     }
 
-    /// The sizes of the requests for records: stored sizes rounded up to what the device takes, all as likely.
+    /// The sizes of the requests for records: stored sizes rounded up to what the device takes, all
+    /// as likely.
     fn record_sizes(&self, plan: &ActPlan) -> Vec<(Bytes, f64)> {
         let unit = self.min_op.get();
         let units = |bytes: u32| u64::from(bytes).div_ceil(unit);
-        (units(plan.stored.0)..=units(plan.stored.1)).map(|units| (Bytes::new(units * unit), 1.0)).collect()
+        (units(plan.stored.0)..=units(plan.stored.1))
+            .map(|units| (Bytes::new(units * unit), 1.0))
+            .collect()
     }
 
     /// Record reads and writes per second.
     fn rates(&self) -> Result<(u32, u32), ActError> {
-        let rate = |said: Option<u32>, times: f64| said.unwrap_or((times * self.multiplier + 0.5).floor() as u32);
-        let (reads, writes) = (rate(self.read_reqs_per_sec, 2000.0), rate(self.write_reqs_per_sec, 1000.0));
+        let rate = |said: Option<u32>, times: f64| {
+            said.unwrap_or((times * self.multiplier + 0.5).floor() as u32)
+        };
+        let (reads, writes) =
+            (rate(self.read_reqs_per_sec, 2000.0), rate(self.write_reqs_per_sec, 1000.0));
         match (reads, writes) {
-            (0, 0) if self.read_reqs_per_sec.is_some() => {
-                Err(error("read_reqs_per_sec", 0, "above 0 where write_reqs_per_sec is 0: there is nothing to do"))
+            (0, 0) if self.read_reqs_per_sec.is_some() => Err(error(
+                "read_reqs_per_sec",
+                0,
+                "above 0 where write_reqs_per_sec is 0: there is nothing to do",
+            )),
+            (0, 0) => {
+                Err(error("multiplier", self.multiplier, "large enough for a request per second"))
             }
-            (0, 0) => Err(error("multiplier", self.multiplier, "large enough for a request per second")),
             rates => Ok(rates),
         }
     }
@@ -283,14 +299,29 @@ impl ActSpec {
         require(range, "record_bytes_range_max", &largest, allowed)?;
         let block = self.large_block_kbytes;
         let block_holds = block.is_power_of_two() && block <= WRITE_BLOCK_MAX / 1024;
-        require(block_holds, "large_block_kbytes", &block, "a power of two of KiB, from 1 to 8192")?;
+        require(
+            block_holds,
+            "large_block_kbytes",
+            &block,
+            "a power of two of KiB, from 1 to 8192",
+        )?;
         let replicas = self.replication_factor;
         require(replicas > 0, "replication_factor", &replicas, "at least 1 copy of a record")?;
-        require(self.update_pct <= 100, "update_pct", &self.update_pct, "a percentage, from 0 to 100")?;
+        require(
+            self.update_pct <= 100,
+            "update_pct",
+            &self.update_pct,
+            "a percentage, from 0 to 100",
+        )?;
         let defrag = self.defrag_lwm_pct;
         require(defrag < 100, "defrag_lwm_pct", &defrag, "a percentage, from 0 to 99")?;
         let odsync = !(self.disable_odsync && self.commit_to_device);
-        require(odsync, "disable_odsync", &true, "false where commit_to_device is true: a commit must last")?;
+        require(
+            odsync,
+            "disable_odsync",
+            &true,
+            "false where commit_to_device is true: a commit must last",
+        )?;
         let unit = [512, 1024, 2048, 4096].contains(&self.min_op.get());
         require(unit, "min_op", &self.min_op, "512B, 1KiB, 2KiB or 4KiB")?;
         let unit = u64::from(self.large_bytes());
@@ -302,14 +333,22 @@ impl ActSpec {
 
     fn check_times(&self) -> Result<(), ActError> {
         let whole = |time: Duration| time.as_ns().is_multiple_of(1_000_000_000) && time <= TIME_MAX;
-        let times = [("report_interval", self.report_interval), ("slice", self.slice), ("time", self.time)];
+        let times =
+            [("report_interval", self.report_interval), ("slice", self.slice), ("time", self.time)];
         for (key, time) in times {
             if !whole(time) || (time.is_zero() && key != "time") {
-                return Err(error(key, time, "whole seconds, at least 1s and at most 366 d, as its log counts them"));
+                return Err(error(
+                    key,
+                    time,
+                    "whole seconds, at least 1s and at most 366 d, as its log counts them",
+                ));
             }
         }
         if !self.time.is_zero() && self.time < self.slice {
-            let allowed = format!("0s for one slice, or at least slice = {}: only whole slices are judged", self.slice);
+            let allowed = format!(
+                "0s for one slice, or at least slice = {}: only whole slices are judged",
+                self.slice
+            );
             return Err(error("time", self.time, allowed));
         }
         match self.max_lag <= TIME_MAX {

@@ -30,11 +30,18 @@ fn act_1_reads_2000_records_and_reads_and_writes_23_and_a_half_large_blocks() {
     let plan = spec().plan(USER).unwrap();
     assert_eq!((plan.stored, plan.large_blocks), ((1536, 1536), 8192));
     let jobs = spec().jobs(&plan);
-    let said: Vec<_> = jobs.iter().map(|job| (job.rate, job.queue_depth, job.read_percent, job.arrival)).collect();
+    let said: Vec<_> =
+        jobs.iter().map(|job| (job.rate, job.queue_depth, job.read_percent, job.arrival)).collect();
     let large = 2_000.0 / 85.0;
     let paced = Arrival::Paced;
-    assert_eq!(said, [(2000.0, 10, 100.0, paced), (large, 1, 100.0, paced), (large, 1, 0.0, paced)]);
-    assert_eq!(derived(&ActSpec { multiplier: 32.0, ..spec() }), (64_000, 0, "752.941".into(), "752.941".into(), 6400));
+    assert_eq!(
+        said,
+        [(2000.0, 10, 100.0, paced), (large, 1, 100.0, paced), (large, 1, 0.0, paced)]
+    );
+    assert_eq!(
+        derived(&ActSpec { multiplier: 32.0, ..spec() }),
+        (64_000, 0, "752.941".into(), "752.941".into(), 6400)
+    );
 }
 
 /// Each knob by the arithmetic of the tool's configuration, computed by hand.
@@ -50,9 +57,15 @@ fn every_knob_moves_the_rates_as_in_the_tool() {
     assert_eq!(of(|spec| spec.defrag_lwm_pct = 25).3, "15.686");
     assert_eq!(of(|spec| spec.replication_factor = 2).3, "47.059");
     assert_eq!(of(|spec| spec.update_pct = 25), (2250, 0, "23.529".into(), "23.529".into(), 225));
-    assert_eq!(of(|spec| spec.no_defrag_reads = true), (2000, 0, "0.000".into(), "23.529".into(), 200));
+    assert_eq!(
+        of(|spec| spec.no_defrag_reads = true),
+        (2000, 0, "0.000".into(), "23.529".into(), 200)
+    );
     // Defragmentation alone: 11.765 large writes; the records are written by themselves.
-    assert_eq!(of(|spec| spec.commit_to_device = true), (2000, 1000, "23.529".into(), "11.765".into(), 300));
+    assert_eq!(
+        of(|spec| spec.commit_to_device = true),
+        (2000, 1000, "23.529".into(), "11.765".into(), 300)
+    );
     // 2005 / 10 is 200 a thread: five requests a second are lost, as in the tool.
     assert_eq!(of(|spec| spec.read_reqs_per_sec = Some(2005)).4, 200);
     // 1500 is stored as 1504: 131072 / 1504 is 87 whole records.
@@ -68,7 +81,10 @@ fn a_range_of_records_has_every_size_and_a_4k_device_reads_4_kib() {
         let jobs = spec.jobs(&spec.plan(USER).unwrap());
         jobs[0].block_sizes.iter().map(|(size, _)| size.get()).collect::<Vec<_>>()
     };
-    assert_eq!(sizes(&ActSpec { record_bytes_range_max: 3000, ..spec() }), [1536, 2048, 2560, 3072]);
+    assert_eq!(
+        sizes(&ActSpec { record_bytes_range_max: 3000, ..spec() }),
+        [1536, 2048, 2560, 3072]
+    );
     assert_eq!(sizes(&ActSpec { min_op: Bytes::kib(4), ..spec() }), [4096]);
 }
 
@@ -111,31 +127,49 @@ fn play(act: &ActSpec, setup: &Setup) -> (Vec<(Instant, u32, Request)>, ActRepor
     (driver.issues, report)
 }
 
-/// The structure measured of act_storage 6.6 with ten threads on a loop device: 5,753 of 6,100 bursts are exactly 10
-/// reads, 5 ms apart; 60,010 small reads and 706 large reads and writes in 30 s; 98.9 % are reads.
+/// The structure measured of act_storage 6.6 with ten threads on a loop device: 5,753 of 6,100
+/// bursts are exactly 10 reads, 5 ms apart; 60,010 small reads and 706 large reads and writes in 30
+/// s; 98.9 % are reads.
 #[test]
 fn act_1_is_bursts_of_ten_reads_every_5_ms_and_large_blocks_in_lock_step() {
     let act = ActSpec { time: Duration::from_s(30), ..spec() };
     let (issues, report) = play(&act, &fast(&act));
-    let micros = |job: u32| issues.iter().filter(move |issue| issue.1 == job).map(|issue| issue.0.as_ns() / 1_000);
+    let micros = |job: u32| {
+        issues.iter().filter(move |issue| issue.1 == job).map(|issue| issue.0.as_ns() / 1_000)
+    };
     let small: Vec<u64> = micros(0).collect();
     assert_eq!(small.len(), 60_000);
     let bursts: Vec<&[u64]> = small.chunk_by(|one, next| next - one < 1_000).collect();
-    assert!(bursts.iter().all(|burst| burst.len() == 10), "{:?}", bursts.iter().find(|burst| burst.len() != 10));
+    assert!(
+        bursts.iter().all(|burst| burst.len() == 10),
+        "{:?}",
+        bursts.iter().find(|burst| burst.len() != 10)
+    );
     assert!(bursts.windows(2).all(|pair| pair[1][0] - pair[0][0] == 5_000));
     let (reads, writes): (Vec<u64>, Vec<u64>) = (micros(1).collect(), micros(2).collect());
     assert_eq!((reads.len(), &reads), (706, &writes), "large reads and writes fire together");
     assert!(reads.windows(2).all(|pair| (42_499..=42_501).contains(&(pair[1] - pair[0]))));
-    let share =
-        |of: &dyn Fn(&Request) -> bool| issues.iter().filter(|issue| of(&issue.2)).count() as f64 / issues.len() as f64;
+    let share = |of: &dyn Fn(&Request) -> bool| {
+        issues.iter().filter(|issue| of(&issue.2)).count() as f64 / issues.len() as f64
+    };
     assert_eq!((share(&|request| request.op == Op::Read) * 1e3).round(), 989.0);
     assert_eq!((share(&|request| request.sectors == 3) * 1e3).round(), 977.0);
-    assert_eq!(share(&|request| request.sectors == 3) + share(&|request| request.sectors == 256), 1.0);
+    assert_eq!(
+        share(&|request| request.sectors == 3) + share(&|request| request.sectors == 256),
+        1.0
+    );
     assert!(issues.iter().all(|(.., request)| request.sectors == 3 || request.lba.0 % 256 == 0));
     assert!(issues.iter().all(|(.., request)| request.fua == (request.op == Op::Write)));
     let odd = share(&|request| request.sectors == 3 && request.lba.0 % 8 > 5);
-    assert!((odd / 0.977 - 0.25).abs() < 0.01, "a quarter of the reads straddles two pages of 4 KiB: {odd}");
-    assert_eq!((report.rules.act, report.rules.paper), (ActVerdict::Pass, ActVerdict::Pass), "{report:?}");
+    assert!(
+        (odd / 0.977 - 0.25).abs() < 0.01,
+        "a quarter of the reads straddles two pages of 4 KiB: {odd}"
+    );
+    assert_eq!(
+        (report.rules.act, report.rules.paper),
+        (ActVerdict::Pass, ActVerdict::Pass),
+        "{report:?}"
+    );
     assert_eq!(report.slices.iter().map(|slice| slice.reads).collect::<Vec<_>>(), [20_000; 3]);
     assert_eq!((report.large_reads.count, report.large_writes.count), (706, 706));
 }
@@ -144,15 +178,22 @@ fn act_1_is_bursts_of_ten_reads_every_5_ms_and_large_blocks_in_lock_step() {
 fn smooth_threads_spread_over_their_period() {
     let act = ActSpec { smooth: true, ..spec() };
     let (issues, _) = play(&act, &fast(&act));
-    let small: Vec<u64> = issues.iter().filter(|issue| issue.1 == 0).map(|issue| issue.0.as_ns()).collect();
+    let small: Vec<u64> =
+        issues.iter().filter(|issue| issue.1 == 0).map(|issue| issue.0.as_ns()).collect();
     assert_eq!(small.len(), 20_000);
     assert!(small.windows(2).all(|pair| pair[1] - pair[0] == 500_000), "2000 a second, evenly");
 }
 
-/// One die that needs 20 ms for a read: two service threads of 100 reads a second are ever further behind.
+/// One die that needs 20 ms for a read: two service threads of 100 reads a second are ever further
+/// behind.
 #[test]
 fn a_drive_that_is_too_slow_is_asked_back_to_back_until_the_test_is_stopped() {
-    let mut act = ActSpec { service_threads: 2, read_reqs_per_sec: Some(200), write_reqs_per_sec: Some(0), ..spec() };
+    let mut act = ActSpec {
+        service_threads: 2,
+        read_reqs_per_sec: Some(200),
+        write_reqs_per_sec: Some(0),
+        ..spec()
+    };
     (act.slice, act.max_lag) = (Duration::from_s(4), Duration::from_s(1));
     let mut setup = fast(&act);
     setup.device.timing.read = vec![Duration::from_ms(20)];
@@ -160,12 +201,17 @@ fn a_drive_that_is_too_slow_is_asked_back_to_back_until_the_test_is_stopped() {
     setup.device.geometry.dies = 1;
     setup.jobs = act.jobs(&act.plan(user(&setup)).unwrap());
     let (issues, report) = play(&act, &setup);
-    // A read that straddles two pages takes two array reads, so between 40 and 80 ms for a turn of both threads.
-    let behind = issues.windows(3).filter(|three| three[2].0.since(three[0].0) < Duration::from_ms(20)).count();
+    // A read that straddles two pages takes two array reads, so between 40 and 80 ms for a turn of
+    // both threads.
+    let behind = issues
+        .windows(3)
+        .filter(|three| three[2].0.since(three[0].0) < Duration::from_ms(20))
+        .count();
     assert!(behind <= 1, "no thread has two requests under way: {behind}");
     let last = issues.last().unwrap().0;
     assert!(
-        last > Instant::START + Duration::from_s(1) && last < Instant::START + Duration::from_ms(1_700),
+        last > Instant::START + Duration::from_s(1)
+            && last < Instant::START + Duration::from_ms(1_700),
         "{last:?}"
     );
     let stopped = report.stopped.as_deref().unwrap();
@@ -174,7 +220,10 @@ fn a_drive_that_is_too_slow_is_asked_back_to_back_until_the_test_is_stopped() {
     assert_eq!(report.rules.paper_stress, ActVerdict::Fail);
     act.max_lag = Duration::ZERO;
     let (issues, report) = play(&act, &setup);
-    assert!(report.stopped.is_none() && issues.last().unwrap().0 > Instant::START + Duration::from_ms(3_900));
+    assert!(
+        report.stopped.is_none()
+            && issues.last().unwrap().0 > Instant::START + Duration::from_ms(3_900)
+    );
     assert!(report.why.iter().any(|why| why.contains("record reads take")), "{:?}", report.why);
 }
 
@@ -202,20 +251,31 @@ fn the_rules_count_exact_milliseconds_as_over_and_differ_at_equality() {
         assert_eq!(verdicts(allowed, limit), (false, true), "{limit}");
         assert_eq!(verdicts(allowed + 1, limit), (false, false), "{limit}");
         let below = if limit == 1_000_000 { (true, true) } else { verdicts(allowed, limit / 8) };
-        assert_eq!(verdicts(allowed, limit - 1), below, "{limit}: one nanosecond less counts at the limit before");
+        assert_eq!(
+            verdicts(allowed, limit - 1),
+            below,
+            "{limit}: one nanosecond less counts at the limit before"
+        );
     }
 }
 
 #[test]
 fn one_bad_slice_fails_the_tool_and_not_the_paper() {
     let act = ActSpec { time: Duration::from_s(30), ..spec() };
-    let report = fed(&act, (0..30_000).map(|number| if (10_000..10_600).contains(&number) { 2_000_000 } else { 9 }));
+    let report = fed(
+        &act,
+        (0..30_000).map(|number| if (10_000..10_600).contains(&number) { 2_000_000 } else { 9 }),
+    );
     let report = report.result(false);
     assert_eq!((report.rules.act, report.rules.paper), (ActVerdict::Fail, ActVerdict::Pass));
     let over: Vec<_> = report.slices.iter().map(|slice| slice.over_1ms_percent).collect();
     assert_eq!(over, [Some(0.0), Some(6.0), Some(0.0)]);
     assert_eq!(report.why.len(), 1, "{:?}", report.why);
-    assert!(report.why[0].contains("1 of 3 slices") && report.why[0].contains("up to 6 %"), "{:?}", report.why);
+    assert!(
+        report.why[0].contains("1 of 3 slices") && report.why[0].contains("up to 6 %"),
+        "{:?}",
+        report.why
+    );
 }
 
 #[test]
@@ -243,14 +303,16 @@ fn an_interrupted_test_passes_nothing() {
 /// One report: name of the histogram, its total, its buckets.
 type Report = BTreeMap<String, (u64, BTreeMap<usize, u64>)>;
 
-/// Reads a log by the description of its format (reference: traces, 4.3), not by the code that writes it.
+/// Reads a log by the description of its format (reference: traces, 4.3), not by the code that
+/// writes it.
 fn parse(log: &str) -> BTreeMap<u64, Report> {
     let mut reports = BTreeMap::new();
     let mut blocks = log.split("\n\n").skip_while(|block| !block.starts_with("HISTOGRAM NAMES"));
     let names: Vec<&str> = blocks.next().unwrap().lines().skip(1).collect();
     for block in blocks.filter(|block| block.contains("after ")) {
         let mut lines = block.lines().skip_while(|line| !line.starts_with("after "));
-        let after = lines.next().unwrap().strip_prefix("after ").unwrap().strip_suffix(" sec:").unwrap();
+        let after =
+            lines.next().unwrap().strip_prefix("after ").unwrap().strip_suffix(" sec:").unwrap();
         let (mut report, mut name) = (Report::new(), String::new());
         for line in lines {
             if let Some(buckets) = line.strip_prefix(" (") {
@@ -258,7 +320,11 @@ fn parse(log: &str) -> BTreeMap<u64, Report> {
                 assert!(cells.len() <= 4, "{line}");
                 for (bucket, count) in cells.iter().map(|cell| cell.split_once(": ").unwrap()) {
                     assert_eq!((bucket.len(), count.len()), (2, 10), "{line}");
-                    let old = report.get_mut(&name).unwrap().1.insert(bucket.parse().unwrap(), count.parse().unwrap());
+                    let old = report
+                        .get_mut(&name)
+                        .unwrap()
+                        .1
+                        .insert(bucket.parse().unwrap(), count.parse().unwrap());
                     assert!(old.is_none() && count.parse::<u64>().unwrap() > 0, "{line}");
                 }
             } else {
@@ -305,14 +371,22 @@ fn the_log_holds_the_histograms_of_every_report_in_both_units() {
             assert_eq!(report["/dev/a-drive-reads"], expected);
             assert_eq!(report["large-block-writes"], (0, BTreeMap::new()));
         }
-        let said = if microseconds { "\nmicrosecond-histograms: yes\n" } else { "\nmicrosecond-histograms: no\n" };
-        assert!(log.contains(said) && log.contains("\nlarge-block-reads-per-sec: 23.53\n"), "{log}");
+        let said = if microseconds {
+            "\nmicrosecond-histograms: yes\n"
+        } else {
+            "\nmicrosecond-histograms: no\n"
+        };
+        assert!(
+            log.contains(said) && log.contains("\nlarge-block-reads-per-sec: 23.53\n"),
+            "{log}"
+        );
     }
 }
 
 #[test]
 fn the_logs_differences_are_the_slices() {
-    let act = ActSpec { time: Duration::from_s(27), report_interval: Duration::from_s(4), ..spec() };
+    let act =
+        ActSpec { time: Duration::from_s(27), report_interval: Duration::from_s(4), ..spec() };
     let mut recorder = fed(&act, (0..27_000).map(wide));
     let (log, report) = (recorder.take_log().unwrap(), recorder.result(false));
     let reports = parse(&log);
@@ -326,13 +400,18 @@ fn the_logs_differences_are_the_slices() {
         let after = &reports[&end]["reads"];
         let total = after.0 - before.0;
         let percent = |bucket: usize| {
-            let below = |of: &(u64, BTreeMap<usize, u64>)| of.1.range(..=bucket).map(|(_, count)| count).sum::<u64>();
+            let below = |of: &(u64, BTreeMap<usize, u64>)| {
+                of.1.range(..=bucket).map(|(_, count)| count).sum::<u64>()
+            };
             100.0 * (total - (below(after) - below(before))) as f64 / total as f64
         };
         assert_eq!((slice.start_s, slice.reads), (start as f64, total));
         let ours = [slice.over_1ms_percent, slice.over_8ms_percent, slice.over_64ms_percent];
         for (ours, bucket) in ours.into_iter().zip([0, 3, 6]) {
-            assert!((ours.unwrap() - percent(bucket)).abs() < 1e-6, "slice {number}, bucket {bucket}");
+            assert!(
+                (ours.unwrap() - percent(bucket)).abs() < 1e-6,
+                "slice {number}, bucket {bucket}"
+            );
         }
     }
 }
@@ -344,11 +423,17 @@ fn a_stopped_test_says_so_in_its_log_and_makes_the_report_that_was_due() {
     let latency = Duration::from_us(1);
     assert!(!recorder.record(1, Op::Read, latency, at(2_100), Duration::from_s(10)));
     assert!(recorder.record(2, Op::Write, latency, at(2_200), Duration::from_ns(10_000_000_001)));
-    assert!(!recorder.record(2, Op::Write, latency, at(5_000), Duration::from_s(11)), "it stops once");
+    assert!(
+        !recorder.record(2, Op::Write, latency, at(5_000), Duration::from_s(11)),
+        "it stops once"
+    );
     recorder.finish(at(5_000), false);
     let log = recorder.take_log().unwrap();
     let error = log.find("ERROR: large block writes can't keep up\n").unwrap();
-    assert!(log.find("after 2 sec:").unwrap() < error && error < log.find("after 3 sec:").unwrap(), "{log}");
+    assert!(
+        log.find("after 2 sec:").unwrap() < error && error < log.find("after 3 sec:").unwrap(),
+        "{log}"
+    );
     assert!(!log.contains("after 4 sec:"));
     let report = recorder.result(false);
     assert_eq!(report.stopped.as_deref(), Some("after 2.2s large block writes can't keep up"));
@@ -366,7 +451,10 @@ fn settings_that_the_tool_refuses_are_refused_here() {
     refused(|spec| spec.multiplier = 0.0, "multiplier");
     refused(|spec| spec.multiplier = f64::NAN, "multiplier");
     refused(|spec| spec.multiplier = 1e-5, "multiplier");
-    refused(|spec| (spec.read_reqs_per_sec, spec.write_reqs_per_sec) = (Some(0), Some(0)), "read_reqs_per_sec");
+    refused(
+        |spec| (spec.read_reqs_per_sec, spec.write_reqs_per_sec) = (Some(0), Some(0)),
+        "read_reqs_per_sec",
+    );
     refused(|spec| spec.service_threads = 0, "service_threads");
     refused(|spec| spec.service_threads = 2001, "service_threads");
     refused(|spec| spec.record_bytes = 0, "record_bytes");

@@ -1,4 +1,5 @@
-//! How bursty arrivals are: the index of dispersion of counts, and the interrupted Poisson process that has it.
+//! How bursty arrivals are: the index of dispersion of counts, and the interrupted Poisson process
+//! that has it.
 
 use crate::sim::math::{exp, ln};
 
@@ -60,20 +61,23 @@ pub enum Bursts {
     },
 }
 
-/// An index of dispersion below this, over 10 ms and 1 s alike, is that of a clock; one near 1 of a Poisson process.
+/// An index of dispersion below this, over 10 ms and 1 s alike, is that of a clock; one near 1 of a
+/// Poisson process.
 const EVEN_BELOW: f64 = 0.3;
 const POISSON_BELOW: f64 = 1.2;
-/// Where only 10 ms are known (a trace of less than ten seconds), bursts are taken to fade as fast: 1 / 10 ms.
+/// Where only 10 ms are known (a trace of less than ten seconds), bursts are taken to fade as fast:
+/// 1 / 10 ms.
 const DECAY_UNKNOWN: f64 = 100.0;
 /// Decay rates that are looked at, per second.
 const DECAYS: (f64, f64) = (1e-4, 1e3);
 
 impl Bursts {
-    /// The process of mean rate `rate` (per second) with these indices of dispersion in 10 ms and in 1 s.
+    /// The process of mean rate `rate` (per second) with these indices of dispersion in 10 ms and
+    /// in 1 s.
     ///
-    /// IDC(t) - 1 = K g(rt) with K = 2 m (p - 1) / r and g(x) = 1 - (1 - e^-x) / x. The ratio of the two hangs on r
-    /// alone and falls with it, from 100 to 1: it is bisected; then K, p and b follow. A ratio outside of what r can
-    /// make takes the nearest r and keeps the 1 s.
+    /// IDC(t) - 1 = K g(rt) with K = 2 m (p - 1) / r and g(x) = 1 - (1 - e^-x) / x. The ratio of
+    /// the two hangs on r alone and falls with it, from 100 to 1: it is bisected; then K, p and b
+    /// follow. A ratio outside of what r can make takes the nearest r and keeps the 1 s.
     pub fn fit(rate: f64, idc_10ms: Option<f64>, idc_1s: Option<f64>) -> Self {
         let known = [idc_10ms, idc_1s].into_iter().flatten();
         let most = known.fold(f64::NEG_INFINITY, f64::max);
@@ -90,7 +94,9 @@ impl Bursts {
                 (decay, excess(long) / saturation(decay))
             }
             (_, Some(long)) => (1.0, excess(long) / saturation(1.0)),
-            (short, None) => (DECAY_UNKNOWN, excess(short.unwrap_or(1.0)) / saturation(DECAY_UNKNOWN * 0.01)),
+            (short, None) => {
+                (DECAY_UNKNOWN, excess(short.unwrap_or(1.0)) / saturation(DECAY_UNKNOWN * 0.01))
+            }
         };
         let peak_to_mean = (1.0 + k * decay / (2.0 * rate)).min(1e9 / rate).max(1.001);
         Self::Bursty { peak_to_mean, burst_s: peak_to_mean / ((peak_to_mean - 1.0) * decay) }
@@ -137,10 +143,16 @@ mod tests {
 
     #[test]
     fn a_process_is_found_from_its_own_dispersion() {
-        for (rate, peak, burst) in [(1000.0, 10.0, 0.02), (50.0, 3.0, 1.0), (20_000.0, 1.5, 0.005), (2.0, 100.0, 0.3)] {
+        for (rate, peak, burst) in
+            [(1000.0, 10.0, 0.02), (50.0, 3.0, 1.0), (20_000.0, 1.5, 0.005), (2.0, 100.0, 0.3)]
+        {
             let r: f64 = peak / ((peak - 1.0) * burst);
-            let idc = |t: f64| 1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - exp(-r * t)) / (r * t));
-            let Bursts::Bursty { peak_to_mean, burst_s } = Bursts::fit(rate, Some(idc(0.01)), Some(idc(1.0))) else {
+            let idc = |t: f64| {
+                1.0 + 2.0 * rate * (peak - 1.0) / r * (1.0 - (1.0 - exp(-r * t)) / (r * t))
+            };
+            let Bursts::Bursty { peak_to_mean, burst_s } =
+                Bursts::fit(rate, Some(idc(0.01)), Some(idc(1.0)))
+            else {
                 panic!("{rate} {peak} {burst}");
             };
             assert!((peak_to_mean / peak - 1.0).abs() < 1e-3, "{peak_to_mean} instead of {peak}");
@@ -160,9 +172,13 @@ mod tests {
         for rate in [1e-3, 1.0, 1e9] {
             for short in [None, Some(0.0), Some(1.0), Some(1e9)] {
                 for long in [None, Some(0.0), Some(1.0), Some(1e12)] {
-                    if let Bursts::Bursty { peak_to_mean, burst_s } = Bursts::fit(rate, short, long) {
+                    if let Bursts::Bursty { peak_to_mean, burst_s } = Bursts::fit(rate, short, long)
+                    {
                         let sane = peak_to_mean >= 1.0 && peak_to_mean.is_finite() && burst_s > 0.0;
-                        assert!(sane && burst_s.is_finite(), "{rate} {short:?} {long:?}: {peak_to_mean} {burst_s}");
+                        assert!(
+                            sane && burst_s.is_finite(),
+                            "{rate} {short:?} {long:?}: {peak_to_mean} {burst_s}"
+                        );
                     }
                 }
             }

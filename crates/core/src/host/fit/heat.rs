@@ -1,13 +1,15 @@
-//! How unevenly pages are asked for: a sample of the pages, and classes of pages that differ in reads and writes.
+//! How unevenly pages are asked for: a sample of the pages, and classes of pages that differ in
+//! reads and writes.
 //!
-//! The sample is spatial: a page is in it if a hash of its address is small, so each page that is in it is followed
-//! from its first request to its last (Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015). When
-//! the sample is full, the bound is halved. What leaves this file are shares, never an address.
+//! The sample is spatial: a page is in it if a hash of its address is small, so each page that is
+//! in it is followed from its first request to its last (Waldspurger et al., Efficient MRC
+//! Construction with SHARDS, FAST 2015). When the sample is full, the bound is halved. What leaves
+//! this file are shares, never an address.
 //!
-//! Classes: a mixture of pairs of Poisson distributions, one pair (reads, writes) to a class, fitted by expectation and
-//! maximisation (Dempster, Laird and Rubin 1977); how many there are is decided by the Bayesian information criterion
-//! (Schwarz 1978). Sorting pages by their counts instead would find hot pages in uniform traffic as well, where some
-//! get more by chance.
+//! Classes: a mixture of pairs of Poisson distributions, one pair (reads, writes) to a class,
+//! fitted by expectation and maximisation (Dempster, Laird and Rubin 1977); how many there are is
+//! decided by the Bayesian information criterion (Schwarz 1978). Sorting pages by their counts
+//! instead would find hot pages in uniform traffic as well, where some get more by chance.
 
 use crate::sim::math::{exp, ln};
 use std::collections::BTreeMap;
@@ -48,7 +50,8 @@ impl Heat {
             *count = count.saturating_add(1);
             if self.pages.len() > SAMPLE {
                 self.bound /= 2;
-                // Hashes are unique to pages: what is cut off was never the same page as what stays.
+                // Hashes are unique to pages: what is cut off was never the same page as what
+                // stays.
                 drop(self.pages.split_off(&(self.bound + 1)));
             }
         }
@@ -125,8 +128,11 @@ fn cells(pages: &BTreeMap<u64, (u32, u32)>) -> Vec<Cell> {
         *sum = (sum.0 + 1, sum.1 + u64::from(reads), sum.2 + u64::from(writes));
     }
     let mean = |sum: u64, pages: u64| sum as f64 / pages as f64;
-    let cell =
-        |(pages, reads, writes)| Cell { pages: pages as f64, reads: mean(reads, pages), writes: mean(writes, pages) };
+    let cell = |(pages, reads, writes)| Cell {
+        pages: pages as f64,
+        reads: mean(reads, pages),
+        writes: mean(writes, pages),
+    };
     sums.into_values().map(cell).collect()
 }
 
@@ -147,10 +153,12 @@ fn start(cells: &[Cell], number: usize, order: fn(&Cell) -> f64) -> Vec<Class> {
     let mut sums = vec![(0.0, 0.0, 0.0); number];
     let mut before = 0.0;
     for cell in &sorted {
-        let part = (((before + weight(cell) / 2.0) / total * number as f64) as usize).min(number - 1);
+        let part =
+            (((before + weight(cell) / 2.0) / total * number as f64) as usize).min(number - 1);
         before += weight(cell);
         let sum = &mut sums[part];
-        *sum = (sum.0 + cell.pages, sum.1 + cell.pages * cell.reads, sum.2 + cell.pages * cell.writes);
+        *sum =
+            (sum.0 + cell.pages, sum.1 + cell.pages * cell.reads, sum.2 + cell.pages * cell.writes);
     }
     classes_of(&sums)
 }
@@ -159,25 +167,34 @@ fn start(cells: &[Cell], number: usize, order: fn(&Cell) -> f64) -> Vec<Class> {
 fn classes_of(sums: &[(f64, f64, f64)]) -> Vec<Class> {
     let total: f64 = sums.iter().map(|sum| sum.0).sum();
     let some = sums.iter().filter(|sum| sum.0 > 1e-6);
-    some.map(|(pages, reads, writes)| Class { share: pages / total, reads: reads / pages, writes: writes / pages })
-        .collect()
+    some.map(|(pages, reads, writes)| Class {
+        share: pages / total,
+        reads: reads / pages,
+        writes: writes / pages,
+    })
+    .collect()
 }
 
-/// Expectation and maximisation; gives the classes and their log-likelihood (without what all mixtures share).
+/// Expectation and maximisation; gives the classes and their log-likelihood (without what all
+/// mixtures share).
 fn mixture(cells: &[Cell], mut classes: Vec<Class>) -> (Vec<Class>, f64) {
     let mut likelihood = 0.0;
     for _ in 0..ROUNDS {
         let logs: Vec<[f64; 3]> = classes
             .iter()
-            .map(|class| [ln(class.share.max(1e-300)), ln(class.reads.max(1e-9)), ln(class.writes.max(1e-9))])
+            .map(|class| {
+                [ln(class.share.max(1e-300)), ln(class.reads.max(1e-9)), ln(class.writes.max(1e-9))]
+            })
             .collect();
         let mut sums = vec![(0.0, 0.0, 0.0); classes.len()];
         let mut terms = vec![0.0; classes.len()];
         likelihood = 0.0;
         for cell in cells {
             let mut most = f64::NEG_INFINITY;
-            for ((term, class), [share, reads, writes]) in terms.iter_mut().zip(&classes).zip(&logs) {
-                *term = share + cell.reads * reads + cell.writes * writes - class.reads - class.writes;
+            for ((term, class), [share, reads, writes]) in terms.iter_mut().zip(&classes).zip(&logs)
+            {
+                *term =
+                    share + cell.reads * reads + cell.writes * writes - class.reads - class.writes;
                 most = most.max(*term);
             }
             let mut total = 0.0;
@@ -202,11 +219,18 @@ fn merged(mut classes: Vec<Class>) -> Vec<Class> {
     let alike = |a: f64, b: f64| a.max(b) < NOTHING || a.max(b) < ALIKE * a.min(b);
     let mut kept: Vec<Class> = Vec::new();
     for class in classes {
-        match kept.iter_mut().find(|kept| alike(kept.reads, class.reads) && alike(kept.writes, class.writes)) {
+        match kept
+            .iter_mut()
+            .find(|kept| alike(kept.reads, class.reads) && alike(kept.writes, class.writes))
+        {
             Some(kept) => {
                 let share = kept.share + class.share;
                 let mean = |a: f64, b: f64| (a * kept.share + b * class.share) / share;
-                *kept = Class { share, reads: mean(kept.reads, class.reads), writes: mean(kept.writes, class.writes) };
+                *kept = Class {
+                    share,
+                    reads: mean(kept.reads, class.reads),
+                    writes: mean(kept.writes, class.writes),
+                };
             }
             None => kept.push(class),
         }
@@ -243,7 +267,8 @@ mod tests {
         let heat = heat(20_000, 400_000, |rng| {
             let is_read = rng.below(2) == 0;
             let hot = if is_read { 0 } else { 1000 };
-            let page = if rng.below(2) == 0 { hot + rng.below(1000) } else { 2000 + rng.below(18_000) };
+            let page =
+                if rng.below(2) == 0 { hot + rng.below(1000) } else { 2000 + rng.below(18_000) };
             (page, is_read)
         });
         let classes = heat.classes();
@@ -252,7 +277,10 @@ mod tests {
         assert_eq!(hot.len(), 2, "{classes:?}");
         for class in hot {
             assert!((class.share - 0.05).abs() < 0.002, "{classes:?}");
-            assert!(class.reads.max(class.writes) > 90.0 && class.reads.min(class.writes) < 1.0, "{classes:?}");
+            assert!(
+                class.reads.max(class.writes) > 90.0 && class.reads.min(class.writes) < 1.0,
+                "{classes:?}"
+            );
         }
     }
 

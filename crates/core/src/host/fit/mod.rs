@@ -1,16 +1,18 @@
-//! A workload profile fitted to a trace: figures from which requests of the same kind can be generated.
+//! A workload profile fitted to a trace: figures from which requests of the same kind can be
+//! generated.
 //!
 //! ```text
 //! requests ─ sizes: how large       heat: how unevenly pages are asked for       bursts: when
 //!          └ Fitter → Fit (a job's settings) → profile: its text
 //! ```
 //!
-//! A profile holds shares, sizes and rates: no address, no name, no time of day. So it can be given away where the
-//! trace cannot. Memory is bounded, however long the trace is.
+//! A profile holds shares, sizes and rates: no address, no name, no time of day. So it can be given
+//! away where the trace cannot. Memory is bounded, however long the trace is.
 //!
-//! What it keeps: rate, dispersion in 10 ms and 1 s, the mix, sizes, the footprint, how hot its pages are, how long
-//! requests run on, alignment. What it does not: what follows what (order, phases, daily cycles), the sizes of trims
-//! (they get those of writes), which sizes go to which pages.
+//! What it keeps: rate, dispersion in 10 ms and 1 s, the mix, sizes, the footprint, how hot its
+//! pages are, how long requests run on, alignment. What it does not: what follows what (order,
+//! phases, daily cycles), the sizes of trims (they get those of writes), which sizes go to which
+//! pages.
 
 mod bursts;
 mod heat;
@@ -169,7 +171,8 @@ impl Fitter {
     pub fn fit(&self) -> Fit {
         let figures = self.figures();
         let Figures { reads, writes, trims, flushes, .. } = figures;
-        let mut job = JobSpec { requests: self.requests, pattern: Pattern::Random, ..JobSpec::default() };
+        let mut job =
+            JobSpec { requests: self.requests, pattern: Pattern::Random, ..JobSpec::default() };
         job.read_percent = rounded(figures.read_percent());
         // Rounded down, for the two must not exceed 100.
         job.trim_percent = (percent(trims, reads + writes + trims) * 1e3).floor() / 1e3;
@@ -189,13 +192,16 @@ impl Fitter {
             job.tier_block = Bytes::kib(4);
         }
         let requests = (reads + writes).max(1) as f64;
-        let mean = (figures.read_bytes * reads as f64 + figures.write_bytes * writes as f64) / requests;
+        let mean =
+            (figures.read_bytes * reads as f64 + figures.write_bytes * writes as f64) / requests;
         if figures.run_bytes > RUNS * mean {
             job.run = Bytes::new((figures.run_bytes / SECTOR as f64 + 0.5) as u64 * SECTOR);
         }
-        let largest = job.block_sizes.iter().chain(&job.write_block_sizes).map(|(size, _)| size.get()).max();
+        let largest =
+            job.block_sizes.iter().chain(&job.write_block_sizes).map(|(size, _)| size.get()).max();
         let least = largest.unwrap_or(0).next_multiple_of(PAGE * SECTOR);
-        job.size = Bytes::new((figures.footprint_pages * PAGE * SECTOR).max(least).max(PAGE * SECTOR));
+        job.size =
+            Bytes::new((figures.footprint_pages * PAGE * SECTOR).max(least).max(PAGE * SECTOR));
         Fit { job, figures }
     }
 
@@ -260,7 +266,8 @@ fn arrivals(job: &mut JobSpec, figures: &Figures) {
         Bursts::Poisson => Arrival::Poisson,
         Bursts::Bursty { peak_to_mean, burst_s } => {
             // A silence is at most a year, a burst at least a hundredth of a request.
-            let burst_s = burst_s.min(3e7 / peak_to_mean).max(0.011 / (peak_to_mean * rate)).max(1e-6);
+            let burst_s =
+                burst_s.min(3e7 / peak_to_mean).max(0.011 / (peak_to_mean * rate)).max(1e-6);
             job.peak_to_mean = rounded(peak_to_mean).max(1.0);
             job.burst = Duration::from_us((burst_s * 1e6 + 0.5) as u64);
             Arrival::Bursty
@@ -276,7 +283,9 @@ fn tiers(job: &mut JobSpec, classes: &[Class]) {
     }
     let of = |requests: fn(&Class) -> f64| -> Vec<(f64, f64)> {
         let total: f64 = classes.iter().map(|class| class.share * requests(class)).sum();
-        let share = |class: &Class| if total > 0.0 { 100.0 * class.share * requests(class) / total } else { 0.0 };
+        let share = |class: &Class| {
+            if total > 0.0 { 100.0 * class.share * requests(class) / total } else { 0.0 }
+        };
         // Rounded down, so that no sum exceeds 100.
         let cut = |percent: f64| (percent * 1e4).floor() / 1e4;
         listed.iter().map(|class| (cut(100.0 * class.share).max(1e-4), cut(share(class)))).collect()

@@ -6,13 +6,18 @@ use crate::units::Bytes;
 use std::fmt::Write;
 
 impl Fit {
-    /// The profile as TOML. `name` is what the trace may be called in it; without one it stays unnamed.
+    /// The profile as TOML. `name` is what the trace may be called in it; without one it stays
+    /// unnamed.
     pub fn to_toml(&self, name: Option<&str>) -> String {
         let mut text = String::new();
         let figures = &self.figures;
         let what = name.map_or("a trace".to_string(), |name| format!("the trace {}", plain(name)));
         let seconds = figures.span_ns as f64 / 1e9;
-        let _ = writeln!(text, "summary = \"Fitted to {what}: {} requests in {seconds:.3} s\"", figures.requests);
+        let _ = writeln!(
+            text,
+            "summary = \"Fitted to {what}: {} requests in {seconds:.3} s\"",
+            figures.requests
+        );
         let _ = writeln!(
             text,
             "source = \"manx workload fit: shares, sizes and rates of the trace; no address and no time of it\""
@@ -25,7 +30,8 @@ impl Fit {
             figures.reads, figures.writes, figures.trims, figures.flushes, figures.fua
         );
         let _ = writeln!(text, "read_percent = {:?}", job.read_percent);
-        for (key, percent) in [("trim_percent", job.trim_percent), ("fua_percent", job.fua_percent)] {
+        for (key, percent) in [("trim_percent", job.trim_percent), ("fua_percent", job.fua_percent)]
+        {
             if percent > 0.0 {
                 let _ = writeln!(text, "{key} = {percent:?}");
             }
@@ -42,11 +48,21 @@ impl Fit {
 
     fn sizes(&self, text: &mut String) {
         let (job, figures) = (&self.job, &self.figures);
-        let _ =
-            writeln!(text, "# {:.0} B a read, {:.0} B a write on average.", figures.read_bytes, figures.write_bytes);
-        list(text, "block_sizes", job.block_sizes.iter().map(|(size, share)| format!("[\"{size}\", {share:?}]")));
+        let _ = writeln!(
+            text,
+            "# {:.0} B a read, {:.0} B a write on average.",
+            figures.read_bytes, figures.write_bytes
+        );
+        list(
+            text,
+            "block_sizes",
+            job.block_sizes.iter().map(|(size, share)| format!("[\"{size}\", {share:?}]")),
+        );
         if !job.write_block_sizes.is_empty() {
-            let sizes = job.write_block_sizes.iter().map(|(size, share)| format!("[\"{size}\", {share:?}]"));
+            let sizes = job
+                .write_block_sizes
+                .iter()
+                .map(|(size, share)| format!("[\"{size}\", {share:?}]"));
             list(text, "write_block_sizes", sizes);
         }
         let _ = writeln!(text, "align = \"{}\"", job.align);
@@ -78,11 +94,16 @@ impl Fit {
         let (job, figures) = (&self.job, &self.figures);
         let shown = |idc: Option<f64>| idc.map_or("unknown".to_string(), |idc| format!("{idc:.1}"));
         let (short, long) = (shown(figures.idc_10ms), shown(figures.idc_1s));
-        let _ = writeln!(text, "# Index of dispersion of the counts: {short} in 10 ms, {long} in 1 s.");
+        let _ =
+            writeln!(text, "# Index of dispersion of the counts: {short} in 10 ms, {long} in 1 s.");
         match job.arrival {
             Arrival::Bursty => {
                 let _ = writeln!(text, "arrival = \"bursty\"\nrate = {:?}", job.rate);
-                let _ = writeln!(text, "peak_to_mean = {:?}\nburst = \"{}\"", job.peak_to_mean, job.burst);
+                let _ = writeln!(
+                    text,
+                    "peak_to_mean = {:?}\nburst = \"{}\"",
+                    job.peak_to_mean, job.burst
+                );
             }
             Arrival::Poisson => {
                 let _ = writeln!(text, "arrival = \"poisson\"\nrate = {:?}", job.rate);

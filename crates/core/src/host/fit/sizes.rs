@@ -1,4 +1,5 @@
-//! Which sizes requests have: all of them counted, the most frequent kept, the others folded together.
+//! Which sizes requests have: all of them counted, the most frequent kept, the others folded
+//! together.
 
 use crate::units::{Bytes, SECTOR};
 use std::collections::BTreeMap;
@@ -17,16 +18,18 @@ impl SizeCounts {
     /// One more request of so many sectors.
     pub(super) fn add(&mut self, sectors: u32) {
         let known = self.0.len() < KINDS || self.0.contains_key(&sectors);
-        let key = if known { sectors } else { sectors.checked_next_power_of_two().unwrap_or(1 << 31) };
+        let key =
+            if known { sectors } else { sectors.checked_next_power_of_two().unwrap_or(1 << 31) };
         *self.0.entry(key).or_default() += 1;
     }
 
-    /// Sizes in rising order with their percentages of the requests: the most frequent ones that together are 95 % of
-    /// the requests, at most 16 of them; the rest by its mean size, octave by octave if it is more than the other 5 %.
-    /// Means are rounded to multiples of `step` sectors.
+    /// Sizes in rising order with their percentages of the requests: the most frequent ones that
+    /// together are 95 % of the requests, at most 16 of them; the rest by its mean size, octave by
+    /// octave if it is more than the other 5 %. Means are rounded to multiples of `step` sectors.
     pub(super) fn folded(&self, step: u64) -> Vec<(Bytes, f64)> {
         let total: u64 = self.0.values().sum();
-        let mut by_count: Vec<(u32, u64)> = self.0.iter().map(|(sectors, count)| (*sectors, *count)).collect();
+        let mut by_count: Vec<(u32, u64)> =
+            self.0.iter().map(|(sectors, count)| (*sectors, *count)).collect();
         by_count.sort_by_key(|(sectors, count)| (std::cmp::Reverse(*count), *sectors));
         let (mut covered, mut kept): (u64, BTreeMap<u64, u64>) = (0, BTreeMap::new());
         let mut rest = by_count.into_iter().peekable();
@@ -46,13 +49,16 @@ impl SizeCounts {
             *kept.entry(mean.max(step)).or_default() += count;
         }
         let percent = |count| 100.0 * count as f64 / total as f64;
-        kept.into_iter().map(|(sectors, count)| (Bytes::new(sectors * SECTOR), percent(count))).collect()
+        kept.into_iter()
+            .map(|(sectors, count)| (Bytes::new(sectors * SECTOR), percent(count)))
+            .collect()
     }
 
     /// Mean size in bytes; 0 without any.
     pub(super) fn mean(&self) -> f64 {
         let requests: u64 = self.0.values().sum();
-        let sectors: f64 = self.0.iter().map(|(sectors, count)| f64::from(*sectors) * *count as f64).sum();
+        let sectors: f64 =
+            self.0.iter().map(|(sectors, count)| f64::from(*sectors) * *count as f64).sum();
         if requests == 0 { 0.0 } else { sectors * SECTOR as f64 / requests as f64 }
     }
 
@@ -72,7 +78,8 @@ mod tests {
         let counts = [(8, 700), (128, 270), (16, 20), (24, 10)];
         counts.iter().for_each(|(sectors, count)| (0..*count).for_each(|_| sizes.add(*sectors)));
         // 16 and 24 sectors, 2:1, fold to 18.7, to a multiple of 8 that is 16.
-        let expected = [(4096, 70.0), (8192, 3.0), (65536, 27.0)].map(|(size, share)| (Bytes::new(size), share));
+        let expected = [(4096, 70.0), (8192, 3.0), (65536, 27.0)]
+            .map(|(size, share)| (Bytes::new(size), share));
         assert_eq!(sizes.folded(8), expected);
         assert_eq!(sizes.folded(1)[1].0, Bytes::new(19 * 512));
     }

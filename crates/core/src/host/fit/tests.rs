@@ -51,10 +51,18 @@ fn the_settings_of_a_generated_workload_are_found_again() {
     near("FUA", job.fua_percent, 10.0, 0.03);
     assert_eq!(job.flush_every, 20);
     assert_eq!(job.block_sizes, [(Bytes::kib(4), 100.0)]);
-    assert_eq!((job.write_block_sizes.len(), job.align, job.run), (0, Bytes::kib(4), Bytes::new(0)));
+    assert_eq!(
+        (job.write_block_sizes.len(), job.align, job.run),
+        (0, Bytes::kib(4), Bytes::new(0))
+    );
     // All but a few in a thousand of the pages are met at all.
     near("size", job.size.get() as f64, (CAPACITY * SECTOR) as f64, 0.01);
-    assert_eq!((job.pattern, job.tiers.len(), job.write_tiers.len()), (Pattern::Tiers, 2, 0), "{:?}", job.tiers);
+    assert_eq!(
+        (job.pattern, job.tiers.len(), job.write_tiers.len()),
+        (Pattern::Tiers, 2, 0),
+        "{:?}",
+        job.tiers
+    );
     for (found, made) in job.tiers.iter().zip(&spec.tiers) {
         near("space", found.0, made.0, 0.05);
         near("requests", found.1, made.1, 0.03);
@@ -79,7 +87,10 @@ fn sizes_of_reads_and_writes_and_runs_are_found_again() {
         ..JobSpec::default()
     };
     let job = fitter(&spec, 1 << 24).fit().job;
-    assert_eq!(job.block_sizes.iter().map(|(size, _)| *size).collect::<Vec<_>>(), [Bytes::kib(8), Bytes::kib(64)]);
+    assert_eq!(
+        job.block_sizes.iter().map(|(size, _)| *size).collect::<Vec<_>>(),
+        [Bytes::kib(8), Bytes::kib(64)]
+    );
     near("8 KiB", job.block_sizes[0].1, 75.0, 0.02);
     assert_eq!(job.write_block_sizes, [(Bytes::kib(16), 100.0)]);
     near("run", job.run.get() as f64, f64::from(1 << 20), 0.005);
@@ -134,7 +145,8 @@ fn strange_traces_make_profiles_that_can_be() {
         records.iter().for_each(|record| fitter.add(record));
         let job = fitter.fit().job;
         let capacity = job.size.get().max(1 << 30) / SECTOR;
-        let mut generator = Generator::new(&job, capacity, 1, 0).unwrap_or_else(|error| panic!("{records:?}: {error}"));
+        let mut generator = Generator::new(&job, capacity, 1, 0)
+            .unwrap_or_else(|error| panic!("{records:?}: {error}"));
         assert!(generator.next_request().is_some());
     }
 }

@@ -1,8 +1,10 @@
-//! Where a request lies: random, sequential, Zipf or tiers of hot and cold, and how far requests run on from there.
+//! Where a request lies: random, sequential, Zipf or tiers of hot and cold, and how far requests
+//! run on from there.
 //!
-//! `zipf` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else of that size
-//! itself), or a block of `tier_block`. A larger request takes the slot of its own that holds the granule's start, or
-//! the nearest one inside the range; a smaller one lies anywhere in the block.
+//! `zipf` and `tiers` choose a granule: a slot of the smallest block size (so of `align`, or else
+//! of that size itself), or a block of `tier_block`. A larger request takes the slot of its own
+//! that holds the granule's start, or the nearest one inside the range; a smaller one lies anywhere
+//! in the block.
 
 use super::error::{GenerateError, Job};
 use super::scatter::Scatter;
@@ -27,8 +29,8 @@ const BEYOND_MAX: i64 = 1 << 40;
 
 /// Requests that follow one another from where the pattern put the first.
 ///
-/// What the last request of a run has beyond its end is taken from the next run: so runs have their length on average,
-/// also where it is no multiple of the requests, as with runs of 1.2 requests.
+/// What the last request of a run has beyond its end is taken from the next run: so runs have their
+/// length on average, also where it is no multiple of the requests, as with runs of 1.2 requests.
 #[derive(Clone, Debug)]
 struct Run {
     /// Sectors of a run; 0 for none.
@@ -55,7 +57,8 @@ impl Run {
     /// A run starts with the request of size `fit` at `lba`.
     #[inline]
     fn start(&mut self, lba: u64, fit: Fit) {
-        // Neither what a run had left at the end of the range counts, nor do runs shorter than a request pile up.
+        // Neither what a run had left at the end of the range counts, nor do runs shorter than a
+        // request pile up.
         let beyond = self.left.clamp(-BEYOND_MAX, 0);
         self.left = self.sectors + beyond - i64::from(fit.sectors);
         self.next = lba + u64::from(fit.sectors);
@@ -72,7 +75,12 @@ enum Chooser {
 
 impl Addresses {
     /// The addresses of `job` in `range`; `granule` is its smallest request.
-    pub(super) fn new(job: Job, range: Range, granule: Fit, root: u64) -> Result<Self, GenerateError> {
+    pub(super) fn new(
+        job: Job,
+        range: Range,
+        granule: Fit,
+        root: u64,
+    ) -> Result<Self, GenerateError> {
         let scatter = || Scatter::new(granule.slots, &mut stream(root, job.index, "scatter"));
         let chooser = match job.spec.pattern {
             Pattern::Random => Chooser::Random,
@@ -130,23 +138,28 @@ impl Addresses {
                 debug_assert!(lba >= range.start && *next <= range.end);
                 lba
             }
-            Chooser::Zipf { granule, scatter, zipf } => holding(*granule, scatter.place(zipf.draw(rng)), 0, fit),
+            Chooser::Zipf { granule, scatter, zipf } => {
+                holding(*granule, scatter.place(zipf.draw(rng)), 0, fit)
+            }
             Chooser::Tiers(tiers) => tiers.draw(rng, fit, is_read),
         }
     }
 }
 
-/// The first sector of the request of size `fit` that holds the sector `inside` the granule `index`, or is the nearest
-/// in the range.
+/// The first sector of the request of size `fit` that holds the sector `inside` the granule
+/// `index`, or is the nearest in the range.
 #[inline]
 pub(super) fn holding(granule: Fit, index: u64, inside: u64, fit: Fit) -> u64 {
     let slot = granule.first + index;
-    // Without a division where granule and request share their slots (one size, or an alignment of their own).
-    let slot = if granule.step == fit.step { slot } else { div(slot * granule.step + inside, fit.step) };
+    // Without a division where granule and request share their slots (one size, or an alignment of
+    // their own).
+    let slot =
+        if granule.step == fit.step { slot } else { div(slot * granule.step + inside, fit.step) };
     slot.clamp(fit.first, fit.first + fit.slots - 1) * fit.step
 }
 
-/// `a / b`, by a shift where `b` is a power of two: a 64-bit division costs as much as the rest of a request.
+/// `a / b`, by a shift where `b` is a power of two: a 64-bit division costs as much as the rest of
+/// a request.
 #[inline]
 fn div(a: u64, b: u64) -> u64 {
     if b.is_power_of_two() { a >> b.trailing_zeros() } else { a / b }

@@ -1,4 +1,5 @@
-//! Walker's alias table, built by Vose's method (1991): one of many weighted choices in constant time.
+//! Walker's alias table, built by Vose's method (1991): one of many weighted choices in constant
+//! time.
 
 /// Weighted choices among 0..n.
 #[derive(Clone, Debug)]
@@ -6,7 +7,8 @@ pub(super) struct AliasTable {
     columns: Box<[Column]>,
 }
 
-/// An equal share of the probability, split between its own choice (below the threshold) and another (from it on).
+/// An equal share of the probability, split between its own choice (below the threshold) and
+/// another (from it on).
 #[derive(Clone, Copy, Debug)]
 struct Column {
     threshold: u64,
@@ -18,15 +20,18 @@ impl AliasTable {
     pub(super) fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         debug_assert!(total > 0.0 && total.is_finite(), "weights sum to {total}");
-        // The height of a choice: its probability in units of a column. Each step fills one low column to the brim
-        // from a high one.
-        let mut heights: Vec<f64> = weights.iter().map(|weight| weight / total * weights.len() as f64).collect();
-        let (mut low, mut high): (Vec<usize>, Vec<usize>) = (0..heights.len()).partition(|&i| heights[i] < 1.0);
+        // The height of a choice: its probability in units of a column. Each step fills one low
+        // column to the brim from a high one.
+        let mut heights: Vec<f64> =
+            weights.iter().map(|weight| weight / total * weights.len() as f64).collect();
+        let (mut low, mut high): (Vec<usize>, Vec<usize>) =
+            (0..heights.len()).partition(|&i| heights[i] < 1.0);
         let full = |own: usize| Column { threshold: u64::MAX, alias: own as u32 };
         let mut columns: Box<[Column]> = (0..heights.len()).map(full).collect();
         while let (Some(&donor), Some(filled)) = (high.last(), low.pop()) {
             const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
-            columns[filled] = Column { threshold: (heights[filled] * TWO_TO_64) as u64, alias: donor as u32 };
+            columns[filled] =
+                Column { threshold: (heights[filled] * TWO_TO_64) as u64, alias: donor as u32 };
             heights[donor] -= 1.0 - heights[filled];
             if heights[donor] < 1.0 {
                 high.pop();
@@ -37,8 +42,8 @@ impl AliasTable {
         Self { columns }
     }
 
-    /// The choice that 64 random bits make: their high part picks the column, what is left falls below or above its
-    /// threshold.
+    /// The choice that 64 random bits make: their high part picks the column, what is left falls
+    /// below or above its threshold.
     #[inline]
     pub(super) fn pick(&self, random: u64) -> usize {
         let product = u128::from(random) * self.columns.len() as u128;
@@ -64,7 +69,10 @@ mod tests {
         for (count, weight) in counts.into_iter().zip(weights) {
             let share = weight / 20.0;
             let sigma = (f64::from(draws) * share * (1.0 - share)).sqrt();
-            assert!((f64::from(count) - f64::from(draws) * share).abs() <= 4.0 * sigma, "{counts:?}");
+            assert!(
+                (f64::from(count) - f64::from(draws) * share).abs() <= 4.0 * sigma,
+                "{counts:?}"
+            );
         }
     }
 

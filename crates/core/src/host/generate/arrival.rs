@@ -1,4 +1,5 @@
-//! When a request arrives: at once (closed loop), at exponential gaps, at equal ones, or at exponential ones in bursts.
+//! When a request arrives: at once (closed loop), at exponential gaps, at equal ones, or at
+//! exponential ones in bursts.
 
 use super::error::{GenerateError, Job};
 use super::stream;
@@ -26,13 +27,21 @@ enum Process {
 impl Arrivals {
     pub(super) fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
         let process = match job.spec.arrival {
-            Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth if job.spec.queue_depth == 0 => {
-                return Err(job.error("queue_depth", 0, "at least 1 with arrival = \"closed\" and \"paced\""));
+            Arrival::Closed | Arrival::Paced | Arrival::PacedSmooth
+                if job.spec.queue_depth == 0 =>
+            {
+                return Err(job.error(
+                    "queue_depth",
+                    0,
+                    "at least 1 with arrival = \"closed\" and \"paced\"",
+                ));
             }
             Arrival::Closed => Process::Closed,
             // The threads keep their own schedule: only the rate is looked at here.
             Arrival::Paced | Arrival::PacedSmooth => rate(job).map(|_| Process::Closed)?,
-            Arrival::Poisson => Process::Poisson(Poisson::new(rate(job)?, stream(root, job.index, "arrival"))),
+            Arrival::Poisson => {
+                Process::Poisson(Poisson::new(rate(job)?, stream(root, job.index, "arrival")))
+            }
             Arrival::Fixed => Process::Fixed(Fixed::new(rate(job)?)),
             Arrival::Bursty => Process::Bursty(Bursty::new(job, root)?),
             Arrival::Trace => {
@@ -61,20 +70,26 @@ impl Arrivals {
 /// Billionths of a request per second.
 const NANO: f64 = 1e9;
 
-/// The job's rate in billionths of a request per second: exact for whole numbers and for up to nine decimals.
+/// The job's rate in billionths of a request per second: exact for whole numbers and for up to nine
+/// decimals.
 fn rate(job: Job) -> Result<u64, GenerateError> {
     let rate = job.spec.rate;
     if !(1e-6..=NANO).contains(&rate) {
-        return Err(job.error("rate", rate, "at least 0.000001 and at most 1000000000 requests per second"));
+        return Err(job.error(
+            "rate",
+            rate,
+            "at least 0.000001 and at most 1000000000 requests per second",
+        ));
     }
     Ok((rate * NANO + 0.5).floor() as u64)
 }
 
-/// Arrivals drawn at once: their logarithms do not depend on each other, so the processor overlaps them (measured: a
-/// request with its arrival takes 19 ns instead of 34).
+/// Arrivals drawn at once: their logarithms do not depend on each other, so the processor overlaps
+/// them (measured: a request with its arrival takes 19 ns instead of 34).
 const BATCH: usize = 16;
 
-/// Exponential gaps, summed in fixed point: rounding each to a nanosecond would change the mean of short ones.
+/// Exponential gaps, summed in fixed point: rounding each to a nanosecond would change the mean of
+/// short ones.
 #[derive(Clone, Debug)]
 struct Poisson {
     rng: Rng,
@@ -89,7 +104,13 @@ struct Poisson {
 
 impl Poisson {
     fn new(rate_nano: u64, rng: Rng) -> Self {
-        Self { rng, mean_gap: NANO * NANO / rate_nano as f64, batch: [0; BATCH], used: BATCH, fraction: 0 }
+        Self {
+            rng,
+            mean_gap: NANO * NANO / rate_nano as f64,
+            batch: [0; BATCH],
+            used: BATCH,
+            fraction: 0,
+        }
     }
 
     #[inline]
@@ -120,15 +141,18 @@ impl Poisson {
     }
 }
 
-/// Fewer requests than this in a mean burst are no burst, and drawing the empty ones would take for ever.
+/// Fewer requests than this in a mean burst are no burst, and drawing the empty ones would take for
+/// ever.
 const REQUESTS_OF_A_BURST: f64 = 0.01;
 
-/// An interrupted Poisson process: exponential bursts with Poisson arrivals, exponential silences between them.
+/// An interrupted Poisson process: exponential bursts with Poisson arrivals, exponential silences
+/// between them.
 ///
-/// With a mean rate m, a peak p m and bursts of mean length b, the mean silence is (p - 1) b and the rate's
-/// autocorrelation falls as e^(-rt) with r = p / ((p - 1) b). Its variance is (p - 1) m^2, so the index of dispersion
-/// of the counts in a time t is IDC(t) = 1 + 2 m (p - 1) / r (1 - (1 - e^(-rt)) / (rt)) (Cox and Lewis 1966: the
-/// variance of a count is that of the integrated rate, and its mean). `host::fit` solves this for p and b.
+/// With a mean rate m, a peak p m and bursts of mean length b, the mean silence is (p - 1) b and
+/// the rate's autocorrelation falls as e^(-rt) with r = p / ((p - 1) b). Its variance is (p - 1)
+/// m^2, so the index of dispersion of the counts in a time t is IDC(t) = 1 + 2 m (p - 1) / r (1 -
+/// (1 - e^(-rt)) / (rt)) (Cox and Lewis 1966: the variance of a count is that of the integrated
+/// rate, and its mean). `host::fit` solves this for p and b.
 ///
 /// Arrivals are drawn on a clock that runs in bursts only; the silences before them are added.
 #[derive(Clone, Debug)]
@@ -148,16 +172,23 @@ impl Bursty {
     fn new(job: Job, root: u64) -> Result<Self, GenerateError> {
         let (peak, mean_burst) = (job.spec.peak_to_mean, job.spec.burst.as_ns() as f64);
         if !(peak >= 1.0 && peak * job.spec.rate <= NANO) {
-            return Err(job.error("peak_to_mean", peak, "at least 1, and below 1e9 requests per second in a burst"));
+            return Err(job.error(
+                "peak_to_mean",
+                peak,
+                "at least 1, and below 1e9 requests per second in a burst",
+            ));
         }
         let peak_rate = rate(job)? as f64 * peak;
         if mean_burst * peak_rate / (NANO * NANO) < REQUESTS_OF_A_BURST {
-            let allowed = format!("long enough for {REQUESTS_OF_A_BURST} requests on average at {peak} times the rate");
+            let allowed = format!(
+                "long enough for {REQUESTS_OF_A_BURST} requests on average at {peak} times the rate"
+            );
             return Err(job.error("burst", job.spec.burst, allowed));
         }
         let mut rng = stream(root, job.index, "burst");
         let mean_silence = mean_burst * (peak - 1.0);
-        // In the steady state one in `peak` moments is in a burst; what is left of a period is exponential again.
+        // In the steady state one in `peak` moments is in a burst; what is left of a period is
+        // exponential again.
         let silent = rng.unit() * peak >= 1.0;
         let silences = if silent { exponential(&mut rng, mean_silence) } else { 0 };
         let burst_end = exponential(&mut rng, mean_burst);
@@ -169,8 +200,10 @@ impl Bursty {
     fn draw(&mut self) -> u64 {
         let at = self.poisson.draw();
         while at >= self.burst_end {
-            self.burst_end = self.burst_end.saturating_add(exponential(&mut self.rng, self.mean_burst).max(1));
-            self.silences = self.silences.saturating_add(exponential(&mut self.rng, self.mean_silence));
+            self.burst_end =
+                self.burst_end.saturating_add(exponential(&mut self.rng, self.mean_burst).max(1));
+            self.silences =
+                self.silences.saturating_add(exponential(&mut self.rng, self.mean_silence));
         }
         at.saturating_add(self.silences)
     }
@@ -181,11 +214,13 @@ fn exponential(rng: &mut Rng, mean: f64) -> u64 {
     (mean * -ln(1.0 - rng.unit()) + 0.5) as u64
 }
 
-/// Equal gaps without drift: request i at floor(i 1e9 / rate), by adding the quotient and carrying the remainder.
+/// Equal gaps without drift: request i at floor(i 1e9 / rate), by adding the quotient and carrying
+/// the remainder.
 #[derive(Clone, Debug)]
 struct Fixed {
     rate_nano: u64,
-    /// Nanoseconds of the next arrival, and what its rounding down left, in units of 1 / `rate_nano`.
+    /// Nanoseconds of the next arrival, and what its rounding down left, in units of 1 /
+    /// `rate_nano`.
     next: u64,
     remainder: u64,
 }
@@ -213,11 +248,17 @@ mod tests {
 
     #[test]
     fn a_fixed_rate_never_drifts() {
-        for rate_nano in [1_000_000_000, 3_000_000_000, 70_000 * 1_000_000_000, 123_456_789_012_345, 100_000_000] {
+        for rate_nano in
+            [1_000_000_000, 3_000_000_000, 70_000 * 1_000_000_000, 123_456_789_012_345, 100_000_000]
+        {
             let mut fixed = Fixed::new(rate_nano);
             for i in 0..1_000_000u128 {
                 let exact = i * 1_000_000_000_000_000_000 / u128::from(rate_nano);
-                assert_eq!(u128::from(fixed.draw()), exact, "request {i} at {rate_nano}e-9 per second");
+                assert_eq!(
+                    u128::from(fixed.draw()),
+                    exact,
+                    "request {i} at {rate_nano}e-9 per second"
+                );
             }
         }
     }
@@ -235,7 +276,8 @@ mod tests {
             }
             let mean = sum / f64::from(draws);
             let variance = squares / f64::from(draws) - mean * mean;
-            // Cutting both ends of a gap to whole nanoseconds adds a sixth of ns^2, seen at 7e8 per second only.
+            // Cutting both ends of a gap to whole nanoseconds adds a sixth of ns^2, seen at 7e8 per
+            // second only.
             let rounding = (rate / 1e9) * (rate / 1e9) / 6.0;
             // Standard errors: 1 / sqrt(n) of the mean, sqrt(8 / n) of the variance.
             assert!((mean - 1.0).abs() < 4e-3, "{rate}: mean {mean}");
@@ -246,7 +288,8 @@ mod tests {
     #[test]
     fn the_end_of_time_is_an_end() {
         let mut fixed = Arrivals { process: Process::Fixed(Fixed::new(1)), end: u64::MAX };
-        let times: Vec<_> = std::iter::from_fn(|| fixed.draw()).map(Instant::as_ns).take(100).collect();
+        let times: Vec<_> =
+            std::iter::from_fn(|| fixed.draw()).map(Instant::as_ns).take(100).collect();
         assert_eq!(times.len(), 19, "2^64 ns are 18.4 gaps of 1e18 ns");
     }
 }

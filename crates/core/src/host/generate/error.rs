@@ -1,9 +1,11 @@
-//! What is wrong with a job's settings. Every part of the generator validates its own keys with these helpers.
+//! What is wrong with a job's settings. Every part of the generator validates its own keys with
+//! these helpers.
 
 use crate::host::JobSpec;
 use std::fmt;
 
-/// A setting that no generator can be built from: nothing of the run has started, and none of it may.
+/// A setting that no generator can be built from: nothing of the run has started, and none of it
+/// may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenerateError {
     /// Index of the job in the workload.
@@ -35,8 +37,18 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    pub(super) fn error(&self, key: &'static str, value: impl ToString, allowed: impl ToString) -> GenerateError {
-        GenerateError { job: self.index, key, value: value.to_string(), allowed: allowed.to_string() }
+    pub(super) fn error(
+        &self,
+        key: &'static str,
+        value: impl ToString,
+        allowed: impl ToString,
+    ) -> GenerateError {
+        GenerateError {
+            job: self.index,
+            key,
+            value: value.to_string(),
+            allowed: allowed.to_string(),
+        }
     }
 
     /// `value` if it is a percentage.

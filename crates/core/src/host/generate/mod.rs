@@ -5,12 +5,13 @@
 //!                                            tiers, zipf over alias, scatter: what address draws from
 //! ```
 //!
-//! Each concern draws from a random stream of its own, and as often for a read as for a write: two jobs that differ
-//! in their read mix only ask for the same addresses at the same times (common random numbers). Nothing is allocated
-//! after construction.
+//! Each concern draws from a random stream of its own, and as often for a read as for a write: two
+//! jobs that differ in their read mix only ask for the same addresses at the same times (common
+//! random numbers). Nothing is allocated after construction.
 //!
-//! What it doesn't do: it keeps no closed loop going (the driver does, with `queue_depth`, `think` and `time`), and
-//! it does not know what was written before: a read may ask for a sector that never was.
+//! What it doesn't do: it keeps no closed loop going (the driver does, with `queue_depth`, `think`
+//! and `time`), and it does not know what was written before: a read may ask for a sector that
+//! never was.
 
 mod address;
 mod alias;
@@ -51,14 +52,24 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The generator of job number `job` of a workload, for a device of `capacity` sectors, under the run's root seed.
+    /// The generator of job number `job` of a workload, for a device of `capacity` sectors, under
+    /// the run's root seed.
     ///
-    /// The job's range is clipped to the device. Any other setting that cannot be honoured is an error; those of a
-    /// pattern or an arrival that the job does not use are not looked at.
-    pub fn new(spec: &JobSpec, capacity: u64, root: u64, job: usize) -> Result<Self, GenerateError> {
+    /// The job's range is clipped to the device. Any other setting that cannot be honoured is an
+    /// error; those of a pattern or an arrival that the job does not use are not looked at.
+    pub fn new(
+        spec: &JobSpec,
+        capacity: u64,
+        root: u64,
+        job: usize,
+    ) -> Result<Self, GenerateError> {
         let job = Job { spec, index: job, capacity };
         if let Some(trace) = &spec.trace {
-            return Err(job.error("trace", &trace.file, "absent in a job that generates its requests"));
+            return Err(job.error(
+                "trace",
+                &trace.file,
+                "absent in a job that generates its requests",
+            ));
         }
         if spec.requests == 0 && spec.time.is_zero() {
             return Err(job.error("requests", 0, "above 0 where `time` is 0s: the job has no end"));

@@ -1,9 +1,10 @@
-//! A bijection on 0..n that looks random: frequent ranks and hot granules are spread over the range, without a table.
+//! A bijection on 0..n that looks random: frequent ranks and hot granules are spread over the
+//! range, without a table.
 //!
-//! Rounds of "xor with the own upper half, multiply by an odd number", each a bijection on b-bit numbers, make up the
-//! whole; b is the least with 2^b >= n. A result beyond n is put in again ("cycle walking": Black and Rogaway 2002),
-//! which keeps it a bijection; as 2^b < 2 n, that happens less than once a call on average, and never where n is a
-//! power of two.
+//! Rounds of "xor with the own upper half, multiply by an odd number", each a bijection on b-bit
+//! numbers, make up the whole; b is the least with 2^b >= n. A result beyond n is put in again
+//! ("cycle walking": Black and Rogaway 2002), which keeps it a bijection; as 2^b < 2 n, that
+//! happens less than once a call on average, and never where n is a power of two.
 
 use crate::sim::Rng;
 
@@ -25,7 +26,13 @@ impl Scatter {
         let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         // A shift of 0 would xor a number with itself, so 1 at least.
         let shift = bits.div_ceil(2).max(1);
-        Self { n, mask, shift, offset: rng.next_u64(), factors: std::array::from_fn(|_| rng.next_u64() | 1) }
+        Self {
+            n,
+            mask,
+            shift,
+            offset: rng.next_u64(),
+            factors: std::array::from_fn(|_| rng.next_u64() | 1),
+        }
     }
 
     /// The place of `index`, which is below n.
@@ -68,13 +75,17 @@ mod tests {
 
     #[test]
     fn the_first_hundredth_is_spread_over_the_whole_range() {
-        for (seed, n) in [(1, 1 << 20), (2, 1_000_000), (3, 3_000_017), (4, 1 << 33), (5, (1 << 40) - 5)] {
+        for (seed, n) in
+            [(1, 1 << 20), (2, 1_000_000), (3, 3_000_017), (4, 1 << 33), (5, (1 << 40) - 5)]
+        {
             let scatter = Scatter::new(n, &mut Rng::stream(seed, "scatter"));
             let sample = 10_000;
             let mut sixteenths = [0f64; 16];
-            (0..sample).for_each(|index| sixteenths[(scatter.place(index) * 16 / n) as usize] += 1.0);
+            (0..sample)
+                .for_each(|index| sixteenths[(scatter.place(index) * 16 / n) as usize] += 1.0);
             let expected = sample as f64 / 16.0;
-            let chi_square: f64 = sixteenths.iter().map(|count| (count - expected).powi(2) / expected).sum();
+            let chi_square: f64 =
+                sixteenths.iter().map(|count| (count - expected).powi(2) / expected).sum();
             // 15 degrees of freedom: 50 is exceeded by chance in 1 of 80,000 cases.
             assert!(chi_square < 50.0, "{n}: {sixteenths:?}");
         }
@@ -84,7 +95,9 @@ mod tests {
     fn neighbours_are_parted() {
         let n = 1 << 20;
         let scatter = Scatter::new(n, &mut Rng::stream(1, "scatter"));
-        let near = (1..n).filter(|&index| scatter.place(index).abs_diff(scatter.place(index - 1)) < n / 100).count();
+        let near = (1..n)
+            .filter(|&index| scatter.place(index).abs_diff(scatter.place(index - 1)) < n / 100)
+            .count();
         // Two random places are that near in 2 % of the cases.
         assert!((15_000..27_000).contains(&near), "{near}");
     }

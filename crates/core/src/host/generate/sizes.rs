@@ -20,14 +20,19 @@ impl Range {
         let length = whole_sectors(job, "size", size)?;
         if start >= job.capacity {
             let device = Bytes::new(job.capacity.saturating_mul(SECTOR));
-            return Err(job.error("offset", offset, format!("below the capacity of the device, {device}")));
+            return Err(job.error(
+                "offset",
+                offset,
+                format!("below the capacity of the device, {device}"),
+            ));
         }
         let room = job.capacity - start;
         Ok(Self { start, end: start + if length == 0 { room } else { length.min(room) } })
     }
 }
 
-/// One request size and the slots for it: it may lie at sector `step * slot` for `slots` slots from `first` on.
+/// One request size and the slots for it: it may lie at sector `step * slot` for `slots` slots from
+/// `first` on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     pub(super) sectors: u32,
@@ -37,12 +42,18 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    pub(super) fn new(job: Job, key: &'static str, size: Bytes, range: Range) -> Result<Self, GenerateError> {
+    pub(super) fn new(
+        job: Job,
+        key: &'static str,
+        size: Bytes,
+        range: Range,
+    ) -> Result<Self, GenerateError> {
         let whole = whole_sectors(job, key, size)?;
-        let sectors = u32::try_from(whole).ok().filter(|&sectors| sectors > 0).ok_or_else(|| {
-            let most = Bytes::new(u64::from(u32::MAX) * SECTOR);
-            job.error(key, size, format!("at least {SECTOR}B and at most {most}"))
-        })?;
+        let sectors =
+            u32::try_from(whole).ok().filter(|&sectors| sectors > 0).ok_or_else(|| {
+                let most = Bytes::new(u64::from(u32::MAX) * SECTOR);
+                job.error(key, size, format!("at least {SECTOR}B and at most {most}"))
+            })?;
         let align = whole_sectors(job, "align", job.spec.align)?;
         let step = if align == 0 { whole } else { align };
         let first = range.start.div_ceil(step);
@@ -51,7 +62,10 @@ impl Fit {
         match beyond.checked_sub(first) {
             Some(slots) if slots > 0 => Ok(Self { sectors, step, first, slots }),
             _ => {
-                let (start, end) = (Bytes::new(range.start * SECTOR), Bytes::new(range.end.saturating_mul(SECTOR)));
+                let (start, end) = (
+                    Bytes::new(range.start * SECTOR),
+                    Bytes::new(range.end.saturating_mul(SECTOR)),
+                );
                 let multiple = Bytes::new(step.saturating_mul(SECTOR));
                 let allowed = format!(
                     "small enough to fit, at a multiple of {multiple}, between {start} and {end} (the job's range)"
@@ -64,7 +78,8 @@ impl Fit {
 
 /// The sizes of reads and of writes.
 ///
-/// One draw is made for each request, whatever it does, so that the read mix does not change the sizes that follow.
+/// One draw is made for each request, whatever it does, so that the read mix does not change the
+/// sizes that follow.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     reads: Mix,
@@ -88,7 +103,11 @@ impl Sizes {
     pub(super) fn draw(&mut self, is_read: bool) -> Fit {
         let mix = if is_read { &self.reads } else { &self.writes };
         // One size of each needs no draw; the answer does not depend on the read mix.
-        let random = if self.reads.fits.len().max(self.writes.fits.len()) == 1 { 0 } else { self.rng.next_u64() };
+        let random = if self.reads.fits.len().max(self.writes.fits.len()) == 1 {
+            0
+        } else {
+            self.rng.next_u64()
+        };
         mix.fits[mix.table.pick(random)]
     }
 
@@ -107,8 +126,15 @@ struct Mix {
 }
 
 impl Mix {
-    fn new(job: Job, key: &'static str, sizes: &[(Bytes, f64)], range: Range) -> Result<Self, GenerateError> {
-        if let Some((size, weight)) = sizes.iter().find(|(_, weight)| !(*weight >= 0.0 && weight.is_finite())) {
+    fn new(
+        job: Job,
+        key: &'static str,
+        sizes: &[(Bytes, f64)],
+        range: Range,
+    ) -> Result<Self, GenerateError> {
+        if let Some((size, weight)) =
+            sizes.iter().find(|(_, weight)| !(*weight >= 0.0 && weight.is_finite()))
+        {
             return Err(job.error(
                 key,
                 format!("[{size}, {weight}]"),
@@ -117,20 +143,28 @@ impl Mix {
         }
         let total: f64 = sizes.iter().map(|(_, weight)| weight).sum();
         if !(total > 0.0 && total.is_finite()) {
-            let shown: Vec<_> = sizes.iter().map(|(size, weight)| format!("[{size}, {weight}]")).collect();
+            let shown: Vec<_> =
+                sizes.iter().map(|(size, weight)| format!("[{size}, {weight}]")).collect();
             let allowed = "sizes whose weights have a finite sum above 0";
             return Err(job.error(key, format!("[{}]", shown.join(", ")), allowed));
         }
         // A weight of 0 takes its size out, so that it is not the smallest one either.
         let drawn = sizes.iter().filter(|(_, weight)| *weight > 0.0);
-        let fits = drawn.clone().map(|&(size, _)| Fit::new(job, key, size, range)).collect::<Result<_, _>>()?;
+        let fits = drawn
+            .clone()
+            .map(|&(size, _)| Fit::new(job, key, size, range))
+            .collect::<Result<_, _>>()?;
         let weights: Vec<f64> = drawn.map(|(_, weight)| *weight).collect();
         Ok(Self { table: AliasTable::new(&weights), fits })
     }
 }
 
 /// `bytes` in sectors, if they are whole ones.
-pub(super) fn whole_sectors(job: Job, key: &'static str, bytes: Bytes) -> Result<u64, GenerateError> {
+pub(super) fn whole_sectors(
+    job: Job,
+    key: &'static str,
+    bytes: Bytes,
+) -> Result<u64, GenerateError> {
     if !bytes.get().is_multiple_of(SECTOR) {
         return Err(job.error(key, bytes, format!("a multiple of {SECTOR}B")));
     }

@@ -22,7 +22,8 @@ fn sectors_of(size: Bytes) -> u64 {
     size.get() / SECTOR
 }
 
-/// The count of what has a probability of `percent` is within four standard deviations of what is expected.
+/// The count of what has a probability of `percent` is within four standard deviations of what is
+/// expected.
 fn assert_share(what: &str, count: usize, of: usize, percent: f64) {
     let (of, share) = (of as f64, percent / 100.0);
     let deviation = (count as f64 - of * share) / (of * share * (1.0 - share)).sqrt().max(1e-9);
@@ -31,7 +32,8 @@ fn assert_share(what: &str, count: usize, of: usize, percent: f64) {
 
 #[test]
 fn reads_writes_trims_and_fua_have_their_shares() {
-    let spec = JobSpec { read_percent: 60.0, trim_percent: 10.0, fua_percent: 25.0, ..job(1_000_000) };
+    let spec =
+        JobSpec { read_percent: 60.0, trim_percent: 10.0, fua_percent: 25.0, ..job(1_000_000) };
     let requests = generate(&spec, GIB);
     let count = |op| requests.iter().filter(|request| request.op == op).count();
     assert_share("reads", count(Op::Read), requests.len(), 60.0);
@@ -75,8 +77,11 @@ fn block_sizes_have_their_shares_and_writes_their_own() {
         ..job(500_000)
     };
     let requests = generate(&spec, GIB);
-    let (reads, writes): (Vec<&Request>, Vec<&Request>) = requests.iter().partition(|request| request.op == Op::Read);
-    let count = |size| reads.iter().filter(|request| u64::from(request.sectors) == sectors_of(size)).count();
+    let (reads, writes): (Vec<&Request>, Vec<&Request>) =
+        requests.iter().partition(|request| request.op == Op::Read);
+    let count = |size| {
+        reads.iter().filter(|request| u64::from(request.sectors) == sectors_of(size)).count()
+    };
     assert_share("4 KiB", count(small), reads.len(), 70.0);
     assert_eq!(count(small) + count(large), reads.len());
     assert!(writes.iter().all(|request| u64::from(request.sectors) == sectors_of(write)));
@@ -92,7 +97,12 @@ fn random_addresses_are_uniform() {
 
 #[test]
 fn sequential_requests_follow_each_other_and_wrap_at_the_end_of_the_range() {
-    let spec = JobSpec { pattern: Pattern::Sequential, offset: Bytes::kib(16), size: Bytes::kib(18), ..job(9) };
+    let spec = JobSpec {
+        pattern: Pattern::Sequential,
+        offset: Bytes::kib(16),
+        size: Bytes::kib(18),
+        ..job(9)
+    };
     let lbas: Vec<u64> = generate(&spec, GIB).iter().map(|request| request.lba.0).collect();
     // 16 KiB is sector 32; the last 2 KiB of the range hold no whole request.
     assert_eq!(lbas, [32, 40, 48, 56, 32, 40, 48, 56, 32]);
@@ -103,11 +113,18 @@ fn the_hot_part_of_the_space_gets_the_hot_requests_evenly() {
     let spec = JobSpec { pattern: Pattern::Tiers, tiers: vec![(10.0, 90.0)], ..job(1_000_000) };
     let blocks = 1000;
     let mut counts = vec![0usize; blocks];
-    generate(&spec, blocks as u64 * 8).iter().for_each(|request| counts[(request.lba.0 / 8) as usize] += 1);
+    generate(&spec, blocks as u64 * 8)
+        .iter()
+        .for_each(|request| counts[(request.lba.0 / 8) as usize] += 1);
     let hot_places: Vec<usize> = (0..blocks).filter(|&block| counts[block] > 400).collect();
     assert_eq!(hot_places.len(), 100);
     assert!(hot_places[49].abs_diff(blocks / 2) < 150, "scattered, not at one end: {hot_places:?}");
-    assert_share("hot requests", hot_places.iter().map(|&block| counts[block]).sum(), 1_000_000, 90.0);
+    assert_share(
+        "hot requests",
+        hot_places.iter().map(|&block| counts[block]).sum(),
+        1_000_000,
+        90.0,
+    );
     hot_places.iter().for_each(|&block| assert_share("a hot block", counts[block], 1_000_000, 0.9));
 }
 
@@ -119,8 +136,11 @@ fn zipf_blocks_have_the_probabilities_of_their_ranks() {
     assert!((0..100).any(|block| counts[block] < counts[block + 1]), "ranks are scattered");
     counts.sort_unstable_by(|a, b| b.cmp(a));
     let total: f64 = (1..=500).map(|rank| 1.0 / f64::from(rank)).sum();
-    // Sorting finds the ranks as long as neighbours differ by more than chance; so the first twenty only.
-    (0..20).for_each(|rank| assert_share("a rank", counts[rank], 1_000_000, 100.0 / (rank + 1) as f64 / total));
+    // Sorting finds the ranks as long as neighbours differ by more than chance; so the first twenty
+    // only.
+    (0..20).for_each(|rank| {
+        assert_share("a rank", counts[rank], 1_000_000, 100.0 / (rank + 1) as f64 / total)
+    });
 }
 
 #[test]
@@ -131,7 +151,10 @@ fn a_large_request_holds_the_granule_that_was_chosen() {
     let granule = place(vec![(small, 1.0)])[0].lba.0;
     for request in place(vec![(small, 1.0), (large, 1.0)]) {
         let holds = (request.lba.0..request.lba.0 + u64::from(request.sectors)).contains(&granule);
-        assert!(holds && request.lba.0.is_multiple_of(u64::from(request.sectors)), "{request:?}, granule {granule}");
+        assert!(
+            holds && request.lba.0.is_multiple_of(u64::from(request.sectors)),
+            "{request:?}, granule {granule}"
+        );
     }
 }
 
@@ -144,8 +167,15 @@ fn closed_loop_requests_have_no_time_and_no_end_by_time() {
 
 #[test]
 fn an_open_loop_ends_before_its_time_or_at_its_count_and_stays_ended() {
-    let fixed = JobSpec { arrival: Arrival::Fixed, rate: 1000.0, time: Duration::from_ms(5), ..JobSpec::default() };
-    let times = |spec| generate(spec, GIB).iter().map(|request| request.at.as_ns() / 1_000_000).collect::<Vec<_>>();
+    let fixed = JobSpec {
+        arrival: Arrival::Fixed,
+        rate: 1000.0,
+        time: Duration::from_ms(5),
+        ..JobSpec::default()
+    };
+    let times = |spec| {
+        generate(spec, GIB).iter().map(|request| request.at.as_ns() / 1_000_000).collect::<Vec<_>>()
+    };
     assert_eq!(times(&fixed), [0, 1, 2, 3, 4]);
     assert_eq!(times(&JobSpec { requests: 2, ..fixed.clone() }), [0, 1]);
     let mut generator = Generator::new(&fixed, GIB, 1, 0).unwrap();
@@ -156,7 +186,10 @@ fn an_open_loop_ends_before_its_time_or_at_its_count_and_stays_ended() {
 #[test]
 fn a_range_is_clipped_to_the_device() {
     let spec = JobSpec { offset: Bytes::kib(512), size: Bytes::new(1 << 40), ..job(10_000) };
-    let end = generate(&spec, 2048).iter().map(|request| request.lba.0 + u64::from(request.sectors)).max();
+    let end = generate(&spec, 2048)
+        .iter()
+        .map(|request| request.lba.0 + u64::from(request.sectors))
+        .max();
     assert_eq!(end, Some(2048));
 }
 
@@ -164,11 +197,20 @@ fn a_range_is_clipped_to_the_device() {
 fn two_jobs_that_differ_in_the_read_mix_ask_for_the_same_addresses_at_the_same_times() {
     for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::Tiers] {
         let block_sizes = vec![(Bytes::kib(4), 3.0), (Bytes::kib(16), 1.0)];
-        let spec =
-            JobSpec { pattern, block_sizes, arrival: Arrival::Poisson, rate: 1e5, fua_percent: 50.0, ..job(10_000) };
+        let spec = JobSpec {
+            pattern,
+            block_sizes,
+            arrival: Arrival::Poisson,
+            rate: 1e5,
+            fua_percent: 50.0,
+            ..job(10_000)
+        };
         let asked = |read_percent| {
             let requests = generate(&JobSpec { read_percent, ..spec.clone() }, GIB);
-            requests.iter().map(|request| (request.at, request.lba, request.sectors)).collect::<Vec<_>>()
+            requests
+                .iter()
+                .map(|request| (request.at, request.lba, request.sectors))
+                .collect::<Vec<_>>()
         };
         assert!(asked(0.0) == asked(70.0) && asked(70.0) == asked(100.0), "{pattern:?}");
     }
@@ -176,7 +218,9 @@ fn two_jobs_that_differ_in_the_read_mix_ask_for_the_same_addresses_at_the_same_t
 
 #[test]
 fn two_jobs_and_two_seeds_ask_for_different_addresses() {
-    let first = |root, job| Generator::new(&self::job(1), GIB, root, job).unwrap().next_request().unwrap().lba;
+    let first = |root, job| {
+        Generator::new(&self::job(1), GIB, root, job).unwrap().next_request().unwrap().lba
+    };
     assert_eq!(first(1, 0), first(1, 0));
     assert_ne!(first(1, 0), first(1, 1));
     assert_ne!(first(1, 0), first(2, 0));
@@ -187,7 +231,13 @@ fn two_jobs_and_two_seeds_ask_for_different_addresses() {
 fn the_requests_are_those_of_every_machine() {
     let mut hash = 0u64;
     for pattern in [Pattern::Random, Pattern::Sequential, Pattern::Zipf, Pattern::Tiers] {
-        let spec = JobSpec { pattern, arrival: Arrival::Poisson, rate: 1e5, trim_percent: 5.0, ..job(100_000) };
+        let spec = JobSpec {
+            pattern,
+            arrival: Arrival::Poisson,
+            rate: 1e5,
+            trim_percent: 5.0,
+            ..job(100_000)
+        };
         for Request { at, op, lba, sectors, .. } in generate(&spec, 1_000_000) {
             for value in [at.as_ns(), op as u64, lba.0, u64::from(sectors)] {
                 hash = (hash ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(17);
@@ -198,16 +248,35 @@ fn the_requests_are_those_of_every_machine() {
 }
 
 fn any_spec() -> impl Strategy<Value = JobSpec> {
-    let pattern =
-        prop_oneof![Just(Pattern::Random), Just(Pattern::Sequential), Just(Pattern::Zipf), Just(Pattern::Tiers)];
-    let arrival =
-        prop_oneof![Just(Arrival::Closed), Just(Arrival::Poisson), Just(Arrival::Fixed), Just(Arrival::Bursty)];
+    let pattern = prop_oneof![
+        Just(Pattern::Random),
+        Just(Pattern::Sequential),
+        Just(Pattern::Zipf),
+        Just(Pattern::Tiers)
+    ];
+    let arrival = prop_oneof![
+        Just(Arrival::Closed),
+        Just(Arrival::Poisson),
+        Just(Arrival::Fixed),
+        Just(Arrival::Bursty)
+    ];
     let sizes = |least| prop::collection::vec((1u64..300, 0.1f64..10.0), least..4);
     let bytes = |sectors: u64| Bytes::new(sectors * SECTOR);
-    let sized = move |sizes: Vec<(u64, f64)>| sizes.into_iter().map(|(size, weight)| (bytes(size), weight)).collect();
+    let sized = move |sizes: Vec<(u64, f64)>| {
+        sizes.into_iter().map(|(size, weight)| (bytes(size), weight)).collect()
+    };
     let range = (prop_oneof![Just(0), 1u64..200], 0u64..5000, prop_oneof![Just(0), 1u64..9000]);
     (pattern, arrival, sizes(1), sizes(0), range, 0.05f64..3.0, 0f64..100.0, 0u32..5).prop_map(
-        move |(pattern, arrival, reads, writes, (align, offset, size), zipf_theta, read_percent, flush_every)| {
+        move |(
+            pattern,
+            arrival,
+            reads,
+            writes,
+            (align, offset, size),
+            zipf_theta,
+            read_percent,
+            flush_every,
+        )| {
             JobSpec {
                 pattern,
                 arrival,
@@ -254,7 +323,8 @@ proptest! {
     }
 }
 
-/// A row for each way to be wrong: the key that is named, the value that is shown, and the change that brings it about.
+/// A row for each way to be wrong: the key that is named, the value that is shown, and the change
+/// that brings it about.
 #[test]
 fn every_invalid_setting_is_named_with_its_value() {
     type Change = fn(&mut JobSpec);
@@ -274,29 +344,51 @@ fn every_invalid_setting_is_named_with_its_value() {
         ("block_sizes", "[[4KiB, 0]]", |spec| spec.block_sizes[0].1 = 0.0),
         ("write_block_sizes", "513B", |spec| spec.write_block_sizes = vec![(Bytes::new(513), 1.0)]),
         ("align", "100B", |spec| spec.align = Bytes::new(100)),
-        ("block_sizes", "4KiB", |spec| (spec.offset, spec.align) = (Bytes::new(512), Bytes::new(1 << 30))),
+        ("block_sizes", "4KiB", |spec| {
+            (spec.offset, spec.align) = (Bytes::new(512), Bytes::new(1 << 30))
+        }),
         ("offset", "1B", |spec| spec.offset = Bytes::new(1)),
         ("offset", "1GiB", |spec| spec.offset = Bytes::new(1 << 30)),
         ("size", "4097B", |spec| spec.size = Bytes::new(4097)),
         ("block_sizes", "4KiB", |spec| spec.size = Bytes::kib(2)),
         ("zipf_theta", "0", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, 0.0)),
-        ("zipf_theta", "inf", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, f64::INFINITY)),
-        ("tiers", "[[10, -5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(10.0, -5.0)])),
-        ("tiers", "[[120, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(120.0, 5.0)])),
-        ("tiers", "[[0, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(0.0, 5.0)])),
-        ("tiers", "[[100, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(100.0, 5.0)])),
+        ("zipf_theta", "inf", |spec| {
+            (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, f64::INFINITY)
+        }),
+        ("tiers", "[[10, -5]]", |spec| {
+            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(10.0, -5.0)])
+        }),
+        ("tiers", "[[120, 5]]", |spec| {
+            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(120.0, 5.0)])
+        }),
+        ("tiers", "[[0, 5]]", |spec| {
+            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(0.0, 5.0)])
+        }),
+        ("tiers", "[[100, 5]]", |spec| {
+            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(100.0, 5.0)])
+        }),
         ("tiers", "[[60, 5], [50, 5]]", |spec| {
             (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(60.0, 5.0), (50.0, 5.0)])
         }),
         ("write_tiers", "[[10, NaN]]", |spec| {
             (spec.pattern, spec.write_tiers) = (Pattern::Tiers, vec![(10.0, f64::NAN)])
         }),
-        ("tier_block", "6KiB", |spec| (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::kib(6))),
-        ("tier_block", "2GiB", |spec| (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::new(2 << 30))),
+        ("tier_block", "6KiB", |spec| {
+            (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::kib(6))
+        }),
+        ("tier_block", "2GiB", |spec| {
+            (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::new(2 << 30))
+        }),
         ("run", "100B", |spec| spec.run = Bytes::new(100)),
-        ("peak_to_mean", "0.5", |spec| (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e3, 0.5)),
-        ("peak_to_mean", "100", |spec| (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e8, 100.0)),
-        ("burst", "1us", |spec| (spec.arrival, spec.rate, spec.burst) = (Arrival::Bursty, 1.0, Duration::from_us(1))),
+        ("peak_to_mean", "0.5", |spec| {
+            (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e3, 0.5)
+        }),
+        ("peak_to_mean", "100", |spec| {
+            (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e8, 100.0)
+        }),
+        ("burst", "1us", |spec| {
+            (spec.arrival, spec.rate, spec.burst) = (Arrival::Bursty, 1.0, Duration::from_us(1))
+        }),
         ("queue_depth", "0", |spec| spec.queue_depth = 0),
         ("rate", "0", |spec| spec.arrival = Arrival::Poisson),
         ("rate", "NaN", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, f64::NAN)),
@@ -308,7 +400,8 @@ fn every_invalid_setting_is_named_with_its_value() {
     for (key, value, change) in rows {
         let mut spec = job(1);
         change(&mut spec);
-        let error = Generator::new(&spec, GIB, 1, 2).expect_err(&format!("{key} = {value} was taken"));
+        let error =
+            Generator::new(&spec, GIB, 1, 2).expect_err(&format!("{key} = {value} was taken"));
         assert_eq!((error.key, error.value.as_str()), (*key, *value));
         let shown = error.to_string();
         let start = format!("workload.jobs[2].{key} is {value}: it must be ");

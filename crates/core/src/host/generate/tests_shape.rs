@@ -14,7 +14,12 @@ fn generate(spec: &JobSpec, capacity: u64) -> Vec<Request> {
 }
 
 fn tiered(tiers: &[(f64, f64)]) -> JobSpec {
-    JobSpec { pattern: Pattern::Tiers, tiers: tiers.to_vec(), requests: 400_000, ..JobSpec::default() }
+    JobSpec {
+        pattern: Pattern::Tiers,
+        tiers: tiers.to_vec(),
+        requests: 400_000,
+        ..JobSpec::default()
+    }
 }
 
 /// Requests of each page, of reads and of writes.
@@ -51,7 +56,11 @@ fn three_tiers_get_their_shares_of_space_and_requests() {
 
 #[test]
 fn writes_have_tiers_of_their_own_that_begin_with_the_same_pages() {
-    let spec = JobSpec { read_percent: 50.0, write_tiers: vec![(10.0, 100.0)], ..tiered(&[(50.0, 100.0)]) };
+    let spec = JobSpec {
+        read_percent: 50.0,
+        write_tiers: vec![(10.0, 100.0)],
+        ..tiered(&[(50.0, 100.0)])
+    };
     let (reads, writes) = counts(&generate(&spec, 1000 * PAGE), 1000);
     assert_eq!((above(&reads, 0).0, above(&writes, 0).0), (500, 100));
     assert!(reads.iter().zip(&writes).all(|(read, write)| *write == 0 || *read > 0));
@@ -65,11 +74,18 @@ fn a_cyclic_tier_is_visited_in_turn() {
     let all: Vec<u32> = reads.iter().zip(&writes).map(|(read, write)| read + write).collect();
     let hot: Vec<usize> = (0..1000).filter(|page| all[*page] > 100).collect();
     assert_eq!(hot.len(), 100);
-    let (least, most) = (hot.iter().map(|page| all[*page]).min(), hot.iter().map(|page| all[*page]).max());
+    let (least, most) =
+        (hot.iter().map(|page| all[*page]).min(), hot.iter().map(|page| all[*page]).max());
     assert!(most.unwrap() - least.unwrap() <= 1, "{least:?} to {most:?}");
-    let visited = requests.iter().map(|request| (request.lba.0 / PAGE) as usize).filter(|page| hot.contains(page));
+    let visited = requests
+        .iter()
+        .map(|request| (request.lba.0 / PAGE) as usize)
+        .filter(|page| hot.contains(page));
     let visited: Vec<usize> = visited.collect();
-    assert!(visited.iter().zip(&visited[100..]).all(|(a, b)| a == b), "every hundredth is the same page again");
+    assert!(
+        visited.iter().zip(&visited[100..]).all(|(a, b)| a == b),
+        "every hundredth is the same page again"
+    );
 }
 
 #[test]
@@ -116,9 +132,13 @@ fn a_run_goes_on_until_it_is_over_and_then_starts_where_the_pattern_says() {
 fn dispersion(times: &[u64], bin: u64) -> (f64, f64) {
     let bins = (times[times.len() - 1] / bin) as usize;
     let mut counts = vec![0.0f64; bins];
-    times.iter().filter(|at| **at < bins as u64 * bin).for_each(|at| counts[(at / bin) as usize] += 1.0);
+    times
+        .iter()
+        .filter(|at| **at < bins as u64 * bin)
+        .for_each(|at| counts[(at / bin) as usize] += 1.0);
     let mean = counts.iter().sum::<f64>() / bins as f64;
-    let variance = counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / bins as f64;
+    let variance =
+        counts.iter().map(|count| (count - mean) * (count - mean)).sum::<f64>() / bins as f64;
     (mean, variance / mean)
 }
 
@@ -139,22 +159,35 @@ fn bursts_have_the_mean_rate_and_the_dispersion_of_the_formula() {
             ..JobSpec::default()
         };
         let mut generator = Generator::new(&spec, 1 << 20, 1, 0).unwrap();
-        let times: Vec<u64> =
-            std::iter::from_fn(|| generator.arrivals.draw()).map(|at| at.as_ns()).take(1_500_000).collect();
+        let times: Vec<u64> = std::iter::from_fn(|| generator.arrivals.draw())
+            .map(|at| at.as_ns())
+            .take(1_500_000)
+            .collect();
         for (bin, tolerance) in [(10_000_000, 0.05), (1_000_000_000, 0.25)] {
             let (mean, measured) = dispersion(&times, bin);
             let seconds = bin as f64 / 1e9;
             near("mean rate", mean / seconds, rate, 0.04);
-            near("dispersion", measured, idc(rate, peak, burst_ms as f64 / 1e3, seconds), tolerance);
+            near(
+                "dispersion",
+                measured,
+                idc(rate, peak, burst_ms as f64 / 1e3, seconds),
+                tolerance,
+            );
         }
     }
 }
 
 #[test]
 fn a_peak_that_is_the_mean_is_a_poisson_process() {
-    let spec =
-        JobSpec { arrival: Arrival::Bursty, rate: 1000.0, peak_to_mean: 1.0, requests: 200_000, ..JobSpec::default() };
-    let times: Vec<u64> = generate(&spec, 1 << 20).iter().map(|request| request.at.as_ns()).collect();
+    let spec = JobSpec {
+        arrival: Arrival::Bursty,
+        rate: 1000.0,
+        peak_to_mean: 1.0,
+        requests: 200_000,
+        ..JobSpec::default()
+    };
+    let times: Vec<u64> =
+        generate(&spec, 1 << 20).iter().map(|request| request.at.as_ns()).collect();
     let (mean, dispersion) = dispersion(&times, 10_000_000);
     near("mean", mean, 10.0, 0.02);
     near("dispersion", dispersion, 1.0, 0.05);

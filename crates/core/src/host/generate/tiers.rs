@@ -1,8 +1,10 @@
-//! Parts of the space of which different shares of the requests are asked: hot and cold; hot, warm and cold.
+//! Parts of the space of which different shares of the requests are asked: hot and cold; hot, warm
+//! and cold.
 //!
-//! Granules are ranked; the first tier is the first so many ranks, the next one those after it, and what no tier names
-//! comes last. The ranks are scattered over the range by a bijection that reads and writes share: a page that is hot to
-//! writes is hot to reads as well, as far as both have hot ones.
+//! Granules are ranked; the first tier is the first so many ranks, the next one those after it, and
+//! what no tier names comes last. The ranks are scattered over the range by a bijection that reads
+//! and writes share: a page that is hot to writes is hot to reads as well, as far as both have hot
+//! ones.
 
 use super::address::holding;
 use super::error::{GenerateError, Job};
@@ -27,11 +29,18 @@ pub(super) struct Tiers {
 }
 
 impl Tiers {
-    pub(super) fn new(job: Job, range: Range, smallest: Fit, root: u64) -> Result<Self, GenerateError> {
+    pub(super) fn new(
+        job: Job,
+        range: Range,
+        smallest: Fit,
+        root: u64,
+    ) -> Result<Self, GenerateError> {
         let (granule, place) = granule(job, range, smallest)?;
         let reads = Ranks::new(job, "tiers", &job.spec.tiers, granule.slots)?;
         let own = !job.spec.write_tiers.is_empty();
-        let writes = own.then(|| Ranks::new(job, "write_tiers", &job.spec.write_tiers, granule.slots)).transpose()?;
+        let writes = own
+            .then(|| Ranks::new(job, "write_tiers", &job.spec.write_tiers, granule.slots))
+            .transpose()?;
         let scatter = Scatter::new(granule.slots, &mut stream(root, job.index, "scatter"));
         Ok(Self { granule, places: granule.step / place, place, scatter, reads, writes, drawn: 0 })
     }
@@ -45,7 +54,8 @@ impl Tiers {
     /// The first sector of the next request, which is of size `fit`.
     #[inline]
     pub(super) fn draw(&mut self, rng: &mut Rng, fit: Fit, is_read: bool) -> u64 {
-        let ranks = if is_read { &mut self.reads } else { self.writes.as_mut().unwrap_or(&mut self.reads) };
+        let ranks =
+            if is_read { &mut self.reads } else { self.writes.as_mut().unwrap_or(&mut self.reads) };
         let (rank, tier) = ranks.draw(rng);
         self.drawn = tier;
         // Nothing is drawn where there is but one place, as without a block of its own.
@@ -54,7 +64,8 @@ impl Tiers {
     }
 }
 
-/// What tiers are made of: slots of the smallest request, or blocks of `tier_block`; and the step of the places in it.
+/// What tiers are made of: slots of the smallest request, or blocks of `tier_block`; and the step
+/// of the places in it.
 fn granule(job: Job, range: Range, smallest: Fit) -> Result<(Fit, u64), GenerateError> {
     let block = whole_sectors(job, "tier_block", job.spec.tier_block)?;
     if block == 0 {
@@ -67,8 +78,14 @@ fn granule(job: Job, range: Range, smallest: Fit) -> Result<(Fit, u64), Generate
     }
     let first = range.start.div_ceil(block);
     match (range.end / block).checked_sub(first) {
-        Some(slots) if slots > 0 => Ok((Fit { sectors: block as u32, step: block, first, slots }, smallest.step)),
-        _ => Err(job.error("tier_block", job.spec.tier_block, "small enough to fit into the job's range")),
+        Some(slots) if slots > 0 => {
+            Ok((Fit { sectors: block as u32, step: block, first, slots }, smallest.step))
+        }
+        _ => Err(job.error(
+            "tier_block",
+            job.spec.tier_block,
+            "small enough to fit into the job's range",
+        )),
     }
 }
 
@@ -92,11 +109,23 @@ struct Tier {
 }
 
 impl Ranks {
-    fn new(job: Job, key: &'static str, tiers: &[(f64, f64)], n: u64) -> Result<Self, GenerateError> {
-        let shown = || tiers.iter().map(|(space, asked)| format!("[{space}, {asked}]")).collect::<Vec<_>>().join(", ");
+    fn new(
+        job: Job,
+        key: &'static str,
+        tiers: &[(f64, f64)],
+        n: u64,
+    ) -> Result<Self, GenerateError> {
+        let shown = || {
+            tiers
+                .iter()
+                .map(|(space, asked)| format!("[{space}, {asked}]"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let error = |allowed: String| job.error(key, format!("[{}]", shown()), allowed);
-        let percents =
-            tiers.iter().all(|(space, asked)| (0.0..=100.0).contains(space) && (0.0..=100.0).contains(asked));
+        let percents = tiers
+            .iter()
+            .all(|(space, asked)| (0.0..=100.0).contains(space) && (0.0..=100.0).contains(asked));
         if !percents {
             return Err(error("pairs of percentages: of the space, of the requests".to_string()));
         }
@@ -108,7 +137,9 @@ impl Ranks {
         }
         let rest = (100.0 - space > 1e-6).then_some((100.0 - space, 100.0 - asked));
         if rest.is_none() && asked < 100.0 - 1e-6 {
-            return Err(error(format!("of 100 % of the requests ({asked} now), as no space is left for others")));
+            return Err(error(format!(
+                "of 100 % of the requests ({asked} now), as no space is left for others"
+            )));
         }
         let (mut all, mut first, mut space, mut asked) = (Vec::new(), 0, 0.0, 0.0);
         for (share, requests) in tiers.iter().copied().chain(rest) {
@@ -118,7 +149,9 @@ impl Ranks {
             // A share that rounds to nothing gets one, as long as there are any.
             let end = if share > 0.0 { end.max(first + 1) } else { end };
             if end <= first || end > n {
-                return Err(error(format!("above 0 % of the space each, with one of the range's {n} blocks for each")));
+                return Err(error(format!(
+                    "above 0 % of the space each, with one of the range's {n} blocks for each"
+                )));
             }
             let below = if last { 100.0 } else { asked.min(100.0) };
             all.push(Tier { first, count: end - first, below: Chance::new(below), next: 0 });
@@ -131,7 +164,8 @@ impl Ranks {
     fn draw(&mut self, rng: &mut Rng) -> (u64, u8) {
         let random = rng.next_u64();
         let last = self.tiers.len() - 1;
-        let index = self.tiers[..last].iter().position(|tier| tier.below.holds(random)).unwrap_or(last);
+        let index =
+            self.tiers[..last].iter().position(|tier| tier.below.holds(random)).unwrap_or(last);
         let tier = &mut self.tiers[index];
         if index < self.cyclic {
             let at = tier.next;

@@ -1,5 +1,5 @@
-//! Whole arrays under random load: every read returns what it may, parity is whole at the end, members fail and come
-//! back.
+//! Whole arrays under random load: every read returns what it may, parity is whole at the end,
+//! members fail and come back.
 
 use super::{Setup, small};
 use crate::array::{Array, ArraySpec, RaidLevel, ReadStrategy};
@@ -14,7 +14,9 @@ use crate::units::{Bytes, Duration, Instant, Lba};
 
 /// Drives like those of `setup`, each from a stream of its own.
 pub(super) fn with_spare(setup: &Setup, spec: &ArraySpec) -> Array {
-    let drive = |number: u32| Setup { seed: setup.seed + 100 * u64::from(number), ..setup.clone() }.bare_drive();
+    let drive = |number: u32| {
+        Setup { seed: setup.seed + 100 * u64::from(number), ..setup.clone() }.bare_drive()
+    };
     let empty = || {
         let mut setup = setup.clone();
         setup.precondition.state = PreconditionState::Empty;
@@ -31,7 +33,8 @@ pub(super) fn with_spare(setup: &Setup, spec: &ArraySpec) -> Array {
 pub(super) fn driver(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
     let array = with_spare(setup, spec);
     let jobs = setup.jobs.iter().enumerate().map(|(number, spec)| {
-        let source = Generator::new(spec, array.sectors(), setup.seed, number).expect("a valid job");
+        let source =
+            Generator::new(spec, array.sectors(), setup.seed, number).expect("a valid job");
         Job::new(Box::new(source), Pacing::of(spec))
     });
     let (jobs, oracle) = (jobs.collect(), Oracle::new(&array));
@@ -44,7 +47,13 @@ fn play(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
     driver.play_to_the_end();
     let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
     let wanted: u64 = setup.jobs.iter().map(|job| job.requests).sum();
-    assert_eq!(progress.completed, wanted, "{spec:?}\nat {:?}\n{}", driver.now(), driver.storage.describe());
+    assert_eq!(
+        progress.completed,
+        wanted,
+        "{spec:?}\nat {:?}\n{}",
+        driver.now(),
+        driver.storage.describe()
+    );
     assert_eq!(progress.failed, 0, "{spec:?}");
     assert_eq!(oracle.first_mismatch(), None, "{spec:?}\n{setup:?}");
     assert!(oracle.reads_checked() > 0);
@@ -61,28 +70,47 @@ pub(super) fn content(drive: &Drive, pages: u32) -> Vec<u32> {
             let lba = Lba(u64::from(page) * u64::from(per_page));
             let (op, fua, stream) = (Op::Read, false, 0);
             let predictable = PredictableLatency::Off;
-            let command = Command { id: page, op, lba, sectors: per_page, fua, predictable, stream, payload: None };
+            let command = Command {
+                id: page,
+                op,
+                lba,
+                sectors: per_page,
+                fua,
+                predictable,
+                stream,
+                payload: None,
+            };
             let now = now + Duration::from_ms(page.into());
             while drive.advance_before(now).is_some() {}
             drive.submit(now, command);
-            let completion = drive.advance_before(Instant::NEVER - Duration::from_ns(1)).expect("a read completes");
+            let completion = drive
+                .advance_before(Instant::NEVER - Duration::from_ns(1))
+                .expect("a read completes");
             completion.payload.expect("content")[0]
         })
         .collect()
 }
 
-/// Every row's parity is that of its data, on the members themselves, once what the array holds is written out.
+/// Every row's parity is that of its data, on the members themselves, once what the array holds is
+/// written out.
 fn check_rows(driver: &mut Driver<Array>) {
     let array = &mut driver.storage;
     while array.rows_under_way() > 0 {
         let next = array.next_event_at();
         assert!(next < Instant::NEVER, "{} rows wait for nothing", array.rows_under_way());
-        assert!(array.advance_before(next + Duration::from_ns(1)).is_none(), "nobody waits for anything");
+        assert!(
+            array.advance_before(next + Duration::from_ns(1)).is_none(),
+            "nobody waits for anything"
+        );
     }
     let array = &driver.storage;
     let pages = (array.drive(0).sectors() / u64::from(Storage::page_sectors(array))) as u32;
-    let all: Vec<Vec<u32>> = (0..array.drives()).map(|number| content(array.drive(number), pages)).collect();
-    assert_eq!(array.wrong_rows(|member, row| all[member as usize][row as usize]), Vec::<u32>::new());
+    let all: Vec<Vec<u32>> =
+        (0..array.drives()).map(|number| content(array.drive(number), pages)).collect();
+    assert_eq!(
+        array.wrong_rows(|member, row| all[member as usize][row as usize]),
+        Vec::<u32>::new()
+    );
 }
 
 pub(super) fn setup(requests: u64) -> Setup {
@@ -96,17 +124,24 @@ pub(super) fn setup(requests: u64) -> Setup {
     setup
 }
 
-/// Four RAID levels, chunks of one page and of several, requests in parts of pages and over many, caches and none.
+/// Four RAID levels, chunks of one page and of several, requests in parts of pages and over many,
+/// caches and none.
 #[test]
 fn arrays_return_what_was_written() {
-    let levels = [(RaidLevel::Raid0, 2), (RaidLevel::Raid1, 3), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 5)];
+    let levels = [
+        (RaidLevel::Raid0, 2),
+        (RaidLevel::Raid1, 3),
+        (RaidLevel::Raid5, 4),
+        (RaidLevel::Raid6, 5),
+    ];
     for (number, (level, members)) in levels.into_iter().enumerate() {
         for (chunk, cache) in [(4, 0), (16, 0), (4, 256), (64, 1024)] {
             let mut setup = setup(1_500);
             setup.seed = number as u64 + 1;
-            setup.jobs[0].block_sizes = [(512, 2.0), (4096, 4.0), (8192, 2.0), (65536, 1.0), (3072, 1.0)]
-                .map(|(bytes, weight)| (Bytes::new(bytes), weight))
-                .to_vec();
+            setup.jobs[0].block_sizes =
+                [(512, 2.0), (4096, 4.0), (8192, 2.0), (65536, 1.0), (3072, 1.0)]
+                    .map(|(bytes, weight)| (Bytes::new(bytes), weight))
+                    .to_vec();
             setup.jobs[0].align = Bytes::new(512);
             let spec = ArraySpec {
                 members,
@@ -127,17 +162,21 @@ pub(super) fn random(seed: u64, strategies: &[ReadStrategy]) -> (Setup, ArraySpe
     let mut draw = |n: u64| rng.below(n);
     let mut setup = setup(600);
     setup.seed = seed;
-    setup.gc.mode = [GcMode::Preemptive, GcMode::Base, GcMode::Controller, GcMode::PlaneBlocking][draw(4) as usize];
+    setup.gc.mode = [GcMode::Preemptive, GcMode::Base, GcMode::Controller, GcMode::PlaneBlocking]
+        [draw(4) as usize];
     setup.gc.when = if draw(2) == 0 { GcWhen::Foreground } else { GcWhen::Background };
     setup.jobs[0].queue_depth = 1 + draw(24) as u32;
     setup.jobs[0].read_percent = [20.0, 50.0, 80.0][draw(3) as usize];
-    setup.jobs[0].block_sizes = [(4096, 4.0), (512, draw(2) as f64), (16384, 1.0), (65536, draw(2) as f64)]
-        .map(|(bytes, weight)| (Bytes::new(bytes), weight))
-        .to_vec();
+    setup.jobs[0].block_sizes =
+        [(4096, 4.0), (512, draw(2) as f64), (16384, 1.0), (65536, draw(2) as f64)]
+            .map(|(bytes, weight)| (Bytes::new(bytes), weight))
+            .to_vec();
     setup.jobs[0].align = Bytes::new(if draw(2) == 0 { 512 } else { 4096 });
-    let level = [RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid5, RaidLevel::Raid6][draw(4) as usize];
+    let level =
+        [RaidLevel::Raid1, RaidLevel::Raid5, RaidLevel::Raid5, RaidLevel::Raid6][draw(4) as usize];
     let strategy = strategies[draw(strategies.len() as u64) as usize];
-    let cache = if strategy == ReadStrategy::Rails { 512 } else { [0, 0, 64, 512][draw(4) as usize] };
+    let cache =
+        if strategy == ReadStrategy::Rails { 512 } else { [0, 0, 64, 512][draw(4) as usize] };
     let spec = ArraySpec {
         members: level.least_members() + draw(4) as u32,
         level,

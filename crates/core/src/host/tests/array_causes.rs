@@ -1,5 +1,6 @@
-//! Attribution of whole arrays under random load: the parts of every request add up to its latency (the driver asserts
-//! that, the array that there is no gap between its steps), nothing of a run changes, and every cause and stage occurs.
+//! Attribution of whole arrays under random load: the parts of every request add up to its latency
+//! (the driver asserts that, the array that there is no gap between its steps), nothing of a run
+//! changes, and every cause and stage occurs.
 
 use super::array::{ALL, driver, random, setup};
 use crate::array::{ArraySpec, ReadStrategy};
@@ -29,9 +30,17 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
             (records, now, driver.measured().causes.as_deref().map(sums))
         };
         let (bare, attributed) = (played(false), played(true));
-        assert_eq!((&bare.0.requests, bare.1), (&attributed.0.requests, attributed.1), "seed {seed}");
+        assert_eq!(
+            (&bare.0.requests, bare.1),
+            (&attributed.0.requests, attributed.1),
+            "seed {seed}"
+        );
         let (of_run, stages_of_run) = attributed.2.expect("asked for");
-        assert_eq!(of_run.total(), stages_of_run.total(), "seed {seed}: by cause and by stage it is the same time");
+        assert_eq!(
+            of_run.total(),
+            stages_of_run.total(),
+            "seed {seed}: by cause and by stage it is the same time"
+        );
         assert_eq!(of_run.get(Cause::Retry), stages_of_run.get(Stage::Retry), "seed {seed}");
         assert_eq!(of_run.get(Cause::Stripe), stages_of_run.get(Stage::Stripe), "seed {seed}");
         for (record, split) in attributed.0.requests.iter().zip(&attributed.0.splits) {
@@ -44,8 +53,15 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
         split += of_run;
         stages += stages_of_run;
     }
-    let wanted =
-        [Cause::Service, Cause::Erase, Cause::GcCopy, Cause::Buffer, Cause::Reads, Cause::Retry, Cause::Stripe];
+    let wanted = [
+        Cause::Service,
+        Cause::Erase,
+        Cause::GcCopy,
+        Cause::Buffer,
+        Cause::Reads,
+        Cause::Retry,
+        Cause::Stripe,
+    ];
     for cause in wanted {
         assert!(split.get(cause) > Duration::from_us(100), "{cause:?}: {split:?}");
     }
@@ -54,8 +70,8 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
     }
 }
 
-/// What is asked of an array is on its timeline, each request with steps that cover it; its drives' are what it asked
-/// of them. A limit leaves the rest out.
+/// What is asked of an array is on its timeline, each request with steps that cover it; its drives'
+/// are what it asked of them. A limit leaves the rest out.
 #[test]
 fn a_timeline_of_an_array_holds_its_requests_step_by_step() {
     let setup = setup(800);
@@ -81,11 +97,19 @@ fn a_timeline_of_an_array_holds_its_requests_step_by_step() {
             at = step.to;
         }
         assert_eq!(at, request.end, "{request:?} {steps:?}");
-        assert_eq!(request.attributed.expect("books are kept").split.total(), request.end.since(request.start));
+        assert_eq!(
+            request.attributed.expect("books are kept").split.total(),
+            request.end.since(request.start)
+        );
     }
-    let asked: usize = (0..4).map(|n| driver.storage().drive(n).recorded(driver.now()).unwrap().requests.len()).sum();
+    let asked: usize = (0..4)
+        .map(|n| driver.storage().drive(n).recorded(driver.now()).unwrap().requests.len())
+        .sum();
     let counters = driver.storage().counters();
-    assert!(asked as u64 <= counters.drive_reads + counters.drive_writes && asked > 2_000, "{asked} {counters:?}");
+    assert!(
+        asked as u64 <= counters.drive_reads + counters.drive_writes && asked > 2_000,
+        "{asked} {counters:?}"
+    );
     let few = played(100);
     let (room, requests) = few.storage().slow_requests().expect("asked for");
     assert_eq!((room.kept, room.left_out, requests.len()), (100, 700, 100));

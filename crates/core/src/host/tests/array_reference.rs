@@ -1,5 +1,5 @@
-//! Arrays against a naive one: members' pages in vectors, parity from scratch, and for each request how many commands
-//! the layout costs. One request at a time, so that both are exact.
+//! Arrays against a naive one: members' pages in vectors, parity from scratch, and for each request
+//! how many commands the layout costs. One request at a time, so that both are exact.
 
 use super::array::{content, with_spare};
 use super::{Setup, small};
@@ -38,8 +38,8 @@ impl Naive {
         self.pages.len() - self.parities()
     }
 
-    /// Members of a row, data in order and then parity: md's left-symmetric layouts, in which parity moves one member
-    /// to the left with each stripe and data begins behind it.
+    /// Members of a row, data in order and then parity: md's left-symmetric layouts, in which
+    /// parity moves one member to the left with each stripe and data begins behind it.
     fn members(&self, row: usize) -> Vec<usize> {
         let n = self.pages.len();
         if self.level == RaidLevel::Raid0 {
@@ -64,10 +64,9 @@ impl Naive {
     /// The row's pages, data and parity, where parity is made from the data.
     fn with_parity(&self, data: &[u32]) -> Vec<u32> {
         let sum = data.iter().fold(0, |sum, page| sum ^ page);
-        let q = data
-            .iter()
-            .enumerate()
-            .fold(0, |sum, (n, page)| sum ^ u32::from_le_bytes(page.to_le_bytes().map(|byte| shifted(byte, n))));
+        let q = data.iter().enumerate().fold(0, |sum, (n, page)| {
+            sum ^ u32::from_le_bytes(page.to_le_bytes().map(|byte| shifted(byte, n)))
+        });
         let parity = match self.level {
             RaidLevel::Raid6 => vec![sum, q],
             _ => vec![sum; self.parities()],
@@ -93,15 +92,18 @@ impl Naive {
         }
     }
 
-    /// Reads of members that a read of the sectors costs: one of each chunk; for one on a dead member those of as many
-    /// others as there are data pages, data before parity, unless the request reads the same of them anyway.
+    /// Reads of members that a read of the sectors costs: one of each chunk; for one on a dead
+    /// member those of as many others as there are data pages, data before parity, unless the
+    /// request reads the same of them anyway.
     fn reads_of_a_read(&self, first: u64, sectors: u64) -> u64 {
         let mut pieces: Vec<(usize, usize, usize, bool)> = Vec::new();
         let mut page = (first / PAGE) as usize;
         while page as u64 * PAGE < first + sectors {
             let (row, index) = self.place(page);
-            let pages = (self.chunk - row % self.chunk).min(((first + sectors).div_ceil(PAGE)) as usize - page);
-            let whole = page as u64 * PAGE >= first && (page + pages) as u64 * PAGE <= first + sectors;
+            let pages = (self.chunk - row % self.chunk)
+                .min(((first + sectors).div_ceil(PAGE)) as usize - page);
+            let whole =
+                page as u64 * PAGE >= first && (page + pages) as u64 * PAGE <= first + sectors;
             pieces.push((self.members(row)[index], row, pages, whole));
             page += pages;
         }
@@ -110,14 +112,15 @@ impl Naive {
             if !is_dead(*member) {
                 return 1;
             }
-            let others = self.members(*row).into_iter().filter(|other| !is_dead(*other)).take(self.data());
+            let others =
+                self.members(*row).into_iter().filter(|other| !is_dead(*other)).take(self.data());
             others.filter(|other| !pieces.contains(&(*other, *row, *pages, true))).count() as u64
         };
         pieces.iter().map(cost).sum()
     }
 
-    /// Reads and writes of members for a write of the sectors: of each row the cheaper of both ways to its parity, or
-    /// whatever suffices where a dead member leaves neither.
+    /// Reads and writes of members for a write of the sectors: of each row the cheaper of both ways
+    /// to its parity, or whatever suffices where a dead member leaves neither.
     fn commands_of_a_write(&self, first: u64, sectors: u64) -> (u64, u64) {
         let (mut reads, mut writes) = (0, 0);
         let pages = first / PAGE..(first + sectors).div_ceil(PAGE);
@@ -140,10 +143,13 @@ impl Naive {
                 // Where there is no parity, or nothing else to put into it.
                 (0..k).filter(|index| dirty[*index] && !full[*index]).collect(),
                 (0..k).filter(|index| !full[*index]).collect(),
-                (0..n).filter(|index| if *index < k { dirty[*index] } else { alive(*index) }).collect(),
+                (0..n)
+                    .filter(|index| if *index < k { dirty[*index] } else { alive(*index) })
+                    .collect(),
             ];
             let is_simple = parities == 0 || full[..k].iter().all(|full| *full);
-            let ways = ways.iter().skip(usize::from(!is_simple)).take(if is_simple { 1 } else { 2 });
+            let ways =
+                ways.iter().skip(usize::from(!is_simple)).take(if is_simple { 1 } else { 2 });
             let possible = ways.filter(|way| way.iter().all(|index| alive(*index))).map(Vec::len);
             reads += possible.min().unwrap_or(k);
         }
@@ -175,16 +181,32 @@ impl Both {
         assert_eq!(naive.size() as u64 * PAGE, array.sectors());
         // Every page is written before the run, as version 1.
         (0..naive.size()).for_each(|page| naive.put(page, 1));
-        Self { array, naive, spec: spec.clone(), now: Instant::START, version: 1, is_replaced: false }
+        Self {
+            array,
+            naive,
+            spec: spec.clone(),
+            now: Instant::START,
+            version: 1,
+            is_replaced: false,
+        }
     }
 
     /// Does one request alone; its completion, and the members' reads and writes.
-    fn alone(&mut self, op: Op, first: u64, sectors: u64, payload: Option<Vec<Stamp>>) -> (Completion, u64, u64) {
+    fn alone(
+        &mut self,
+        op: Op,
+        first: u64,
+        sectors: u64,
+        payload: Option<Vec<Stamp>>,
+    ) -> (Completion, u64, u64) {
         assert!(self.array.advance_before(self.now).is_none());
         let before = self.array.counters();
         let (lba, sectors) = (Lba(first), sectors as u32);
         let (predictable, payload) = (PredictableLatency::Off, payload.map(Vec::into_boxed_slice));
-        self.array.submit(self.now, Command { id: 7, op, lba, sectors, fua: false, predictable, stream: 0, payload });
+        self.array.submit(
+            self.now,
+            Command { id: 7, op, lba, sectors, fua: false, predictable, stream: 0, payload },
+        );
         self.now += STEP;
         let done = self.array.advance_before(self.now).expect("it completes");
         assert_eq!((done.id, done.status), (7, Status::Success));
@@ -197,7 +219,12 @@ impl Both {
         let (done, reads, writes) = self.alone(Op::Read, first, sectors, None);
         let pages = first / PAGE..(first + sectors).div_ceil(PAGE);
         let expected: Vec<u32> = pages.map(|page| self.naive.get(page as usize)).collect();
-        assert_eq!(done.payload.as_deref(), Some(expected.as_slice()), "{first} {sectors} {:?}", self.spec);
+        assert_eq!(
+            done.payload.as_deref(),
+            Some(expected.as_slice()),
+            "{first} {sectors} {:?}",
+            self.spec
+        );
         let expected = (self.naive.reads_of_a_read(first, sectors), 0);
         assert_eq!((reads, writes), expected, "{first} {sectors} {:?}", self.spec);
     }
@@ -205,7 +232,8 @@ impl Both {
     fn write(&mut self, first: u64, sectors: u64) {
         let pages = first / PAGE..(first + sectors).div_ceil(PAGE);
         self.version += 1;
-        let stamp = |page: u64| Stamp { version: self.version, beneath: self.naive.get(page as usize) };
+        let stamp =
+            |page: u64| Stamp { version: self.version, beneath: self.naive.get(page as usize) };
         let stamps = pages.clone().map(stamp).collect();
         let expected = self.naive.commands_of_a_write(first, sectors);
         let (_, reads, writes) = self.alone(Op::Write, first, sectors, Some(stamps));
@@ -216,11 +244,14 @@ impl Both {
     /// A random request of odd size, of up to three rows and a bit.
     fn random(&mut self, rng: &mut Rng) {
         let (all, row) = (self.array.sectors(), self.naive.data() as u64 * PAGE);
-        let most = [PAGE, 3 * PAGE, row * self.naive.chunk as u64, 3 * row + 5][rng.below(4) as usize];
+        let most =
+            [PAGE, 3 * PAGE, row * self.naive.chunk as u64, 3 * row + 5][rng.below(4) as usize];
         let sectors = 1 + rng.below(most.min(all));
         let (first, sectors) = match rng.below(3) {
             0 => (rng.below(all - sectors + 1), sectors),
-            _ => (rng.below((all - sectors) / PAGE) * PAGE, sectors.next_multiple_of(PAGE).min(most)),
+            _ => {
+                (rng.below((all - sectors) / PAGE) * PAGE, sectors.next_multiple_of(PAGE).min(most))
+            }
         };
         match rng.below(20) {
             0 => {
@@ -239,8 +270,12 @@ impl Both {
 
     /// Every member holds what the naive one does.
     fn check_members(&self) {
-        for (member, pages) in
-            self.naive.pages.iter().enumerate().filter(|(member, _)| self.naive.dead != Some(*member))
+        for (member, pages) in self
+            .naive
+            .pages
+            .iter()
+            .enumerate()
+            .filter(|(member, _)| self.naive.dead != Some(*member))
         {
             let used = self.naive.size() / self.naive.data();
             // The spare's drive has the number behind the last member's once it serves.
@@ -252,12 +287,14 @@ impl Both {
     }
 }
 
-/// Random arrays of every level: whole, then without a member, then with a new one that is restored.
+/// Random arrays of every level: whole, then without a member, then with a new one that is
+/// restored.
 #[test]
 fn arrays_do_what_a_naive_one_does() {
     for seed in 0..40 {
         let mut rng = Rng::stream(seed, "naive");
-        let level = [RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid1, RaidLevel::Raid0][seed as usize % 4];
+        let level = [RaidLevel::Raid5, RaidLevel::Raid6, RaidLevel::Raid1, RaidLevel::Raid0]
+            [seed as usize % 4];
         let mut setup = Setup { seed, ..small() };
         setup.device.geometry.blocks = 16;
         let requests = 25;
@@ -281,7 +318,8 @@ fn arrays_do_what_a_naive_one_does() {
         if !fails {
             continue;
         }
-        // The member fails before the next request, and the new one comes before the one after these.
+        // The member fails before the next request, and the new one comes before the one after
+        // these.
         both.now += STEP;
         assert!(both.array.advance_before(both.now).is_none());
         assert_eq!(both.array.counters().failed_members, 1);
@@ -294,8 +332,13 @@ fn arrays_do_what_a_naive_one_does() {
         // A restored row is computed from as many pages as it has data, and written.
         let (after, rows) = (both.array.counters(), (both.naive.size() / both.naive.data()) as u64);
         let restored = after.restored_rows - before.restored_rows;
-        let (reads, writes) = (after.drive_reads - before.drive_reads, after.drive_writes - before.drive_writes);
-        assert_eq!((restored, reads, writes), (rows, rows * both.naive.data() as u64, rows), "{spec:?}");
+        let (reads, writes) =
+            (after.drive_reads - before.drive_reads, after.drive_writes - before.drive_writes);
+        assert_eq!(
+            (restored, reads, writes),
+            (rows, rows * both.naive.data() as u64, rows),
+            "{spec:?}"
+        );
         (both.naive.dead, both.is_replaced) = (None, true);
         both.check_members();
         (1..requests).for_each(|_| both.random(&mut rng));

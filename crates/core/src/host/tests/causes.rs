@@ -1,5 +1,5 @@
-//! Attribution: the parts add up to each latency, a read's own part is what the device's table says, and a drive in
-//! which only one thing can be waited for puts the waiting there.
+//! Attribution: the parts add up to each latency, a read's own part is what the device's table
+//! says, and a drive in which only one thing can be waited for puts the waiting there.
 
 use super::{Setup, drawn, small};
 use crate::drive::{Op, ProgramMode};
@@ -17,8 +17,11 @@ fn played(setup: &Setup) -> Driver {
 }
 
 /// A channel that costs nothing.
-const FREE: ChannelTiming =
-    ChannelTiming { rate: Bandwidth::bytes_per_second(0), command: Duration::ZERO, erase_command: Duration::ZERO };
+const FREE: ChannelTiming = ChannelTiming {
+    rate: Bandwidth::bytes_per_second(0),
+    command: Duration::ZERO,
+    erase_command: Duration::ZERO,
+};
 
 /// Everything beyond a read's own work, and the share of it that one cause has.
 fn excess(stats: &SplitStats, cause: Cause) -> (Duration, f64) {
@@ -27,7 +30,8 @@ fn excess(stats: &SplitStats, cause: Cause) -> (Duration, f64) {
     (excess, all.get(cause).as_ns() as f64 / excess.as_ns() as f64)
 }
 
-/// The driver asserts it of every request; here it is asked of their sums, for a million requests that GC disturbs.
+/// The driver asserts it of every request; here it is asked of their sums, for a million requests
+/// that GC disturbs.
 #[test]
 fn the_parts_of_a_million_requests_add_up_to_their_latencies() {
     for mode in [GcMode::Base, GcMode::Preemptive] {
@@ -50,22 +54,28 @@ fn the_parts_of_a_million_requests_add_up_to_their_latencies() {
         assert!(causes.slowest.is_sorted_by(|one, two| one.record.latency >= two.record.latency));
         let longest = measured.read.histogram.max().max(measured.write.histogram.max());
         assert_eq!(Some(causes.slowest[0].record.latency), longest);
-        for (list, op, stats) in
-            [(&causes.slowest_reads, Op::Read, &measured.read), (&causes.slowest_writes, Op::Write, &measured.write)]
-        {
+        for (list, op, stats) in [
+            (&causes.slowest_reads, Op::Read, &measured.read),
+            (&causes.slowest_writes, Op::Write, &measured.write),
+        ] {
             assert_eq!((list.len(), Some(list[0].record.latency)), (20, stats.histogram.max()));
             assert!(list.iter().all(|slow| slow.record.op == op));
             let both = causes.slowest.iter().filter(|slow| slow.record.op == op);
-            assert!(both.zip(list).all(|(one, other)| one == other), "the list of all holds the first of each");
+            assert!(
+                both.zip(list).all(|(one, other)| one == other),
+                "the list of all holds the first of each"
+            );
         }
     }
 }
 
-/// Whatever a read of one page waits for, its own work is a command, tR, and its data on the channel.
+/// Whatever a read of one page waits for, its own work is a command, tR, and its data on the
+/// channel.
 #[test]
 fn a_read_s_own_work_is_what_the_device_table_says() {
     let mut setup = small();
-    setup.jobs[0] = JobSpec { requests: 20_000, queue_depth: 8, read_percent: 60.0, ..setup.jobs[0].clone() };
+    setup.jobs[0] =
+        JobSpec { requests: 20_000, queue_depth: 8, read_percent: 60.0, ..setup.jobs[0].clone() };
     let mut driver = setup.driver().with_attribution().with_records();
     driver.play_to_the_end();
     let records = driver.take_records().unwrap();
@@ -77,7 +87,10 @@ fn a_read_s_own_work_is_what_the_device_table_says() {
         assert_eq!(split.total(), record.latency);
         if record.op == Op::Read {
             let service = split.get(Cause::Service);
-            assert!(service == setup.drive.controller + own || service == hit, "{record:?} {split:?}");
+            assert!(
+                service == setup.drive.controller + own || service == hit,
+                "{record:?} {split:?}"
+            );
             reads += 1;
             waited += u64::from(record.latency > service);
         }
@@ -119,7 +132,12 @@ fn only_transfers_put_the_waiting_into_channel() {
     (setup.device.geometry.channels, setup.device.geometry.ways) = (1, 4);
     setup.device.geometry.dies = 1;
     setup.device.channel.rate = Bandwidth::bytes_per_second(40_000_000);
-    let job = JobSpec { pattern: Pattern::Sequential, read_percent: 100.0, queue_depth: 4, ..JobSpec::default() };
+    let job = JobSpec {
+        pattern: Pattern::Sequential,
+        read_percent: 100.0,
+        queue_depth: 4,
+        ..JobSpec::default()
+    };
     setup.jobs = vec![JobSpec { requests: 20_000, ..job }];
     let driver = played(&setup);
     let causes = driver.measured().causes.as_ref().unwrap();
@@ -130,15 +148,21 @@ fn only_transfers_put_the_waiting_into_channel() {
 /// A copy takes a tR and nearly nothing else, and the only reader meets no other.
 #[test]
 fn only_copies_put_the_waiting_into_gc_copy() {
-    for (mode, when) in [(GcMode::Preemptive, GcWhen::Foreground), (GcMode::Base, GcWhen::Background)] {
+    for (mode, when) in
+        [(GcMode::Preemptive, GcWhen::Foreground), (GcMode::Base, GcWhen::Background)]
+    {
         let mut setup = small();
         (setup.gc.mode, setup.gc.when) = (mode, when);
         setup.device.channel = FREE;
         let short = Duration::from_ns(1);
         setup.device.timing.program = vec![short];
         (setup.device.timing.erase_step, setup.device.timing.erase_steps) = (short, 1);
-        let writer =
-            JobSpec { read_percent: 0.0, think: Duration::from_us(300), requests: 20_000, ..JobSpec::default() };
+        let writer = JobSpec {
+            read_percent: 0.0,
+            think: Duration::from_us(300),
+            requests: 20_000,
+            ..JobSpec::default()
+        };
         let reader = JobSpec { read_percent: 100.0, requests: 20_000, ..JobSpec::default() };
         setup.jobs = [writer, reader].map(|job| JobSpec { queue_depth: 1, ..job }).to_vec();
         setup.drive.buffer = Bytes::kib(64);
@@ -150,10 +174,11 @@ fn only_copies_put_the_waiting_into_gc_copy() {
     }
 }
 
-/// Drives drawn at random: a read of one page has a part behind garbage collection exactly where the drive, which keeps
-/// other books for that, says that it was blocked. (Not so with `controller`: what waits for its channels to drain is
-/// not blocked if the victim holds nothing, and a hold may begin and end while a program keeps the die. The same with
-/// `base` where the erase of such a victim does not follow at once.)
+/// Drives drawn at random: a read of one page has a part behind garbage collection exactly where
+/// the drive, which keeps other books for that, says that it was blocked. (Not so with
+/// `controller`: what waits for its channels to drain is not blocked if the victim holds nothing,
+/// and a hold may begin and end while a program keeps the die. The same with `base` where the erase
+/// of such a victim does not follow at once.)
 #[test]
 fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
     let (mut blocked, mut others) = (0, 0);
@@ -176,20 +201,31 @@ fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
             let suspension = split.get(Cause::Suspension);
             if suspension.is_zero() || setup.program.mode == ProgramMode::None {
                 let behind_gc = behind_gc + suspension;
-                assert_eq!(record.gc_blocked, !behind_gc.is_zero(), "seed {seed}: {record:?} {split:?}");
+                assert_eq!(
+                    record.gc_blocked,
+                    !behind_gc.is_zero(),
+                    "seed {seed}: {record:?} {split:?}"
+                );
             } else {
                 // What was suspended may have been a program of host data.
-                assert!(record.gc_blocked || behind_gc.is_zero(), "seed {seed}: {record:?} {split:?}");
+                assert!(
+                    record.gc_blocked || behind_gc.is_zero(),
+                    "seed {seed}: {record:?} {split:?}"
+                );
             }
-            assert!(split.get(Cause::Buffer).is_zero(), "no read waits for the buffer: {record:?} {split:?}");
-            (blocked, others) = if record.gc_blocked { (blocked + 1, others) } else { (blocked, others + 1) };
+            assert!(
+                split.get(Cause::Buffer).is_zero(),
+                "no read waits for the buffer: {record:?} {split:?}"
+            );
+            (blocked, others) =
+                if record.gc_blocked { (blocked + 1, others) } else { (blocked, others + 1) };
         }
     }
     assert!(blocked > 500 && others > 5_000, "{blocked} {others}");
 }
 
-/// A write of part of a page that completes on flash reads the rest of the page first. What that read waited for was
-/// said to be the write buffer, in which there was room.
+/// A write of part of a page that completes on flash reads the rest of the page first. What that
+/// read waited for was said to be the write buffer, in which there was room.
 #[test]
 fn regression_filling_up_a_page_waits_for_what_its_die_does() {
     let mut setup = small();
@@ -213,12 +249,15 @@ fn regression_filling_up_a_page_waits_for_what_its_die_does() {
     let page = channel.command + channel.rate.time_for(4096);
     let own = setup.drive.controller + page + timing.read[0] + page + timing.program[0];
     let records = driver.take_records().unwrap();
-    assert!(records.splits.iter().all(|split| split.get(Cause::Service) == own), "a read, and a program");
+    assert!(
+        records.splits.iter().all(|split| split.get(Cause::Service) == own),
+        "a read, and a program"
+    );
 }
 
-/// Every kind of drive drawn at random: the parts of every request add up to its latency (the driver asserts it), the
-/// observed drive does what the other does, and what writes wait for is told by its causes: hardly anything is left for
-/// the buffer itself.
+/// Every kind of drive drawn at random: the parts of every request add up to its latency (the
+/// driver asserts it), the observed drive does what the other does, and what writes wait for is
+/// told by its causes: hardly anything is left for the buffer itself.
 #[test]
 fn writes_of_every_kind_of_drive_wait_for_causes_and_hardly_for_the_buffer() {
     use super::{dftl, merges, rain, superblock};
@@ -246,7 +285,8 @@ fn writes_of_every_kind_of_drive_wait_for_causes_and_hardly_for_the_buffer() {
             assert_eq!((bare.0, bare.1.requests), (end, records.requests), "{kind}, seed {seed}");
             sum += causes.unwrap().write.total().1;
         }
-        let waits = sum.total() - sum.get(Cause::Service) - sum.get(Cause::Link) - sum.get(Cause::Queue);
+        let waits =
+            sum.total() - sum.get(Cause::Service) - sum.get(Cause::Link) - sum.get(Cause::Queue);
         let share = sum.get(Cause::Buffer).as_ns() as f64 / waits.as_ns() as f64;
         assert!(waits > Duration::from_s(1), "{kind}: {sum:?}");
         shares.push((kind, share));

@@ -36,7 +36,16 @@ impl Player {
         });
         let arrivals = open.then(|| arrivals.collect());
         let (oracle, depth) = (Oracle::new(&drive), job.queue_depth as usize);
-        Self { drive, oracle, requests, arrivals, depth, next: 0, now: Instant::START, log: Vec::new() }
+        Self {
+            drive,
+            oracle,
+            requests,
+            arrivals,
+            depth,
+            next: 0,
+            now: Instant::START,
+            log: Vec::new(),
+        }
     }
 
     fn next_submit_at(&self) -> Instant {
@@ -48,7 +57,8 @@ impl Player {
         }
     }
 
-    /// Until `completions` are logged or nothing is left; `cut` says how far to advance at most, when asked.
+    /// Until `completions` are logged or nothing is left; `cut` says how far to advance at most,
+    /// when asked.
     fn play(&mut self, completions: usize, mut cut: impl FnMut(&Drive, Instant) -> Instant) {
         let mut limit = cut(&self.drive, self.now);
         while self.log.len() < completions {
@@ -94,7 +104,8 @@ fn players() -> impl Iterator<Item = (u64, Player)> {
     (0..60).flat_map(|seed| [false, true].map(|open| (seed, Player::new(&drawn(seed), 250, open))))
 }
 
-/// The next cut: now and then at the next event itself, a nanosecond behind it, or wherever chance falls.
+/// The next cut: now and then at the next event itself, a nanosecond behind it, or wherever chance
+/// falls.
 fn anywhere(rng: &mut Rng, drive: &Drive, last: Instant) -> Instant {
     let next = drive.next_event_at();
     let scale = 1 << rng.below(21);
@@ -144,7 +155,11 @@ fn nothing_changes_before_the_next_event_and_something_does_at_it() {
             }
             let before = format!("{:?}", player.drive);
             assert!(player.drive.advance_before(next).is_none());
-            assert_eq!(format!("{:?}", player.drive), before, "seed {seed}: something happened before {next:?}");
+            assert_eq!(
+                format!("{:?}", player.drive),
+                before,
+                "seed {seed}: something happened before {next:?}"
+            );
             let mut copy = player.drive.clone();
             let completion = copy.advance_before(next + Duration::from_ns(1));
             assert!(completion.is_none_or(|completion| completion.at == next));
@@ -186,11 +201,17 @@ fn commands_aborted_at_random_complete_as_aborted_and_the_others_keep_the_data()
         }
         player.play_uncut();
         let is_aborted = |done: &&Completion| done.status == crate::drive::Status::Aborted;
-        let mut completed: Vec<u32> = player.log.iter().filter(is_aborted).map(|done| done.id).collect();
+        let mut completed: Vec<u32> =
+            player.log.iter().filter(is_aborted).map(|done| done.id).collect();
         completed.sort_unstable();
         aborted.sort_unstable();
         assert_eq!(completed, aborted, "seed {seed}");
         assert!(aborted.len() > 10);
-        assert_eq!((player.log.len(), player.oracle.mismatches()), (400, 0), "{:?}", player.oracle.first_mismatch());
+        assert_eq!(
+            (player.log.len(), player.oracle.mismatches()),
+            (400, 0),
+            "{:?}",
+            player.oracle.first_mismatch()
+        );
     }
 }

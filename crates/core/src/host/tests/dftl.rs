@@ -1,4 +1,5 @@
-//! Drives whose map lies on flash (DFTL): nothing is lost, nothing waits for ever, and each knob moves what it should.
+//! Drives whose map lies on flash (DFTL): nothing is lost, nothing waits for ever, and each knob
+//! moves what it should.
 
 use super::{Setup, digest, drawn, one_of, small};
 use crate::ftl::{GcMode, MapSpec, VictimUnit};
@@ -74,8 +75,8 @@ fn drives_with_a_map_on_flash_drawn_at_random_complete_every_request_and_keep_da
     assert!(misses > 100_000 && owed > 1_000, "{misses} {owed}");
 }
 
-/// Minutes: 8,000 drives. Every test run plays 150 of the same kind; this is the campaign that closing notes report.
-/// `cargo test --release -p manx-core --lib host::tests::dftl -- --ignored`
+/// Minutes: 8,000 drives. Every test run plays 150 of the same kind; this is the campaign that
+/// closing notes report. `cargo test --release -p manx-core --lib host::tests::dftl -- --ignored`
 #[test]
 #[ignore = "a campaign of minutes; 150 such drives are played in every test run"]
 fn many_more_drives_with_a_map_on_flash() {
@@ -111,7 +112,9 @@ fn a_cache_of_the_whole_map_misses_each_entry_once_and_lets_none_go() {
     // Collections move pages that nobody has looked up yet.
     assert_eq!((map.evictions, map.page_programs), (0, map.collection_programs));
     assert!(
-        map.misses <= pages && map.page_reads <= map.misses + map.page_programs && map.hits > map.misses,
+        map.misses <= pages
+            && map.page_reads <= map.misses + map.page_programs
+            && map.hits > map.misses,
         "{pages} {map:?}"
     );
 }
@@ -122,7 +125,10 @@ fn batches_and_lazy_copying_save_programs() {
     let single = map_of(MapSpec { batch: false, ..cached(100) });
     let eager = map_of(MapSpec { lazy: false, ..cached(100) });
     assert!(single.page_programs > all.page_programs * 5 / 4, "{single:?} {all:?}");
-    assert!(eager.collection_programs > all.collection_programs && eager.lazy_updates == 0, "{eager:?} {all:?}");
+    assert!(
+        eager.collection_programs > all.collection_programs && eager.lazy_updates == 0,
+        "{eager:?} {all:?}"
+    );
 }
 
 #[test]

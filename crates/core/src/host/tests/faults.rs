@@ -1,5 +1,5 @@
-//! Bad blocks on whole drives: what a failure costs, the knobs, and the oracle over many drives until they are
-//! read-only and beyond.
+//! Bad blocks on whole drives: what a failure costs, the knobs, and the oracle over many drives
+//! until they are read-only and beyond.
 
 use super::{Setup, drawn, small};
 use crate::drive::{PreconditionState, RainSpec, ScrubSpec, Status, Update};
@@ -26,15 +26,21 @@ fn check(setup: &Setup, driver: &Driver) {
     assert_eq!(progress.issued, progress.completed, "every request completes: {}", stuck());
     assert_eq!(oracle.mismatches(), 0, "{:?} in {}", oracle.first_mismatch(), stuck());
     assert_eq!(drive.outstanding(), 0);
-    assert_eq!(progress.failed > 0, faults.refused > 0 || faults.stranded > 0 && progress.failed > 0, "{faults:?}");
+    assert_eq!(
+        progress.failed > 0,
+        faults.refused > 0 || faults.stranded > 0 && progress.failed > 0,
+        "{faults:?}"
+    );
     assert!(faults.refused == 0 || faults.read_only_at.is_some());
     drive.ftl().check_laws();
     drive.check_nobody_reads();
     drive.check_parity();
     if !setup.drive.power_loss_protection {
         // What the drive would return of each page: from the buffer, or from flash.
-        let buffered: BTreeMap<Lpn, u32> = drive.at_risk().iter().map(|page| (page.lpn, page.lost)).collect();
-        let left = |lpn| buffered.get(&lpn).copied().unwrap_or_else(|| drive.left_after_power_loss(lpn));
+        let buffered: BTreeMap<Lpn, u32> =
+            drive.at_risk().iter().map(|page| (page.lpn, page.lost)).collect();
+        let left =
+            |lpn| buffered.get(&lpn).copied().unwrap_or_else(|| drive.left_after_power_loss(lpn));
         assert_eq!(oracle.lost(left), [], "acknowledged writes are there: {}", stuck());
     }
 }
@@ -107,7 +113,8 @@ fn a_program_that_fails_takes_one_more_and_its_block_is_retired_once_its_pages_a
     let counters = drive.counters();
     let faults = counters.faults;
     assert_eq!((faults.program_failures, faults.erase_failures, faults.retired), (1, 0, 1));
-    // The block held the pages before, all valid; the failed row and the copies are all that was programmed beside.
+    // The block held the pages before, all valid; the failed row and the copies are all that was
+    // programmed beside.
     assert_eq!((faults.pages_moved, counters.copied_units), (at as u64, at as u64));
     assert_eq!((counters.host_units, faults.pages_failed), (40, 1));
     assert_eq!(counters.units_programmed(), 40 + at as u64 + 1);
@@ -186,7 +193,10 @@ fn more_failures_retire_more_blocks_cost_more_copies_and_end_the_drive_earlier()
             let (few, some) = run(rate(3e-4));
             let (many, more) = run(rate(1.5e-3));
             let (most, _) = run(rate(2e-2));
-            assert!(few.retired > 0 && many.retired > few.retired, "{unit:?} {gc:?} {few:?} {many:?}");
+            assert!(
+                few.retired > 0 && many.retired > few.retired,
+                "{unit:?} {gc:?} {few:?} {many:?}"
+            );
             assert!(many.spare_least < few.spare_least, "{unit:?} {gc:?}");
             if unit == VictimUnit::Block {
                 assert!(more > some && some >= base * 0.99, "{gc:?}: {base} {some} {more}");
@@ -221,22 +231,33 @@ fn factory_bad_blocks_are_never_used_and_groups_take_others_in_their_place() {
         setup.gc.unit = unit;
         setup.faults.factory_bad = 0.02;
         let layout = crate::flash::Layout::new(&setup.device);
-        let bad: Vec<Vec<u32>> =
-            (0..layout.lanes).map(|lane| setup.faults.factory_bad_blocks(&layout, lane, setup.seed)).collect();
+        let bad: Vec<Vec<u32>> = (0..layout.lanes)
+            .map(|lane| setup.faults.factory_bad_blocks(&layout, lane, setup.seed))
+            .collect();
         let total = bad.iter().map(Vec::len).sum::<usize>() as u64;
         assert!(total >= 4, "of 480 blocks about ten: {bad:?}");
         let driver = play(&setup);
         let (drive, faults) = (driver.drive(), driver.drive().counters().faults);
         assert_eq!((faults.factory_bad, faults.retired), (total, 0));
         if unit == VictimUnit::Block {
-            for (lane, index) in (0..).zip(&bad).flat_map(|(lane, bad)| bad.iter().map(move |index| (lane, *index))) {
-                assert_eq!(drive.flash().rows_written(layout.block(lane, index)), 0, "{lane} {index}");
+            for (lane, index) in
+                (0..).zip(&bad).flat_map(|(lane, bad)| bad.iter().map(move |index| (lane, *index)))
+            {
+                assert_eq!(
+                    drive.flash().rows_written(layout.block(lane, index)),
+                    0,
+                    "{lane} {index}"
+                );
             }
         }
         // The worst lane decides how many groups there are.
         let most = bad.iter().map(Vec::len).max().unwrap() as i64;
         setup.faults.factory_bad = 1e-300;
-        assert_eq!(setup.drive().counters().faults.spare_least - faults.spare_least, most, "{unit:?}");
+        assert_eq!(
+            setup.drive().counters().faults.spare_least - faults.spare_least,
+            most,
+            "{unit:?}"
+        );
     }
 }
 
@@ -253,7 +274,10 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
     for record in &records {
         let refuses = record.status == Status::NamespaceWriteProtected;
         assert!(refuses || record.status == Status::Success);
-        assert!(!refuses || (record.op == crate::drive::Op::Write && record.at + record.latency >= at), "{record:?}");
+        assert!(
+            !refuses || (record.op == crate::drive::Op::Write && record.at + record.latency >= at),
+            "{record:?}"
+        );
         if record.at > at {
             assert_eq!(refuses, record.op == crate::drive::Op::Write, "{record:?}");
             refused += u64::from(refuses);
@@ -281,7 +305,10 @@ fn drawn_with_faults(seed: u64) -> Setup {
     if rng.below(6) == 0 {
         setup.gc.mode = GcMode::PlaneBlocking;
         (setup.gc.copyback, setup.gc.unit) = (true, VictimUnit::Block);
-    } else if rng.below(6) == 0 && setup.ftl.allocation == Allocation::Static && setup.gc.mode != GcMode::Nogc {
+    } else if rng.below(6) == 0
+        && setup.ftl.allocation == Allocation::Static
+        && setup.gc.mode != GcMode::Nogc
+    {
         let channels = 2 + rng.below(2) as u32;
         setup.device.geometry.channels = channels;
         setup.drive.buffer = Bytes::new(setup.drive.buffer.get() * u64::from(channels));
@@ -298,7 +325,8 @@ fn is_born_read_only(setup: &Setup) -> bool {
 }
 
 fn campaign(seeds: std::ops::Range<u64>) {
-    let (mut drives, mut failures, mut read_only, mut stranded, mut refused, mut reads) = (0, 0, 0, 0, 0, 0);
+    let (mut drives, mut failures, mut read_only, mut stranded, mut refused, mut reads) =
+        (0, 0, 0, 0, 0, 0);
     for seed in seeds {
         let setup = drawn_with_faults(seed);
         if is_born_read_only(&setup) {
@@ -319,7 +347,12 @@ fn campaign(seeds: std::ops::Range<u64>) {
         "{drives} drives, {failures} failures, {read_only} read-only, {stranded} with stranded pages, {refused} \
          refused, {reads} reads checked"
     );
-    assert!(failures > drives && read_only * 20 > drives && refused > 10 * read_only && reads > 100 * drives);
+    assert!(
+        failures > drives
+            && read_only * 20 > drives
+            && refused > 10 * read_only
+            && reads > 100 * drives
+    );
 }
 
 #[test]
@@ -342,12 +375,15 @@ fn drives_with_log_blocks_lose_blocks_and_no_data() {
         let mut rng = Rng::stream(seed, "log faults");
         let mut setup = Setup { seed, ..small() };
         setup.ftl.kind = FtlKind::LogBlock;
-        let policies = [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::PageMapping];
+        let policies =
+            [LogPolicy::Bast, LogPolicy::Fast, LogPolicy::Faster, LogPolicy::PageMapping];
         setup.ftl.log.policy = policies[rng.below(4) as usize];
         (setup.ftl.log.log_percent, setup.device.geometry.blocks) = (40.0, 40);
-        setup.gc.mode = [GcMode::Base, GcMode::Preemptive, GcMode::Controller][rng.below(3) as usize];
+        setup.gc.mode =
+            [GcMode::Base, GcMode::Preemptive, GcMode::Controller][rng.below(3) as usize];
         setup.drive.write_through = rng.below(3) == 0;
-        setup.faults = FaultSpec { factory_bad: 0.01, ..with(0.0, [1e-3, 1e-2, 5e-2][rng.below(3) as usize]) };
+        setup.faults =
+            FaultSpec { factory_bad: 0.01, ..with(0.0, [1e-3, 1e-2, 5e-2][rng.below(3) as usize]) };
         let driver = play(&setup);
         let faults = driver.drive().counters().faults;
         assert!(faults.retired <= faults.erase_failures);
@@ -384,7 +420,8 @@ fn parity_over_superblocks_keeps_the_data_while_erases_fail() {
         let mut setup = Setup { seed, ..worn() };
         setup.device.geometry.channels = 4;
         (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
-        setup.gc.mode = [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][seed as usize % 4];
+        setup.gc.mode =
+            [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][seed as usize % 4];
         setup.rain = RainSpec { width: 4, update: Update::Superblock, ..RainSpec::default() };
         setup.faults = FaultSpec { factory_bad: 0.01, ..with(0.0, 0.03) };
         setup.jobs[0].requests = 6_000;
@@ -400,7 +437,8 @@ fn pages_that_are_written_anew_survive_programs_that_fail() {
     let (mut failures, mut rewrites) = (0, 0);
     for seed in 0..20 {
         let mut setup = Setup { seed, ..worn() };
-        setup.scrub = ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
+        setup.scrub =
+            ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
         setup.faults = with(1e-2, 1e-2);
         setup.jobs[0].requests = 3_000;
         let counters = play(&setup).drive().counters();

@@ -10,13 +10,25 @@ use crate::units::{Bytes, Cause, Duration};
 fn bursts(mode: EraseMode, hold: Duration) -> Setup {
     let mut setup = small();
     setup.device.geometry.blocks = 64;
-    (setup.gc.mode, setup.gc.reads_first, setup.gc.soft, setup.gc.hard) = (GcMode::Preemptive, true, 0.2, 0.05);
+    (setup.gc.mode, setup.gc.reads_first, setup.gc.soft, setup.gc.hard) =
+        (GcMode::Preemptive, true, 0.2, 0.05);
     setup.drive.write_through = true;
     // Nothing but reads, erases and short programs.
     setup.device.timing.program = vec![Duration::from_us(100)];
-    setup.erase = EraseSpec { mode, hold, hold_max: Duration::from_ms(200), hold_victims: 8, ..EraseSpec::default() };
+    setup.erase = EraseSpec {
+        mode,
+        hold,
+        hold_max: Duration::from_ms(200),
+        hold_victims: 8,
+        ..EraseSpec::default()
+    };
     let time = Duration::from_s(2);
-    let job = JobSpec { requests: 0, time, block_sizes: vec![(Bytes::kib(4), 1.0)], ..setup.jobs[0].clone() };
+    let job = JobSpec {
+        requests: 0,
+        time,
+        block_sizes: vec![(Bytes::kib(4), 1.0)],
+        ..setup.jobs[0].clone()
+    };
     let reads = JobSpec {
         read_percent: 100.0,
         arrival: Arrival::Bursty,
@@ -25,7 +37,8 @@ fn bursts(mode: EraseMode, hold: Duration) -> Setup {
         burst: Duration::from_ms(20),
         ..job.clone()
     };
-    let writes = JobSpec { read_percent: 0.0, queue_depth: 1, think: Duration::from_us(500), ..job };
+    let writes =
+        JobSpec { read_percent: 0.0, queue_depth: 1, think: Duration::from_us(500), ..job };
     setup.jobs = vec![reads, writes];
     setup
 }
@@ -54,15 +67,30 @@ fn bursts_of_reads_wait_less_for_erases_that_are_held_back_and_writes_no_longer(
         let (before, now) = (behind(&at_once), behind(&held));
         assert!(now * 2 < before, "{mode:?}: reads waited {before} for erases, and now {now}");
         let of = |driver: &Driver| driver.drive().counters();
-        assert!(of(&held).erases_held > 10 && of(&at_once).erases_held == 0, "{mode:?}: {:?}", of(&held));
+        assert!(
+            of(&held).erases_held > 10 && of(&at_once).erases_held == 0,
+            "{mode:?}: {:?}",
+            of(&held)
+        );
         if mode != EraseMode::None {
-            assert!(of(&held).suspended.suspensions * 2 < of(&at_once).suspended.suspensions, "{mode:?}");
+            assert!(
+                of(&held).suspended.suspensions * 2 < of(&at_once).suspended.suspensions,
+                "{mode:?}"
+            );
         }
         // It collects no earlier and no more than without.
         let (one, other) = (of(&at_once), of(&held));
-        assert!(other.copied_units.abs_diff(one.copied_units) * 5 < one.copied_units.max(400), "{one:?} {other:?}");
+        assert!(
+            other.copied_units.abs_diff(one.copied_units) * 5 < one.copied_units.max(400),
+            "{one:?} {other:?}"
+        );
         let mean = |driver: &Driver| driver.measured().write.histogram.mean().unwrap();
-        assert!(mean(&held) * 10 < mean(&at_once) * 11, "{mode:?}: {} and {}", mean(&held), mean(&at_once));
+        assert!(
+            mean(&held) * 10 < mean(&at_once) * 11,
+            "{mode:?}: {} and {}",
+            mean(&held),
+            mean(&at_once)
+        );
     }
 }
 
@@ -82,8 +110,8 @@ fn the_longest_hold_moves_what_it_should() {
     assert!(long.1 > Duration::from_ms(10) && long.1 <= Duration::from_ms(200));
 }
 
-/// A writer that fills the drive while reads never rest: erases are let go as soon as space is urgent, though they may
-/// be held for a minute, and the writes do not wait for that.
+/// A writer that fills the drive while reads never rest: erases are let go as soon as space is
+/// urgent, though they may be held for a minute, and the writes do not wait for that.
 #[test]
 fn writes_never_wait_for_a_hold() {
     let mut setup = bursts(EraseMode::DEs, Duration::from_s(60));

@@ -3,12 +3,14 @@
 use super::{Setup, small};
 use crate::drive::{PreconditionState, Scheduler};
 use crate::ftl::{
-    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim, VictimUnit,
+    Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim,
+    VictimUnit,
 };
 use crate::host::{Arrival, Driver, JobSpec, Pattern, StreamBy};
 use crate::units::{Bandwidth, Bytes, Duration};
 
-/// A change of the setup, an output, and what it is called: the output is larger under `more` than under `less`.
+/// A change of the setup, an output, and what it is called: the output is larger under `more` than
+/// under `less`.
 struct Knob {
     name: &'static str,
     less: fn(&mut Setup),
@@ -130,7 +132,8 @@ const GC: &[Knob] = &[
 
 /// Two planes, filled dynamically, so that every victim unit is allowed.
 fn groups(setup: &mut Setup, unit: VictimUnit) {
-    (setup.device.geometry.planes, setup.ftl.allocation, setup.gc.unit) = (2, Allocation::Dynamic, unit);
+    (setup.device.geometry.planes, setup.ftl.allocation, setup.gc.unit) =
+        (2, Allocation::Dynamic, unit);
 }
 
 /// Requests of two pages in a row on rows of two pages.
@@ -170,8 +173,14 @@ const FTL: &[Knob] = &[
     },
     Knob {
         name: "ftl.free_block least-worn wears blocks more evenly than fifo",
-        less: |s| (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) = (0.0, 40_000, FreeBlock::LeastWorn),
-        more: |s| (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) = (0.0, 40_000, FreeBlock::Fifo),
+        less: |s| {
+            (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) =
+                (0.0, 40_000, FreeBlock::LeastWorn)
+        },
+        more: |s| {
+            (s.jobs[0].read_percent, s.jobs[0].requests, s.ftl.free_block) =
+                (0.0, 40_000, FreeBlock::Fifo)
+        },
         output: |d| d.drive().ftl().wear().deviation,
     },
     Knob {
@@ -182,32 +191,60 @@ const FTL: &[Knob] = &[
     },
     Knob {
         name: "ftl.placement dac copies less of skewed writes than greedy with one log",
-        less: |s| (skewed(s), s.ftl.placement = DataPlacement::Dac, s.gc.victim = Victim::CostBenefit).0,
+        less: |s| {
+            (skewed(s), s.ftl.placement = DataPlacement::Dac, s.gc.victim = Victim::CostBenefit).0
+        },
         more: skewed,
         output: waf,
     },
     Knob {
         name: "ftl.placement sepbit copies less of skewed writes than greedy with one log",
-        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Sepbit, Frontiers::Separate)).0,
+        less: |s| {
+            (
+                skewed(s),
+                (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Sepbit, Frontiers::Separate),
+            )
+                .0
+        },
         more: skewed,
         output: waf,
     },
     Knob {
         name: "ftl.placement 2r copies less of skewed writes than greedy with one log",
-        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::TwoRegions, Frontiers::Separate)).0,
+        less: |s| {
+            (
+                skewed(s),
+                (s.ftl.placement, s.ftl.frontiers) =
+                    (DataPlacement::TwoRegions, Frontiers::Separate),
+            )
+                .0
+        },
         more: skewed,
         output: waf,
     },
     Knob {
         name: "ftl.placement stream copies less of skewed writes than greedy with one log when the host tells",
-        less: |s| (skewed(s), (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Stream, Frontiers::Separate)).0,
+        less: |s| {
+            (
+                skewed(s),
+                (s.ftl.placement, s.ftl.frontiers) = (DataPlacement::Stream, Frontiers::Separate),
+            )
+                .0
+        },
         more: skewed,
         output: waf,
     },
     Knob {
         name: "workload.stream_by: one stream for all is no placement",
         less: |s| (skewed(s), s.ftl.placement = DataPlacement::Stream).0,
-        more: |s| (skewed(s), s.ftl.placement = DataPlacement::Stream, s.jobs[0].stream_by = StreamBy::Job).0,
+        more: |s| {
+            (
+                skewed(s),
+                s.ftl.placement = DataPlacement::Stream,
+                s.jobs[0].stream_by = StreamBy::Job,
+            )
+                .0
+        },
         output: waf,
     },
     Knob {
@@ -218,7 +255,8 @@ const FTL: &[Knob] = &[
     },
 ];
 
-/// Nine writes in ten go to a tenth of the pages, scattered; greedy with one log; the host can tell which is which.
+/// Nine writes in ten go to a tenth of the pages, scattered; greedy with one log; the host can tell
+/// which is which.
 fn skewed(setup: &mut Setup) {
     let geometry = &mut setup.device.geometry;
     (geometry.channels, geometry.ways, geometry.blocks, geometry.pages) = (1, 2, 128, 32);
@@ -307,8 +345,14 @@ const DRIVE: &[Knob] = &[
     },
     Knob {
         name: "device.feature.cache_program hides transfers",
-        less: |s| (no_collection(s), s.jobs[0].read_percent = 0.0, s.device.feature.cache_program = true).0,
-        more: |s| (no_collection(s), s.jobs[0].read_percent = 0.0, s.device.feature.cache_program = false).0,
+        less: |s| {
+            (no_collection(s), s.jobs[0].read_percent = 0.0, s.device.feature.cache_program = true)
+                .0
+        },
+        more: |s| {
+            (no_collection(s), s.jobs[0].read_percent = 0.0, s.device.feature.cache_program = false)
+                .0
+        },
         output: time,
     },
     Knob {

@@ -1,4 +1,5 @@
-//! Drives with log-block FTLs: the oracle over many of them, arithmetic of a merge, runs of copies as one operation.
+//! Drives with log-block FTLs: the oracle over many of them, arithmetic of a merge, runs of copies
+//! as one operation.
 
 use super::{Setup, small};
 use crate::drive::{EraseMode, PreconditionState, ProgramMode, Scheduler};
@@ -46,9 +47,11 @@ pub(super) fn any(rng: &mut Rng, seed: u64) -> Setup {
     setup.gc.mode = [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][one_of(4)];
     setup.gc.copyback = one_of(2) == 0;
     setup.drive.write_through = one_of(3) == 0;
-    setup.drive.scheduler = [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo][one_of(3)];
+    setup.drive.scheduler =
+        [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo][one_of(3)];
     if setup.drive.scheduler == Scheduler::ReadFirst {
-        let erases = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::DEs, EraseMode::TEs];
+        let erases =
+            [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::DEs, EraseMode::TEs];
         setup.erase.mode = erases[one_of(5)];
         setup.erase.timeout = Duration::from_ms(4);
         setup.program.mode = [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips][one_of(3)];
@@ -83,7 +86,10 @@ fn the_oracle_finds_nothing_on_drives_with_log_blocks() {
         waited += u64::from(setup.ftl.log.write_waits);
         let under_way = counters.log.writes - counters.log.programs;
         let lanes = driver.drive().flash().layout.lanes;
-        assert!(under_way <= u64::from(lanes), "each write programs its page once: {under_way} {setup:?}");
+        assert!(
+            under_way <= u64::from(lanes),
+            "each write programs its page once: {under_way} {setup:?}"
+        );
         if setup.gc.mode != GcMode::Nogc {
             let copies = driver.drive().counters().copied_units;
             assert_eq!(counters.free_copies, 0);
@@ -126,20 +132,29 @@ fn a_run_of_copies_as_one_operation_changes_nothing() {
     }
 }
 
-/// What is counted in the middle of a run, when a run of the whole program ends there say, is what was done by then.
+/// What is counted in the middle of a run, when a run of the whole program ends there say, is what
+/// was done by then.
 #[test]
 fn a_run_of_copies_counts_what_is_over_of_it_at_every_instant() {
     let mut within = 0;
     for (policy, copyback) in POLICIES.into_iter().zip([true, false].into_iter().cycle()) {
         let mut setup = with_log(policy);
-        (setup.device.geometry.ways, setup.device.geometry.channels, setup.device.geometry.dies) = (1, 2, 1);
+        (setup.device.geometry.ways, setup.device.geometry.channels, setup.device.geometry.dies) =
+            (1, 2, 1);
         (setup.gc.copyback, setup.gc.mode) = (copyback, GcMode::Base);
         setup.jobs[0].requests = 1_500;
-        let [mut runs, mut singly] = [setup.bare_drive(), setup.drive()].map(|drive| setup.driver_of(drive));
+        let [mut runs, mut singly] =
+            [setup.bare_drive(), setup.drive()].map(|drive| setup.driver_of(drive));
         while runs.play(1) && singly.play(1) {
-            let counted =
-                |drive: &crate::drive::Drive| format!("{:?} {:?}", drive.counters(), drive.flash().operations());
-            assert_eq!(counted(runs.drive()), counted(singly.drive()), "{policy:?} at {:?}", runs.now());
+            let counted = |drive: &crate::drive::Drive| {
+                format!("{:?} {:?}", drive.counters(), drive.flash().operations())
+            };
+            assert_eq!(
+                counted(runs.drive()),
+                counted(singly.drive()),
+                "{policy:?} at {:?}",
+                runs.now()
+            );
             within += u32::from(runs.drive().flash().runs_over() != (0, 0));
         }
     }

@@ -21,7 +21,8 @@ impl Between {
     }
 
     fn command(&self, op: Op, first_sector: u64, sectors: u64) -> Command {
-        let (lba, sectors, predictable) = (Lba(first_sector), sectors as u32, PredictableLatency::Off);
+        let (lba, sectors, predictable) =
+            (Lba(first_sector), sectors as u32, PredictableLatency::Off);
         Command { id: 0, op, lba, sectors, fua: false, predictable, stream: 0, payload: None }
     }
 
@@ -34,7 +35,13 @@ impl Between {
     }
 
     /// What an honest drive does, with a hand on the completion.
-    fn tampered(&mut self, op: Op, first: u64, sectors: u64, tamper: impl Fn(&mut Completion)) -> u64 {
+    fn tampered(
+        &mut self,
+        op: Op,
+        first: u64,
+        sectors: u64,
+        tamper: impl Fn(&mut Completion),
+    ) -> u64 {
         let command = self.oracle.submit(self.command(op, first, sectors));
         let mut completion = self.perform(command);
         tamper(&mut completion);
@@ -92,7 +99,11 @@ fn an_old_version_and_one_of_the_future_are_mismatches() {
     between.honest(Op::Write, 0, PAGE);
     assert_eq!(between.tampered(Op::Read, 0, PAGE, |read| versions(read)[0] -= 1), 1);
     assert_eq!(between.tampered(Op::Read, 0, PAGE, |read| versions(read)[0] += 1), 1);
-    assert_eq!(between.tampered(Op::Read, 0, PAGE, |read| versions(read)[0] = 0), 1, "nor was it ever unwritten");
+    assert_eq!(
+        between.tampered(Op::Read, 0, PAGE, |read| versions(read)[0] = 0),
+        1,
+        "nor was it ever unwritten"
+    );
 }
 
 #[test]
@@ -109,7 +120,11 @@ fn a_write_that_is_lost_beneath_a_partial_one_is_a_torn_page() {
     between.honest(Op::Write, 2, 3);
     let torn = std::cell::Cell::new(0);
     assert_eq!(between.tampered(Op::Read, 0, PAGE, |read| torn.set(versions(read)[0])), 1);
-    assert_eq!(torn.get(), Stamp::TORN, "the drive itself finds that the sectors are of two histories");
+    assert_eq!(
+        torn.get(),
+        Stamp::TORN,
+        "the drive itself finds that the sectors are of two histories"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Plane-blocking and rotating collection in whole drives: who collects beside whom, when turns are given up, and the
-//! share of reads that meet a collection.
+//! Plane-blocking and rotating collection in whole drives: who collects beside whom, when turns are
+//! given up, and the share of reads that meet a collection.
 
 use super::{Setup, small};
 use crate::drive::{Collection, Drive, RainSpec, TimelineSpec};
@@ -19,7 +19,12 @@ fn planes() -> Setup {
 fn with_timeline(setup: &Setup) -> (Driver, Vec<Collection>) {
     let mut drive = setup.drive();
     let (from, to) = (Instant::START, Instant::NEVER);
-    drive.keep_timeline(&TimelineSpec { from, to, slow: Some(Duration::from_s(9)), limit: u64::MAX });
+    drive.keep_timeline(&TimelineSpec {
+        from,
+        to,
+        slow: Some(Duration::from_s(9)),
+        limit: u64::MAX,
+    });
     let mut driver = setup.driver_of(drive);
     driver.play_to_the_end();
     assert_eq!(driver.progress().issued, driver.progress().completed);
@@ -68,10 +73,12 @@ fn a_channel_has_no_more_copying_collections_than_it_may() {
     }
 }
 
-/// The group of a plane by hand: without parity its chip; with a width of 2 also its pair of channels.
+/// The group of a plane by hand: without parity its chip; with a width of 2 also its pair of
+/// channels.
 fn group(setup: &Setup, plane: u32) -> u32 {
     let chips = setup.device.geometry.ways * setup.device.geometry.dies;
-    let width = if setup.rain.width == 0 { setup.device.geometry.channels } else { setup.rain.width };
+    let width =
+        if setup.rain.width == 0 { setup.device.geometry.channels } else { setup.rain.width };
     plane % chips * 100 + channel(setup, plane) / width
 }
 
@@ -82,11 +89,17 @@ fn planes_of_a_group_never_collect_at_once() {
             let mut setup = planes();
             setup.device.geometry.dies = 2;
             setup.rain = RainSpec { width, ..RainSpec::default() };
-            (setup.gc.rotate, setup.gc.rotate_urgent, setup.gc.rotate_erases) = (Rotate::Static, true, erases_count);
+            (setup.gc.rotate, setup.gc.rotate_urgent, setup.gc.rotate_erases) =
+                (Rotate::Static, true, erases_count);
             setup.gc.per_channel = 0;
             let (driver, collections) = with_timeline(&setup);
-            let until = if erases_count { |c: &Collection| c.end } else { |c: &Collection| c.erasing };
-            assert_eq!(most_at_once(&collections, |c| group(&setup, c.pool), until), 1, "width {width}");
+            let until =
+                if erases_count { |c: &Collection| c.end } else { |c: &Collection| c.erasing };
+            assert_eq!(
+                most_at_once(&collections, |c| group(&setup, c.pool), until),
+                1,
+                "width {width}"
+            );
             let others = most_at_once(&collections, |_| 0, until);
             assert!(others > 1, "groups collect side by side: {others}");
             if !erases_count {
@@ -133,15 +146,25 @@ fn rotation_changes_nothing_where_it_is_off_and_its_settings_nothing_either() {
 /// Writes as fast as they complete: planes wait for space and for turns, and everything is written.
 #[test]
 fn no_plane_starves_in_a_burst_of_writes() {
-    for (rotate, urgent_waits) in [(Rotate::Static, true), (Rotate::Static, false), (Rotate::Dynamic, false)] {
+    for (rotate, urgent_waits) in
+        [(Rotate::Static, true), (Rotate::Static, false), (Rotate::Dynamic, false)]
+    {
         for (hard, width) in [(0.0, 0), (0.14, 0), (0.08, 4)] {
             let mut setup = planes();
             (setup.gc.rotate, setup.gc.rotate_urgent, setup.gc.hard) = (rotate, urgent_waits, hard);
             (setup.rain.width, setup.drive.write_through) = (width, true);
-            setup.jobs[0] = JobSpec { read_percent: 0.0, queue_depth: 128, requests: 20_000, ..setup.jobs[0].clone() };
+            setup.jobs[0] = JobSpec {
+                read_percent: 0.0,
+                queue_depth: 128,
+                requests: 20_000,
+                ..setup.jobs[0].clone()
+            };
             let driver = setup.play();
             let (ftl, counters) = (driver.drive().ftl(), driver.drive().counters());
-            assert!((0..ftl.pools()).all(|pool| ftl.free_units(pool) >= 16), "the reserve is a block");
+            assert!(
+                (0..ftl.pools()).all(|pool| ftl.free_units(pool) >= 16),
+                "the reserve is a block"
+            );
             assert!(counters.forced_collections > 100 || hard == 0.0, "{counters:?}");
         }
     }
@@ -155,8 +178,13 @@ fn paced(fast: f64, requests: u64) -> Setup {
     (setup.gc.soft, setup.gc.hard) = (0.3, 0.0);
     (setup.gc.rotate, setup.gc.rotate_window) = (Rotate::Dynamic, Duration::from_ms(500));
     setup.drive.write_through = true;
-    let slow =
-        JobSpec { read_percent: 0.0, arrival: Arrival::Fixed, rate: 100.0, requests: 1_500, ..JobSpec::default() };
+    let slow = JobSpec {
+        read_percent: 0.0,
+        arrival: Arrival::Fixed,
+        rate: 100.0,
+        requests: 1_500,
+        ..JobSpec::default()
+    };
     setup.jobs = vec![slow.clone()];
     if fast > 0.0 {
         setup.jobs.push(JobSpec { rate: fast, requests, ..slow });
@@ -164,14 +192,15 @@ fn paced(fast: f64, requests: u64) -> Setup {
     setup
 }
 
-/// The limit by hand: 8 planes, groups of 4; blocks of 16 pages of which V are copied at 840.35 us each (with this
-/// device's commands), and an erase.
+/// The limit by hand: 8 planes, groups of 4; blocks of 16 pages of which V are copied at 840.35 us
+/// each (with this device's commands), and an erase.
 fn sustainable(driver: &Driver) -> f64 {
     let counters = driver.drive().counters();
     let timing = driver.drive().flash().timing();
     let valid = counters.copied_units as f64 / counters.collections as f64;
     let copy = 2.0 * timing.command.as_s_f64() + 40e-6 + 800e-6;
-    let erase = timing.erase_command.as_s_f64() + timing.erase_step.as_s_f64() * f64::from(timing.erase_steps);
+    let erase = timing.erase_command.as_s_f64()
+        + timing.erase_step.as_s_f64() * f64::from(timing.erase_steps);
     8.0 * (16.0 - valid) / (4.0 * (valid * copy + erase))
 }
 
@@ -181,15 +210,23 @@ fn dynamic_rotation_is_off_while_writes_come_faster_than_turns_can_keep_up_with(
     let rotation = slow.drive().counters().rotation;
     let limit = sustainable(&slow);
     assert!(limit > 500.0 && limit < 8_000.0, "{limit}");
-    assert_eq!((rotation.switched_off, rotation.off), (0, Duration::ZERO), "100 pages a second are few");
+    assert_eq!(
+        (rotation.switched_off, rotation.off),
+        (0, Duration::ZERO),
+        "100 pages a second are few"
+    );
     // Two seconds above the limit, then 13 s below it.
     let fast = limit * 1.25;
     let driver = paced(fast, (fast * 2.0) as u64).play();
     let rotation = driver.drive().counters().rotation;
     println!("sustainable {limit:.0} pages/s; at {fast:.0}: {rotation:?}");
     assert_eq!(rotation.switched_off, 1, "{rotation:?}");
-    // It is noticed at the end of the first window, and is over with the first window that is slow throughout.
-    assert!(rotation.off >= Duration::from_ms(1_400) && rotation.off <= Duration::from_ms(2_600), "{rotation:?}");
+    // It is noticed at the end of the first window, and is over with the first window that is slow
+    // throughout.
+    assert!(
+        rotation.off >= Duration::from_ms(1_400) && rotation.off <= Duration::from_ms(2_600),
+        "{rotation:?}"
+    );
     let driver = paced(limit * 0.6, (limit * 1.2) as u64).play();
     assert_eq!(driver.drive().counters().rotation.switched_off, 0, "below the limit it stays on");
 }
@@ -205,32 +242,47 @@ fn dynamic_rotation_is_off_as_soon_as_a_plane_is_urgent() {
     assert!(!rotation.off.is_zero(), "{rotation:?}");
 }
 
-/// The blocked I/O model (reference/ttflash.md, 1.1), as for `base` in `laws`, with planes in the place of channels:
-/// rho = collections x T_GC / planes / time, and 1 - (1 - rho)^k for k pages on k channels.
+/// The blocked I/O model (reference/ttflash.md, 1.1), as for `base` in `laws`, with planes in the
+/// place of channels: rho = collections x T_GC / planes / time, and 1 - (1 - rho)^k for k pages on
+/// k channels.
 #[test]
 fn the_share_of_reads_that_meet_a_collecting_plane_follows_the_blocked_io_model() {
     for (pages, width) in [(1, 0), (2, 0), (4, 0), (1, 4)] {
         let mut setup = Setup { seed: pages, ..small() };
-        (setup.device.geometry.channels, setup.device.geometry.ways, setup.device.geometry.dies) = (4, 4, 1);
+        (setup.device.geometry.channels, setup.device.geometry.ways, setup.device.geometry.dies) =
+            (4, 4, 1);
         setup.device.op = 0.5;
         (setup.gc.mode, setup.gc.copyback) = (GcMode::PlaneBlocking, true);
         setup.drive.write_through = true;
         setup.rain.width = width;
         let job = JobSpec { arrival: Arrival::Poisson, ..JobSpec::default() };
         let block_sizes = vec![(Bytes::kib(4 * pages), 1.0)];
-        let reads = JobSpec { read_percent: 100.0, rate: 500.0, requests: 150_000, block_sizes, ..job.clone() };
-        setup.jobs = vec![reads, JobSpec { read_percent: 0.0, rate: 200.0, requests: 60_000, ..job }];
+        let reads = JobSpec {
+            read_percent: 100.0,
+            rate: 500.0,
+            requests: 150_000,
+            block_sizes,
+            ..job.clone()
+        };
+        setup.jobs =
+            vec![reads, JobSpec { read_percent: 0.0, rate: 200.0, requests: 60_000, ..job }];
         let driver = setup.play();
         let (counters, timing) = (driver.drive().counters(), driver.drive().flash().timing());
         let copy = 2 * timing.command.as_ns() + 840_000;
-        let erase = timing.erase_command.as_ns() + timing.erase_step.as_ns() * u64::from(timing.erase_steps);
+        let erase = timing.erase_command.as_ns()
+            + timing.erase_step.as_ns() * u64::from(timing.erase_steps);
         let spent = (counters.copied_units * copy + counters.erases * erase) as f64;
         let rho = spent / (16.0 * driver.now().as_ns() as f64);
         let expected = 1.0 - (1.0 - rho).powi(pages as i32);
         let measured = driver.measured();
         let at_split = measured.gc_blocked_at_split_reads as f64 / measured.read.count() as f64;
-        println!("{pages} pages, width {width}: rho {rho:.5}, model {expected:.5}, at the split {at_split:.5}");
+        println!(
+            "{pages} pages, width {width}: rho {rho:.5}, model {expected:.5}, at the split {at_split:.5}"
+        );
         assert!(rho > 0.001 && measured.gc_blocked_at_split_reads > 300, "{rho}");
-        assert!((at_split / expected - 1.0).abs() < 0.15, "{pages} pages: {at_split}, the model says {expected}");
+        assert!(
+            (at_split / expected - 1.0).abs() < 0.15,
+            "{pages} pages: {at_split}, the model says {expected}"
+        );
     }
 }

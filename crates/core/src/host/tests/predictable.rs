@@ -1,8 +1,11 @@
-//! Predictable latency over drives drawn at random: what does not fail waits for no garbage collection, what fails says
-//! for how long, and nothing is lost. And busy windows: no step of a collection crosses a window's end.
+//! Predictable latency over drives drawn at random: what does not fail waits for no garbage
+//! collection, what fails says for how long, and nothing is lost. And busy windows: no step of a
+//! collection crosses a window's end.
 
 use super::{Setup, drawn, one_of, small};
-use crate::drive::{BusyRemaining, Drive, EraseMode, Op, PredictableLatency, ProgramMode, Status, Windows};
+use crate::drive::{
+    BusyRemaining, Drive, EraseMode, Op, PredictableLatency, ProgramMode, Status, Windows,
+};
 use crate::drive::{Scheduler, TimelineSpec, WindowSchedule};
 use crate::flash::Slice;
 use crate::ftl::{FtlKind, GcMode, GcWhen, VictimUnit};
@@ -38,13 +41,22 @@ pub(super) struct Game<'a> {
     pub cut: bool,
 }
 
-/// Told a drive before a read that may fail, the read's first sector and length, and the drive after it.
+/// Told a drive before a read that may fail, the read's first sector and length, and the drive
+/// after it.
 pub(super) type Spy<'a> = &'a mut dyn FnMut(&Drive, Instant, &crate::drive::Command, &Drive);
 
 impl<'a> Game<'a> {
     pub fn new(setup: &'a Setup) -> Self {
         let (spacing, timeline) = (Duration::from_us(400), false);
-        Self { setup, windows: Windows::Off, spacing, timeline, predictable_percent: 60, before: None, cut: false }
+        Self {
+            setup,
+            windows: Windows::Off,
+            spacing,
+            timeline,
+            predictable_percent: 60,
+            before: None,
+            cut: false,
+        }
     }
 
     pub fn play(&mut self) -> Played {
@@ -54,11 +66,13 @@ impl<'a> Game<'a> {
             drive.keep_timeline(&TimelineSpec { from, to, slow: None, limit: u64::MAX });
         }
         drive.set_windows(Instant::START, self.windows);
-        let mut source = Generator::new(job, drive.sectors(), self.setup.seed, 0).expect("a valid job");
+        let mut source =
+            Generator::new(job, drive.sectors(), self.setup.seed, 0).expect("a valid job");
         let mut rng = Rng::stream(self.setup.seed, "arrivals");
         let mut cuts = Rng::stream(self.setup.seed, "cuts");
         let mut oracle = Oracle::new(&drive);
-        let suspends = self.setup.erase.mode != EraseMode::None || self.setup.program.mode != ProgramMode::None;
+        let suspends = self.setup.erase.mode != EraseMode::None
+            || self.setup.program.mode != ProgramMode::None;
         let (mut at, mut id, mut played) = (Instant::START, 0, Played::default());
         let mut flags: Vec<(PredictableLatency, Instant)> = Vec::new();
         loop {
@@ -69,7 +83,9 @@ impl<'a> Game<'a> {
                     true => limit.min(drive.next_event_at() + Duration::from_ns(cuts.below(3_000))),
                     false => limit,
                 };
-                let Some(done) = drive.advance_before(point) else { if point == limit { break } else { continue } };
+                let Some(done) = drive.advance_before(point) else {
+                    if point == limit { break } else { continue }
+                };
                 let (flag, begun) = flags[done.id as usize];
                 oracle.complete(&done);
                 check(&drive, &done, flag, suspends, self.setup);
@@ -87,7 +103,8 @@ impl<'a> Game<'a> {
             }
             let flag = command.predictable;
             let twin = command.clone();
-            let before = (self.before.is_some() && flag == PredictableLatency::On).then(|| drive.clone());
+            let before =
+                (self.before.is_some() && flag == PredictableLatency::On).then(|| drive.clone());
             drive.submit(at, oracle.submit(command));
             if let (Some(spy), Some(before)) = (&mut self.before, &before) {
                 spy(before, at, &twin, &drive);
@@ -102,15 +119,27 @@ impl<'a> Game<'a> {
         drive.check_no_request_is_left();
         drive.check_nobody_reads();
         drive.ftl().check_laws();
-        played.slices = drive.recorded(Instant::NEVER).map_or(Vec::new(), |recorded| recorded.slices.to_vec());
+        played.slices =
+            drive.recorded(Instant::NEVER).map_or(Vec::new(), |recorded| recorded.slices.to_vec());
         played.counters = drive.counters().predictable;
-        played.state = format!("{:?} {:?} {:?}", drive.counters(), drive.flash().busy(), drive.ftl().mapping().table());
+        played.state = format!(
+            "{:?} {:?} {:?}",
+            drive.counters(),
+            drive.flash().busy(),
+            drive.ftl().mapping().table()
+        );
         played
     }
 }
 
 /// A read that may fail and did not waited for no garbage collection.
-fn check(drive: &Drive, done: &crate::drive::Completion, flag: PredictableLatency, suspends: bool, setup: &Setup) {
+fn check(
+    drive: &Drive,
+    done: &crate::drive::Completion,
+    flag: PredictableLatency,
+    suspends: bool,
+    setup: &Setup,
+) {
     match done.status {
         Status::PredictableLatencyNotMet => {
             assert_eq!(flag, PredictableLatency::On);
@@ -119,7 +148,11 @@ fn check(drive: &Drive, done: &crate::drive::Completion, flag: PredictableLatenc
         Status::Success if flag == PredictableLatency::On => {
             let split = drive.attributed().expect("asked for").split;
             let behind = split.get(Cause::GcCopy) + split.get(Cause::Erase);
-            assert!(suspends || behind.is_zero(), "seed {}: {done:?} {split:?} {setup:?}", setup.seed);
+            assert!(
+                suspends || behind.is_zero(),
+                "seed {}: {done:?} {split:?} {setup:?}",
+                setup.seed
+            );
             assert!(suspends || split.get(Cause::Suspension).is_zero());
             assert!(suspends || !done.gc_blocked, "seed {}: {done:?} {split:?}", setup.seed);
             assert_eq!(done.result64, 0);
@@ -153,27 +186,37 @@ fn a_read_that_may_fail_waits_for_no_garbage_collection() {
     assert!(modes.iter().filter(|fails| **fails > 100).count() == 5, "{modes:?}");
 }
 
-/// A read that must wait, or of which nothing was said, never fails; and their drive does the same with either.
+/// A read that must wait, or of which nothing was said, never fails; and their drive does the same
+/// with either.
 #[test]
 fn others_never_fail() {
     for seed in 0..20 {
         let setup = requests(drawn(seed), 600);
         let played = Game { predictable_percent: 0, ..Game::new(&setup) }.play();
-        assert!(played.log.iter().all(|(_, _, status, _)| *status != Status::PredictableLatencyNotMet));
+        assert!(
+            played.log.iter().all(|(_, _, status, _)| *status != Status::PredictableLatencyNotMet)
+        );
         assert_eq!(played.counters, PredictableCounters::default());
     }
 }
 
-/// When garbage collection lets go of every die that it kept from `read`, which waits there, on a copy of the drive to
-/// which nothing else comes: it no longer has the die, or one of the host's operations has begun there.
+/// When garbage collection lets go of every die that it kept from `read`, which waits there, on a
+/// copy of the drive to which nothing else comes: it no longer has the die, or one of the host's
+/// operations has begun there.
 fn released(before: &Drive, at: Instant, read: &crate::drive::Command) -> Duration {
     let (kept, channels) = before.kept_dies(at, read);
     let mut drive = before.clone();
-    drive.submit(at, crate::drive::Command { predictable: PredictableLatency::MustWait, ..read.clone() });
-    let mut dies: Vec<_> = kept.into_iter().map(|die| (die, drive.host_operation(at, die))).collect();
+    drive.submit(
+        at,
+        crate::drive::Command { predictable: PredictableLatency::MustWait, ..read.clone() },
+    );
+    let mut dies: Vec<_> =
+        kept.into_iter().map(|die| (die, drive.host_operation(at, die))).collect();
     let mut now = at;
     loop {
-        dies.retain(|(die, before)| drive.gc_keeps_die(now, *die) && drive.host_operation(now, *die) <= *before);
+        dies.retain(|(die, before)| {
+            drive.gc_keeps_die(now, *die) && drive.host_operation(now, *die) <= *before
+        });
         if dies.is_empty() {
             return now.since(at).max(channels);
         }
@@ -188,7 +231,8 @@ fn plain(seed: u64, mode: GcMode, unit: VictimUnit) -> Setup {
     let mut rng = Rng::stream(seed, "plain");
     let mut setup = Setup { seed, ..small() };
     let g = &mut setup.device.geometry;
-    (g.channels, g.ways, g.dies) = (one_of(&mut rng, &[1, 2, 3]), one_of(&mut rng, &[1, 2]), one_of(&mut rng, &[1, 2]));
+    (g.channels, g.ways, g.dies) =
+        (one_of(&mut rng, &[1, 2, 3]), one_of(&mut rng, &[1, 2]), one_of(&mut rng, &[1, 2]));
     if unit != VictimUnit::Block {
         g.planes = 2;
         setup.ftl.allocation = crate::ftl::Allocation::Dynamic;
@@ -232,7 +276,8 @@ fn errors_over(setups: impl Iterator<Item = Setup>, windows: Windows) -> Errors 
                 return;
             }
             let mut drive = after.clone();
-            let end = drive.advance_before(at + Duration::from_ns(1)).expect("it completes at once");
+            let end =
+                drive.advance_before(at + Duration::from_ns(1)).expect("it completes at once");
             let (said, real) = (Duration::from_ns(end.result64), released(before, at, read));
             let (dies, _) = before.kept_dies(at, read);
             let held = dies.iter().all(|die| before.only_holds_for_copies(at, *die));
@@ -241,8 +286,10 @@ fn errors_over(setups: impl Iterator<Item = Setup>, windows: Windows) -> Errors 
             errors.held += u64::from(held);
             errors.held_exact += u64::from(held && said == real);
             errors.too_short += u64::from(said < real);
-            errors.worst_short = errors.worst_short.max(if said < real { real - said } else { Duration::ZERO });
-            errors.worst_long = errors.worst_long.max(if said > real { said - real } else { Duration::ZERO });
+            errors.worst_short =
+                errors.worst_short.max(if said < real { real - said } else { Duration::ZERO });
+            errors.worst_long =
+                errors.worst_long.max(if said > real { said - real } else { Duration::ZERO });
             errors.sum_off += if said > real { said - real } else { real - said };
             errors.sum += real;
         };
@@ -253,8 +300,8 @@ fn errors_over(setups: impl Iterator<Item = Setup>, windows: Windows) -> Errors 
     errors
 }
 
-/// With perfect foresight every one is what happens, in every mode, victim unit and feature that can be combined, with
-/// windows and without.
+/// With perfect foresight every one is what happens, in every mode, victim unit and feature that
+/// can be combined, with windows and without.
 #[test]
 fn a_busy_remaining_time_of_perfect_foresight_is_exactly_what_happens() {
     let exact = |setup: Setup, requests: u64| {
@@ -276,21 +323,31 @@ fn a_busy_remaining_time_of_perfect_foresight_is_exactly_what_happens() {
     }
     for unit in [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock] {
         for windows in [Windows::Off, schedule(3, 1, Duration::from_ms(25))] {
-            let errors = errors_over((0..4).map(|seed| exact(plain(seed, GcMode::Base, unit), 2_000)), windows);
-            assert!(errors.all > 15 && errors.exact == errors.all, "{unit:?} {windows:?}: {errors:?}");
+            let errors = errors_over(
+                (0..4).map(|seed| exact(plain(seed, GcMode::Base, unit), 2_000)),
+                windows,
+            );
+            assert!(
+                errors.all > 15 && errors.exact == errors.all,
+                "{unit:?} {windows:?}: {errors:?}"
+            );
         }
     }
     println!("by mode {modes:?}");
     assert!(modes.iter().filter(|fails| **fails > 40).count() == 5, "{modes:?}");
 }
 
-/// Single blocks, uniform page times: the held channel makes it exact, but where a collection follows that nobody had
-/// asked for at that time, or another read keeps the victim from being erased. (The worst of either is printed.)
+/// Single blocks, uniform page times: the held channel makes it exact, but where a collection
+/// follows that nobody had asked for at that time, or another read keeps the victim from being
+/// erased. (The worst of either is printed.)
 #[test]
 fn a_busy_remaining_time_is_what_happens() {
-    for (mode, exact_percent) in
-        [(GcMode::Base, 93), (GcMode::Controller, 90), (GcMode::PlaneBlocking, 95), (GcMode::Preemptive, 98)]
-    {
+    for (mode, exact_percent) in [
+        (GcMode::Base, 93),
+        (GcMode::Controller, 90),
+        (GcMode::PlaneBlocking, 95),
+        (GcMode::Preemptive, 98),
+    ] {
         let errors = errors_of(mode, VictimUnit::Block, 12, Windows::Off);
         assert!(errors.all > 300, "{mode:?}: {errors:?}");
         assert!(errors.exact * 100 >= errors.all * exact_percent, "{mode:?}: {errors:?}");
@@ -306,8 +363,8 @@ fn what_a_held_channel_keeps_is_told_to_the_nanosecond() {
     }
 }
 
-/// Victims of several lanes: exact where they are held, as far as nobody but the collection works; for plane groups,
-/// which follow one another, less often.
+/// Victims of several lanes: exact where they are held, as far as nobody but the collection works;
+/// for plane groups, which follow one another, less often.
 #[test]
 fn a_busy_remaining_time_of_groups_is_near() {
     for unit in [VictimUnit::PlaneGroup, VictimUnit::Superblock] {
@@ -315,16 +372,21 @@ fn a_busy_remaining_time_of_groups_is_near() {
             let errors = errors_of(mode, unit, 8, Windows::Off);
             assert!(errors.sum_off * 2 < errors.sum, "{mode:?} {unit:?}: {errors:?}");
             let exact_percent = if unit == VictimUnit::Superblock { 92 } else { 80 };
-            assert!(errors.exact * 100 >= errors.all * exact_percent, "{mode:?} {unit:?}: {errors:?}");
+            assert!(
+                errors.exact * 100 >= errors.all * exact_percent,
+                "{mode:?} {unit:?}: {errors:?}"
+            );
             assert_eq!(errors.held_exact, errors.held, "{mode:?} {unit:?}: {errors:?}");
         }
     }
 }
 
-/// Pages of a victim that are deallocated while it is copied are copied no more, and that is known at once.
+/// Pages of a victim that are deallocated while it is copied are copied no more, and that is known
+/// at once.
 #[test]
 fn a_busy_remaining_time_knows_what_was_deallocated() {
-    let mut setups: Vec<Setup> = (0..12).map(|seed| plain(seed, GcMode::Base, VictimUnit::Superblock)).collect();
+    let mut setups: Vec<Setup> =
+        (0..12).map(|seed| plain(seed, GcMode::Base, VictimUnit::Superblock)).collect();
     for job in setups.iter_mut().map(|setup| &mut setup.jobs[0]) {
         (job.read_percent, job.trim_percent) = (50.0, 8.0);
     }
@@ -334,13 +396,18 @@ fn a_busy_remaining_time_knows_what_was_deallocated() {
     assert!(errors.exact * 100 >= errors.all * 92, "{errors:?}");
 }
 
-/// A window ends some collections before they are done: the replay stops at the step that it refuses.
+/// A window ends some collections before they are done: the replay stops at the step that it
+/// refuses.
 #[test]
 fn a_busy_remaining_time_ends_with_the_window() {
     for mode in [GcMode::Base, GcMode::Controller] {
-        let errors = errors_of(mode, VictimUnit::Superblock, 8, schedule(3, 1, Duration::from_ms(25)));
+        let errors =
+            errors_of(mode, VictimUnit::Superblock, 8, schedule(3, 1, Duration::from_ms(25)));
         assert!(errors.all > 50 && errors.sum_off * 10 < errors.sum, "{mode:?}: {errors:?}");
-        assert!(errors.exact * 100 >= errors.all * 80 && errors.held_exact == errors.held, "{mode:?}: {errors:?}");
+        assert!(
+            errors.exact * 100 >= errors.all * 80 && errors.held_exact == errors.held,
+            "{mode:?}: {errors:?}"
+        );
     }
 }
 
@@ -374,8 +441,8 @@ fn no_step_crosses_the_end_of_a_window_unless_it_is_forced() {
     assert!(all.steps_in_window > 5_000 && all.violations > 1_000 && all.windows > 300, "{all:?}");
 }
 
-/// At a low rate of writes nothing is forced once the drive keeps to its windows; far above what windows can reclaim,
-/// much is, and every write still completes.
+/// At a low rate of writes nothing is forced once the drive keeps to its windows; far above what
+/// windows can reclaim, much is, and every write still completes.
 #[test]
 fn the_contract_holds_at_a_low_rate_of_writes_and_is_broken_at_a_high_one() {
     for mode in [GcMode::Base, GcMode::Controller, GcMode::PlaneBlocking, GcMode::Preemptive] {
@@ -389,23 +456,39 @@ fn the_contract_holds_at_a_low_rate_of_writes_and_is_broken_at_a_high_one() {
         };
         let (low, high) = (play(6_000), play(150));
         println!("{mode:?}: low {low:?}\n  high {high:?}");
-        assert!(low.violations == 0 && low.overruns == 0 && low.steps_in_window > 1_000, "{mode:?}: {low:?}");
+        assert!(
+            low.violations == 0 && low.overruns == 0 && low.steps_in_window > 1_000,
+            "{mode:?}: {low:?}"
+        );
         assert!(low.violation_time.is_zero() && low.windows > 50, "{mode:?}: {low:?}");
-        assert!(high.violations > 300 && high.violation_time > Duration::from_ms(50), "{mode:?}: {high:?}");
+        assert!(
+            high.violations > 300 && high.violation_time > Duration::from_ms(50),
+            "{mode:?}: {high:?}"
+        );
         assert!(low.fast_fails > 0, "{mode:?}: {low:?}");
     }
 }
 
-/// In its own deterministic window nothing starts but what is forced; in the other one all goes as without windows.
+/// In its own deterministic window nothing starts but what is forced; in the other one all goes as
+/// without windows.
 #[test]
 fn the_host_may_say_which_window_it_is_in() {
     let setup = plain(3, GcMode::Base, VictimUnit::Block);
     let play = |windows| Game { windows, ..Game::new(&setup) }.play();
-    let (off, free, none) = (play(Windows::Off), play(Windows::NonDeterministic), play(Windows::Deterministic));
+    let (off, free, none) =
+        (play(Windows::Off), play(Windows::NonDeterministic), play(Windows::Deterministic));
     assert_eq!(off.log, free.log);
     assert_eq!(off.counters.steps_in_window, 0);
-    assert!(free.counters.steps_in_window > 1_000 && free.counters.violations == 0, "{:?}", free.counters);
-    assert!(none.counters.steps_in_window == 0 && none.counters.violations > 500, "{:?}", none.counters);
+    assert!(
+        free.counters.steps_in_window > 1_000 && free.counters.violations == 0,
+        "{:?}",
+        free.counters
+    );
+    assert!(
+        none.counters.steps_in_window == 0 && none.counters.violations > 500,
+        "{:?}",
+        none.counters
+    );
 }
 
 /// The same seed does the same, however the advance is cut.
@@ -413,7 +496,8 @@ fn the_host_may_say_which_window_it_is_in() {
 fn cutting_the_advance_changes_nothing() {
     for seed in 0..60 {
         let setup = requests(drawn(seed), 400);
-        let windows = if seed % 4 == 0 { Windows::Off } else { schedule(3, 1, Duration::from_ms(5)) };
+        let windows =
+            if seed % 4 == 0 { Windows::Off } else { schedule(3, 1, Duration::from_ms(5)) };
         let play = |cut| Game { windows, cut, ..Game::new(&setup) }.play();
         let whole = play(false);
         assert_eq!(whole, play(true), "seed {seed}");

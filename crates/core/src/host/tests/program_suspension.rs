@@ -1,5 +1,5 @@
-//! Programs that give way, on whole drives: what changes where nobody reads, who starves, where the time goes, and what
-//! each setting moves.
+//! Programs that give way, on whole drives: what changes where nobody reads, who starves, where the
+//! time goes, and what each setting moves.
 
 use super::suspension::played;
 use super::{Setup, drawn, small};
@@ -43,7 +43,14 @@ fn a_mode_of_none_asks_for_nothing_whatever_its_times_are() {
         setup.program = ProgramSpec::default();
         let plain = digest(&setup.play());
         let (suspend, resume) = (Duration::from_s(1), Duration::from_s(2));
-        setup.program = ProgramSpec { loops: 99, verify_percent: 1, suspend, resume, gc_reads: true, ..setup.program };
+        setup.program = ProgramSpec {
+            loops: 99,
+            verify_percent: 1,
+            suspend,
+            resume,
+            gc_reads: true,
+            ..setup.program
+        };
         assert_eq!(digest(&setup.play()), plain, "seed {seed}");
     }
 }
@@ -51,17 +58,25 @@ fn a_mode_of_none_asks_for_nothing_whatever_its_times_are() {
 /// Between reads: no multiple or part of what a program takes.
 const NOW_AND_THEN: Duration = Duration::from_ns(517_333);
 
-/// Reads of all four dies, one after the other with `think` between them, beside a writer whose writes end on flash.
-/// Nothing is collected in any time.
+/// Reads of all four dies, one after the other with `think` between them, beside a writer whose
+/// writes end on flash. Nothing is collected in any time.
 fn beside_writes(mode: ProgramMode, think: Duration) -> Setup {
     let mut setup = small();
-    setup.device.channel = ChannelTiming { rate: Bandwidth::bytes_per_second(3_000_000_000), ..setup.device.channel };
+    setup.device.channel =
+        ChannelTiming { rate: Bandwidth::bytes_per_second(3_000_000_000), ..setup.device.channel };
     setup.gc.mode = GcMode::Nogc;
     setup.drive.write_through = true;
     setup.program.mode = mode;
-    let job = JobSpec { queue_depth: 1, requests: 0, time: Duration::from_s(2), ..setup.jobs[0].clone() };
+    let job =
+        JobSpec { queue_depth: 1, requests: 0, time: Duration::from_s(2), ..setup.jobs[0].clone() };
     let (size, page) = (Bytes::kib(16), Bytes::kib(4));
-    let reads = JobSpec { read_percent: 100.0, block_sizes: vec![(size, 1.0)], align: size, think, ..job.clone() };
+    let reads = JobSpec {
+        read_percent: 100.0,
+        block_sizes: vec![(size, 1.0)],
+        align: size,
+        think,
+        ..job.clone()
+    };
     let writes = JobSpec { read_percent: 0.0, block_sizes: vec![(page, 1.0)], align: page, ..job };
     setup.jobs = vec![reads, writes];
     setup
@@ -75,18 +90,29 @@ fn longest_and_mean_read(driver: &Driver) -> (Duration, Duration) {
 #[test]
 fn a_read_beside_writes_waits_for_a_phase_and_not_for_a_program() {
     let program = small().device.timing.program[0];
-    let [none, ideal, ips, ipc] = [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc]
-        .map(|mode| longest_and_mean_read(&played(&beside_writes(mode, NOW_AND_THEN))));
+    let [none, ideal, ips, ipc] =
+        [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc]
+            .map(|mode| longest_and_mean_read(&played(&beside_writes(mode, NOW_AND_THEN))));
     // A pulse is 60 % of one of eight loops.
     let pulse = Duration::from_ns(program.as_ns() * 60 / 800);
     let spec = ProgramSpec::default();
-    // The command and data of the program may be on their way, and the transfers of four reads meet.
+    // The command and data of the program may be on their way, and the transfers of four reads
+    // meet.
     let slack = Duration::from_us(10);
     // The one who reads waits for whole programs, and then keeps step with the writer.
     assert!(none.0 * 2 > program && none.0 < program + ideal.0 + slack, "{none:?} {ideal:?}");
-    assert!(ips.0 * 2 > ideal.0 * 2 + pulse && ips.0 <= ideal.0 + pulse + spec.resume + slack, "{ips:?} {ideal:?}");
-    assert!(ipc.0 * 2 > ideal.0 * 2 + spec.suspend && ipc.0 <= ideal.0 + spec.suspend + slack, "{ipc:?} {ideal:?}");
-    assert!(ideal.1 < ipc.1 && ipc.1 < ips.1 && ips.1 < none.1, "{ideal:?} {ipc:?} {ips:?} {none:?}");
+    assert!(
+        ips.0 * 2 > ideal.0 * 2 + pulse && ips.0 <= ideal.0 + pulse + spec.resume + slack,
+        "{ips:?} {ideal:?}"
+    );
+    assert!(
+        ipc.0 * 2 > ideal.0 * 2 + spec.suspend && ipc.0 <= ideal.0 + spec.suspend + slack,
+        "{ipc:?} {ideal:?}"
+    );
+    assert!(
+        ideal.1 < ipc.1 && ipc.1 < ips.1 && ips.1 < none.1,
+        "{ideal:?} {ipc:?} {ips:?} {none:?}"
+    );
 }
 
 #[test]
@@ -99,12 +125,18 @@ fn dense_reads_starve_ipc_where_a_phase_is_longer_than_their_gaps_and_never_ips(
         if mode == ProgramMode::Ipc {
             let starved = driver.starved().expect("it starves");
             assert_eq!((starved.op, starved.age), (Op::Write, Duration::from_s(1)));
-            assert!(counters.per_program_max > 4_000 && counters.aborted_phases > Duration::from_ms(100));
+            assert!(
+                counters.per_program_max > 4_000
+                    && counters.aborted_phases > Duration::from_ms(100)
+            );
         } else {
             assert_eq!(driver.starved(), None, "{mode:?}");
             assert!(driver.measured().write.histogram.count() > 1_000, "{mode:?}");
             // Before each of its two phases.
-            assert!(counters.per_program_max <= 2 && counters.aborted_phases.is_zero(), "{counters:?}");
+            assert!(
+                counters.per_program_max <= 2 && counters.aborted_phases.is_zero(),
+                "{counters:?}"
+            );
         }
     }
 }
@@ -117,27 +149,41 @@ fn a_write_serves_for_its_own_program_and_waits_for_the_reads_in_between() {
         let mut driver = setup.driver().with_attribution().with_records();
         driver.play_to_the_end();
         let (timing, channel) = (&setup.device.timing, &setup.device.channel);
-        let own = setup.drive.controller + channel.command + channel.rate.time_for(4096) + timing.program[0];
+        let own = setup.drive.controller
+            + channel.command
+            + channel.rate.time_for(4096)
+            + timing.program[0];
         let records = driver.take_records().unwrap();
         let mut seen = [Duration::ZERO; 2];
-        for (record, split) in records.requests.iter().zip(&records.splits).filter(|(r, _)| r.op == Op::Write) {
+        for (record, split) in
+            records.requests.iter().zip(&records.splits).filter(|(r, _)| r.op == Op::Write)
+        {
             assert_eq!(split.get(Cause::Service), own, "{mode:?}: {record:?} {split:?}");
             seen = [seen[0] + split.get(Cause::Reads), seen[1] + split.get(Cause::Suspension)];
         }
         let counters = driver.drive().counters().suspended;
         let [reads, suspension] = seen;
-        // Ideal suspension costs nothing but the reads; without it a write waits for reads only before its program.
+        // Ideal suspension costs nothing but the reads; without it a write waits for reads only
+        // before its program.
         let costs = matches!(mode, ProgramMode::Ips | ProgramMode::Ipc);
         assert_eq!(suspension > Duration::ZERO, costs, "{mode:?}");
         let reads_in_between = timing.read[0] * counters.program_suspensions;
         assert!(reads >= reads_in_between, "{mode:?}: {reads} {reads_in_between}");
-        assert_eq!(counters.program_suspensions > 500, mode != ProgramMode::None, "{mode:?}: {counters:?}");
+        assert_eq!(
+            counters.program_suspensions > 500,
+            mode != ProgramMode::None,
+            "{mode:?}: {counters:?}"
+        );
         if costs {
-            // Each went on once; `ipc` also stopped, and did again what it gave up. Two may lack at the end of a run.
+            // Each went on once; `ipc` also stopped, and did again what it gave up. Two may lack at
+            // the end of a run.
             let each = if mode == ProgramMode::Ips { setup.program.resume } else { Duration::ZERO };
             let most = setup.program.resume + setup.program.suspend;
             let stops = counters.program_suspensions;
-            assert!(suspension + most * 2 >= each * stops + counters.aborted_phases, "{mode:?}: {suspension}");
+            assert!(
+                suspension + most * 2 >= each * stops + counters.aborted_phases,
+                "{mode:?}: {suspension}"
+            );
             assert!(suspension <= most * stops + counters.aborted_phases, "{mode:?}: {suspension}");
         }
     }
@@ -160,7 +206,10 @@ fn a_read_waits_for_the_program_of_a_collection_as_for_garbage_collection() {
         [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc].map(causes);
     for part in 0..2 {
         let [none, ips, ipc, ideal] = [none, ips, ipc, ideal].map(|parts| parts[part]);
-        assert!(none > ips * 3 && ips > ipc * 2 && ips > ideal * 2, "{part}: {none} {ips} {ipc} {ideal}");
+        assert!(
+            none > ips * 3 && ips > ipc * 2 && ips > ideal * 2,
+            "{part}: {none} {ips} {ipc} {ideal}"
+        );
     }
     assert_eq!([none[2], ideal[2]], [Duration::ZERO; 2]);
     assert!(ipc[2] > ips[2], "it stops in a phase for 20 us: {ipc:?} {ips:?}");
@@ -181,7 +230,12 @@ fn each_setting_of_a_program_suspension_moves_what_it_should() {
     assert!(later.abs_diff(100_000) < 5_000, "{later}");
     // One read comes in about a program.
     let slow = run(ProgramMode::Ips, |p| p.resume = Duration::from_us(105));
-    assert!(mean_write(&slow) > mean_write(&ips) + Duration::from_us(50), "{} {}", mean_write(&slow), mean_write(&ips));
+    assert!(
+        mean_write(&slow) > mean_write(&ips) + Duration::from_us(50),
+        "{} {}",
+        mean_write(&slow),
+        mean_write(&ips)
+    );
     let fine = run(ProgramMode::Ips, |p| p.loops = 64);
     assert!(longest(&fine) + Duration::from_us(30) < longest(&ips));
     let coarse = run(ProgramMode::Ips, |p| p.verify_percent = 95);
@@ -209,7 +263,8 @@ fn reads_of_garbage_collection_suspend_programs_where_they_may() {
     assert!(suspensions(true) > 100);
 }
 
-/// The cache register takes the data of reads, so no program is loaded ahead; a drive without the feature is the same.
+/// The cache register takes the data of reads, so no program is loaded ahead; a drive without the
+/// feature is the same.
 #[test]
 fn a_drive_that_suspends_programs_preloads_none() {
     let mut setup = small();

@@ -18,15 +18,28 @@ pub(super) fn guarded(reconstruct: Reconstruct) -> Setup {
 
 #[test]
 fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::ChannelPreemptive] {
+    for mode in [
+        GcMode::Nogc,
+        GcMode::Base,
+        GcMode::Controller,
+        GcMode::Preemptive,
+        GcMode::ChannelPreemptive,
+    ] {
         for reconstruct in [Reconstruct::Never, Reconstruct::Always] {
             let mut setup = guarded(reconstruct);
             setup.gc.mode = mode;
             let driver = setup.play();
             let counters = driver.drive().counters();
             let computed = counters.rain.reconstructed_pages;
-            assert_eq!(computed > 2_000, reconstruct == Reconstruct::Always, "{mode:?}: {counters:?}");
-            assert!(counters.rain.parity_units > 500 && counters.rain.parity_reads > 1_000, "{mode:?}: {counters:?}");
+            assert_eq!(
+                computed > 2_000,
+                reconstruct == Reconstruct::Always,
+                "{mode:?}: {counters:?}"
+            );
+            assert!(
+                counters.rain.parity_units > 500 && counters.rain.parity_reads > 1_000,
+                "{mode:?}: {counters:?}"
+            );
         }
     }
 }
@@ -42,7 +55,10 @@ pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     setup.rain = RainSpec {
         width,
         evict: one_of(&mut rng, &[Evict::Stripe, Evict::Page]),
-        reconstruct: one_of(&mut rng, &[Reconstruct::Always, Reconstruct::Always, Reconstruct::Never]),
+        reconstruct: one_of(
+            &mut rng,
+            &[Reconstruct::Always, Reconstruct::Always, Reconstruct::Never],
+        ),
         xor: one_of(&mut rng, &[Duration::ZERO, Duration::from_us(10), Duration::from_ms(1)]),
         ..RainSpec::default()
     };
@@ -74,7 +90,10 @@ fn digest(driver: &Driver) -> String {
 fn the_same_seed_gives_the_same_bytes_with_parity_too() {
     let setup = guarded(Reconstruct::Always);
     assert_eq!(digest(&setup.play()), digest(&setup.play()));
-    assert_ne!(digest(&setup.play()), digest(&Setup { seed: 2, ..guarded(Reconstruct::Always) }.play()));
+    assert_ne!(
+        digest(&setup.play()),
+        digest(&Setup { seed: 2, ..guarded(Reconstruct::Always) }.play())
+    );
 }
 
 /// What is computed is what the members hold: spoil a few of them, and the oracle sees it.
@@ -107,7 +126,8 @@ fn a_stale_member_is_caught() {
     assert!(driver.oracle().unwrap().mismatches() > 0);
 }
 
-/// Each latency is the sum of its parts (the drive asserts it); what reconstructing adds is a part of its own.
+/// Each latency is the sum of its parts (the drive asserts it); what reconstructing adds is a part
+/// of its own.
 #[test]
 fn computed_pages_have_their_part_in_the_attribution() {
     for (reconstruct, some) in [(Reconstruct::Always, true), (Reconstruct::Never, false)] {
@@ -119,7 +139,11 @@ fn computed_pages_have_their_part_in_the_attribution() {
         let (count, total) = causes.read.total();
         assert_eq!(u128::from(total.total().as_ns()), driver.measured().read.histogram.sum_ns());
         let part = total.get(Cause::Reconstruct);
-        assert_eq!(part > Duration::from_us(5) * count, some, "{reconstruct:?}: {part} of {count} reads");
+        assert_eq!(
+            part > Duration::from_us(5) * count,
+            some,
+            "{reconstruct:?}: {part} of {count} reads"
+        );
         assert_eq!(causes.write.total().1.get(Cause::Reconstruct), Duration::ZERO);
     }
 }
@@ -135,7 +159,8 @@ fn drives_with_few_updates_at_once_come_to_an_end() {
             let mut driver = setup.driver_of(drive);
             driver.play_to_the_end();
             let (progress, oracle) = (driver.progress(), driver.oracle().unwrap());
-            let stuck = || format!("seed {seed}, {updates}: {}\n{setup:?}", driver.drive().describe());
+            let stuck =
+                || format!("seed {seed}, {updates}: {}\n{setup:?}", driver.drive().describe());
             assert_eq!(progress.issued, progress.completed, "{}", stuck());
             assert_eq!(oracle.mismatches(), 0, "seed {seed}: {:?}", oracle.first_mismatch());
             driver.drive().check_parity();
@@ -147,7 +172,9 @@ fn drives_with_few_updates_at_once_come_to_an_end() {
 /// Many small requests to few pages, that write them in part, give them back and flush them.
 pub(super) fn hot_pages(size: Bytes) -> JobSpec {
     JobSpec {
-        block_sizes: [(512, 3.0), (4096, 3.0), (12_288, 2.0)].map(|(b, w)| (Bytes::new(b), w)).to_vec(),
+        block_sizes: [(512, 3.0), (4096, 3.0), (12_288, 2.0)]
+            .map(|(b, w)| (Bytes::new(b), w))
+            .to_vec(),
         align: Bytes::new(512),
         size,
         queue_depth: 64,
@@ -160,11 +187,13 @@ pub(super) fn hot_pages(size: Bytes) -> JobSpec {
     }
 }
 
-/// A buffer of so many rows for each lane, and the channels: what stripes need of a drive drawn at random.
+/// A buffer of so many rows for each lane, and the channels: what stripes need of a drive drawn at
+/// random.
 pub(super) fn with_channels(setup: &mut Setup, rng: &mut Rng, channels: u32) {
     let g = &mut setup.device.geometry;
     (g.channels, g.dies) = (channels, 1);
-    let row = g.page.get() * u64::from(setup.device.feature.program_planes * setup.device.feature.program_pages);
+    let row = g.page.get()
+        * u64::from(setup.device.feature.program_planes * setup.device.feature.program_pages);
     let lanes = u64::from(channels * g.ways * g.planes / setup.device.feature.program_planes);
     setup.drive.buffer = Bytes::new(2 * row * lanes * one_of(rng, &[1, 1, 3]));
 }
@@ -178,7 +207,8 @@ fn a_hot_stripe_s_updates_follow_one_another() {
             (setup.rain.evict, setup.drive.write_through) = (evict, write_through);
             setup.drive.power_loss_protection = false;
             setup.device.geometry.planes = 2;
-            setup.device.feature = Features { program_planes: 2, program_pages: 2, ..Features::default() };
+            setup.device.feature =
+                Features { program_planes: 2, program_pages: 2, ..Features::default() };
             setup.drive.buffer = Bytes::kib(256);
             setup.jobs[0] = hot_pages(Bytes::kib(64));
             let driver = setup.play();

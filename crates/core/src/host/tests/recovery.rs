@@ -1,7 +1,10 @@
-//! The power fails at any event: promises hold, the maps are those that the drive had, and it goes on serving.
+//! The power fails at any event: promises hold, the maps are those that the drive had, and it goes
+//! on serving.
 
 use super::{Setup, small};
-use crate::drive::{CrashImage, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler};
+use crate::drive::{
+    CrashImage, Drive, EraseMode, PreconditionState, ProgramMode, Recovered, Scheduler,
+};
 use crate::flash::{Features, GARBAGE, Spare};
 use crate::ftl::log::{LogPolicy, LogSpec, Sequential, Tail};
 use crate::ftl::{Allocation, FreeBlock, FtlKind, GcMode, Victim, VictimUnit};
@@ -57,9 +60,15 @@ pub(super) fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
     let recovered = before.clone().power_cut(at).recover();
     let drive = &recovered.drive;
     drive.ftl().check_laws();
-    let broken = driver.oracle().expect("there is one").broken_promises(|lpn| drive.version_of(lpn));
+    let broken =
+        driver.oracle().expect("there is one").broken_promises(|lpn| drive.version_of(lpn));
     let seed = setup.seed;
-    assert!(broken.is_empty(), "{:?} of {} broken at {at:?}, seed {seed} in {setup:?}", broken[0], broken.len());
+    assert!(
+        broken.is_empty(),
+        "{:?} of {} broken at {at:?}, seed {seed} in {setup:?}",
+        broken[0],
+        broken.len()
+    );
     for lpn in (0..pages).map(Lpn) {
         let after = drive.version_of(lpn);
         // The maps of a run of merges' copies are ahead of its content, which nobody can read yet.
@@ -71,18 +80,23 @@ pub(super) fn look(driver: &Driver, at: Instant, setup: &Setup) -> Recovered {
         } else {
             // Flash holds the version last committed, but for deallocations in DRAM.
             let held = before.left_after_power_loss(lpn);
-            assert!(after == held || held == 0, "{lpn:?} held {held}, holds {after} at {at:?} in {setup:?}");
+            assert!(
+                after == held || held == 0,
+                "{lpn:?} held {held}, holds {after} at {at:?} in {setup:?}"
+            );
         }
     }
     // Of each translation page it is the newest version that the directory finds.
-    for lpn in (0..before.ftl().translation_pages()).map(|page| before.ftl().translation_page(page)) {
+    for lpn in (0..before.ftl().translation_pages()).map(|page| before.ftl().translation_page(page))
+    {
         let found = |drive: &Drive| drive.ftl().member_at(lpn).map(|ppn| drive.flash().spare(ppn));
         assert_eq!(found(drive), found(&before), "{lpn:?} at {at:?} in {setup:?}");
     }
     recovered
 }
 
-/// Looks at every instant at which something happens, a nanosecond before and after; how many there were.
+/// Looks at every instant at which something happens, a nanosecond before and after; how many there
+/// were.
 pub(super) fn cut_everywhere(setup: &Setup) -> u32 {
     let mut driver = driver(setup);
     let (mut cuts, mut last) = (0, Instant::START);
@@ -121,15 +135,21 @@ fn the_time_of_a_recovery_is_the_sum_of_its_operations() {
     setup.drive.write_through = true;
     let mut driver = driver(&setup);
     driver.play_to_the_end();
-    // A channel of 40 MB/s carries 512 B in 12.8 us and 4 KiB in 102.4 us; a command takes 175 ns and tR 40 us.
+    // A channel of 40 MB/s carries 512 B in 12.8 us and 4 KiB in 102.4 us; a command takes 175 ns
+    // and tR 40 us.
     let read = Duration::from_ns(175 + 40_000 + 12_800);
     let write = Duration::from_ns(175 + 102_400 + 800_000);
-    // Twelve rows: eight of a full block, four and an erased one of the next, an erased one of each of the other four.
+    // Twelve rows: eight of a full block, four and an erased one of the next, an erased one of each
+    // of the other four.
     let at = driver.now() + NS;
     let Recovered { ready, report, .. } = look(&driver, at, &setup);
-    assert_eq!((report.reads, report.blocks_scanned, report.torn_rows, report.erases), (8 + 5 + 4, 2, 0, 0));
+    assert_eq!(
+        (report.reads, report.blocks_scanned, report.torn_rows, report.erases),
+        (8 + 5 + 4, 2, 0, 0)
+    );
     assert_eq!(ready.since(at), read * 17);
-    // A write in the midst of its program: its row is torn, and read; the capacitor's page is read back, whole.
+    // A write in the midst of its program: its row is torn, and read; the capacitor's page is read
+    // back, whole.
     let mut driver = super::recovery::driver(&setup);
     let half = Instant::START + write * 3 + Duration::from_us(500);
     driver.play_before(half);
@@ -194,7 +214,9 @@ fn a_run_of_copies_that_was_cut_leaves_what_copies_one_by_one_leave() {
             let [a, b] = [&runs, &singly].map(|driver| driver.drive().clone().power_cut(cut));
             let pages = a.flash().layout.total_units();
             for page in (0..pages).map(Ppn) {
-                let of = |remains: &CrashImage| (remains.flash().spare(page), remains.flash().load(page));
+                let of = |remains: &CrashImage| {
+                    (remains.flash().spare(page), remains.flash().load(page))
+                };
                 assert_eq!(of(&a), of(&b), "{page:?} at {cut:?}");
                 torn += u32::from(a.flash().spare(page) == Spare::Torn);
             }
@@ -249,7 +271,8 @@ pub(super) fn any(seed: u64) -> Setup {
         log.sequential = [Sequential::Off, Sequential::OffsetZero, Sequential::Run][one_of(3)];
         log.isolation = [0.0, 0.2, 0.5][one_of(3)];
         log.tail = [Tail::Segregated, Tail::Mixed][one_of(2)];
-        setup.gc.mode = [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][one_of(4)];
+        setup.gc.mode =
+            [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive][one_of(4)];
         setup.gc.copyback = one_of(2) == 0;
     } else {
         let geometry = &mut setup.device.geometry;
@@ -263,22 +286,30 @@ pub(super) fn any(seed: u64) -> Setup {
             independent_planes: one_of(2) == 0,
         };
         setup.drive.buffer = Bytes::kib(256);
-        setup.gc.mode =
-            [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking][one_of(5)];
+        setup.gc.mode = [
+            GcMode::Nogc,
+            GcMode::Base,
+            GcMode::Controller,
+            GcMode::Preemptive,
+            GcMode::PlaneBlocking,
+        ][one_of(5)];
         if setup.gc.mode == GcMode::PlaneBlocking {
             setup.gc.copyback = true;
         } else if one_of(3) == 0 {
             setup.ftl.allocation = Allocation::Dynamic;
-            setup.gc.unit = [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock][one_of(3)];
+            setup.gc.unit =
+                [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock][one_of(3)];
         }
         setup.gc.victim = [Victim::Greedy, Victim::Fifo, Victim::CostBenefit][one_of(3)];
         setup.ftl.free_block = [FreeBlock::LeastWorn, FreeBlock::Fifo][one_of(2)];
     }
     setup.drive.power_loss_protection = one_of(3) == 0;
     setup.drive.write_through = one_of(4) == 0;
-    setup.drive.scheduler = [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo][one_of(3)];
+    setup.drive.scheduler =
+        [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo][one_of(3)];
     if setup.drive.scheduler == Scheduler::ReadFirst {
-        setup.erase.mode = [EraseMode::None, EraseMode::Es, EraseMode::DEs, EraseMode::TEs][one_of(4)];
+        setup.erase.mode =
+            [EraseMode::None, EraseMode::Es, EraseMode::DEs, EraseMode::TEs][one_of(4)];
         setup.erase.timeout = Duration::from_ms(1);
         setup.program.mode = [ProgramMode::None, ProgramMode::Ipc, ProgramMode::Ips][one_of(3)];
     }
@@ -323,7 +354,12 @@ pub(super) fn campaign_of(setup: &Setup, seed: u64, cuts: u32) -> (Driver, u32) 
     driver.play_to_the_end();
     let progress = driver.progress();
     let stuck = || format!("{}\n{setup:?}", driver.drive().describe());
-    assert_eq!(progress.issued, progress.completed, "seed {seed}: every request completes: {}", stuck());
+    assert_eq!(
+        progress.issued,
+        progress.completed,
+        "seed {seed}: every request completes: {}",
+        stuck()
+    );
     let oracle: &Oracle = driver.oracle().expect("there is one");
     assert_eq!(oracle.mismatches(), 0, "seed {seed}: {:?} in {setup:?}", oracle.first_mismatch());
     driver.drive().ftl().check_laws();
@@ -337,8 +373,9 @@ fn drives_of_many_kinds_survive_random_cuts_and_go_on() {
     assert!(cuts >= 300, "{cuts}");
 }
 
-/// Seeds that found something: erases that went ahead of the journal (22: it stood behind rows without room), FUA
-/// writes told of a deallocation in DRAM (1028), a program that went ahead behind a page of the journal (2644).
+/// Seeds that found something: erases that went ahead of the journal (22: it stood behind rows
+/// without room), FUA writes told of a deallocation in DRAM (1028), a program that went ahead
+/// behind a page of the journal (2644).
 #[test]
 fn seeds_that_found_something_find_nothing() {
     [22, 1028, 2644].into_iter().for_each(|seed| assert!(campaign(seed, 8) > 0));

@@ -1,5 +1,5 @@
-//! Drives whose pages hold bit errors, and that are scrubbed: the same data whatever runs beside, and the knobs move
-//! what they should.
+//! Drives whose pages hold bit errors, and that are scrubbed: the same data whatever runs beside,
+//! and the knobs move what they should.
 
 use super::rain::drawn_with_parity;
 use super::{Setup, digest, drawn, one_of, small};
@@ -22,11 +22,13 @@ fn planes() -> Setup {
 /// At a load that leaves the dies time.
 fn paced(mut setup: Setup, requests: u64) -> Setup {
     let job = setup.jobs[0].clone();
-    setup.jobs[0] = JobSpec { arrival: Arrival::Poisson, rate: 1_500.0, requests, read_percent: 30.0, ..job };
+    setup.jobs[0] =
+        JobSpec { arrival: Arrival::Poisson, rate: 1_500.0, requests, read_percent: 30.0, ..job };
     setup
 }
 
-/// Plays to the end. A drive that scrubs always has something to do, so one that loses a request shows as starved.
+/// Plays to the end. A drive that scrubs always has something to do, so one that loses a request
+/// shows as starved.
 fn play(setup: &Setup) -> Driver {
     let mut driver = setup.driver().with_timeout(Duration::from_s(60));
     driver.play_to_the_end();
@@ -53,26 +55,40 @@ fn every_gc_mode_keeps_the_data_while_pages_are_rewritten_under_pressure() {
             let mut setup = planes();
             (setup.gc.mode, setup.drive.scheduler) = (mode, scheduler);
             if scheduler == Scheduler::Fifo {
-                // At full load an operation waits for its turn at any time, and nothing is scrubbed.
+                // At full load an operation waits for its turn at any time, and nothing is
+                // scrubbed.
                 setup = paced(setup, 6_000);
             }
             let counters = scrub(&setup);
-            assert!(counters.pages > 300 && counters.rewrites > 20, "{mode:?} {scheduler:?}: {counters:?}");
+            assert!(
+                counters.pages > 300 && counters.rewrites > 20,
+                "{mode:?} {scheduler:?}: {counters:?}"
+            );
         }
     }
 }
 
 #[test]
 fn rotation_parity_and_suspended_erases_keep_the_data_beside_the_scrubber() {
-    for (rotate, mode) in
-        [(Rotate::Off, EraseMode::TEs), (Rotate::Static, EraseMode::None), (Rotate::Static, EraseMode::TEs)]
-    {
+    for (rotate, mode) in [
+        (Rotate::Off, EraseMode::TEs),
+        (Rotate::Static, EraseMode::None),
+        (Rotate::Static, EraseMode::TEs),
+    ] {
         let mut setup = planes();
         setup.rain = RainSpec { width: 4, ..RainSpec::default() };
         (setup.gc.rotate, setup.gc.rotate_urgent) = (rotate, rotate == Rotate::Static);
-        setup.erase = EraseSpec { mode, timeout: Duration::from_ms(5), hold: Duration::from_us(200), ..setup.erase };
+        setup.erase = EraseSpec {
+            mode,
+            timeout: Duration::from_ms(5),
+            hold: Duration::from_us(200),
+            ..setup.erase
+        };
         let counters = scrub(&setup);
-        assert!(counters.pages > 400 && counters.rewrites > 20, "{rotate:?} {mode:?}: {counters:?}");
+        assert!(
+            counters.pages > 400 && counters.rewrites > 20,
+            "{rotate:?} {mode:?}: {counters:?}"
+        );
     }
 }
 
@@ -91,7 +107,10 @@ fn errors_alone_change_no_time_and_what_is_off_changes_nothing() {
     setup.scrub = ScrubSpec { errors: false, rber: 5e-3, ..setup.scrub };
     assert_eq!(latencies(&setup), with_errors);
     assert_eq!(scrub(&setup), ScrubCounters::default());
-    assert_eq!(digest(&play(&setup)), digest(&play(&Setup { scrub: ScrubSpec::default(), ..setup.clone() })));
+    assert_eq!(
+        digest(&play(&setup)),
+        digest(&play(&Setup { scrub: ScrubSpec::default(), ..setup.clone() }))
+    );
 }
 
 #[test]
@@ -127,7 +146,10 @@ fn scrubbing_under_plane_blocking_keeps_errors_and_undetected_copies_down() {
     };
     // Mean errors of a codeword after a program: 0.8. Those with 6 and more are written anew.
     let (without, with) = (of(0.0, 1e-4, 6), of(3_000.0, 1e-4, 6));
-    assert!(with.rewrites > 100 && with.worst_errors < without.worst_errors, "{without:?}\n{with:?}");
+    assert!(
+        with.rewrites > 100 && with.worst_errors < without.worst_errors,
+        "{without:?}\n{with:?}"
+    );
     // One page in 30 has an error after a program; each that has one is written anew.
     let (without, with) = (of(0.0, 1e-6, 1), of(3_000.0, 1e-6, 1));
     let share = |run: ScrubCounters| run.undetected_copies as f64 / run.unchecked_copies as f64;
@@ -145,8 +167,13 @@ fn pages_of_one_array_read_are_scrubbed_together_and_rewritten_in_one_row() {
     let mut drive = setup.drive();
     assert!(drive.advance_before(Instant::from_ns(1_000_000_000)).is_none());
     let counters = drive.counters().scrub;
-    // 8 units in each array read, one read in each ms; the first is due after the first page's 125 us.
-    assert_eq!((counters.pages, counters.reads, counters.late_reads), (8_000, 1_000, 0), "{counters:?}");
+    // 8 units in each array read, one read in each ms; the first is due after the first page's 125
+    // us.
+    assert_eq!(
+        (counters.pages, counters.reads, counters.late_reads),
+        (8_000, 1_000, 0),
+        "{counters:?}"
+    );
     setup.scrub = ScrubSpec { rate: 1e6, rber: 1e-4, ..setup.scrub };
     let driver = play(&setup);
     let (all, counters) = (driver.drive().counters(), driver.drive().counters().scrub);
@@ -162,12 +189,20 @@ fn copies_over_the_channel_are_checked() {
     let driver = play(&setup);
     let counters = driver.drive().counters().scrub;
     assert!(driver.drive().counters().copied_units > 1_000);
-    assert_eq!((counters.unchecked_copies, counters.undetected_copies, counters.chain_max), (0, 0, 0));
+    assert_eq!(
+        (counters.unchecked_copies, counters.undetected_copies, counters.chain_max),
+        (0, 0, 0)
+    );
     // However often a page was copied, it holds the errors of one program: 0.82 a codeword.
     let valid = driver.drive().ftl().mapping();
-    let (held, pages) =
-        (driver.drive().errors_held(), (0..valid.logical()).filter(|l| valid.physical(Lpn(*l)).is_some()).count());
-    assert!(held.bits as f64 <= pages as f64 * 32_768.0 * 1e-4 * 1.05 && held.worst < 12, "{held:?} in {pages}");
+    let (held, pages) = (
+        driver.drive().errors_held(),
+        (0..valid.logical()).filter(|l| valid.physical(Lpn(*l)).is_some()).count(),
+    );
+    assert!(
+        held.bits as f64 <= pages as f64 * 32_768.0 * 1e-4 * 1.05 && held.worst < 12,
+        "{held:?} in {pages}"
+    );
 }
 
 #[test]
@@ -181,7 +216,10 @@ fn parity_repairs_what_the_error_correction_cannot() {
         scrub(&setup)
     };
     let (bare, guarded) = (of(0), of(4));
-    assert!(bare.failed_reads > 5 && bare.repaired == 0 && bare.uncorrectable >= bare.failed_reads, "{bare:?}");
+    assert!(
+        bare.failed_reads > 5 && bare.repaired == 0 && bare.uncorrectable >= bare.failed_reads,
+        "{bare:?}"
+    );
     assert!(guarded.repaired > 5 && guarded.repaired > 2 * guarded.failed_reads, "{guarded:?}");
 }
 

@@ -1,4 +1,5 @@
-//! Drives with parity over superblocks: what reads compute is what was written, whatever runs beside.
+//! Drives with parity over superblocks: what reads compute is what was written, whatever runs
+//! beside.
 
 use super::rain::{hot_pages, with_channels};
 use super::{Setup, digest, drawn, one_of};
@@ -18,21 +19,39 @@ fn guarded(reconstruct: Reconstruct) -> Setup {
 
 #[test]
 fn every_gc_mode_returns_the_newest_versions_by_way_of_parity() {
-    for mode in [GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::ChannelPreemptive] {
+    for mode in [
+        GcMode::Nogc,
+        GcMode::Base,
+        GcMode::Controller,
+        GcMode::Preemptive,
+        GcMode::ChannelPreemptive,
+    ] {
         for reconstruct in [Reconstruct::Never, Reconstruct::Always] {
             let mut setup = guarded(reconstruct);
             setup.gc.mode = mode;
             let driver = setup.play();
             let counters = driver.drive().counters();
             let computed = counters.rain.reconstructed_pages;
-            assert_eq!(computed > 2_000, reconstruct == Reconstruct::Always, "{mode:?}: {counters:?}");
-            assert!(counters.rain.parity_units > 500 && counters.rain.parity_reads == 0, "{mode:?}: {counters:?}");
-            assert_eq!(counters.rain.copy_parity_units > 100, mode != GcMode::Nogc, "{mode:?}: {counters:?}");
+            assert_eq!(
+                computed > 2_000,
+                reconstruct == Reconstruct::Always,
+                "{mode:?}: {counters:?}"
+            );
+            assert!(
+                counters.rain.parity_units > 500 && counters.rain.parity_reads == 0,
+                "{mode:?}: {counters:?}"
+            );
+            assert_eq!(
+                counters.rain.copy_parity_units > 100,
+                mode != GcMode::Nogc,
+                "{mode:?}: {counters:?}"
+            );
         }
     }
 }
 
-/// A drive with parity over superblocks drawn at random: the drives of [`drawn`], with channels for stripes.
+/// A drive with parity over superblocks drawn at random: the drives of [`drawn`], with channels for
+/// stripes.
 pub(super) fn drawn_with_parity(seed: u64) -> Setup {
     let mut setup = drawn(seed);
     let mut rng = crate::sim::Rng::stream(seed, "drawn superblock");
@@ -71,7 +90,10 @@ fn drives_drawn_at_random_complete_every_request_and_keep_the_data() {
         of_copies += rain.copy_parity_units;
         assert_eq!((rain.parity_reads, rain.partial_stripes, rain.subtractive_stripes), (0, 0, 0));
     }
-    assert!(computed > 50_000 && parity > 50_000 && of_copies > 50_000, "{computed} {parity} {of_copies}");
+    assert!(
+        computed > 50_000 && parity > 50_000 && of_copies > 50_000,
+        "{computed} {parity} {of_copies}"
+    );
 }
 
 /// Whatever instant it is: a stripe is under way, or its parity is right.
@@ -91,18 +113,22 @@ fn parity_is_right_at_every_instant() {
 fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     let setup = guarded(Reconstruct::Always);
     assert_eq!(digest(&setup.play()), digest(&setup.play()));
-    assert_ne!(digest(&setup.play()), digest(&Setup { seed: 2, ..guarded(Reconstruct::Always) }.play()));
+    assert_ne!(
+        digest(&setup.play()),
+        digest(&Setup { seed: 2, ..guarded(Reconstruct::Always) }.play())
+    );
 }
 
-/// What is computed is what the members hold: spoil parity, or a member that nobody has any more, and the oracle sees
-/// it.
+/// What is computed is what the members hold: spoil parity, or a member that nobody has any more,
+/// and the oracle sees it.
 #[test]
 fn a_wrong_page_of_a_stripe_is_caught() {
     for is_parity in [true, false] {
         for (reconstruct, seen) in [(Reconstruct::Always, true), (Reconstruct::Never, false)] {
             let mut setup = guarded(reconstruct);
             setup.precondition.state = PreconditionState::Steady;
-            setup.jobs[0] = JobSpec { read_percent: 100.0, requests: 2_000, ..setup.jobs[0].clone() };
+            setup.jobs[0] =
+                JobSpec { read_percent: 100.0, requests: 2_000, ..setup.jobs[0].clone() };
             let mut drive = setup.drive();
             let layout = drive.flash().layout.clone();
             let mut pages = Vec::new();
@@ -117,13 +143,17 @@ fn a_wrong_page_of_a_stripe_is_caught() {
             pages.iter().step_by(3).for_each(|page| drive.spoil(*page));
             let mut driver = setup.driver_of(drive);
             driver.play_to_the_end();
-            assert_eq!(driver.oracle().unwrap().mismatches() > 100, seen, "{is_parity} {reconstruct:?}");
+            assert_eq!(
+                driver.oracle().unwrap().mismatches() > 100,
+                seen,
+                "{is_parity} {reconstruct:?}"
+            );
         }
     }
 }
 
-/// Small random writes over a full drive: in place each costs its parity's read and program; over a superblock seven,
-/// or here three, share one.
+/// Small random writes over a full drive: in place each costs its parity's read and program; over a
+/// superblock seven, or here three, share one.
 #[test]
 fn small_random_writes_cost_less_parity_than_in_place() {
     let played = |update| {
@@ -141,7 +171,10 @@ fn small_random_writes_cost_less_parity_than_in_place() {
     assert!(per_page(&place) > 0.8, "{place:?}");
     assert!((per_page(&superblock) - 1.0 / 3.0).abs() < 0.02, "{superblock:?}");
     assert!(place.rain.parity_reads > place.host_units && superblock.rain.parity_reads == 0);
-    assert!(superblock.units_programmed() * 10 < place.units_programmed() * 9, "{place:?}\n{superblock:?}");
+    assert!(
+        superblock.units_programmed() * 10 < place.units_programmed() * 9,
+        "{place:?}\n{superblock:?}"
+    );
 }
 
 /// Hot pages written in part, given back, durable or not, in rows of several planes and pages.
@@ -153,7 +186,8 @@ fn hot_pages_in_wide_rows_keep_their_data() {
             setup.drive.write_through = write_through;
             setup.drive.power_loss_protection = false;
             setup.device.geometry.planes = 2;
-            setup.device.feature = Features { program_planes: 2, program_pages: pages, ..Features::default() };
+            setup.device.feature =
+                Features { program_planes: 2, program_pages: pages, ..Features::default() };
             setup.jobs[0] = hot_pages(Bytes::kib(1024));
             let driver = setup.play();
             assert!(driver.oracle().unwrap().reads_checked() > 2_000);

@@ -1,4 +1,5 @@
-//! Erases that give way, on whole drives: the two ends of `t-es`, what its time moves, and who starves.
+//! Erases that give way, on whole drives: the two ends of `t-es`, what its time moves, and who
+//! starves.
 
 use super::{Setup, drawn, small};
 use crate::drive::{EraseLength, EraseMode, EraseSpec, Op, Scheduler};
@@ -53,18 +54,22 @@ fn free_suspension_is_ideal_suspension() {
         let es = setup.play();
         setup.erase.mode = EraseMode::Ideal;
         let ideal = setup.play();
-        let seen = |driver: &Driver| format!("{:?} {:?}", driver.measured(), driver.drive().flash().busy());
+        let seen = |driver: &Driver| {
+            format!("{:?} {:?}", driver.measured(), driver.drive().flash().busy())
+        };
         // They differ in what is counted as a ramp, and in nothing else.
         let [es, ideal] = [es, ideal].map(|driver| (seen(&driver), driver.now()));
         assert_eq!(es, ideal, "seed {seed}");
     }
 }
 
-/// Reads of all four dies, one after the other with 50 us between them, beside a writer: each die reads for half of the
-/// time, and never rests for as long as it takes to suspend and resume an erase.
+/// Reads of all four dies, one after the other with 50 us between them, beside a writer: each die
+/// reads for half of the time, and never rests for as long as it takes to suspend and resume an
+/// erase.
 fn dense(mode: EraseMode, timeout: Duration) -> Setup {
     let mut setup = small();
-    setup.device.channel = ChannelTiming { rate: Bandwidth::bytes_per_second(3_000_000_000), ..setup.device.channel };
+    setup.device.channel =
+        ChannelTiming { rate: Bandwidth::bytes_per_second(3_000_000_000), ..setup.device.channel };
     // Shorter than a step, so that the longest read is one that met an erase.
     setup.device.timing.program = vec![Duration::from_us(100)];
     setup.gc.mode = GcMode::Preemptive;
@@ -124,7 +129,10 @@ fn dense_reads_starve_es_and_i_es_and_no_other() {
         }
     }
     let [none, deferred, timed, es, immediate] = writes[..] else { unreachable!() };
-    assert!(es < none / 10 && immediate < none / 10 && deferred > none / 2 && timed > 50, "{writes:?}");
+    assert!(
+        es < none / 10 && immediate < none / 10 && deferred > none / 2 && timed > 50,
+        "{writes:?}"
+    );
 }
 
 #[test]
@@ -151,10 +159,12 @@ fn a_host_looks_again_after_times_without_requests() {
     }
 }
 
-/// What `erase.timeout` is for: the longer it is, the fewer reads wait for a step, and the longer writes wait.
+/// What `erase.timeout` is for: the longer it is, the fewer reads wait for a step, and the longer
+/// writes wait.
 #[test]
 fn the_time_of_t_es_moves_reads_and_writes_apart() {
-    let runs: Vec<_> = [1, 8, 64].map(|ms| (ms, played(&dense(EraseMode::TEs, Duration::from_ms(ms))))).into();
+    let runs: Vec<_> =
+        [1, 8, 64].map(|ms| (ms, played(&dense(EraseMode::TEs, Duration::from_ms(ms))))).into();
     for pair in runs.windows(2) {
         let [(few, less), (many, more)] = pair else { unreachable!() };
         let read_mean = |driver: &Driver| driver.measured().read.histogram.mean().unwrap();
@@ -168,9 +178,10 @@ fn the_time_of_t_es_moves_reads_and_writes_apart() {
 
 #[test]
 fn suspension_is_a_cause_where_it_takes_time_and_none_where_it_takes_none() {
-    for (mode, any) in [(EraseMode::None, false), (EraseMode::DEs, false), (EraseMode::Ideal, false)]
-        .into_iter()
-        .chain([(EraseMode::Es, true), (EraseMode::IEs, true)])
+    for (mode, any) in
+        [(EraseMode::None, false), (EraseMode::DEs, false), (EraseMode::Ideal, false)]
+            .into_iter()
+            .chain([(EraseMode::Es, true), (EraseMode::IEs, true)])
     {
         let mut setup = dense(mode, FOREVER);
         // Few reads, so that nobody starves.
@@ -180,11 +191,16 @@ fn suspension_is_a_cause_where_it_takes_time_and_none_where_it_takes_none() {
         let causes = driver.measured().causes.as_ref().unwrap().read.total().1;
         assert_eq!(causes.get(Cause::Suspension) > Duration::ZERO, any, "{mode:?}: {causes:?}");
         let waits_for_pulses = matches!(mode, EraseMode::None | EraseMode::DEs);
-        assert_eq!(causes.get(Cause::Erase) > Duration::ZERO, waits_for_pulses, "{mode:?}: {causes:?}");
+        assert_eq!(
+            causes.get(Cause::Erase) > Duration::ZERO,
+            waits_for_pulses,
+            "{mode:?}: {causes:?}"
+        );
     }
 }
 
-/// A stop inside a pulse costs the block a ramp, one between two pulses nothing; what `i-es` repeats is stress as well.
+/// A stop inside a pulse costs the block a ramp, one between two pulses nothing; what `i-es`
+/// repeats is stress as well.
 #[test]
 fn policies_differ_in_what_they_do_to_the_blocks() {
     let total = |mode| {
@@ -208,17 +224,22 @@ fn policies_differ_in_what_they_do_to_the_blocks() {
     assert_eq!(total(EraseMode::None), (0, 0, false));
 }
 
-/// What a block's erases took, by block: the same draw under every policy; less than the worst case, more when worn.
+/// What a block's erases took, by block: the same draw under every policy; less than the worst
+/// case, more when worn.
 #[test]
 fn adaptive_erases_take_what_each_block_needs_whatever_the_policy() {
     let mean = |mode, need_all_at, length| {
         let mut setup = dense(mode, FOREVER);
         setup.jobs[0].think = Duration::from_ms(1);
-        setup.erase = EraseSpec { length, need_all_at, need_least: 0.2, need_spread: 0.6, ..setup.erase };
+        setup.erase =
+            EraseSpec { length, need_all_at, need_least: 0.2, need_spread: 0.6, ..setup.erase };
         let driver = played(&setup);
         let blocks = driver.drive().flash().stress().to_vec();
         assert_eq!(blocks.len(), 4 * 24);
-        blocks.into_iter().map(|b| (b.erases > 0).then(|| b.pulse.as_ns() / u64::from(b.erases))).collect::<Vec<_>>()
+        blocks
+            .into_iter()
+            .map(|b| (b.erases > 0).then(|| b.pulse.as_ns() / u64::from(b.erases)))
+            .collect::<Vec<_>>()
     };
     let device = small().device;
     let whole = device.timing.erase_step.as_ns() * u64::from(device.timing.erase_steps);

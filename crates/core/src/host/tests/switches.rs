@@ -1,11 +1,14 @@
-//! Every two settings of the switches of ttFlash, and of what it composes with, meet in some drive (a pairwise-covering
-//! set, made greedily), and the oracle finds nothing in any of them.
+//! Every two settings of the switches of ttFlash, and of what it composes with, meet in some drive
+//! (a pairwise-covering set, made greedily), and the oracle finds nothing in any of them.
 
 use super::{Setup, small};
 use crate::drive::{
-    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update, UpdateReads,
+    CostRule, EraseMode, Evict, FullBuffer, ProgramMode, RainSpec, Reconstruct, ScrubSpec, Update,
+    UpdateReads,
 };
-use crate::ftl::{Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit};
+use crate::ftl::{
+    Allocation, DataPlacement, Frontiers, GcMode, GcWhen, MapSpec, Rotate, Victim, VictimUnit,
+};
 use crate::host::{JobSpec, Pattern, StreamBy};
 use crate::units::{Bytes, Duration};
 
@@ -47,7 +50,8 @@ const MODES: [GcMode; 6] = [
     GcMode::ChannelPreemptive,
 ];
 
-/// The switches of what goes with plane-blocking only, with parity only, and not with parity over superblocks.
+/// The switches of what goes with plane-blocking only, with parity only, and not with parity over
+/// superblocks.
 const OF_PLANES: [usize; 3] = [2, 13, 14];
 const OF_PARITY: [usize; 3] = [4, 5, 6];
 const OF_PLACE: [usize; 6] = [1, 5, 6, 12, 19, 21];
@@ -66,8 +70,21 @@ fn makes_sense(row: &Row) -> bool {
 }
 
 fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
-    let [mode, copyback, rotate, rain, reconstruct, rule, updates, buffer, protected, erase, program, victim, ..] =
-        *row;
+    let [
+        mode,
+        copyback,
+        rotate,
+        rain,
+        reconstruct,
+        rule,
+        updates,
+        buffer,
+        protected,
+        erase,
+        program,
+        victim,
+        ..,
+    ] = *row;
     let mut setup = Setup { seed, ..small() };
     let geometry = &mut setup.device.geometry;
     (geometry.channels, geometry.ways, geometry.planes) = (4, 2, 1 + row[17] as u32);
@@ -80,8 +97,14 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     setup.gc.cut_transfers = row[13] == 0;
     setup.gc.per_channel = 1 - row[14] as u32;
     setup.gc.when = if row[18] == 1 { GcWhen::Foreground } else { GcWhen::Background };
-    let victims =
-        [Victim::Greedy, Victim::CostBenefit, Victim::Fifo, Victim::WindowedGreedy, Victim::DChoices, Victim::Random];
+    let victims = [
+        Victim::Greedy,
+        Victim::CostBenefit,
+        Victim::Fifo,
+        Victim::WindowedGreedy,
+        Victim::DChoices,
+        Victim::Random,
+    ];
     setup.gc.victim = victims[victim];
     setup.ftl.frontiers = if row[12] == 1 { Frontiers::Shared } else { Frontiers::Separate };
     if rain == 4 {
@@ -101,17 +124,27 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     setup.drive.full_buffer = if buffer == 3 { FullBuffer::Own } else { FullBuffer::Any };
     setup.drive.write_through = buffer == 2;
     setup.drive.power_loss_protection = protected == 0;
-    let erases = [EraseMode::None, EraseMode::Ideal, EraseMode::Es, EraseMode::IEs, EraseMode::DEs, EraseMode::TEs];
+    let erases = [
+        EraseMode::None,
+        EraseMode::Ideal,
+        EraseMode::Es,
+        EraseMode::IEs,
+        EraseMode::DEs,
+        EraseMode::TEs,
+    ];
     setup.erase.mode = erases[erase];
     setup.erase.timeout = Duration::from_ms(4);
     setup.erase.hold = Duration::from_us(300 * row[15] as u64);
-    setup.program.mode = [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc][program];
+    setup.program.mode =
+        [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc][program];
     if row[19] == 1 {
         // Errors within the reach of correction: a read that fails would be another matter.
-        setup.scrub = ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
+        setup.scrub =
+            ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
     }
     if row[20] == 1 {
-        setup.ftl.map = MapSpec { cache: Bytes::new(8 * 150), stored: Bytes::new(64), ..MapSpec::default() };
+        setup.ftl.map =
+            MapSpec { cache: Bytes::new(8 * 150), stored: Bytes::new(64), ..MapSpec::default() };
     }
     let rough = JobSpec {
         block_sizes: [(512, 2.0), (4096, 4.0), (6144, 2.0), (40_960, 1.0)]
@@ -160,9 +193,14 @@ fn pairs_of(row: &Row) -> impl Iterator<Item = Pair> + use<'_> {
 
 /// Every two settings of two switches.
 fn all_pairs() -> impl Iterator<Item = Pair> {
-    let settings =
-        || SWITCHES.iter().enumerate().flat_map(|(switch, (_, count))| (0..*count).map(move |x| (switch, x)));
-    settings().flat_map(move |one| settings().filter(move |two| two.0 > one.0).map(move |two| (one, two)))
+    let settings = || {
+        SWITCHES
+            .iter()
+            .enumerate()
+            .flat_map(|(switch, (_, count))| (0..*count).map(move |x| (switch, x)))
+    };
+    settings()
+        .flat_map(move |one| settings().filter(move |two| two.0 > one.0).map(move |two| (one, two)))
 }
 
 /// `row` with the two settings of `pair`, and what these need; `None` if they can never meet.
@@ -201,7 +239,10 @@ fn mended(row: Row, ((a, x), (b, y)): Pair) -> Option<Row> {
     };
     // As it is, or under plane-blocking or Base, or with parity in place.
     let modes = [None, Some(0), Some(2)];
-    modes.iter().flat_map(|mode| [None, Some(1)].map(|rain| (*mode, rain))).find_map(|(mode, rain)| with(mode, rain))
+    modes
+        .iter()
+        .flat_map(|mode| [None, Some(1)].map(|rain| (*mode, rain)))
+        .find_map(|(mode, rain)| with(mode, rain))
 }
 
 /// Rows in which every two settings that may meet do.
@@ -231,7 +272,11 @@ fn play(requests: u64) {
     for (seed, row) in (1..).zip(&rows) {
         let setup = setup_of(row, requests, seed);
         let result = std::panic::catch_unwind(|| setup.play());
-        let named: Vec<_> = SWITCHES.iter().zip(row).map(|((name, _), setting)| format!("{name} {setting}")).collect();
+        let named: Vec<_> = SWITCHES
+            .iter()
+            .zip(row)
+            .map(|((name, _), setting)| format!("{name} {setting}"))
+            .collect();
         let Ok(driver) = result else { panic!("{}", named.join(", ")) };
         let counters = driver.drive().counters();
         checked += driver.oracle().unwrap().reads_checked();
@@ -240,9 +285,15 @@ fn play(requests: u64) {
         suspended += counters.suspended.suspensions + counters.suspended.program_suspensions;
         rewritten += counters.scrub.rewrites;
     }
-    println!("{} drives, {checked} reads checked, {copied} copies, {computed} computed pages", rows.len());
+    println!(
+        "{} drives, {checked} reads checked, {copied} copies, {computed} computed pages",
+        rows.len()
+    );
     let drives = rows.len() as u64;
-    assert!(checked > drives * requests / 3 && copied > drives * requests / 20, "{checked} {copied}");
+    assert!(
+        checked > drives * requests / 3 && copied > drives * requests / 20,
+        "{checked} {copied}"
+    );
     assert!(computed > drives * requests / 50 && suspended > drives, "{computed} {suspended}");
     assert!(rewritten > drives, "{rewritten}");
 }
@@ -253,9 +304,9 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     assert!(rows.iter().all(makes_sense));
     assert!(rows.len() >= 36 && rows.len() < 90, "{}: 6 x 6 at least", rows.len());
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
-    // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere, rules without
-    // parity, preemption in the foreground, what superblocks with parity do not go with, and a map on flash with parity
-    // or scrubbing. The rest meets.
+    // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere,
+    // rules without parity, preemption in the foreground, what superblocks with parity do not go
+    // with, and a map on flash with parity or scrubbing. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
         (0, 2 | 13 | 14) => x > 0 && y > 0,
@@ -273,7 +324,13 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     };
     for ((a, x), (b, y)) in all_pairs() {
         let pair = ((a, x), (b, y));
-        assert_eq!(met.contains(&pair), !refused(pair), "{} {x}, {} {y}", SWITCHES[a].0, SWITCHES[b].0);
+        assert_eq!(
+            met.contains(&pair),
+            !refused(pair),
+            "{} {x}, {} {y}",
+            SWITCHES[a].0,
+            SWITCHES[b].0
+        );
     }
 }
 
@@ -282,9 +339,11 @@ fn drives_of_every_two_settings_complete_every_request_and_keep_the_data() {
     play(1_500);
 }
 
-/// `cargo test --release -p manx-core --lib switches -- --ignored --nocapture`: ten million requests in all.
+/// `cargo test --release -p manx-core --lib switches -- --ignored --nocapture`: ten million
+/// requests in all.
 #[test]
-// What it checks `make test` checks, too, on the same drives with 1,500 requests each (above): this is only longer.
+// What it checks `make test` checks, too, on the same drives with 1,500 requests each (above): this
+// is only longer.
 #[ignore = "a campaign of three minutes; the same drives play 1,500 requests each in every test run"]
 fn ten_million_requests_on_drives_of_every_two_settings() {
     play(10_000_000 / covering().len() as u64 + 1);

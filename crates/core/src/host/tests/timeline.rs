@@ -8,8 +8,12 @@ use crate::host::Driver;
 use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
 
-const EVERYTHING: TimelineSpec =
-    TimelineSpec { from: Instant::START, to: Instant::NEVER, slow: Some(Duration::ZERO), limit: u64::MAX };
+const EVERYTHING: TimelineSpec = TimelineSpec {
+    from: Instant::START,
+    to: Instant::NEVER,
+    slow: Some(Duration::ZERO),
+    limit: u64::MAX,
+};
 
 /// The drive after its last event, and what it counted when the driver was done.
 fn played(setup: &Setup, spec: Option<&TimelineSpec>) -> (Drive, Driver) {
@@ -32,7 +36,12 @@ fn assert_apart<'a>(slices: impl Iterator<Item = &'a Slice>, what: &str) {
     }
 }
 
-fn check(drive: &Drive, recorded: &Recorded<'_>, (as_steps, programs_too): (bool, bool), seed: u64) {
+fn check(
+    drive: &Drive,
+    recorded: &Recorded<'_>,
+    (as_steps, programs_too): (bool, bool),
+    seed: u64,
+) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
     for die in 0..layout.dies {
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
@@ -48,7 +57,9 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, (as_steps, programs_too): (bool
         let (timing, time) = (flash.timing(), slice.end.since(slice.start));
         match slice.act {
             Act::Read => assert_eq!(time, timing.read(layout, slice.page), "seed {seed}"),
-            Act::Program if !programs_too => assert_eq!(time, timing.program(layout, slice.page), "seed {seed}"),
+            Act::Program if !programs_too => {
+                assert_eq!(time, timing.program(layout, slice.page), "seed {seed}")
+            }
             Act::Erase if !as_steps => {
                 assert_eq!(time, timing.erase_step * u64::from(timing.erase_steps), "seed {seed}")
             }
@@ -64,13 +75,18 @@ fn check(drive: &Drive, recorded: &Recorded<'_>, (as_steps, programs_too): (bool
     let of = |act| recorded.slices.iter().filter(move |slice| slice.act == act);
     let spent = |act| of(act).fold(Duration::ZERO, |sum, slice| sum + slice.end.since(slice.start));
     let fixed = timing.erase_step * (u64::from(timing.erase_steps) * done.erases);
-    let sum = |blocks: &[BlockStress]| blocks.iter().fold(Duration::ZERO, |sum, block| sum + block.pulse);
+    let sum =
+        |blocks: &[BlockStress]| blocks.iter().fold(Duration::ZERO, |sum, block| sum + block.pulse);
     let whole = if as_steps { sum(flash.stress()) } else { fixed };
     assert_eq!(spent(Act::Erase), whole + aborted, "seed {seed}");
-    let whole = of(Act::DataIn).fold(Duration::ZERO, |sum, slice| sum + timing.program(layout, slice.page));
+    let whole =
+        of(Act::DataIn).fold(Duration::ZERO, |sum, slice| sum + timing.program(layout, slice.page));
     assert_eq!(spent(Act::Program), whole + aborted_phases, "seed {seed}");
     let suspensions = suspensions + program_suspensions;
-    assert!(count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions, "seed {seed}");
+    assert!(
+        count(Act::Suspended) <= suspensions && count(Act::Resuming) <= suspensions,
+        "seed {seed}"
+    );
     assert!(suspensions == 0 || count(Act::Suspended) > 0, "seed {seed}");
     assert!(as_steps || count(Act::Erase) == done.erases, "seed {seed}");
     assert!(count(Act::Program) <= done.programs + program_suspensions, "seed {seed}");
@@ -85,7 +101,8 @@ fn check_times(drive: &Drive, recorded: &Recorded<'_>, cached: bool, seed: u64) 
     let (dies, channels) = drive.flash().busy();
     assert_eq!(sum(true), channels, "seed {seed}: the channels' time");
     if !cached {
-        // Without cache registers a die is busy with its array, with its data on the channel, or waits for the channel.
+        // Without cache registers a die is busy with its array, with its data on the channel, or
+        // waits for the channel.
         assert_eq!(sum(false) + sum(true), dies, "seed {seed}: the dies' time");
     }
 }
@@ -98,20 +115,33 @@ fn slices_of_a_die_or_channel_never_overlap_and_add_up_to_its_busy_time() {
         setup.jobs[0].requests = 600;
         let (drive, driver) = played(&setup, Some(&EVERYTHING));
         let recorded = drive.recorded(Instant::from_ns(u64::MAX - 1)).expect("it was asked for");
-        let as_steps = setup.erase.mode != EraseMode::None || setup.erase.length != EraseLength::Fixed;
+        let as_steps =
+            setup.erase.mode != EraseMode::None || setup.erase.length != EraseLength::Fixed;
         let suspends = (as_steps, setup.program.mode != ProgramMode::None);
         check(&drive, &recorded, suspends, seed);
         let feature = &setup.device.feature;
         check_times(&drive, &recorded, feature.cache_read || feature.cache_program, seed);
         cached += u32::from(feature.cache_read && feature.cache_program);
-        assert_eq!(recorded.requests.len() as u64, driver.progress().completed, "seed {seed}: every request is slow");
+        assert_eq!(
+            recorded.requests.len() as u64,
+            driver.progress().completed,
+            "seed {seed}: every request is slow"
+        );
         slow += recorded.requests.iter().filter(|slow| slow.end > slow.start).count();
-        let erased: u32 = recorded.collections.iter().map(|c| drive.ftl().lanes_of(c.pool).len() as u32).sum();
-        assert_eq!(u64::from(erased), drive.flash().operations().erases, "seed {seed}: every erase has its collection");
+        let erased: u32 =
+            recorded.collections.iter().map(|c| drive.ftl().lanes_of(c.pool).len() as u32).sum();
+        assert_eq!(
+            u64::from(erased),
+            drive.flash().operations().erases,
+            "seed {seed}: every erase has its collection"
+        );
         let copied: u64 = recorded.collections.iter().map(|c| u64::from(c.copied)).sum();
         assert_eq!(copied, drive.counters().copied_units, "seed {seed}");
         for c in &recorded.collections {
-            assert!(c.draining <= c.copying && c.copying <= c.erasing && c.erasing < c.end, "seed {seed}: {c:?}");
+            assert!(
+                c.draining <= c.copying && c.copying <= c.erasing && c.erasing < c.end,
+                "seed {seed}: {c:?}"
+            );
             assert!(c.copied <= c.valid && !c.unfinished, "seed {seed}: {c:?}");
         }
         collections[setup.gc.mode as usize] += recorded.collections.len();
@@ -133,11 +163,13 @@ fn a_timeline_changes_nothing_and_a_window_of_it_is_a_part_of_the_whole() {
         let (from, to) = (Instant::from_ns(now.as_ns() / 3), Instant::from_ns(now.as_ns() / 2));
         let (part, _) = played(&setup, Some(&TimelineSpec { from, to, ..EVERYTHING }));
         let (whole, part) = (whole.recorded(now).unwrap(), part.recorded(now).unwrap());
-        let expected: Vec<_> = whole.slices.iter().filter(|s| s.end > from && s.start < to).copied().collect();
+        let expected: Vec<_> =
+            whole.slices.iter().filter(|s| s.end > from && s.start < to).copied().collect();
         // A slice at the edge may have been moved over it by a cut.
         let cuts = setup.gc.mode == GcMode::PlaneBlocking && setup.gc.cut_transfers;
         assert!(cuts || part.slices == expected, "seed {seed}");
-        let expected: Vec<_> = whole.requests.iter().filter(|s| s.end > from && s.start < to).copied().collect();
+        let expected: Vec<_> =
+            whole.requests.iter().filter(|s| s.end > from && s.start < to).copied().collect();
         assert_eq!(part.requests, expected, "seed {seed}");
         let (few, _) = played(&setup, Some(&TimelineSpec { limit: 100, ..EVERYTHING }));
         let few = few.recorded(now).unwrap().room;

@@ -1,5 +1,5 @@
-//! Drives whose reads and updates look at garbage collection: the same data whatever the rule, faster where it helps;
-//! and what a power loss would take.
+//! Drives whose reads and updates look at garbage collection: the same data whatever the rule,
+//! faster where it helps; and what a power loss would take.
 
 use super::rain::{drawn_with_parity, guarded};
 use super::{Setup, digest, one_of};
@@ -10,25 +10,32 @@ use crate::sim::Rng;
 use crate::stats::RainCounters;
 use crate::units::{Bytes, Cause, Duration, Lpn};
 
-/// A drive with parity drawn at random, with a rule and, at times, erases and programs that give way.
+/// A drive with parity drawn at random, with a rule and, at times, erases and programs that give
+/// way.
 fn drawn_tolerant(seed: u64) -> Setup {
     let mut setup = drawn_with_parity(seed);
     let mut rng = Rng::stream(seed, "drawn tolerant");
-    setup.rain.reconstruct =
-        one_of(&mut rng, &[Reconstruct::Full, Reconstruct::Cost, Reconstruct::Cost, Reconstruct::Always]);
+    setup.rain.reconstruct = one_of(
+        &mut rng,
+        &[Reconstruct::Full, Reconstruct::Cost, Reconstruct::Cost, Reconstruct::Always],
+    );
     setup.rain.cost_rule = one_of(&mut rng, &[CostRule::Estimate, CostRule::Rotation]);
     setup.rain.update_reads = one_of(&mut rng, &[UpdateReads::Wait, UpdateReads::Reconstruct]);
-    setup.gc.mode = one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
+    setup.gc.mode =
+        one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
     match setup.gc.mode {
         GcMode::Preemptive => setup.gc.when = GcWhen::Background,
-        // A defect older than this: copies in no time close a shared block while a host's row of it is on its way.
+        // A defect older than this: copies in no time close a shared block while a host's row of it
+        // is on its way.
         GcMode::Nogc => setup.ftl.frontiers = Frontiers::Separate,
         _ => {}
     }
     setup.drive.background_flush = rng.below(4) > 0;
     if setup.drive.scheduler == Scheduler::ReadFirst {
-        setup.erase.mode = one_of(&mut rng, &[EraseMode::None, EraseMode::Es, EraseMode::TEs, EraseMode::DEs]);
-        setup.program.mode = one_of(&mut rng, &[ProgramMode::None, ProgramMode::Ips, ProgramMode::Ipc]);
+        setup.erase.mode =
+            one_of(&mut rng, &[EraseMode::None, EraseMode::Es, EraseMode::TEs, EraseMode::DEs]);
+        setup.program.mode =
+            one_of(&mut rng, &[ProgramMode::None, ProgramMode::Ips, ProgramMode::Ipc]);
     }
     if rng.below(3) == 0 {
         setup.erase.hold = Duration::from_ms(1);
@@ -56,14 +63,21 @@ fn tolerant_drives_drawn_at_random_complete_every_request_and_keep_the_data() {
     let [full, cost] = by_rule;
     assert_eq!(full.reconstructed_pages, full.whole_stripes);
     assert!(full.whole_stripes > 500 && turned > 500, "{full:?} {turned}");
-    assert!(cost.reconstructed_pages - cost.whole_stripes > 5_000 && cost.refused_stripes > 1_000, "{cost:?}");
+    assert!(
+        cost.reconstructed_pages - cost.whole_stripes > 5_000 && cost.refused_stripes > 1_000,
+        "{cost:?}"
+    );
 }
 
 /// Reads of single pages over drives of stripes of four.
 fn small_reads(reconstruct: Reconstruct) -> Setup {
     let mut setup = guarded(reconstruct);
     setup.gc.mode = GcMode::Base;
-    setup.jobs[0] = JobSpec { block_sizes: vec![(Bytes::kib(4), 1.0)], read_percent: 70.0, ..setup.jobs[0].clone() };
+    setup.jobs[0] = JobSpec {
+        block_sizes: vec![(Bytes::kib(4), 1.0)],
+        read_percent: 70.0,
+        ..setup.jobs[0].clone()
+    };
     setup
 }
 
@@ -73,7 +87,8 @@ fn without_partial_stripes_small_reads_wait_as_if_nothing_were_computed() {
         let driver = small_reads(reconstruct).play();
         (driver.drive().counters().rain.reconstructed_pages, digest(&driver))
     };
-    let (never, full, cost) = (play(Reconstruct::Never), play(Reconstruct::Full), play(Reconstruct::Cost));
+    let (never, full, cost) =
+        (play(Reconstruct::Never), play(Reconstruct::Full), play(Reconstruct::Cost));
     assert_eq!(never, full);
     assert!(cost.0 > 100 && cost.1 != never.1, "{}", cost.0);
 }
@@ -99,11 +114,13 @@ fn a_wrong_member_is_caught_under_every_rule() {
         let mut setup = guarded(reconstruct);
         setup.gc.mode = GcMode::Base;
         let sizes = [(Bytes::kib(4), 1.0), (Bytes::kib(36), 1.0)];
-        setup.jobs[0] = JobSpec { block_sizes: sizes.to_vec(), read_percent: 70.0, ..setup.jobs[0].clone() };
+        setup.jobs[0] =
+            JobSpec { block_sizes: sizes.to_vec(), read_percent: 70.0, ..setup.jobs[0].clone() };
         let mut drive = setup.drive();
         let stripes = drive.ftl().stripes().unwrap().clone();
         for stripe in (0..stripes.count() - 1).step_by(2) {
-            let [a, b] = [stripe, stripe + 1].map(|stripe| drive.ftl().member_at(stripes.parity(stripe)).unwrap());
+            let [a, b] = [stripe, stripe + 1]
+                .map(|stripe| drive.ftl().member_at(stripes.parity(stripe)).unwrap());
             // Members are of one version now: their parities differ by their addresses.
             drive.exchange(a, b);
         }
@@ -119,7 +136,8 @@ fn what_a_read_waits_for_is_split_without_rest_under_the_rules_too() {
     for reconstruct in [Reconstruct::Full, Reconstruct::Cost] {
         let mut setup = guarded(reconstruct);
         setup.gc.mode = GcMode::Base;
-        setup.jobs[0] = JobSpec { block_sizes: vec![(Bytes::kib(24), 1.0)], ..setup.jobs[0].clone() };
+        setup.jobs[0] =
+            JobSpec { block_sizes: vec![(Bytes::kib(24), 1.0)], ..setup.jobs[0].clone() };
         let mut driver = setup.driver().with_attribution();
         driver.play_to_the_end();
         let (_, total) = driver.measured().causes.as_ref().unwrap().read.total();
@@ -133,7 +151,8 @@ fn every_acknowledged_write_that_a_power_loss_would_take_is_said_to_be_at_risk()
     for (protected, write_through) in [(false, false), (false, true), (true, false)] {
         for reconstruct in [Reconstruct::Never, Reconstruct::Cost] {
             let mut setup = guarded(reconstruct);
-            (setup.drive.power_loss_protection, setup.drive.write_through) = (protected, write_through);
+            (setup.drive.power_loss_protection, setup.drive.write_through) =
+                (protected, write_through);
             (setup.jobs[0].flush_every, setup.jobs[0].trim_percent) = (500, 5.0);
             let (mut driver, mut lost_at_all) = (setup.driver(), 0);
             let mut goes_on = true;
@@ -145,7 +164,9 @@ fn every_acknowledged_write_that_a_power_loss_would_take_is_said_to_be_at_risk()
                 assert!(at_risk.is_sorted());
                 assert!(at_risk.is_empty() || !protected);
                 if !protected {
-                    lost.iter().for_each(|lpn| assert!(at_risk.binary_search(lpn).is_ok(), "{lpn:?} is lost"));
+                    lost.iter().for_each(|lpn| {
+                        assert!(at_risk.binary_search(lpn).is_ok(), "{lpn:?} is lost")
+                    });
                     lost_at_all += lost.len();
                 }
             }
@@ -159,7 +180,8 @@ fn a_completed_flush_leaves_nothing_at_risk() {
     let mut setup = guarded(Reconstruct::Never);
     setup.drive.power_loss_protection = false;
     // One request at a time, each second one a flush.
-    (setup.jobs[0].queue_depth, setup.jobs[0].flush_every, setup.jobs[0].read_percent) = (1, 1, 0.0);
+    (setup.jobs[0].queue_depth, setup.jobs[0].flush_every, setup.jobs[0].read_percent) =
+        (1, 1, 0.0);
     let mut driver = setup.driver();
     let (mut clean, mut dirty) = (0, 0);
     while driver.play(1) {

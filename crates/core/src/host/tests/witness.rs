@@ -1,5 +1,6 @@
-//! An independent witness of busy windows: every flash operation of garbage collection, from the slices of dies and
-//! channels, against a schedule that is computed here, in integers, from the bytes of feature 13h.
+//! An independent witness of busy windows: every flash operation of garbage collection, from the
+//! slices of dies and channels, against a schedule that is computed here, in integers, from the
+//! bytes of feature 13h.
 
 use super::predictable::{Game, requests};
 use super::{Setup, drawn};
@@ -10,7 +11,8 @@ use crate::nvme::plm::Schedule;
 use crate::stats::PredictableCounters;
 use crate::units::{Duration, Instant};
 
-/// The vendor's 32 bytes as a host writes them: array type, width, index, window, start of the cycle and guard in ns.
+/// The vendor's 32 bytes as a host writes them: array type, width, index, window, start of the
+/// cycle and guard in ns.
 fn bytes(width: u8, index: u16, [window, start, guard]: [u64; 3]) -> [u8; 32] {
     let mut bytes = [0; 32];
     (bytes[0], bytes[1]) = (5, width);
@@ -37,8 +39,9 @@ fn lies_inside(bytes: &[u8; 32], start: Instant, end: Instant) -> bool {
     slot % width == index && end.as_ns() + guard <= cycle_start + (slot + 1) * window
 }
 
-/// The operations of garbage collection on each die, from its command's wait to the end of what it does last. Each
-/// begins with its command, or with the wait for that; what takes no time has no slice.
+/// The operations of garbage collection on each die, from its command's wait to the end of what it
+/// does last. Each begins with its command, or with the wait for that; what takes no time has no
+/// slice.
 fn collections(slices: &[Slice]) -> Vec<(Instant, Instant)> {
     let mut slices: Vec<&Slice> = slices.iter().filter(|slice| slice.gc).collect();
     slices.sort_by_key(|slice| (slice.die, slice.start, slice.end));
@@ -49,7 +52,9 @@ fn collections(slices: &[Slice]) -> Vec<(Instant, Instant)> {
         let continues = match slice.act {
             Act::Read | Act::Program | Act::Erase | Act::DataOut => true,
             // Data that was read waits, or a command.
-            Act::Wait => before.is_some_and(|before| before.act == Act::Read && before.page == slice.page),
+            Act::Wait => {
+                before.is_some_and(|before| before.act == Act::Read && before.page == slice.page)
+            }
             Act::ReadCommand | Act::EraseCommand | Act::DataIn => awaits_command,
             other => panic!("{other:?} of garbage collection"),
         };
@@ -69,8 +74,8 @@ fn whole(seed: u64) -> Option<Setup> {
     (setup.ftl.kind != FtlKind::LogBlock).then_some(setup)
 }
 
-/// Plays a drive under a schedule of its own; how many operations there were, how many did not lie inside its windows,
-/// and what the drive counted.
+/// Plays a drive under a schedule of its own; how many operations there were, how many did not lie
+/// inside its windows, and what the drive counted.
 fn watch(setup: &Setup, spacing: Duration) -> (u64, u64, PredictableCounters) {
     let members = 2 + (setup.seed % 15) as u8;
     let window = [3_000_000, 8_000_001, 40_000_000][setup.seed as usize % 3];
@@ -78,13 +83,14 @@ fn watch(setup: &Setup, spacing: Duration) -> (u64, u64, PredictableCounters) {
     let windows = windows(&bytes);
     let played = Game { windows, spacing, timeline: true, ..Game::new(setup) }.play();
     let operations = collections(&played.slices);
-    let outside = operations.iter().filter(|(start, end)| !lies_inside(&bytes, *start, *end)).count();
+    let outside =
+        operations.iter().filter(|(start, end)| !lies_inside(&bytes, *start, *end)).count();
     (operations.len() as u64, outside as u64, played.counters)
 }
 
-/// Random drives under random schedules. Each operation that does not lie inside the window was forced, and told as a
-/// violation; where the drive tells of none, none is outside. (Let the gate's `lets` say `schedule.is_busy(now)`, the
-/// artefact's test, and seed 0 alone has 152 too many.)
+/// Random drives under random schedules. Each operation that does not lie inside the window was
+/// forced, and told as a violation; where the drive tells of none, none is outside. (Let the gate's
+/// `lets` say `schedule.is_busy(now)`, the artefact's test, and seed 0 alone has 152 too many.)
 #[test]
 fn no_operation_of_garbage_collection_lies_outside_of_the_window_unless_it_is_forced() {
     let (mut drives, mut kept, mut inside, mut forced) = (0, 0, 0, 0);
@@ -92,12 +98,24 @@ fn no_operation_of_garbage_collection_lies_outside_of_the_window_unless_it_is_fo
         for spacing in [400, 4_000] {
             let (all, outside, counted) = watch(&setup, Duration::from_us(spacing));
             let seed = setup.seed;
-            assert_eq!(all, counted.steps_in_window + counted.violations, "seed {seed}: every operation is counted");
-            assert!(outside <= counted.violations, "seed {seed}: {outside} of {all} outside, {counted:?}\n{setup:?}");
+            assert_eq!(
+                all,
+                counted.steps_in_window + counted.violations,
+                "seed {seed}: every operation is counted"
+            );
+            assert!(
+                outside <= counted.violations,
+                "seed {seed}: {outside} of {all} outside, {counted:?}\n{setup:?}"
+            );
             (drives, inside, forced) = (drives + 1, inside + all - outside, forced + outside);
             kept += u64::from(counted.violations == 0 && all > 0);
         }
     }
-    println!("{drives} drives, {kept} of which keep to their windows; {inside} operations inside, {forced} outside");
-    assert!(drives >= 200 && kept >= 20 && inside > 5_000 && forced > 1_000, "{drives} {kept} {inside} {forced}");
+    println!(
+        "{drives} drives, {kept} of which keep to their windows; {inside} operations inside, {forced} outside"
+    );
+    assert!(
+        drives >= 200 && kept >= 20 && inside > 5_000 && forced > 1_000,
+        "{drives} {kept} {inside} {forced}"
+    );
 }

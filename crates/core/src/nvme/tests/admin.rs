@@ -63,7 +63,10 @@ fn feature_13h_reads_back_what_was_set() {
     let after = done(&mut controller, ms(0), &get, &[]);
     assert_eq!((after.result, &after.data[..]), (1, &config_bytes()[..]));
     // Off again, and the values stay.
-    assert_eq!(status(&mut controller, ms(0), &Sqe::set_features(0x13, 1, 0), &config_bytes()).0, 0);
+    assert_eq!(
+        status(&mut controller, ms(0), &Sqe::set_features(0x13, 1, 0), &config_bytes()).0,
+        0
+    );
     let off = done(&mut controller, ms(0), &get, &[]);
     assert_eq!((off.result, &off.data[..]), (0, &config_bytes()[..]));
 }
@@ -96,7 +99,8 @@ fn a_schedule_that_makes_no_sense_is_refused() {
     // And the host is told before it sends it.
     let too_wide = WindowSchedule { members: 256, ..schedule().windows };
     assert_eq!(Schedule { windows: too_wide, ..schedule() }.encode(), None);
-    let no_time = WindowSchedule { length: Duration::ZERO, guard: Duration::ZERO, ..schedule().windows };
+    let no_time =
+        WindowSchedule { length: Duration::ZERO, guard: Duration::ZERO, ..schedule().windows };
     assert_eq!(Schedule { windows: no_time, ..schedule() }.encode(), None);
 }
 
@@ -113,7 +117,8 @@ fn configurations_come_back_from_their_bytes() {
             cycle_start: Instant::from_ns(rng.below(1 << 60)),
             guard: Duration::from_ns(rng.below(length + 1)),
         };
-        let array = [ArrayType::Mirror, ArrayType::SingleParity, ArrayType::DoubleParity][rng.below(3) as usize];
+        let array = [ArrayType::Mirror, ArrayType::SingleParity, ArrayType::DoubleParity]
+            [rng.below(3) as usize];
         let config = Config {
             events: rng.next_u64() as u16 & event::ALL,
             reads_threshold: rng.next_u64(),
@@ -128,12 +133,17 @@ fn configurations_come_back_from_their_bytes() {
 #[test]
 fn features_take_what_they_say_and_no_more() {
     let mut controller = controller();
-    let mut set =
-        |feature, cdw11, cdw12| status(&mut controller, ms(0), &Sqe::set_features(feature, cdw11, cdw12), &[0; 512]).0;
+    let mut set = |feature, cdw11, cdw12| {
+        status(&mut controller, ms(0), &Sqe::set_features(feature, cdw11, cdw12), &[0; 512]).0
+    };
     assert_eq!(set(0x0b, 1 << 12, 0), 0);
     assert_eq!(set(0x0b, 1 << 8, 0), 0x4002, "a notice that is not there");
     for level in 0..17 {
-        assert_eq!(set(0x12, 1, level), if level == 4 || level == 15 { 0 } else { 0x4002 }, "level {level}");
+        assert_eq!(
+            set(0x12, 1, level),
+            if level == 4 || level == 15 { 0 } else { 0x4002 },
+            "level {level}"
+        );
     }
     assert_eq!(set(0x12, 2, 4), 0x4002, "no such set");
     assert_eq!(set(0x13, 0, 1), 0x4002);
@@ -168,7 +178,10 @@ fn features_are_read_and_never_saved() {
     assert_eq!(get(0x06, 0, 0), (0x4002, 0), "the buffer keeps its pages without power");
     let save = Sqe { cdw10: (0x8000_0013u32).into(), ..Sqe::set_features(0x13, 1, 1) };
     assert_eq!(status(&mut controller, ms(0), &save, &[0; 512]), StatusField(0x410d));
-    assert_eq!(status(&mut controller, ms(0), &Sqe::set_features(0x13, 1, 1), &[0; 8]), StatusField(0x400f));
+    assert_eq!(
+        status(&mut controller, ms(0), &Sqe::set_features(0x13, 1, 1), &[0; 8]),
+        StatusField(0x400f)
+    );
 }
 
 #[test]
@@ -183,7 +196,8 @@ fn a_volatile_cache_says_so_and_stays_on() {
     assert_eq!(status(&mut controller, ms(0), &Sqe::set_features(6, 0, 0), &[]).0, 0x410e);
 }
 
-/// Every offset by hand from the table of log 0Ah; the values are those of `what_the_drive_promises..`.
+/// Every offset by hand from the table of log 0Ah; the values are those of
+/// `what_the_drive_promises..`.
 #[test]
 fn log_0ah_lies_as_the_specification_says() {
     let mut controller = controller();
@@ -258,8 +272,15 @@ fn smart_counts_commands_and_thousands_of_sectors() {
     advance(&mut controller, Instant::NEVER);
     let hour = Instant::START + Duration::from_s(7200);
     let data = done(&mut controller, hour, &Sqe::get_log_page(2, 0, true, 512), &[]).data;
-    let expected: [u8; 512] =
-        laid_out(&[(3, &[100]), (4, &[10]), (32, &[3]), (48, &[1]), (64, &[3]), (80, &[1]), (128, &[2])]);
+    let expected: [u8; 512] = laid_out(&[
+        (3, &[100]),
+        (4, &[10]),
+        (32, &[3]),
+        (48, &[1]),
+        (64, &[3]),
+        (80, &[1]),
+        (128, &[2]),
+    ]);
     assert_eq!(data, expected);
 }
 
@@ -288,14 +309,19 @@ fn a_log_is_read_in_pieces_and_never_beyond_its_end() {
 #[test]
 fn other_logs_commands_and_namespaces_are_refused() {
     let mut controller = controller();
-    let mut log = |page, set| status(&mut controller, ms(0), &Sqe::get_log_page(page, set, true, 512), &[]).0;
+    let mut log =
+        |page, set| status(&mut controller, ms(0), &Sqe::get_log_page(page, set, true, 512), &[]).0;
     for page in [0x00, 0x01, 0x03, 0x05, 0x06, 0x09, 0x0c, 0x70, 0x80, 0xc1, 0xff] {
         assert_eq!(log(page, 0), 0x4109, "page {page:x}");
     }
     assert_eq!(log(0x0a, 0), 0x4002, "no set");
     assert_eq!(log(0x0a, 2), 0x4002, "no such set");
     for opcode in [0x00, 0x01, 0x04, 0x05, 0x0d, 0x10, 0x14, 0x18, 0x19, 0x7f, 0x80, 0xef, 0xff] {
-        assert_eq!(status(&mut controller, ms(0), &Sqe { opcode, ..Sqe::default() }, &[]).0, 0x4001, "{opcode:x}");
+        assert_eq!(
+            status(&mut controller, ms(0), &Sqe { opcode, ..Sqe::default() }, &[]).0,
+            0x4001,
+            "{opcode:x}"
+        );
     }
     for (nsid, expected) in [(0u32, 0), (1, 0), (0xffff_ffff, 0), (2, 0x400b)] {
         let named = |sqe: Sqe| Sqe { nsid: nsid.into(), ..sqe };
@@ -315,7 +341,13 @@ fn other_logs_commands_and_namespaces_are_refused() {
 fn abort_takes_back_what_still_waits() {
     let device = device();
     let spec = DriveSpec { queue_depth: 1, ..spec() };
-    let map = PageMap::new(&device, &FtlSpec::default(), &gc(), Layout::new(&device).total_units() / 2, 1);
+    let map = PageMap::new(
+        &device,
+        &FtlSpec::default(),
+        &gc(),
+        Layout::new(&device).total_units() / 2,
+        1,
+    );
     let drive = Drive::new(&device, &spec, &gc(), map, false);
     let attributes = Attributes::of(&drive, &spec, &gc());
     let mut controller = Controller::new(drive, attributes, Options::default());
@@ -331,8 +363,10 @@ fn abort_takes_back_what_still_waits() {
     assert_eq!(abort(0x0001_0001), 1, "it is gone");
     assert_eq!(abort(0x0000_0001), 1, "it is being worked on");
     let ends = advance(&mut controller, Instant::NEVER);
-    let ends: Vec<_> =
-        ends.iter().map(|done| (done.id & 0xffff, StatusField::of(done, &Default::default()).sc())).collect();
+    let ends: Vec<_> = ends
+        .iter()
+        .map(|done| (done.id & 0xffff, StatusField::of(done, &Default::default()).sc()))
+        .collect();
     assert!(ends.contains(&(1, 0x07)) && ends.contains(&(0, 0x00)), "{ends:?}");
     assert_eq!(feature::PLM_NOTICES, 0x1000);
 }

@@ -7,7 +7,8 @@ use crate::nvme::{Accepted, Cqe, DsmRange, Terms};
 use crate::sim::Rng;
 use zerocopy::{FromBytes, IntoBytes};
 
-const TERMS: Terms = Terms { sectors: SECTORS, transfer_max: 2048, artefact: false, limited_retry: false };
+const TERMS: Terms =
+    Terms { sectors: SECTORS, transfer_max: 2048, artefact: false, limited_retry: false };
 
 fn decode(bytes: &[u8; 64], terms: &Terms) -> Result<Command, StatusField> {
     match Sqe::ref_from_bytes(bytes).unwrap().decode(7, &[], terms)? {
@@ -16,8 +17,8 @@ fn decode(bytes: &[u8; 64], terms: &Terms) -> Result<Command, StatusField> {
     }
 }
 
-/// Base 2.1, 4.1, and Read of the NVM Command Set: opcode 02h, CID 1234h, NSID 1, PL 01b in CDW2, SLBA 0001_0203h in
-/// CDW10, 8 blocks in CDW12 as 7.
+/// Base 2.1, 4.1, and Read of the NVM Command Set: opcode 02h, CID 1234h, NSID 1, PL 01b in CDW2,
+/// SLBA 0001_0203h in CDW10, 8 blocks in CDW12 as 7.
 const READ: [(usize, &[u8]); 6] = [
     (0, &[0x02]),
     (2, &[0x34, 0x12]),
@@ -29,7 +30,10 @@ const READ: [(usize, &[u8]); 6] = [
 
 #[test]
 fn a_read_lies_as_the_specification_says() {
-    let command = Command { predictable: PredictableLatency::On, ..command(0x1234, Op::Read, 0x0001_0203, 8) };
+    let command = Command {
+        predictable: PredictableLatency::On,
+        ..command(0x1234, Op::Read, 0x0001_0203, 8)
+    };
     let (sqe, range) = Sqe::encode(&command).unwrap();
     assert_eq!(sqe.as_bytes(), laid_out::<64>(&READ));
     assert_eq!(range, None);
@@ -38,7 +42,8 @@ fn a_read_lies_as_the_specification_says() {
     assert_eq!((read.predictable, read.fua, read.stream), (PredictableLatency::On, false, 0));
 }
 
-/// FUA is CDW12 bit 30; DTYPE 1 in bits 23:20; DSPEC in CDW13 bits 31:16; the upper half of the LBA is CDW11.
+/// FUA is CDW12 bit 30; DTYPE 1 in bits 23:20; DSPEC in CDW13 bits 31:16; the upper half of the LBA
+/// is CDW11.
 #[test]
 fn a_write_lies_as_the_specification_says() {
     let bytes: [u8; 64] = laid_out(&[
@@ -49,7 +54,8 @@ fn a_write_lies_as_the_specification_says() {
         (48, &[0xff, 0x07, 0x10, 0x40]),
         (52, &[0x00, 0x00, 0x05, 0x00]),
     ]);
-    let write = Command { fua: true, stream: 5, ..command(0xffff, Op::Write, 0x3344_5566_7788, 2048) };
+    let write =
+        Command { fua: true, stream: 5, ..command(0xffff, Op::Write, 0x3344_5566_7788, 2048) };
     assert_eq!(Sqe::encode(&write).unwrap().0.as_bytes(), bytes);
     let terms = Terms { sectors: u64::MAX, ..TERMS };
     let decoded = decode(&bytes, &terms).unwrap();
@@ -64,10 +70,14 @@ fn a_flush_and_a_deallocation_lie_as_the_specification_says() {
     // One range is 0; Deallocate is CDW11 bit 2. Its length lies at 7:4, its start at 15:8.
     let (trim, range) = Sqe::encode(&command(3, Op::Trim, 0x0102, 0x0a0b)).unwrap();
     assert_eq!(trim.as_bytes(), laid_out::<64>(&[(0, &[0x09]), (2, &[3]), (4, &[1]), (44, &[4])]));
-    assert_eq!(range.unwrap().as_bytes(), laid_out::<16>(&[(4, &[0x0b, 0x0a]), (8, &[0x02, 0x01])]));
+    assert_eq!(
+        range.unwrap().as_bytes(),
+        laid_out::<16>(&[(4, &[0x0b, 0x0a]), (8, &[0x02, 0x01])])
+    );
 }
 
-/// Status: SC in 24:17 of DW3, SCT in 27:25, DNR in 31, so 8E02h | phase for SCT 7, SC 1, DNR: 4701h as hosts print it.
+/// Status: SC in 24:17 of DW3, SCT in 27:25, DNR in 31, so 8E02h | phase for SCT 7, SC 1, DNR:
+/// 4701h as hosts print it.
 #[test]
 fn a_fast_fail_carries_its_busy_remaining_time_in_dw0_and_dw1() {
     let completion = Completion {
@@ -81,7 +91,10 @@ fn a_fast_fail_carries_its_busy_remaining_time_in_dw0_and_dw1() {
         payload: None,
     };
     let cqe = Cqe::of(&completion, &TERMS).in_queue(0x0a0b, true);
-    let expected = [0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x0b, 0x0a, 0x03, 0x00, 0x34, 0x12, 0x03, 0x8e];
+    let expected = [
+        0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x0b, 0x0a, 0x03, 0x00, 0x34, 0x12, 0x03,
+        0x8e,
+    ];
     assert_eq!(cqe.as_bytes(), expected);
     assert_eq!(cqe.status(), StatusField(0x4701));
     assert_eq!(cqe.result(), 0x0102_0304_0506_0708);
@@ -130,7 +143,8 @@ fn what_is_encoded_decodes_to_the_same_command() {
         let mut sent = command(rng.below(1 << 16) as u32, op, lba, 1 + rng.below(1 << 16) as u32);
         match op {
             Op::Read => {
-                let flags = [PredictableLatency::Off, PredictableLatency::On, PredictableLatency::MustWait];
+                let flags =
+                    [PredictableLatency::Off, PredictableLatency::On, PredictableLatency::MustWait];
                 (sent.predictable, sent.fua) = (flags[rng.below(3) as usize], rng.below(2) == 1);
             }
             Op::Write => (sent.stream, sent.fua) = (rng.below(256) as u8, rng.below(2) == 1),
@@ -141,7 +155,8 @@ fn what_is_encoded_decodes_to_the_same_command() {
         let data = range.map(|range| range.as_bytes().to_vec()).unwrap_or_default();
         match sqe.decode(sent.id, &data, &terms).unwrap() {
             Request::One(got) => {
-                let parts = |c: &Command| (c.id, c.op, c.lba, c.sectors, c.fua, c.predictable, c.stream);
+                let parts =
+                    |c: &Command| (c.id, c.op, c.lba, c.sectors, c.fua, c.predictable, c.stream);
                 assert_eq!(parts(&got), parts(&sent));
             }
             Request::Deallocate([range]) => {
@@ -182,7 +197,10 @@ fn what_is_invalid_is_refused_with_its_status() {
     // Writes carry no flag; directive types beyond Streams are not there, nor streams beyond 255.
     assert_eq!(read(&[(0, &[0x01])]), invalid_field);
     assert_eq!(read(&[(0, &[0x01]), (8, &[0x00]), (50, &[0x20])]), invalid_field);
-    assert_eq!(read(&[(0, &[0x01]), (8, &[0x00]), (50, &[0x10]), (54, &[0x00, 0x01])]), invalid_field);
+    assert_eq!(
+        read(&[(0, &[0x01]), (8, &[0x00]), (50, &[0x10]), (54, &[0x00, 0x01])]),
+        invalid_field
+    );
 }
 
 #[test]
@@ -192,7 +210,8 @@ fn a_flush_may_go_to_all_namespaces() {
     assert_eq!(flush(0), Err(StatusField(0x400b)));
 }
 
-/// 911 is "may fail fast", 1024 "do not fail me" (IODA artefact); anything else, and on writes all of them, is nothing.
+/// 911 is "may fail fast", 1024 "do not fail me" (IODA artefact); anything else, and on writes all
+/// of them, is nothing.
 #[test]
 fn the_artefacts_numbers_are_flags_when_asked_for() {
     let terms = Terms { artefact: true, ..TERMS };
@@ -220,14 +239,18 @@ fn limited_retry_is_an_alias_when_asked_for() {
 }
 
 fn ranges(list: &[(u64, u32)]) -> Vec<u8> {
-    let range =
-        |(lba, sectors): &(u64, u32)| DsmRange { attributes: 0.into(), sectors: (*sectors).into(), lba: (*lba).into() };
+    let range = |(lba, sectors): &(u64, u32)| DsmRange {
+        attributes: 0.into(),
+        sectors: (*sectors).into(),
+        lba: (*lba).into(),
+    };
     list.iter().flat_map(|r| range(r).as_bytes().to_vec()).collect()
 }
 
 /// 0's based in CDW10, deallocate in CDW11.
 fn dsm(count: u8, cdw11: u8) -> Sqe {
-    let bytes: [u8; 64] = laid_out(&[(0, &[0x09]), (2, &[9]), (4, &[1]), (40, &[count - 1]), (44, &[cdw11])]);
+    let bytes: [u8; 64] =
+        laid_out(&[(0, &[0x09]), (2, &[9]), (4, &[1]), (40, &[count - 1]), (44, &[cdw11])]);
     Sqe::read_from_bytes(&bytes).unwrap()
 }
 
@@ -259,7 +282,8 @@ fn ranges_that_are_wrong_are_refused_whole_and_hints_do_nothing() {
 #[test]
 fn an_entry_is_a_command_of_the_drive() {
     let mut controller = controller();
-    let sqe = Sqe::read_from_bytes(&laid_out::<64>(&[(0, &[2]), (2, &[5]), (4, &[1]), (48, &[7])])).unwrap();
+    let sqe = Sqe::read_from_bytes(&laid_out::<64>(&[(0, &[2]), (2, &[5]), (4, &[1]), (48, &[7])]))
+        .unwrap();
     assert_eq!(controller.submit_entry(ms(0), 2, &sqe, &[]), Accepted::UnderWay);
     let [read] = &advance(&mut controller, Instant::NEVER)[..] else { panic!("one completion") };
     // 175 ns command, 40 us tR, 4,096 bytes of 25 ns.

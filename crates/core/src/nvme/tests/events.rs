@@ -17,7 +17,9 @@ fn controller_with(notices: bool) -> Controller {
 
 fn enter(controller: &mut Controller, now: Instant) {
     advance(controller, now);
-    let AdminReply::Done(entered) = controller.select_window(now, Window::Deterministic, 0) else { panic!("later") };
+    let AdminReply::Done(entered) = controller.select_window(now, Window::Deterministic, 0) else {
+        panic!("later")
+    };
     assert!(entered.status.is_success());
 }
 
@@ -39,7 +41,11 @@ fn an_event_puts_the_set_into_log_0bh_until_log_0ah_is_read_without_retaining() 
     assert_eq!(aggregate(&mut controller, false), [0; 8]);
     read(&mut controller, ms(301));
     let listed = [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
-    assert_eq!(aggregate(&mut controller, false), listed, "reading log 0Bh does not clear the event");
+    assert_eq!(
+        aggregate(&mut controller, false),
+        listed,
+        "reading log 0Bh does not clear the event"
+    );
     assert_eq!(controller.predictable_log(ms(301), true).unwrap().events, event::READS);
     assert_eq!(aggregate(&mut controller, true), listed, "the event was retained");
     assert_eq!(controller.predictable_log(ms(301), false).unwrap().events, event::READS);
@@ -57,7 +63,10 @@ fn a_waiting_request_completes_when_the_set_comes_into_the_log() {
     assert_eq!(controller.take_admin_completion(), None);
     read(&mut controller, ms(301));
     let told = controller.take_admin_completion().unwrap();
-    assert_eq!((told.cid, told.at, told.status, told.result), (5, ms(301), StatusField::SUCCESS, NOTICE));
+    assert_eq!(
+        (told.cid, told.at, told.status, told.result),
+        (5, ms(301), StatusField::SUCCESS, NOTICE)
+    );
     assert_eq!(controller.take_admin_completion(), None);
 }
 
@@ -84,13 +93,19 @@ fn no_notice_follows_before_log_0bh_is_read() {
     // Cleared and raised again in another window.
     controller.predictable_log(ms(302), false).unwrap();
     enter(&mut controller, ms(303));
-    assert!(!matches!(controller.select_window(ms(303), Window::NonDeterministic, 0), AdminReply::Later));
+    assert!(!matches!(
+        controller.select_window(ms(303), Window::NonDeterministic, 0),
+        AdminReply::Later
+    ));
     enter(&mut controller, ms(600));
     read(&mut controller, ms(601));
     assert_eq!(controller.take_admin_completion(), None, "the host has not read log 0Bh");
     aggregate(&mut controller, false);
     controller.predictable_log(ms(602), false).unwrap();
-    assert!(!matches!(controller.select_window(ms(602), Window::NonDeterministic, 0), AdminReply::Later));
+    assert!(!matches!(
+        controller.select_window(ms(602), Window::NonDeterministic, 0),
+        AdminReply::Later
+    ));
     enter(&mut controller, ms(900));
     read(&mut controller, ms(901));
     assert_eq!(controller.take_admin_completion().unwrap().cid, 1);
@@ -105,7 +120,8 @@ fn without_the_feature_nothing_is_told_and_without_its_bit_nothing_is_noted() {
     assert_eq!(controller.predictable_log(ms(301), true).unwrap().events, event::READS);
 
     let mut deaf = controller_with(true);
-    deaf.set_predictable(ms(300), &Config { reads_threshold: 45_759, ..Config::default() }, true).unwrap();
+    deaf.set_predictable(ms(300), &Config { reads_threshold: 45_759, ..Config::default() }, true)
+        .unwrap();
     deaf.admin(ms(300), &Sqe::event_request(5), &[]);
     read(&mut deaf, ms(301));
     assert_eq!(deaf.take_admin_completion(), None);

@@ -1,5 +1,5 @@
-//! Whatever 64 bytes and whatever data a host sends: an answer with a status that the specification has, no panic, and
-//! every command that was accepted completes.
+//! Whatever 64 bytes and whatever data a host sends: an answer with a status that the specification
+//! has, no panic, and every command that was accepted completes.
 
 use super::*;
 use crate::nvme::Accepted;
@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// Type and code of every status that a controller may answer with.
-const STATUSES: [u16; 15] =
-    [0x000, 0x001, 0x002, 0x007, 0x00b, 0x00c, 0x00f, 0x020, 0x080, 0x105, 0x109, 0x10d, 0x10e, 0x281, 0x701];
+const STATUSES: [u16; 15] = [
+    0x000, 0x001, 0x002, 0x007, 0x00b, 0x00c, 0x00f, 0x020, 0x080, 0x105, 0x109, 0x10d, 0x10e,
+    0x281, 0x701,
+];
 
 /// Random bytes, many of them zero so that some entries are valid.
 fn bytes<const N: usize>(rng: &mut Rng) -> [u8; N] {
@@ -43,7 +45,8 @@ fn admin_entry(rng: &mut Rng, cid: u16) -> Sqe {
             0x08 => (rng.below(4) | rng.below(64) << 16) as u32,
             _ => [0x06, 0x0b, 0x12, 0x13, 0x14][rng.below(5) as usize],
         };
-        sqe.cdw10 = (if sqe.opcode == 0x02 { low | (rng.below(256) as u32) << 16 } else { low }).into();
+        sqe.cdw10 =
+            (if sqe.opcode == 0x02 { low | (rng.below(256) as u32) << 16 } else { low }).into();
         let set = if sqe.opcode == 0x02 { 1u32 << 16 } else { 1 };
         (sqe.cdw11, sqe.cdw12) = (set.into(), (rng.below(4) as u32).into());
         sqe.cdw13 = 0.into();
@@ -63,7 +66,8 @@ fn data(rng: &mut Rng) -> Vec<u8> {
         if rng.below(2) == 0 {
             data[480..484].copy_from_slice(&[5, 1 + rng.below(8) as u8, rng.below(3) as u8, 0]);
             for at in [488, 496] {
-                data[at..at + 8].copy_from_slice(&(rng.next_u64() >> (5 + rng.below(59))).to_le_bytes());
+                data[at..at + 8]
+                    .copy_from_slice(&(rng.next_u64() >> (5 + rng.below(59))).to_le_bytes());
             }
         }
     }
@@ -113,7 +117,8 @@ fn play(seed: u64) -> (usize, usize) {
                 assert!(done.data.len() <= 4096);
             }
         }
-        std::iter::from_fn(|| controller.take_admin_completion()).for_each(|done| seen(done.status));
+        std::iter::from_fn(|| controller.take_admin_completion())
+            .for_each(|done| seen(done.status));
     }
     for done in advance(&mut controller, Instant::NEVER) {
         assert!(under_way.remove(&done.id));

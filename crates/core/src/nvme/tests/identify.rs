@@ -20,7 +20,8 @@ fn the_controller_says_what_it_can() {
     let mut data = identify(0x01, 0, 0);
     assert_eq!(&data[4..24], b"MANX0               ");
     assert_eq!(&data[24..64], b"Manx simulated flash drive              ");
-    // The firmware revision has eight bytes: of a version under development, those before its suffix.
+    // The firmware revision has eight bytes: of a version under development, those before its
+    // suffix.
     let version = env!("CARGO_PKG_VERSION").split('-').next().unwrap();
     assert_eq!(&data[64..69], version.as_bytes());
     data[..72].fill(0);
@@ -97,7 +98,8 @@ fn the_lists_of_namespaces() {
 #[test]
 fn other_identifies_are_refused() {
     let mut controller = controller();
-    let mut status = |cns, nsid| status(&mut controller, ms(0), &Sqe::identify(cns, nsid, 0), &[]).0;
+    let mut status =
+        |cns, nsid| status(&mut controller, ms(0), &Sqe::identify(cns, nsid, 0), &[]).0;
     assert_eq!(status(0x00, 0), 0x400b);
     assert_eq!(status(0x00, 2), 0x400b);
     assert_eq!(status(0x03, 0xffff_ffff), 0x400b);
@@ -118,7 +120,8 @@ fn what_the_drive_promises_follows_from_its_times() {
     assert_eq!((attributes.dtwin_writes, attributes.dtwin_time_ms), (8_192, 102));
     // 102 ms hold 715 reads a die.
     assert_eq!(attributes.dtwin_reads, 715 * 64);
-    // A page moves in 40,175 + 2 x 102,575 + 800,000 ns; a block has 256, and an erase of 2,000,125 ns: 269.6 ms.
+    // A page moves in 40,175 + 2 x 102,575 + 800,000 ns; a block has 256, and an erase of 2,000,125
+    // ns: 269.6 ms.
     assert_eq!(attributes.ndwin_low_ms, 270);
     // A block a die, half of it valid, twice: 271.6 ms.
     assert_eq!(attributes.ndwin_high_ms, 272);

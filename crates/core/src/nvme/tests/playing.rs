@@ -1,12 +1,13 @@
-//! A controller at work: as its drive without the mode, the same however the advance is cut, and told of collections
-//! that were forced.
+//! A controller at work: as its drive without the mode, the same however the advance is cut, and
+//! told of collections that were forced.
 
 use super::*;
 use crate::nvme::plm::{Config, Window, event};
 use crate::sim::Rng;
 
-/// Eight blocks a plane, of which the host's pages fill four; 450 pages of each plane are overwritten, so 62 are left
-/// until the last block but the reserve is opened, and collection is forced.
+/// Eight blocks a plane, of which the host's pages fill four; 450 pages of each plane are
+/// overwritten, so 62 are left until the last block but the reserve is opened, and collection is
+/// forced.
 fn aged() -> Drive {
     let mut device = device();
     device.geometry.blocks = 8;
@@ -70,12 +71,17 @@ struct Seen {
     logs: Vec<Vec<u8>>,
 }
 
-/// Plays with the mode on; the host selects windows, reads logs and leaves event requests as it goes. Between its acts
-/// the advance is cut where `cuts` say.
+/// Plays with the mode on; the host selects windows, reads logs and leaves event requests as it
+/// goes. Between its acts the advance is cut where `cuts` say.
 fn play(mut cuts: Option<Rng>) -> Seen {
     let mut controller = patient(aged());
     let mut seen = Seen { completions: Vec::new(), admin: Vec::new(), logs: Vec::new() };
-    let config = Config { events: event::ALL, writes_threshold: 16_000, time_threshold: 9_900, ..Config::default() };
+    let config = Config {
+        events: event::ALL,
+        writes_threshold: 16_000,
+        time_threshold: 9_900,
+        ..Config::default()
+    };
     controller.set_predictable(ms(0), &config, true).unwrap();
     assert!(status(&mut controller, ms(0), &Sqe::set_features(0x0b, 1 << 12, 0), &[]).is_success());
     let mut now = ms(0);
@@ -98,9 +104,15 @@ fn play(mut cuts: Option<Rng>) -> Seen {
         match n % 100 {
             0 => drop(controller.select_window(at, Window::Deterministic, n)),
             20 | 70 => drop(controller.admin(at, &Sqe::event_request(n), &[])),
-            40 => seen.logs.push(done(&mut controller, at, &Sqe::get_log_page(0x0b, 0, false, 12), &[]).data),
-            60 | 95 => seen.logs.push(done(&mut controller, at, &Sqe::get_log_page(0x0a, 1, n > 600, 512), &[]).data),
-            90 => seen.logs.push(done(&mut controller, at, &Sqe::get_log_page(0xc0, 0, true, 512), &[]).data),
+            40 => seen
+                .logs
+                .push(done(&mut controller, at, &Sqe::get_log_page(0x0b, 0, false, 12), &[]).data),
+            60 | 95 => seen.logs.push(
+                done(&mut controller, at, &Sqe::get_log_page(0x0a, 1, n > 600, 512), &[]).data,
+            ),
+            90 => seen
+                .logs
+                .push(done(&mut controller, at, &Sqe::get_log_page(0xc0, 0, true, 512), &[]).data),
             _ => {}
         }
     }
@@ -113,7 +125,10 @@ fn cutting_the_advance_anywhere_changes_nothing() {
     let whole = play(None);
     assert_eq!(whole.completions.len(), 1_500);
     assert!(!whole.admin.is_empty(), "something was told");
-    assert!(whole.logs.iter().any(|log| log.len() == 512 && log[3] & 0x80 != 0), "there was an excursion");
+    assert!(
+        whole.logs.iter().any(|log| log.len() == 512 && log[3] & 0x80 != 0),
+        "there was an excursion"
+    );
     for seed in 0..3 {
         assert_eq!(play(Some(Rng::stream(seed, "cuts"))), whole, "cuts {seed}");
     }
@@ -127,14 +142,18 @@ fn a_forced_collection_in_the_deterministic_window_ends_it_at_that_instant() {
     assert!(status(&mut controller, ms(0), &Sqe::set_features(0x0b, 1 << 12, 0), &[]).is_success());
     controller.admin(ms(0), &Sqe::event_request(1), &[]);
     advance(&mut controller, ms(300));
-    assert!(matches!(controller.select_window(ms(300), Window::Deterministic, 2), AdminReply::Done(_)));
+    assert!(matches!(
+        controller.select_window(ms(300), Window::Deterministic, 2),
+        AdminReply::Done(_)
+    ));
     let forced_before = controller.drive().counters().forced_collections;
     // Pages of one die, more than it has between the soft and the hard mark.
     for id in 0..400 {
         controller.submit(ms(300), command(id, Op::Write, u64::from(id) * 64 * 8, 8));
     }
     let before = controller.clone();
-    let forced = |controller: &Controller| controller.drive().counters().forced_collections > forced_before;
+    let forced =
+        |controller: &Controller| controller.drive().counters().forced_collections > forced_before;
     let mut now = ms(300);
     while !forced(&controller) {
         now += Duration::from_ms(1);
@@ -149,10 +168,14 @@ fn a_forced_collection_in_the_deterministic_window_ends_it_at_that_instant() {
     // To the nanosecond.
     let mut at = before.clone();
     advance(&mut at, told.at);
-    assert!(!forced(&at) && at.predictable_log(told.at, true).unwrap().window == Window::Deterministic);
+    assert!(
+        !forced(&at) && at.predictable_log(told.at, true).unwrap().window == Window::Deterministic
+    );
     let after = told.at + Duration::from_ns(1);
     advance(&mut at, after);
-    assert!(forced(&at) && at.predictable_log(after, true).unwrap().window == Window::NonDeterministic);
+    assert!(
+        forced(&at) && at.predictable_log(after, true).unwrap().window == Window::NonDeterministic
+    );
 }
 
 #[test]
@@ -181,8 +204,8 @@ fn excursions_of_the_past_are_not_told_again() {
     assert!(controller.vendor_log(ms(6_000)).unwrap().violations > 0);
 }
 
-/// Drives behind controllers are played side by side: what another one does at the same instant may come before or
-/// after what this one does, so that everything it does is an event.
+/// Drives behind controllers are played side by side: what another one does at the same instant may
+/// come before or after what this one does, so that everything it does is an event.
 #[test]
 fn a_drive_behind_a_controller_knows_that_others_act_between_its_events() {
     assert!(!aged().has_shared_clock());

@@ -1,4 +1,5 @@
-//! The windows, with times computed by hand: a deterministic window lasts 102 ms at most, the other 270 ms at least.
+//! The windows, with times computed by hand: a deterministic window lasts 102 ms at most, the other
+//! 270 ms at least.
 
 use super::*;
 use crate::drive::WindowSchedule;
@@ -43,7 +44,11 @@ fn the_mode_begins_in_the_non_deterministic_window() {
     assert_eq!(controller.next_event_at(), Instant::NEVER);
     controller.set_predictable(ms(1), &all_events(), true).unwrap();
     assert_eq!(state(&mut controller, ms(1)), (Window::NonDeterministic, 0));
-    assert_eq!(controller.next_event_at(), Instant::NEVER, "nothing happens until the host says so");
+    assert_eq!(
+        controller.next_event_at(),
+        Instant::NEVER,
+        "nothing happens until the host says so"
+    );
     controller.set_predictable(ms(2), &all_events(), false).unwrap();
     assert_eq!(state(&mut controller, ms(2)), (Window::Off, 0));
 }
@@ -91,7 +96,10 @@ fn the_deterministic_window_ends_by_itself_at_its_maximum() {
     assert_eq!(controller.next_event_at(), end);
     let after = end + Duration::from_ns(1);
     // The threshold of the time is 0 ms: its warning comes at the end too.
-    assert_eq!(state(&mut controller, after), (Window::NonDeterministic, event::EXCEEDED | event::TIME));
+    assert_eq!(
+        state(&mut controller, after),
+        (Window::NonDeterministic, event::EXCEEDED | event::TIME)
+    );
     // And the next one has to wait from there.
     assert!(is_later(&controller.select_window(after, Window::Deterministic, 2)));
     assert_eq!(controller.next_event_at(), end + Duration::from_ms(NDWIN));
@@ -136,7 +144,10 @@ fn what_is_left_falls_with_reads_and_writes_until_the_warnings_come() {
     controller.submit(now, command(5, Op::Trim, 64, 64));
     assert_eq!(left(&mut controller).1, (8_192, 8_191));
     controller.submit(now, command(6, Op::Write, 8, 1));
-    assert_eq!(left(&mut controller), ((45_760, 45_757), (8_192, 8_190), event::READS | event::WRITES));
+    assert_eq!(
+        left(&mut controller),
+        ((45_760, 45_757), (8_192, 8_190), event::READS | event::WRITES)
+    );
 }
 
 #[test]
@@ -210,7 +221,9 @@ fn a_schedule_says_which_window_it_is() {
 fn under_a_schedule_the_host_does_not_select() {
     let mut controller = scheduled(Config::default());
     for window in [Window::Deterministic, Window::NonDeterministic] {
-        let AdminReply::Done(refused) = controller.select_window(ms(5), window, 1) else { panic!("later") };
+        let AdminReply::Done(refused) = controller.select_window(ms(5), window, 1) else {
+            panic!("later")
+        };
         assert_eq!(refused.status, StatusField(0x400c));
     }
     let got = done(&mut controller, ms(15), &Sqe::get_features(0x14, 1), &[]);
@@ -229,7 +242,8 @@ fn under_a_schedule_counts_begin_anew_with_each_deterministic_window() {
 
 #[test]
 fn under_a_schedule_the_time_warning_comes_once_a_window_and_only_if_it_is_news() {
-    let mut controller = scheduled(Config { events: event::TIME, time_threshold: 4, ..Config::default() });
+    let mut controller =
+        scheduled(Config { events: event::TIME, time_threshold: 4, ..Config::default() });
     assert_eq!(controller.next_event_at(), ms(6));
     assert_eq!(state(&mut controller, ms(7)), (Window::Deterministic, event::TIME));
     assert_eq!(controller.next_event_at(), Instant::NEVER, "it is told already");

@@ -53,7 +53,10 @@ fn a_clock_that_saw_no_time_pass_gives_no_rate() {
     assert_eq!(MachineReport::timed(f64::NAN, f64::INFINITY, 1_000), MachineReport::default());
     assert_eq!(MachineReport::timed(1.0, 0.5, 1_000).requests_per_cpu_s, Some(2_000.0));
     assert_eq!(MachineReport::timed(1.0, f64::MIN_POSITIVE, u64::MAX).requests_per_cpu_s, None);
-    assert_eq!(MachineReport::timed(1.0, 0.5, 1_000).with_flash_ops(700).flash_ops_per_cpu_s, Some(1_400.0));
+    assert_eq!(
+        MachineReport::timed(1.0, 0.5, 1_000).with_flash_ops(700).flash_ops_per_cpu_s,
+        Some(1_400.0)
+    );
     assert_eq!(MachineReport::timed(1.0, 0.0, 1_000).with_flash_ops(700).flash_ops_per_cpu_s, None);
     let machine = MachineReport::default().with_memory(None, 100, 0);
     assert_eq!(machine.simulated_bytes_per_page, None);

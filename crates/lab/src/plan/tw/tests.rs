@@ -1,4 +1,5 @@
-//! The published arithmetic (the project's notes on IODA, section 1.7, "Computed values"), and what must be monotone.
+//! The published arithmetic (the project's notes on IODA, section 1.7, "Computed values"), and what
+//! must be monotone.
 
 use super::*;
 use manx_core::config::{builtin_device, device_names, load_device};
@@ -72,7 +73,8 @@ fn the_row_of_the_real_reserve_comes_out_from_13_lines_and_from_the_marks_that_t
     assert_eq!(ms(line.bounds().actual.burst.usable.credited, 0), "178");
     let slow = Inputs { link: "500MB/s".parse().unwrap(), ..line };
     assert_eq!(ms(slow.bounds().actual.burst.usable.credited, 0), "528");
-    // FEMU counts whole lines, 25 and 12 of 256; a share of the pages, as here, is 12.8 lines for 10 % and 5 %.
+    // FEMU counts whole lines, 25 and 12 of 256; a share of the pages, as here, is 12.8 lines for
+    // 10 % and 5 %.
     let marks = |soft, hard| {
         let gc = GcSpec { soft, hard, unit: VictimUnit::Superblock, ..GcSpec::default() };
         reserve(&device("femu"), &gc)
@@ -82,11 +84,13 @@ fn the_row_of_the_real_reserve_comes_out_from_13_lines_and_from_the_marks_that_t
     assert!(share.abs_diff(pages / 20) <= 1, "{share}");
 }
 
-/// The notes let all 128 planes program at once: 128 x 8 KiB / 750 us. In this table a die programs one at a time.
+/// The notes let all 128 planes program at once: 128 x 8 KiB / 750 us. In this table a die programs
+/// one at a time.
 #[test]
 fn the_rows_of_mqsim_come_out_with_the_burst_of_all_planes_and_the_table_itself_says_half_of_it() {
     let planes = Some(Bandwidth::bytes_per_second((128.0 * 8192.0 / 750e-6) as u64));
-    let row = |valid| Inputs { burst: planes, ..inputs("mqsim-default", 4, valid, GcUnit::Channel, 1.0) };
+    let row =
+        |valid| Inputs { burst: planes, ..inputs("mqsim-default", 4, valid, GcUnit::Channel, 1.0) };
     assert_row(&row(0.5), ["116 ms", "72.5", "1398", "6.97 s", "none", "18"]);
     assert_row(&row(0.75), ["172 ms", "24.4", "1398", "6.91 s", "826 s", "6.1"]);
     let table = inputs("mqsim-default", 4, 0.5, GcUnit::Channel, 1.0).bounds().actual;
@@ -114,7 +118,10 @@ fn the_least_window_is_a_collection_and_the_guard_and_a_shorter_reserve_may_leav
     assert!(!side.burst.fits(side.lower) && guarded.bounds().actual.burst.fits(side.lower));
     // 64 MiB / (4 x 1310.72 - 348.9...) MB/s.
     assert_eq!(ms(side.burst.usable.credited, 2), "13.71");
-    assert_eq!(side.burst.lasts(4).unwrap().as_ns(), 4 * side.burst.usable.credited.unwrap().as_ns());
+    assert_eq!(
+        side.burst.lasts(4).unwrap().as_ns(),
+        4 * side.burst.usable.credited.unwrap().as_ns()
+    );
 }
 
 #[test]
@@ -123,7 +130,8 @@ fn the_windows_of_the_others_must_be_borne_before_the_own_one_even_by_a_sustaine
     // 4 GiB / (3 x 1310.72 MB/s).
     assert_eq!(ms(side.burst.spare.conservative, 0), "1092");
     assert_eq!(side.burst.spare.both(), side.burst.spare.credited);
-    // 2.237 MB/s are sustained for ever, but the other three windows must be borne: 4 GiB / (3 x 2.237 MB/s).
+    // 2.237 MB/s are sustained for ever, but the other three windows must be borne: 4 GiB / (3 x
+    // 2.237 MB/s).
     assert_eq!((side.norm.spare.credited, side.norm.sustainable), (None, true));
     assert_eq!(ms(side.norm.spare.both(), 0), "640000");
 }
@@ -137,7 +145,8 @@ fn blocks_of_a_die_follow_one_another_and_those_of_a_channel_share_it() {
     assert_eq!((die.parallel.blocks, both.parallel.blocks), (64, 128));
     assert_eq!(die.unit * 2, both.unit);
     assert!((die.gc_rate / both.gc_rate - 1.0).abs() < 1e-9);
-    // 8 chips on a channel of 40 MB/s: 8 x (2 x 102.4 us + 2 x 175 ns) > 40 us + 800 us + 205.15 us.
+    // 8 chips on a channel of 40 MB/s: 8 x (2 x 102.4 us + 2 x 175 ns) > 40 us + 800 us + 205.15
+    // us.
     let side = inputs("ttflash-256g", 4, 0.75, GcUnit::Block, 1.0).bounds().actual;
     assert_eq!(side.unit, Duration::from_ns(192 * 8 * 205_150 + 2_000_125));
 }
@@ -145,16 +154,32 @@ fn blocks_of_a_die_follow_one_another_and_those_of_a_channel_share_it() {
 #[test]
 fn what_collects_at_once_follows_from_the_settings_of_gc() {
     let flash = Flash::of(&device("mqsim-default"), false);
-    let blocks =
-        |mode, unit, per_channel| Parallel::of(&GcSpec { mode, unit, per_channel, ..GcSpec::default() }, &flash);
+    let blocks = |mode, unit, per_channel| {
+        Parallel::of(&GcSpec { mode, unit, per_channel, ..GcSpec::default() }, &flash)
+    };
     let [block, group, line] = [VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock];
     assert_eq!(blocks(GcMode::Base, block, 1), Parallel::formula(&flash));
     assert_eq!(blocks(GcMode::Base, group, 1), Parallel { blocks: 16, per_channel: 2, per_die: 2 });
-    assert_eq!(blocks(GcMode::Controller, block, 1), Parallel { blocks: 1, per_channel: 1, per_die: 1 });
-    assert_eq!(blocks(GcMode::Preemptive, block, 1), Parallel { blocks: 64, per_channel: 8, per_die: 1 });
-    assert_eq!(blocks(GcMode::Preemptive, group, 1), Parallel { blocks: 128, per_channel: 16, per_die: 2 });
-    assert_eq!(blocks(GcMode::PlaneBlocking, block, 3), Parallel { blocks: 24, per_channel: 3, per_die: 1 });
-    assert_eq!(blocks(GcMode::Base, line, 1), Parallel { blocks: 128, per_channel: 16, per_die: 2 });
+    assert_eq!(
+        blocks(GcMode::Controller, block, 1),
+        Parallel { blocks: 1, per_channel: 1, per_die: 1 }
+    );
+    assert_eq!(
+        blocks(GcMode::Preemptive, block, 1),
+        Parallel { blocks: 64, per_channel: 8, per_die: 1 }
+    );
+    assert_eq!(
+        blocks(GcMode::Preemptive, group, 1),
+        Parallel { blocks: 128, per_channel: 16, per_die: 2 }
+    );
+    assert_eq!(
+        blocks(GcMode::PlaneBlocking, block, 3),
+        Parallel { blocks: 24, per_channel: 3, per_die: 1 }
+    );
+    assert_eq!(
+        blocks(GcMode::Base, line, 1),
+        Parallel { blocks: 128, per_channel: 16, per_die: 2 }
+    );
 }
 
 #[test]
@@ -163,7 +188,10 @@ fn a_word_line_of_several_pages_and_planes_is_one_page_of_the_formula() {
     assert_eq!((flash.page, flash.pages), (Bytes::kib(4 * 3 * 16), 648));
     // 35 + 49 + 66 us, one shot, 192 KiB at 2000 MT/s, three reads and a program.
     assert_eq!((flash.read, flash.program), (Duration::from_us(150), Duration::from_ns(1_228_800)));
-    assert_eq!((flash.transfer, flash.commands), (Duration::from_ns(98_304), Duration::from_ns(600)));
+    assert_eq!(
+        (flash.transfer, flash.commands),
+        (Duration::from_ns(98_304), Duration::from_ns(600))
+    );
     // 32 dies take 192 KiB in 1228.8 us each: 5.12 GB/s, which 8 channels of 2 GB/s can bring.
     assert_eq!(mb(flash.write_rate(), 0), "5120");
     let slow = Flash { rate: "100MB/s".parse().unwrap(), ..flash };

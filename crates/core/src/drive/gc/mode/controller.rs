@@ -2,4 +2,5 @@
 
 use super::{Admission, Lease, Rank, Scope};
 
-pub(super) const LEASE: Lease = Lease { scope: Scope::Drive, rank: Rank::First, admission: Admission::InTurn };
+pub(super) const LEASE: Lease =
+    Lease { scope: Scope::Drive, rank: Rank::First, admission: Admission::InTurn };

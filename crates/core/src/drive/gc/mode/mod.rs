@@ -1,8 +1,10 @@
-//! GC modes, a file each: the lease that a GC run takes on the drive, and when its operations go first.
+//! GC modes, a file each: the lease that a GC run takes on the drive, and when its operations go
+//! first.
 //!
-//! The mechanisms act on the lease alone: `collect` admits runs, drains and holds channels, `plane` drains and closes
-//! dies, `dies/schedule` asks for the rank. A new mode is a file here, a variant of [`GcMode`] and its line in
-//! [`Lease::of`]; a policy makes it known to users (`config/policy.rs`).
+//! The mechanisms act on the lease alone: `collect` admits runs, drains and holds channels, `plane`
+//! drains and closes dies, `dies/schedule` asks for the rank. A new mode is a file here, a variant
+//! of [`GcMode`] and its line in [`Lease::of`]; a policy makes it known to users
+//! (`config/policy.rs`).
 
 mod base;
 mod channel_preemptive;
@@ -55,7 +57,8 @@ pub(in crate::drive) enum Admission {
     ZeroCost,
     /// At once.
     AtOnce,
-    /// In turn: one run at a time in each place that `scope` names (for `Nothing`: on each channel).
+    /// In turn: one run at a time in each place that `scope` names (for `Nothing`: on each
+    /// channel).
     InTurn,
 }
 

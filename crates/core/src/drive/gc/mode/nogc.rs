@@ -2,4 +2,5 @@
 
 use super::{Admission, Lease, Rank, Scope};
 
-pub(super) const LEASE: Lease = Lease { scope: Scope::Nothing, rank: Rank::First, admission: Admission::ZeroCost };
+pub(super) const LEASE: Lease =
+    Lease { scope: Scope::Nothing, rank: Rank::First, admission: Admission::ZeroCost };

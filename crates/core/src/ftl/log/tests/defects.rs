@@ -12,7 +12,8 @@ fn random_only(log: f64) -> LogSpec {
     LogSpec { sequential: Sequential::Off, ..fast(log) }
 }
 
-/// FlashSim's BAST takes the count of valid pages for the write pointer: it falls when a page in the log is replaced.
+/// FlashSim's BAST takes the count of valid pages for the write pointer: it falls when a page in
+/// the log is replaced.
 #[test]
 fn bast_appends_behind_replaced_pages() {
     let mut bench = Bench::filled(&LogSpec { sequential_run: 2, ..LogSpec::bast(50.0) }, 8, 8);
@@ -26,7 +27,8 @@ fn bast_appends_behind_replaced_pages() {
     bench.check_all();
 }
 
-/// FlashSim's `is_sequential` ignores how far the log block is written: here 0, 1, 2 are in place and 2 came twice.
+/// FlashSim's `is_sequential` ignores how far the log block is written: here 0, 1, 2 are in place
+/// and 2 came twice.
 #[test]
 fn bast_takes_a_log_block_with_a_replaced_page_for_out_of_order() {
     let mut bench = Bench::filled(&LogSpec { sequential_run: 2, ..LogSpec::bast(13.0) }, 8, 4);
@@ -52,7 +54,9 @@ fn a_page_never_written_is_nowhere() {
     for spec in [LogSpec { sequential_run: 2, ..LogSpec::bast(50.0) }, fast(50.0)] {
         let mut bench = Bench::new(&spec, 8, 4);
         bench.write(5);
-        assert!((0..32).filter(|page| *page != 5).all(|page| bench.ftl.translate(Lpn(page)).is_none()));
+        assert!(
+            (0..32).filter(|page| *page != 5).all(|page| bench.ftl.translate(Lpn(page)).is_none())
+        );
     }
 }
 
@@ -108,7 +112,8 @@ fn a_newer_version_in_the_sequential_block_hides_the_one_in_the_random_log() {
     bench.check_all();
 }
 
-/// Bjorling's FAST, (d): a write that passes pages over is put where the sequential block happens to end.
+/// Bjorling's FAST, (d): a write that passes pages over is put where the sequential block happens
+/// to end.
 #[test]
 fn a_page_ahead_of_the_sequential_block_is_merged_into_its_own_place() {
     let mut bench = Bench::filled(&fast(50.0), 8, 4);
@@ -139,11 +144,15 @@ fn merges_pass_over_pages_that_were_never_written() {
     bench.check_all();
 }
 
-/// Bjorling's FAST, (f): blocks in use are counted as free. A free block is erased, and no block is used twice.
+/// Bjorling's FAST, (f): blocks in use are counted as free. A free block is erased, and no block is
+/// used twice.
 #[test]
 fn only_erased_blocks_are_taken() {
-    // `Bench::step` asserts it of each program; a lane without a block to spare would be the first to fail.
-    for spec in [random_only(13.0), fast(30.0), LogSpec { sequential_run: 2, ..LogSpec::faster(80.0) }] {
+    // `Bench::step` asserts it of each program; a lane without a block to spare would be the first
+    // to fail.
+    for spec in
+        [random_only(13.0), fast(30.0), LogSpec { sequential_run: 2, ..LogSpec::faster(80.0) }]
+    {
         let (mut bench, mut mix) = (Bench::filled(&spec, 8, 4), Mix::new(2));
         (0..5000).for_each(|_| bench.write(mix.next(32)));
         bench.check_all();
@@ -155,7 +164,8 @@ fn only_erased_blocks_are_taken() {
 fn stale_pages_of_a_victim_merge_nothing() {
     let mut bench = Bench::filled(&random_only(13.0), 8, 4);
     (0..20).for_each(|_| bench.write(9));
-    // Each victim holds three stale versions and the newest; the write that needs its room makes the one merge.
+    // Each victim holds three stale versions and the newest; the write that needs its room makes
+    // the one merge.
     let counters = bench.ftl.counters();
     assert_eq!((counters.full_merges, counters.copies), (4, 16));
 }
@@ -173,8 +183,9 @@ fn faster(log: f64) -> LogSpec {
     LogSpec { sequential: Sequential::Off, sequential_run: 2, ..LogSpec::faster(log) }
 }
 
-/// Jasmine, (1): marks of a victim without valid pages stay, and new pages there have lost their second chance. Here
-/// marks are kept beside the FTL: what is isolated was copied to the log before, since its block was erased last.
+/// Jasmine, (1): marks of a victim without valid pages stay, and new pages there have lost their
+/// second chance. Here marks are kept beside the FTL: what is isolated was copied to the log
+/// before, since its block was erased last.
 #[test]
 fn a_page_in_a_block_that_held_second_chances_has_its_own() {
     for tail in [Tail::Mixed, Tail::Segregated] {
@@ -182,12 +193,14 @@ fn a_page_in_a_block_that_held_second_chances_has_its_own() {
         let spec = LogSpec { isolation: 0.3, tail, ..faster(100.0) };
         let mut bench = Bench::filled(&spec, data, pages);
         let mut had_its_chance = vec![false; bench.content.len()];
-        // Blocks that were erased with such a page in them, no page of which had been copied since they expired.
+        // Blocks that were erased with such a page in them, no page of which had been copied since
+        // they expired.
         let (mut copied_from, mut emptied) = (u32::MAX, 0);
         let mut mix = Mix::new(5);
         for nth in 0..20_000_u32 {
-            // Every other while: eight pages, then three others for longer than the log is. The eight get their second
-            // chance in a block of their own, and are written again before that expires.
+            // Every other while: eight pages, then three others for longer than the log is. The
+            // eight get their second chance in a block of their own, and are written again before
+            // that expires.
             let page = match (nth / 400 % 2, nth % 84) {
                 (0, turn @ 0..8) => 40 + turn,
                 (0, turn) => turn % 3,
@@ -205,12 +218,17 @@ fn a_page_in_a_block_that_held_second_chances_has_its_own() {
                 match step {
                     Step::Copy { from, to } => {
                         let isolated = after.isolations > before.isolations;
-                        assert!(!isolated || had_its_chance[from.0 as usize], "write {nth}: isolated at once");
-                        had_its_chance[to.0 as usize] = !isolated && after.second_chances > before.second_chances;
+                        assert!(
+                            !isolated || had_its_chance[from.0 as usize],
+                            "write {nth}: isolated at once"
+                        );
+                        had_its_chance[to.0 as usize] =
+                            !isolated && after.second_chances > before.second_chances;
                         copied_from = from.0 / pages;
                     }
                     Step::Erase { block } => {
-                        let marks = &mut had_its_chance[(block.0 * pages) as usize..][..pages as usize];
+                        let marks =
+                            &mut had_its_chance[(block.0 * pages) as usize..][..pages as usize];
                         emptied += u32::from(marks.contains(&true) && copied_from != block.0);
                         marks.fill(false);
                     }
@@ -219,13 +237,16 @@ fn a_page_in_a_block_that_held_second_chances_has_its_own() {
             }
         }
         let counters = bench.ftl.counters();
-        assert!(counters.isolations > 500 && counters.second_chances > 500 && emptied > 20, "{emptied}, {counters:?}");
+        assert!(
+            counters.isolations > 500 && counters.second_chances > 500 && emptied > 20,
+            "{emptied}, {counters:?}"
+        );
         bench.check_all();
     }
 }
 
-/// Jasmine, (2): the merge of an isolated page that turns out to be a partial merge returns before the isolation block
-/// is reclaimed; blocks are lost until none is left.
+/// Jasmine, (2): the merge of an isolated page that turns out to be a partial merge returns before
+/// the isolation block is reclaimed; blocks are lost until none is left.
 #[test]
 fn isolation_blocks_come_back_also_after_partial_merges() {
     let spec = LogSpec { sequential: Sequential::OffsetZero, isolation: 0.3, ..faster(100.0) };
@@ -235,16 +256,22 @@ fn isolation_blocks_come_back_also_after_partial_merges() {
     let mut mix = Mix::new(4);
     (0..40_000).for_each(|_| bench.write(mix.next(data * pages)));
     let counters = *bench.ftl.counters();
-    // Far more isolated pages than the area holds, and partial merges among the merges: nothing leaked.
-    assert!(counters.isolations > 20 * u64::from(bench.ftl.shape().isolation * pages), "{counters:?}");
+    // Far more isolated pages than the area holds, and partial merges among the merges: nothing
+    // leaked.
+    assert!(
+        counters.isolations > 20 * u64::from(bench.ftl.shape().isolation * pages),
+        "{counters:?}"
+    );
     assert!(counters.partial_merges > 100, "{counters:?}");
     bench.check_all();
 }
 
-/// Jasmine, (3): `interval + bank << 1` shifts the sum. The first merge comes an interval after it may.
+/// Jasmine, (3): `interval + bank << 1` shifts the sum. The first merge comes an interval after it
+/// may.
 #[test]
 fn the_interval_between_merges_is_what_was_asked_for() {
-    let spec = LogSpec { progressive: Progressive::Interval, progressive_interval: 10, ..faster(100.0) };
+    let spec =
+        LogSpec { progressive: Progressive::Interval, progressive_interval: 10, ..faster(100.0) };
     let mut bench = Bench::filled(&LogSpec { isolation: 0.5, ..spec }, 32, 8);
     let mut merged_at = Vec::new();
     let mut mix = Mix::new(6);
@@ -256,7 +283,8 @@ fn the_interval_between_merges_is_what_was_asked_for() {
         }
     }
     assert!(merged_at.len() > 3, "{merged_at:?}");
-    // It grew by one for each eighth of the log's 256 pages while nothing was isolated, from the first write on.
+    // It grew by one for each eighth of the log's 256 pages while nothing was isolated, from the
+    // first write on.
     let interval = 10 + (256 + merged_at[0]) / 32;
     assert!((merged_at[1] - merged_at[0] - interval).abs() <= 1, "{merged_at:?}");
 }

@@ -1,4 +1,5 @@
-//! The newer FTLs beside their naive models: what every write costs, and every read between any two steps.
+//! The newer FTLs beside their naive models: what every write costs, and every read between any two
+//! steps.
 
 use super::naive_last::NaiveLast;
 use super::naive_mapping::NaiveMapping;
@@ -29,7 +30,8 @@ fn model(spec: &LogSpec, data: u32, pages: u32) -> Box<dyn Model> {
     }
 }
 
-/// Random writes and trims; after each step every page is read, after each write its cost is compared.
+/// Random writes and trims; after each step every page is read, after each write its cost is
+/// compared.
 pub fn compare(spec: &LogSpec, data: u32, pages: u32, writes: u32, seed: u64) -> Bench {
     let (mut bench, mut naive) = (Bench::new(spec, data, pages), model(spec, data, pages));
     let (mut mix, mut rng) = (Mix::new(seed), Rng::stream(seed, "trims"));
@@ -43,7 +45,11 @@ pub fn compare(spec: &LogSpec, data: u32, pages: u32, writes: u32, seed: u64) ->
         naive.write(page, request);
         let Cost { copies, programs, erases, .. } = naive.cost();
         let flash = Cost { copies, programs, erases, ..bench.cost };
-        assert_eq!((bench.cost, bench.reads), (flash, naive.reads()), "write {nth}, page {page} of {spec:?}");
+        assert_eq!(
+            (bench.cost, bench.reads),
+            (flash, naive.reads()),
+            "write {nth}, page {page} of {spec:?}"
+        );
         let counted = (Cost::of(bench.ftl.counters()), bench.ftl.counters().map_reads);
         assert_eq!(counted, (naive.cost(), naive.reads()), "write {nth}, page {page} of {spec:?}");
         if rng.below(40) == 0 {
@@ -51,8 +57,9 @@ pub fn compare(spec: &LogSpec, data: u32, pages: u32, writes: u32, seed: u64) ->
             bench.trim(page);
             naive.trim(page);
         }
-        (0..data * pages)
-            .for_each(|page| assert_eq!(naive.has(page), bench.ftl.translate(crate::units::Lpn(page)).is_some()));
+        (0..data * pages).for_each(|page| {
+            assert_eq!(naive.has(page), bench.ftl.translate(crate::units::Lpn(page)).is_some())
+        });
     }
     bench
 }
@@ -97,7 +104,9 @@ fn page_mapping_does_what_the_naive_one_does() {
 fn the_superblock_ftl_does_what_the_naive_one_does() {
     for superblock_compaction in [Compaction::Least, Compaction::All] {
         let mut total = Cost::default();
-        for (superblock_blocks, superblock_updates) in [(1, 1), (1, 4), (2, 1), (4, 3), (8, 8), (100, 8)] {
+        for (superblock_blocks, superblock_updates) in
+            [(1, 1), (1, 4), (2, 1), (4, 3), (8, 8), (100, 8)]
+        {
             for (superblock_hot, superblock_cache) in [(0, 0), (1, 2), (2, 3)] {
                 let spec = LogSpec {
                     superblock_blocks,
@@ -127,8 +136,17 @@ fn last_does_what_the_naive_last_does() {
             for (last_hot_age, last_old, last_epoch, last_adapts) in
                 [(0, 0, 0, false), (0, 9, 7, true), (12, 5, 0, true)]
             {
-                let spec = LogSpec { last_sequential_share, last_hot_share, last_hot_age, last_old, ..last.clone() };
-                let cost = compare_all(&[LogSpec { last_epoch, last_adapts, ..spec }], &[90.0, 130.0, 200.0]);
+                let spec = LogSpec {
+                    last_sequential_share,
+                    last_hot_share,
+                    last_hot_age,
+                    last_old,
+                    ..last.clone()
+                };
+                let cost = compare_all(
+                    &[LogSpec { last_epoch, last_adapts, ..spec }],
+                    &[90.0, 130.0, 200.0],
+                );
                 total.switch_merges += cost.switch_merges;
                 total.partial_merges += cost.partial_merges;
                 total.full_merges += cost.full_merges;
@@ -142,7 +160,8 @@ fn last_does_what_the_naive_last_does() {
 /// What the random operations reach: without it the comparison could pass over nothing.
 #[test]
 fn the_random_operations_reach_the_rare_cases_of_last() {
-    let spec = LogSpec { last_old: 6, last_adapts: false, last_hot_share: 0.2, ..LogSpec::last(200.0) };
+    let spec =
+        LogSpec { last_old: 6, last_adapts: false, last_hot_share: 0.2, ..LogSpec::last(200.0) };
     let counters = *compare(&spec, 12, 4, 6000, 7).ftl.counters();
     assert!(counters.dead_hot_blocks > 100 && counters.hot_overflows > 100, "{counters:?}");
 }

@@ -1,12 +1,14 @@
-//! BAST, FAST and FASTer once more, each write at one stroke, by lists that are searched: slow and plain.
+//! BAST, FAST and FASTer once more, each write at one stroke, by lists that are searched: slow and
+//! plain.
 //!
-//! Every program, of the host or of a copy, has a number of its own; the newest version of a page is where the largest
-//! number is.
+//! Every program, of the host or of a copy, has a number of its own; the newest version of a page
+//! is where the largest number is.
 
 use super::Cost;
 use crate::ftl::log::{FullBlock, LogPolicy, LogSpec, LogVictim, Progressive, Sequential, Tail};
 
-/// A log block: the logical page, number and second-chance mark of each programmed page; `None`: passed over.
+/// A log block: the logical page, number and second-chance mark of each programmed page; `None`:
+/// passed over.
 #[derive(Clone, Default)]
 struct Log {
     name: u64,
@@ -73,7 +75,11 @@ impl Naive {
             last: None,
             run: 0,
             interval: Interval {
-                writes: if spec.progressive_interval == 0 { (pages / 4).max(1) } else { spec.progressive_interval },
+                writes: if spec.progressive_interval == 0 {
+                    (pages / 4).max(1)
+                } else {
+                    spec.progressive_interval
+                },
                 since_merge: 0,
                 since_adapted: 0,
                 period: ((shape.blocks - 1 - data) * pages / 8).max(1),
@@ -91,7 +97,10 @@ impl Naive {
     pub fn newest(&self, page: u32) -> u64 {
         let (lbn, offset) = (page / self.pages, page % self.pages);
         let in_data = self.data[lbn as usize][offset as usize].unwrap_or(0);
-        let in_logs = self.logs().flat_map(|log| log.written.iter().flatten()).filter(|entry| entry.0 == page);
+        let in_logs = self
+            .logs()
+            .flat_map(|log| log.written.iter().flatten())
+            .filter(|entry| entry.0 == page);
         let newest = in_logs.map(|entry| entry.1).max().unwrap_or(0).max(in_data);
         if newest > self.trimmed[page as usize] { newest } else { 0 }
     }
@@ -151,7 +160,11 @@ impl Naive {
             true => self.cost.switch_merges += 1,
             false => self.cost.partial_merges += 1,
         }
-        self.gather(log.owner, log.written.iter().map(|entry| entry.map(|entry| entry.1)).collect(), host);
+        self.gather(
+            log.owner,
+            log.written.iter().map(|entry| entry.map(|entry| entry.1)).collect(),
+            host,
+        );
     }
 
     fn retire(&mut self) {
@@ -190,7 +203,8 @@ impl Naive {
         self.progress();
     }
 
-    /// Whatever had to be merged before, the page is placed anew after it: there may be an erased page in its place.
+    /// Whatever had to be merged before, the page is placed anew after it: there may be an erased
+    /// page in its place.
     fn place(&mut self, page: u32, lbn: u32, offset: u32) {
         let slots = &self.data[lbn as usize];
         let erased = match self.spec.out_of_order {
@@ -218,7 +232,9 @@ impl Naive {
         if let Some(victim) = victim {
             let log = self.random[victim].clone();
             let first = log.owner * self.pages;
-            let in_place = |(at, entry): (usize, &Option<(u32, u64, bool)>)| entry.unwrap().0 == first + at as u32;
+            let in_place = |(at, entry): (usize, &Option<(u32, u64, bool)>)| {
+                entry.unwrap().0 == first + at as u32
+            };
             if log.written.iter().enumerate().all(in_place) {
                 self.merge_into(log, None);
             } else {
@@ -252,7 +268,8 @@ impl Naive {
         }
         let by_offset = self.spec.sequential == Sequential::OffsetZero;
         let before = (lbn * self.pages..page).all(|before| self.newest(before) > 0);
-        let starts = if by_offset { offset == 0 } else { self.run >= self.spec.sequential_run && before };
+        let starts =
+            if by_offset { offset == 0 } else { self.run >= self.spec.sequential_run && before };
         let owned = self.sequential.as_ref().is_some_and(|log| log.owner == lbn);
         if owned {
             let next = self.sequential.as_ref().unwrap().written.len() as u32;
@@ -310,7 +327,9 @@ impl Naive {
     }
 
     fn with_room(&self, name: u64) -> Option<usize> {
-        self.random.iter().position(|log| log.name == name && log.written.len() < self.pages as usize)
+        self.random
+            .iter()
+            .position(|log| log.name == name && log.written.len() < self.pages as usize)
     }
 
     fn open_random(&mut self) -> u64 {
@@ -376,7 +395,8 @@ impl Naive {
         }
     }
 
-    /// Merges one data block of the isolation area, and erases the blocks that are passed before; false: nothing there.
+    /// Merges one data block of the isolation area, and erases the blocks that are passed before;
+    /// false: nothing there.
     fn take_oldest(&mut self) -> bool {
         while let Some(first) = self.isolation.first() {
             if let Some(entry) = first.written.get(self.looked_at).copied().flatten() {
@@ -408,7 +428,8 @@ impl Naive {
         let due = match self.spec.progressive {
             Progressive::Interval => self.is_interval_over(),
             Progressive::Threshold => {
-                let occupied = self.isolation.iter().map(|log| log.written.len()).sum::<usize>() - self.looked_at;
+                let occupied = self.isolation.iter().map(|log| log.written.len()).sum::<usize>()
+                    - self.looked_at;
                 let capacity = self.isolation_max * self.pages as usize;
                 occupied as f64 > (self.spec.progressive_threshold * capacity as f64).floor()
             }
@@ -418,9 +439,10 @@ impl Naive {
         }
     }
 
-    /// Every write while hardly a block of the area is free (two; a quarter of an area of less than eight), else one
-    /// write in an interval while two blocks are taken. The interval grows in every eighth of the log that ends with
-    /// an area as good as empty, and shrinks where merges were forced.
+    /// Every write while hardly a block of the area is free (two; a quarter of an area of less than
+    /// eight), else one write in an interval while two blocks are taken. The interval grows in
+    /// every eighth of the log that ends with an area as good as empty, and shrinks where merges
+    /// were forced.
     fn is_interval_over(&mut self) -> bool {
         let (most, taken) = (self.isolation_max, self.isolation.len());
         let interval = &mut self.interval;

@@ -11,7 +11,8 @@ struct Log {
     /// Of the random log: how many logical blocks it had when that last changed, and when.
     families: usize,
     changed: u64,
-    /// The last update of a full hot block: by the clock of the random log, and by the order of events.
+    /// The last update of a full hot block: by the clock of the random log, and by the order of
+    /// events.
     updated: (u64, u64),
     /// Of the sequential log.
     owner: u32,
@@ -74,14 +75,16 @@ impl NaiveLast {
         log.written.len() == self.pages as usize
     }
 
-    /// Something changed: blocks of the random log that have fewer logical blocks now are last of their number.
+    /// Something changed: blocks of the random log that have fewer logical blocks now are last of
+    /// their number.
     fn count(&mut self) {
         for kind in [COLD, HOT] {
             for nth in 0..self.random[kind].len() {
                 let families = self.families(&self.random[kind][nth]);
                 if families != self.random[kind][nth].families {
                     self.number += 1;
-                    (self.random[kind][nth].families, self.random[kind][nth].changed) = (families, self.number);
+                    (self.random[kind][nth].families, self.random[kind][nth].changed) =
+                        (families, self.number);
                 }
             }
         }
@@ -103,9 +106,11 @@ impl NaiveLast {
         number
     }
 
-    /// A host write: the block that holds the version before, if it is hot and full, was updated now.
+    /// A host write: the block that holds the version before, if it is hot and full, was updated
+    /// now.
     fn update(&mut self, page: u32) {
-        let (before, pages, clock) = ((page, self.newest[page as usize]), self.pages as usize, self.clock);
+        let (before, pages, clock) =
+            ((page, self.newest[page as usize]), self.pages as usize, self.clock);
         self.number += 1;
         for log in &mut self.random[HOT] {
             if log.written.len() == pages && log.written.contains(&before) {
@@ -157,8 +162,12 @@ impl NaiveLast {
             self.data[lbn].as_mut().unwrap()[offset] = Some(number);
         } else if self.sequential_max > 0 && request > self.spec.last_sequential_pages {
             match self.sequential.iter().position(|log| log.owner == lbn as u32) {
-                Some(nth) if self.is_full(&self.sequential[nth]) => self.merge_sequential(nth, true),
-                None if self.sequential.len() == self.sequential_max => self.merge_sequential(0, true),
+                Some(nth) if self.is_full(&self.sequential[nth]) => {
+                    self.merge_sequential(nth, true)
+                }
+                None if self.sequential.len() == self.sequential_max => {
+                    self.merge_sequential(0, true)
+                }
                 nth => {
                     let new = Log { owner: lbn as u32, ..Log::default() };
                     let mut log = nth.map_or(new, |nth| self.sequential.remove(nth));
@@ -190,7 +199,9 @@ impl NaiveLast {
         if total < self.random_max && !crowded {
             self.random[kind].push(Log::default());
         } else if let Some(changed) = dead {
-            self.random[HOT].retain(|log| !(self.pages as usize == log.written.len() && log.changed == changed));
+            self.random[HOT].retain(|log| {
+                !(self.pages as usize == log.written.len() && log.changed == changed)
+            });
             self.died += 1;
             self.cost.erases += 1;
         } else {
@@ -217,14 +228,19 @@ impl NaiveLast {
         self.count();
         self.clock = clock;
         self.stamp[page as usize] = clock;
-        let epoch = if self.spec.last_epoch == 0 { self.window } else { u64::from(self.spec.last_epoch) };
+        let epoch =
+            if self.spec.last_epoch == 0 { self.window } else { u64::from(self.spec.last_epoch) };
         if self.spec.last_adapts && self.spec.last_hot_share > 0.0 && clock % epoch == 0 {
             self.adapt();
         }
     }
 
     fn adapt(&mut self) {
-        let most = if self.spec.last_hot_age == 0 { self.window } else { u64::from(self.spec.last_hot_age) };
+        let most = if self.spec.last_hot_age == 0 {
+            self.window
+        } else {
+            u64::from(self.spec.last_hot_age)
+        };
         let eighth = (self.hot_age / 8).max(1);
         if self.overflowed && self.died * 2 >= self.hot_max {
             self.hot_max = (self.hot_max + 1).min(self.random_max - 2);
@@ -242,7 +258,8 @@ impl NaiveLast {
             let logs = self.random[kind].iter().enumerate();
             logs.filter(|(_, log)| self.is_full(log)).collect::<Vec<_>>()
         };
-        let cold = full(COLD).into_iter().min_by_key(|(_, log)| (log.families, log.changed)).unwrap().0;
+        let cold =
+            full(COLD).into_iter().min_by_key(|(_, log)| (log.families, log.changed)).unwrap().0;
         let hot = full(HOT).into_iter().min_by_key(|(_, log)| log.updated.1);
         let hot = hot.filter(|(_, log)| self.clock - log.updated.0 > old).map(|(nth, _)| nth);
         let victim = match hot {
@@ -257,7 +274,9 @@ impl NaiveLast {
             }
             let (lbn, offset) = (page / self.pages, (page % self.pages) as usize);
             match self.sequential.iter().position(|log| log.owner == lbn) {
-                Some(nth) => self.merge_sequential(nth, offset >= self.sequential[nth].written.len()),
+                Some(nth) => {
+                    self.merge_sequential(nth, offset >= self.sequential[nth].written.len())
+                }
                 None => {
                     self.cost.full_merges += 1;
                     self.gather(lbn, Vec::new());

@@ -1,4 +1,5 @@
-//! Page mapping once more: blocks are lists of what was written, and a victim is searched among all.
+//! Page mapping once more: blocks are lists of what was written, and a victim is searched among
+//! all.
 
 use super::Cost;
 use super::models::Model;
@@ -8,7 +9,8 @@ use crate::ftl::log::{Frontiers, LogSpec, Victim};
 struct Block {
     /// Logical page and number of each program.
     written: Vec<(u32, u64)>,
-    /// When it was closed or last lost a page: by the host's writes, and by the order of all such events.
+    /// When it was closed or last lost a page: by the host's writes, and by the order of all such
+    /// events.
     changed: (u64, u64),
 }
 
@@ -52,7 +54,9 @@ impl NaiveMapping {
 
     fn lose(&mut self, page: u32) {
         let old = self.newest[page as usize];
-        if let Some(block) = self.closed.iter_mut().find(|block| block.written.contains(&(page, old))) {
+        if let Some(block) =
+            self.closed.iter_mut().find(|block| block.written.contains(&(page, old)))
+        {
             self.events += 1;
             block.changed = (self.writes, self.events);
         }
@@ -91,7 +95,10 @@ impl NaiveMapping {
         for nth in 1..self.closed.len() {
             let [a, b] = [&self.closed[nth], &self.closed[best]];
             let (va, vb) = (self.valid(a), self.valid(b));
-            let (wa, wb) = ((self.writes - a.changed.0) * (pages - va), (self.writes - b.changed.0) * (pages - vb));
+            let (wa, wb) = (
+                (self.writes - a.changed.0) * (pages - va),
+                (self.writes - b.changed.0) * (pages - vb),
+            );
             let equal = (va, a.changed.1) < (vb, b.changed.1);
             let better = match self.victim {
                 Victim::CostBenefit if va > 0 && vb > 0 => match (wa * vb).cmp(&(wb * va)) {

@@ -64,7 +64,12 @@ impl NaiveSuperblock {
     }
 
     fn valid(&self, block: &Block) -> u32 {
-        block.written.iter().flatten().filter(|entry| self.newest[entry.0 as usize] == entry.1).count() as u32
+        block
+            .written
+            .iter()
+            .flatten()
+            .filter(|entry| self.newest[entry.0 as usize] == entry.1)
+            .count() as u32
     }
 
     /// The logical block whose first pages a block of updates holds in their places.
@@ -116,7 +121,8 @@ impl NaiveSuperblock {
             }
         }
         let pages = self.pages as usize;
-        let open = group.blocks.iter_mut().filter(|block| block.opened > 0 && block.written.len() < pages);
+        let open =
+            group.blocks.iter_mut().filter(|block| block.opened > 0 && block.written.len() < pages);
         if let Some(open) = open.max_by_key(|block| block.opened) {
             self.number += 1;
             self.newest[page as usize] = self.number;
@@ -125,7 +131,8 @@ impl NaiveSuperblock {
             return;
         }
         let total: usize = self.groups.iter().map(Self::drawn).sum();
-        let (drawn, most) = (Self::drawn(&self.groups[number]), self.spec.superblock_updates as usize);
+        let (drawn, most) =
+            (Self::drawn(&self.groups[number]), self.spec.superblock_updates as usize);
         let is_own = self.groups[number].blocks.len() < self.groups[number].own;
         if is_own || (drawn < most && total < self.log) {
             self.number += 1;
@@ -135,7 +142,8 @@ impl NaiveSuperblock {
         } else if drawn == most {
             self.collect(number);
         } else {
-            let with_updates = (0..self.groups.len()).filter(|group| Self::drawn(&self.groups[*group]) > 0);
+            let with_updates =
+                (0..self.groups.len()).filter(|group| Self::drawn(&self.groups[*group]) > 0);
             self.collect(with_updates.min_by_key(|group| self.groups[*group].drew).unwrap());
         }
         self.place(page);
@@ -143,10 +151,15 @@ impl NaiveSuperblock {
 
     fn collect(&mut self, number: usize) {
         let blocks = self.groups[number].blocks.clone();
-        if let Some(dead) = blocks.iter().position(|block| !block.written.is_empty() && self.valid(block) == 0) {
+        if let Some(dead) =
+            blocks.iter().position(|block| !block.written.is_empty() && self.valid(block) == 0)
+        {
             let lbn = blocks[dead].home;
-            let whole =
-                |block: &Block| lbn.is_some() && self.front(block) == lbn && block.written.len() == self.pages as usize;
+            let whole = |block: &Block| {
+                lbn.is_some()
+                    && self.front(block) == lbn
+                    && block.written.len() == self.pages as usize
+            };
             if let Some(whole) = blocks.iter().position(whole) {
                 self.become_home(number, whole, lbn.unwrap());
                 self.cost.switch_merges += 1;
@@ -157,7 +170,9 @@ impl NaiveSuperblock {
         }
         for (nth, block) in blocks.iter().enumerate() {
             let Some(lbn) = self.front(block) else { continue };
-            let Some(home) = blocks.iter().position(|block| block.home == Some(lbn)) else { continue };
+            let Some(home) = blocks.iter().position(|block| block.home == Some(lbn)) else {
+                continue;
+            };
             self.cost.partial_merges += 1;
             for page in lbn * self.pages + block.written.len() as u32..(lbn + 1) * self.pages {
                 if self.has(page) {
@@ -185,14 +200,16 @@ impl NaiveSuperblock {
         let blocks = std::mem::take(&mut self.groups[number].blocks);
         let mut order: Vec<usize> = (0..blocks.len()).collect();
         order.sort_by_key(|nth| self.valid(&blocks[*nth]));
-        let sum = |count: usize| order[..count].iter().map(|nth| self.valid(&blocks[*nth])).sum::<u32>();
+        let sum =
+            |count: usize| order[..count].iter().map(|nth| self.valid(&blocks[*nth])).sum::<u32>();
         let saves = |count: &usize| sum(*count).div_ceil(self.pages) < *count as u32;
         let count = match self.spec.superblock_compaction {
             Compaction::All => blocks.len(),
             Compaction::Least => (1..=blocks.len()).find(saves).unwrap(),
         };
         order.truncate(count);
-        let is_hot = |updates: u32| self.spec.superblock_hot > 0 && updates >= self.spec.superblock_hot;
+        let is_hot =
+            |updates: u32| self.spec.superblock_hot > 0 && updates >= self.spec.superblock_hot;
         let entries = order.iter().flat_map(|nth| blocks[*nth].written.iter().flatten());
         let valid = entries.filter(|entry| self.newest[entry.0 as usize] == entry.1);
         let cold = valid.filter(|entry| !is_hot(self.updates[entry.0 as usize])).count();
@@ -224,15 +241,22 @@ impl NaiveSuperblock {
             }
         }
         for kind in [false, true] {
-            let room = |target: &&mut (bool, Block)| target.0 == kind && target.1.written.len() < self.pages as usize;
+            let room = |target: &&mut (bool, Block)| {
+                target.0 == kind && target.1.written.len() < self.pages as usize
+            };
             if let Some(target) = targets.iter_mut().find(room) {
                 self.number += 1;
                 target.1.opened = self.number;
             }
         }
         self.cost.erases += count as u64;
-        let stays = blocks.into_iter().enumerate().filter(|(nth, _)| !order.contains(nth)).map(|(_, block)| block);
-        self.groups[number].blocks = stays.chain(targets.into_iter().map(|(_, block)| block)).collect();
+        let stays = blocks
+            .into_iter()
+            .enumerate()
+            .filter(|(nth, _)| !order.contains(nth))
+            .map(|(_, block)| block);
+        self.groups[number].blocks =
+            stays.chain(targets.into_iter().map(|(_, block)| block)).collect();
     }
 }
 

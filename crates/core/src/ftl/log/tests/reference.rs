@@ -5,7 +5,8 @@ use super::{Bench, Cost, Mix};
 use crate::ftl::log::{FullBlock, LogSpec, LogVictim, Progressive, Sequential, Tail};
 use crate::sim::Rng;
 
-/// Random writes and trims; after each step every page is read, after each write its cost is compared.
+/// Random writes and trims; after each step every page is read, after each write its cost is
+/// compared.
 fn compare(spec: &LogSpec, data: u32, pages: u32, writes: u32, seed: u64) -> Bench {
     let (mut bench, mut naive) = (Bench::new(spec, data, pages), Naive::new(spec, data, pages));
     let (mut mix, mut rng) = (Mix::new(seed), Rng::stream(seed, "trims"));
@@ -17,14 +18,19 @@ fn compare(spec: &LogSpec, data: u32, pages: u32, writes: u32, seed: u64) -> Ben
         }
         naive.write(page);
         assert_eq!(bench.cost, naive_cost(&naive, bench.cost), "write {nth} of {spec:?}");
-        assert_eq!(Cost::of(bench.ftl.counters()), naive.cost, "write {nth}, page {page} of {spec:?}");
+        assert_eq!(
+            Cost::of(bench.ftl.counters()),
+            naive.cost,
+            "write {nth}, page {page} of {spec:?}"
+        );
         if rng.below(40) == 0 {
             let page = rng.below(u64::from(data * pages)) as u32;
             bench.trim(page);
             naive.trim(page);
         }
     }
-    (0..data * pages).for_each(|page| assert_eq!(naive.newest(page) > 0, bench.newest[page as usize] > 0));
+    (0..data * pages)
+        .for_each(|page| assert_eq!(naive.newest(page) > 0, bench.newest[page as usize] > 0));
     bench
 }
 
@@ -98,7 +104,8 @@ fn faster_does_what_the_naive_faster_does() {
 fn the_firmware_s_interval_is_the_naive_one() {
     let mut merges = 0;
     for progressive_interval in [0, 3] {
-        let firmware = LogSpec { sequential_run: 3, progressive_interval, ..LogSpec::firmware(100.0) };
+        let firmware =
+            LogSpec { sequential_run: 3, progressive_interval, ..LogSpec::firmware(100.0) };
         assert_eq!(firmware.progressive, Progressive::Interval);
         for (isolation, sparse_percent) in [(0.2, 50), (0.4, 50), (0.4, 0), (0.7, 0)] {
             let spec = LogSpec { isolation, sparse_percent, ..firmware.clone() };
@@ -119,10 +126,19 @@ fn the_firmware_s_interval_is_the_naive_one() {
 fn the_random_operations_reach_every_kind_of_merge() {
     let bench = compare(&LogSpec::bast(50.0), 8, 4, 4000, 7);
     let cost = Cost::of(bench.ftl.counters());
-    assert!(cost.switch_merges > 10 && cost.partial_merges > 10 && cost.full_merges > 100, "{cost:?}");
+    assert!(
+        cost.switch_merges > 10 && cost.partial_merges > 10 && cost.full_merges > 100,
+        "{cost:?}"
+    );
     let spec = LogSpec { isolation: 0.4, progressive_threshold: 1.0, ..LogSpec::faster(60.0) };
     let bench = compare(&spec, 16, 8, 6000, 7);
     let (cost, counters) = (Cost::of(bench.ftl.counters()), bench.ftl.counters());
-    assert!(cost.switch_merges > 10 && cost.partial_merges > 10 && cost.full_merges > 30, "{cost:?}");
-    assert!(counters.forced_merges > 0 && counters.second_chances > 100 && counters.isolations > 100, "{counters:?}");
+    assert!(
+        cost.switch_merges > 10 && cost.partial_merges > 10 && cost.full_merges > 30,
+        "{cost:?}"
+    );
+    assert!(
+        counters.forced_merges > 0 && counters.second_chances > 100 && counters.isolations > 100,
+        "{counters:?}"
+    );
 }

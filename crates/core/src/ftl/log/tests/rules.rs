@@ -8,7 +8,8 @@ use crate::units::{Lpn, Ppn};
 fn the_log_is_divided_as_asked() {
     let shape = LogSpec::faster(10.0).shape(1000, 64).unwrap();
     assert_eq!(shape, Shape { data: 1000, random: 79, sequential: 1, isolation: 20, blocks: 1101 });
-    let shape = LogSpec { sequential: Sequential::Off, ..LogSpec::fast(3.0) }.shape(2048, 64).unwrap();
+    let shape =
+        LogSpec { sequential: Sequential::Off, ..LogSpec::fast(3.0) }.shape(2048, 64).unwrap();
     assert_eq!(shape, Shape { data: 2048, random: 61, sequential: 0, isolation: 0, blocks: 2110 });
 }
 
@@ -20,7 +21,10 @@ fn a_bad_setting_is_answered_with_its_key_and_what_is_allowed() {
     let isolation = LogSpec { isolation: 0.95, ..LogSpec::faster(10.0) };
     assert_eq!(error(isolation), "isolation = 0.95: must be from 0 to 0.9");
     let few = error(LogSpec::faster(4.0));
-    assert_eq!(few, "log_percent = 4: 4 log blocks beside 100 data blocks of a lane; at least 5 needed");
+    assert_eq!(
+        few,
+        "log_percent = 4: 4 log blocks beside 100 data blocks of a lane; at least 5 needed"
+    );
     let lane = LogBlocks::new(&LogSpec::fast(10.0), 64, 110, 6400).unwrap_err();
     assert_eq!(lane, "log_percent = 10: a lane needs 111 blocks with it and has 110");
 }
@@ -30,7 +34,9 @@ fn a_mapping_changes_when_its_program_is_done_and_not_before() {
     let mut bench = Bench::filled(&LogSpec::fast(50.0), 8, 4);
     let old = bench.ftl.translate(Lpn(5));
     bench.begin(5);
-    let Step::Program { page: Lpn(5), to } = bench.ftl.step() else { panic!("nothing is in the way") };
+    let Step::Program { page: Lpn(5), to } = bench.ftl.step() else {
+        panic!("nothing is in the way")
+    };
     assert_eq!((bench.ftl.translate(Lpn(5)), bench.ftl.holds(to)), (old, None));
     assert!(bench.ftl.is_busy());
     bench.step();
@@ -107,13 +113,19 @@ fn every_setting_of_faster_shows_in_its_counters() {
     let sparse = run(&LogSpec { sparse_percent: 50, ..spec.clone() });
     assert!(sparse.second_chances > base.second_chances, "{sparse:?}");
     let late = run(&LogSpec { progressive_threshold: 1.0, ..spec.clone() });
-    assert!(late.forced_merges > 0, "an area that is never emptied in time is emptied by force: {late:?}");
+    assert!(
+        late.forced_merges > 0,
+        "an area that is never emptied in time is emptied by force: {late:?}"
+    );
     let sequential = run(&LogSpec { sequential: Sequential::OffsetZero, ..spec.clone() });
     assert!(sequential.partial_merges > 0 && base.partial_merges == 0, "{sequential:?}");
     let renewing = LogSpec { full_block: FullBlock::Renew, ..spec };
     let mut bench = Bench::filled(&renewing, 32, 16);
     (0..32 * 16).for_each(|page| bench.write(page * 17 % 512));
-    assert!(bench.ftl.counters().renewed_blocks > 0, "every page once: blocks expire with all of them valid");
+    assert!(
+        bench.ftl.counters().renewed_blocks > 0,
+        "every page once: blocks expire with all of them valid"
+    );
 }
 
 #[test]

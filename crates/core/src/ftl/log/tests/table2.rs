@@ -1,6 +1,7 @@
-//! Table II of FASTer (Lim, Lee and Moon, SNAPI/MSST 2010) on the mixture T2 (reference 3.4): the service time of a
-//! write, 0.2 ms and everything that is done in it. The mixture was fitted to the table's means of FAST, of FASTer
-//! without isolation and of page mapping; the deviations, the sizes and isolation are the model's.
+//! Table II of FASTer (Lim, Lee and Moon, SNAPI/MSST 2010) on the mixture T2 (reference 3.4): the
+//! service time of a write, 0.2 ms and everything that is done in it. The mixture was fitted to the
+//! table's means of FAST, of FASTer without isolation and of page mapping; the deviations, the
+//! sizes and isolation are the model's.
 
 use crate::ftl::log::{LogBlocks, LogSpec, Sequential, Step};
 use crate::sim::Rng;
@@ -12,7 +13,11 @@ const LOGS: [f64; 6] = [3.0, 5.0, 10.0, 15.0, 20.0, 25.0];
 /// Name, mean and deviation in milliseconds at each size of the log, as printed.
 const PAPER: [(&str, [f64; 6], [f64; 6]); 4] = [
     ("FAST", [3.59, 2.64, 1.71, 1.33, 1.12, 1.00], [27.6, 19.9, 12.2, 9.01, 7.20, 6.19]),
-    ("FASTer without isolation", [3.11, 2.11, 1.24, 0.92, 0.76, 0.66], [38.9, 30.8, 21.6, 17.3, 14.6, 12.7]),
+    (
+        "FASTer without isolation",
+        [3.11, 2.11, 1.24, 0.92, 0.76, 0.66],
+        [38.9, 30.8, 21.6, 17.3, 14.6, 12.7],
+    ),
     ("FASTer", [3.04, 2.08, 1.20, 0.90, 0.75, 0.66], [5.99, 5.00, 3.66, 3.02, 2.64, 2.40]),
     ("page mapping", [3.00, 2.05, 1.20, 0.89, 0.72, 0.61], [5.73, 4.74, 3.44, 2.77, 2.32, 2.01]),
 ];
@@ -28,7 +33,8 @@ fn spec(row: usize, log_percent: f64, sequential: Sequential) -> LogSpec {
     LogSpec { sequential, ..spec }
 }
 
-/// The mixture T2: 39 % of the writes go round 0.45 % of the pages, 37.9 % to 1.1 %, the rest to all others.
+/// The mixture T2: 39 % of the writes go round 0.45 % of the pages, 37.9 % to 1.1 %, the rest to
+/// all others.
 pub struct Mixture {
     rng: Rng,
     pages: Vec<u32>,
@@ -44,7 +50,8 @@ impl Mixture {
         for last in (1..scattered.len()).rev() {
             scattered.swap(last, rng.below(last as u64 + 1) as usize);
         }
-        let (hot, warm) = ((0.0045 * f64::from(pages)) as usize, (0.0110 * f64::from(pages)) as usize);
+        let (hot, warm) =
+            ((0.0045 * f64::from(pages)) as usize, (0.0110 * f64::from(pages)) as usize);
         Self { rng, pages: scattered, hot, warm, next_hot: 0 }
     }
 
@@ -114,23 +121,37 @@ fn measure(spec: &LogSpec, data: u32, seed: u64) -> Row {
     Row { mean: mean / 1e3, deviation: deviation / 1e3, most: most as f64 / 1e3 }
 }
 
-/// Means within 15 % of the paper's and deviations within 20 %, the claims about their ratios (reference 3.3, 3.4), and
-/// the largest single writes: with isolation never more than two merges.
+/// Means within 15 % of the paper's and deviations within 20 %, the claims about their ratios
+/// (reference 3.3, 3.4), and the largest single writes: with isolation never more than two merges.
 #[test]
 fn means_and_deviations_follow_table_ii() {
     for (nth, elapsed_most) in [0.90, 0.80, 0.72, 0.72, 0.72, 0.72].into_iter().enumerate() {
         let log = LOGS[nth];
-        let rows: Vec<Row> = (0..4).map(|row| measure(&spec(row, log, Sequential::Off), 2048, 1)).collect();
+        let rows: Vec<Row> =
+            (0..4).map(|row| measure(&spec(row, log, Sequential::Off), 2048, 1)).collect();
         for (row, (name, means, deviations)) in rows.iter().zip(PAPER) {
-            let (mean, deviation) = (row.mean / means[nth] - 1.0, row.deviation / deviations[nth] - 1.0);
+            let (mean, deviation) =
+                (row.mean / means[nth] - 1.0, row.deviation / deviations[nth] - 1.0);
             assert!(mean.abs() <= 0.15, "{name}, log {log}: mean {:.3} ms, {mean:+.3}", row.mean);
-            assert!(deviation.abs() <= 0.20, "{name}, log {log}: sd {:.3} ms, {deviation:+.3}", row.deviation);
+            assert!(
+                deviation.abs() <= 0.20,
+                "{name}, log {log}: sd {:.3} ms, {deviation:+.3}",
+                row.deviation
+            );
         }
         let [fast, without, faster] = [rows[0], rows[1], rows[2]];
         assert!(faster.deviation / rows[3].deviation <= 1.3, "log {log}: against page mapping");
-        assert!(without.deviation > fast.deviation, "log {log}: without isolation FASTer fluctuates more than FAST");
+        assert!(
+            without.deviation > fast.deviation,
+            "log {log}: without isolation FASTer fluctuates more than FAST"
+        );
         assert!(faster.mean / fast.mean <= elapsed_most, "log {log}: {}", faster.mean / fast.mean);
         assert!(fast.deviation / faster.deviation >= if nth == 0 { 4.0 } else { 2.4 }, "log {log}");
-        assert!(faster.most <= 40.0 && without.most >= 400.0, "log {log}: {} {}", faster.most, without.most);
+        assert!(
+            faster.most <= 40.0 && without.most >= 400.0,
+            "log {log}: {} {}",
+            faster.most,
+            without.most
+        );
     }
 }
