@@ -218,6 +218,13 @@ fn steady(device: &Device, gib: u32, case: &Case) -> PageMap {
     map
 }
 
+/// The measured part, apart so that callgrind can be told to look at nothing else
+/// (`--toggle-collect='engine::play'`).
+#[inline(never)]
+fn play(driver: &mut Driver) {
+    driver.play_to_the_end();
+}
+
 fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
     let bytes_per_page = map.bytes() as f64 / f64::from(map.layout().total_units());
     let drive = config(gib, device, case).build(map, case.verify);
@@ -230,7 +237,7 @@ fn run(gib: u32, device: &Device, map: PageMap, case: &Case, requests: u64) {
     let driver = Driver::new(drive, jobs, oracle, Duration::ZERO, 0);
     let mut driver = if case.attribution { driver.with_attribution() } else { driver };
     let clock = Stopwatch::start();
-    driver.play_to_the_end();
+    play(&mut driver);
     let seconds = clock.cpu_s();
     let counters = driver.drive().counters();
     let flash = driver.drive().flash().operations().total();
