@@ -18,6 +18,7 @@ mod config;
 mod crash;
 mod dies;
 mod face;
+mod features;
 mod gc;
 mod io;
 mod later;
@@ -76,6 +77,7 @@ pub struct Drive {
     next_sequence: u64,
     buffer: WriteBuffer,
     writes: io::write::WritePath,
+    direct: io::direct::Direct,
     collector: Collector,
     /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<dies::suspension::Suspension>>,
@@ -153,6 +155,7 @@ impl Drive {
         Self {
             buffer: WriteBuffer::new(slots, layout.unit_sectors),
             writes: io::write::WritePath::new(spec, layout, ftl.host_classes(), slots),
+            direct: io::direct::Direct::default(),
             collector: Collector::new(gc, &flash, &ftl),
             suspension: None,
             holds: None,
@@ -268,6 +271,9 @@ impl Drive {
     /// The command is in the controller.
     #[inline]
     fn begin(&mut self, now: Instant, command: Command) {
+        if self.reads_directly() && self.starts_directly(now, &command) {
+            return;
+        }
         let (op, request) = (command.op, Request::new(command));
         let request = self.requests.insert(request);
         if !self.in_range(request) {
@@ -392,7 +398,9 @@ impl Drive {
         let fired = self.flash.fire_next();
         if let Some(op) = fired.done() {
             let straight = self.collector.way.is_straight && !self.watches;
-            if !straight || !fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)) {
+            let ended = self.ends_directly(now, op, fired.behind_gc)
+                || (straight && fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)));
+            if !ended {
                 if self.gate.is_some() {
                     self.step_ended(now, op);
                 }

@@ -1,8 +1,9 @@
 //! The end of a flash operation: its owner is told, then the rooms that may begin something now.
 //! The dies know neither; this is the one `match` on owners.
 
-use super::Drive;
 use super::dies::queues::{FlashOp, Owner};
+use super::io::direct::Direct;
+use super::{Drive, Status};
 use crate::sim::NIL;
 use crate::units::Instant;
 
@@ -86,6 +87,38 @@ impl Drive {
             }
         }
         self.after_op(now, die);
+    }
+
+    /// Ends a read that waits for no other operation. False where it is something else that ended.
+    #[inline]
+    pub(in crate::drive) fn ends_directly(
+        &mut self,
+        now: Instant,
+        op: u32,
+        behind_gc: bool,
+    ) -> bool {
+        let FlashOp {
+            owner: Owner::Request { request, .. }, lane, ppn, units: 1, feeds: NIL, ..
+        } = self.ops[op]
+        else {
+            return false;
+        };
+        if self.direct != Direct::Possible || self.requests[request].remaining != 1 {
+            return false;
+        }
+        let die = self.flash.layout.die_of(lane);
+        self.collector.user_read_ended(die);
+        self.counters.units_read += 1;
+        self.end_of_read(now, ppn);
+        let r = &mut self.requests[request];
+        r.gc_blocked |= behind_gc | self.ops[op].gc_blocked;
+        r.remaining = 0;
+        self.complete(now, request, Status::Success, 0);
+        self.requests.release(request);
+        self.ops.release(op);
+        self.collector.user_ended(die);
+        self.poll_gc(now, die);
+        true
     }
 
     /// After an operation on `die`: what may begin now.

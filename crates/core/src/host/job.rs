@@ -3,12 +3,53 @@
 use super::pace::Threads;
 use super::{Arrival, JobSpec, Request, RequestSource};
 use crate::drive::{Op, Storage};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Lba};
 use std::collections::VecDeque;
 
 /// Requests drawn ahead of their time, so that their maps can be asked for early (addresses do not
 /// depend on timing).
 const AHEAD: usize = 32;
+
+/// The requests drawn ahead, oldest first: a ring, since one is taken and one is added each time.
+#[derive(Clone, Debug)]
+struct Ahead {
+    ring: [Request; AHEAD],
+    first: usize,
+    len: usize,
+}
+
+impl Ahead {
+    fn new() -> Self {
+        let nothing = Request {
+            at: Instant::START,
+            op: Op::Read,
+            lba: Lba(0),
+            sectors: 0,
+            fua: false,
+            stream: 0,
+        };
+        Self { ring: [nothing; AHEAD], first: 0, len: 0 }
+    }
+
+    #[inline]
+    fn front(&self) -> Option<&Request> {
+        (self.len > 0).then(|| &self.ring[self.first % AHEAD])
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Request> {
+        let request = *self.front()?;
+        (self.first, self.len) = (self.first + 1, self.len - 1);
+        Some(request)
+    }
+
+    #[inline]
+    fn push(&mut self, request: Request) {
+        debug_assert!(self.len < AHEAD);
+        self.ring[(self.first + self.len) % AHEAD] = request;
+        self.len += 1;
+    }
+}
 
 /// When a job's requests are issued.
 #[derive(Clone, Debug)]
@@ -58,7 +99,7 @@ impl Pacing {
 pub struct Job {
     source: Box<dyn RequestSource>,
     pacing: Pacing,
-    ahead: VecDeque<Request>,
+    ahead: Ahead,
     /// Closed loop: when each free slot may issue, in order.
     slots: VecDeque<Instant>,
     /// Paced: the threads.
@@ -88,9 +129,12 @@ impl Job {
             }
             Pacing::Open | Pacing::Closed { .. } => None,
         };
-        let (ahead, next_at) = (VecDeque::with_capacity(AHEAD), Instant::START);
+        let (ahead, next_at) = (Ahead::new(), Instant::START);
         let mut job = Self { source, pacing, ahead, slots, threads, next_at };
-        job.ahead.extend((0..AHEAD).map_while(|_| job.source.next_request()));
+        for _ in 0..AHEAD {
+            let Some(request) = job.source.next_request() else { break };
+            job.ahead.push(request);
+        }
         job.schedule();
         job
     }
@@ -104,14 +148,14 @@ impl Job {
     /// Takes the request that is due and the thread that issues it, and hints at those to come.
     #[inline]
     pub(super) fn take(&mut self, storage: &impl Storage) -> (Request, u32) {
-        let request = self.ahead.pop_front().expect("a request is due");
+        let request = self.ahead.pop().expect("a request is due");
         if let Some(next) = self.source.next_request() {
             // A write meets the maps only when it leaves the buffer; it is the drive that asks for
             // them then.
             if next.op == Op::Read {
                 storage.hint(next.lba);
             }
-            self.ahead.push_back(next);
+            self.ahead.push(next);
         }
         self.slots.pop_front();
         let thread = self.threads.as_mut().map_or(0, Threads::take);
@@ -145,7 +189,7 @@ impl Job {
 
     /// Nothing more is issued.
     pub(super) fn stop(&mut self) {
-        self.ahead.clear();
+        self.ahead.len = 0;
         self.schedule();
     }
 

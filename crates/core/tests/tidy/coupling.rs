@@ -20,8 +20,9 @@ const ROOMS: [&[&str]; 4] =
 /// Methods that a room of the drive calls in a room above it, or beside it, pair by pair. The aim
 /// is none.
 const UPWARD_CALLS: usize = 75;
-/// Questions in `drive/` whether an optional feature is there. The aim is 24.
-const GUARDS: usize = 103;
+/// Questions in `drive/` whether an optional feature is there, but for `features.rs`, which asks
+/// once for all that the short ways depend on. The aim is 24.
+const GUARDS: usize = 94;
 /// Comments of the workspace that begin with "What", "Who" or "The same". The aim is none.
 const WITHOUT_SUBJECT: usize = 903;
 
@@ -75,7 +76,9 @@ fn rooms_of_the_drive_call_no_more_of_the_rooms_above_them() {
 #[test]
 fn guards_on_features_become_no_more() {
     let mut guards = 0;
-    for source in sources().iter().filter(|source| is_in(source, "drive")) {
+    let asks_once = |source: &Source| source.in_core() == Some("drive/features.rs");
+    let files = sources();
+    for source in files.iter().filter(|source| is_in(source, "drive") && !asks_once(source)) {
         let code = blank_tests(&source.code);
         for feature in FEATURES {
             for question in ["is_some()", "is_none()"] {

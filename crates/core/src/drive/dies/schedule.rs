@@ -98,7 +98,7 @@ impl Drive {
 
     /// True when what comes to the die would be the next one anyway.
     #[inline]
-    fn is_free_for_host(&self, die: u32) -> bool {
+    pub(in crate::drive) fn is_free_for_host(&self, die: u32) -> bool {
         self.takes_shortcuts()
             && self.flash.is_idle(die)
             && self.queues[die as usize].is_empty()
@@ -126,16 +126,6 @@ impl Drive {
             false => self.suspension.is_some(),
         };
         may || self.spec.scheduler == Scheduler::Fifo || !self.takes_shortcuts()
-    }
-
-    /// True but in tests that compare the short ways with the long ones: through lists, into
-    /// functions that find nothing to do.
-    #[inline]
-    pub(in crate::drive) fn takes_shortcuts(&self) -> bool {
-        #[cfg(test)]
-        return !self.long_way;
-        #[cfg(not(test))]
-        return true;
     }
 
     /// Starts what a die should do next, if it is free.

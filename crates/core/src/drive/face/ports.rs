@@ -17,11 +17,35 @@ pub(in crate::drive) struct Ports {
     fetched: u32,
     waiting: VecDeque<Command>,
     arriving: VecDeque<(Instant, Command)>,
-    leaving: VecDeque<Completion>,
+    leaving: VecDeque<Leaving>,
+    /// Results and contents, which few completions carry, in their order.
+    extras: VecDeque<Extra>,
     /// When the first of `arriving` or `leaving` is due: asked before every event of the drive.
     next_at: Instant,
     in_free_at: Instant,
     out_free_at: Instant,
+}
+
+/// A completion on its way to the host. A closed loop makes and takes one for each request, so it
+/// is small.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    at: Instant,
+    id: u32,
+    status: Status,
+    gc_blocked: bool,
+    gc_blocked_at_split: bool,
+    /// An [`Extra`] belongs to it.
+    has_extra: bool,
+}
+
+const _: () = assert!(size_of::<Leaving>() == 16, "a completion on its way is small");
+
+/// The rest of a completion, where there is any.
+#[derive(Clone, Debug)]
+struct Extra {
+    result64: u64,
+    payload: Option<Box<[u32]>>,
 }
 
 impl Ports {
@@ -34,6 +58,7 @@ impl Ports {
             waiting: VecDeque::new(),
             arriving: VecDeque::new(),
             leaving: VecDeque::new(),
+            extras: VecDeque::new(),
             next_at: Instant::NEVER,
             in_free_at: Instant::START,
             out_free_at: Instant::START,
@@ -94,36 +119,45 @@ impl Ports {
 
     /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
     #[inline]
-    pub fn complete(&mut self, now: Instant, completion: Completion, bytes: u64) -> Instant {
+    fn complete(&mut self, now: Instant, leaving: Leaving, bytes: u64) -> Instant {
         let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
-        self.out_free_at = self.out_free_at.max(now) + crossing;
-        self.leaving.push_back(Completion { at: self.out_free_at, ..completion });
-        self.look_ahead();
-        self.out_free_at
+        let at = self.out_free_at.max(now) + crossing;
+        self.out_free_at = at;
+        self.leaving.push_back(Leaving { at, ..leaving });
+        self.next_at = self.next_at.min(at);
+        at
     }
 
     /// Sends the completion of a command that was never fetched.
     pub fn complete_aborted(&mut self, now: Instant, command: Command) -> Instant {
         self.fetched += 1;
-        let completion = Completion {
-            id: command.id,
+        let leaving = Leaving {
             at: now,
+            id: command.id,
             status: Status::Aborted,
-            dnr: false,
-            result64: 0,
             gc_blocked: false,
             gc_blocked_at_split: false,
-            payload: None,
+            has_extra: false,
         };
-        self.complete(now, completion, 0)
+        self.complete(now, leaving, 0)
     }
 
     #[inline]
     pub fn take_completion(&mut self, now: Instant) -> Option<Completion> {
-        let completion = self.leaving.pop_front_if(|completion| completion.at == now)?;
+        let leaving = *self.leaving.front()?;
+        if leaving.at != now {
+            return None;
+        }
+        self.leaving.pop_front();
         self.fetched -= 1;
         self.look_ahead();
-        Some(completion)
+        let Leaving { at, id, status, gc_blocked, gc_blocked_at_split, has_extra } = leaving;
+        let extra = if has_extra { self.extras.pop_front() } else { None };
+        let (result64, payload) =
+            extra.map_or((0, None), |Extra { result64, payload }| (result64, payload));
+        // A command that was aborted in the queue may be sent again.
+        let dnr = !matches!(status, Status::Success | Status::Aborted);
+        Some(Completion { id, at, status, dnr, result64, gc_blocked, gc_blocked_at_split, payload })
     }
 
     /// When a completion reaches the host or a command the controller.
@@ -151,7 +185,7 @@ impl Drive {
         self.requests.release(request);
     }
 
-    /// The same, and the request keeps its place.
+    /// The command completes, and its request keeps its place.
     #[inline]
     pub(in crate::drive) fn complete(
         &mut self,
@@ -161,22 +195,25 @@ impl Drive {
         result64: u64,
     ) {
         let r = &mut self.requests[request];
-        let completion = Completion {
-            id: r.command.id,
+        let payload = r.take_read();
+        let has_extra = result64 != 0 || payload.is_some();
+        let leaving = Leaving {
             at: now,
+            id: r.command.id,
             status,
-            dnr: status != Status::Success,
-            result64,
             gc_blocked: r.gc_blocked,
             gc_blocked_at_split: r.gc_blocked_at_split,
-            payload: r.take_read(),
+            has_extra,
         };
         let read_bytes = if r.command.op == Op::Read && status == Status::Success {
             r.command.bytes()
         } else {
             0
         };
-        let leaves = self.ports.complete(now, completion, read_bytes);
+        if has_extra {
+            self.ports.extras.push_back(Extra { result64, payload });
+        }
+        let leaves = self.ports.complete(now, leaving, read_bytes);
         self.book_completion(now, request, leaves);
         self.timeline_completes(request, leaves);
     }

@@ -56,7 +56,14 @@ pub(in crate::drive) enum Content {
 
 impl Request {
     pub fn new(command: Command) -> Self {
-        let Command { id, op, lba, sectors, fua, predictable, stream, payload } = command;
+        let content = command.payload.map(|payload| Box::new(Content::Written(payload)));
+        Self { content, ..Self::of(&Command { payload: None, ..command }) }
+    }
+
+    /// A request without what the command's pages hold.
+    #[inline]
+    pub fn of(command: &Command) -> Self {
+        let Command { id, op, lba, sectors, fua, predictable, stream, .. } = *command;
         Self {
             command: Asked { lba, id, sectors, op, fua, predictable, stream },
             remaining: 0,
@@ -67,7 +74,7 @@ impl Request {
             unrecovered: false,
             failed: false,
             refused: false,
-            content: payload.map(|payload| Box::new(Content::Written(payload))),
+            content: None,
         }
     }
 

@@ -198,6 +198,14 @@ impl Collector {
         self.domain_mut(die).user_pending += 1;
     }
 
+    /// A host read arrives and starts.
+    #[inline]
+    pub fn direct_read_started(&mut self, die: u32) {
+        let domain = self.domain_mut(die);
+        domain.user_pending += 1;
+        domain.user_reads += 1;
+    }
+
     #[inline]
     pub fn user_ended(&mut self, die: u32) {
         self.domain_mut(die).user_pending -= 1;

@@ -30,6 +30,7 @@
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::gc::rehearse::Moment;
 use crate::drive::gc::replay::Replay;
+use crate::drive::io::direct::Direct;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::ftl::Translation;
 use crate::sim::NIL;
@@ -64,6 +65,7 @@ impl Drive {
                 replay: RefCell::default(),
             }));
             self.watches = true;
+            self.direct = Direct::Never;
         }
         self.counters.predictable.reads += 1;
         let pages =

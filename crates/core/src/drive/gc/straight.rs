@@ -14,7 +14,7 @@
 //! somebody looks up a page of that die ([`Drive::settled`]), or at the end.
 
 use crate::drive::dies::queues::Owner;
-use crate::drive::{Drive, Reconstruct, Scheduler, UpdateReads};
+use crate::drive::{Drive, Reconstruct, UpdateReads};
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
 use crate::units::{Instant, Ppn};
@@ -39,10 +39,7 @@ pub(in crate::drive) struct Way {
 impl Drive {
     /// Before the copies of a victim begin.
     pub(in crate::drive) fn choose_way(&mut self) {
-        let watched = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
-        let parted = self.superblock.is_some() || self.suspension.is_some() || self.dftl.is_some();
-        let checked = self.faults.is_some() || self.scrub.is_some() || self.holds.is_some();
-        let is_straight = !watched && !parted && !checked && self.spec.scheduler != Scheduler::Fifo;
+        let is_straight = !self.looks_at_copies();
         let Way { is_parted, has_shared_clock, .. } = self.collector.way;
         // Nobody can come between the read and the program of a copy, nor see that they are one.
         let alone = self.collector.lease.holds_channels() || self.collector.is_undisturbed();
@@ -255,8 +252,12 @@ impl Drive {
     #[inline]
     fn start_next_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32, step: Step) {
         let layout = &self.flash.layout;
-        let first =
-            self.collector.takes_the_die() && self.queues[die as usize].gc.front().is_none();
+        let queues = &self.queues[die as usize];
+        let first = if self.collector.takes_the_die() {
+            queues.gc.front().is_none()
+        } else {
+            queues.is_empty()
+        };
         let crossing = |units: u32| {
             if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
         };

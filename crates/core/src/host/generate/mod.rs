@@ -148,8 +148,9 @@ impl Mix {
             return (Op::Flush, false);
         }
         let random = self.ops.next_u64();
-        // Drawn for every request, so that the read mix does not shift it.
-        let fua = self.fua.holds(self.fuas.next_u64());
+        // Drawn for every request, so that the read mix does not shift it; not at all where no
+        // write carries FUA.
+        let fua = self.fua.may_hold() && self.fua.holds(self.fuas.next_u64());
         // One number decides: its low end reads, its high end trims, what lies between writes.
         if self.reads.holds(random) {
             (Op::Read, false)
@@ -167,6 +168,10 @@ impl Mix {
 struct Chance(u64);
 
 impl Chance {
+    fn may_hold(self) -> bool {
+        self.0 > 0
+    }
+
     fn new(percent: f64) -> Self {
         Self((percent / 100.0 * (1u64 << 53) as f64 + 0.5).floor() as u64)
     }

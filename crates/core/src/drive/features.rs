@@ -1,0 +1,37 @@
+//! Which optional features a drive has, as far as the short ways through it depend on that: asked
+//! here, once, and not on the way.
+
+use super::Drive;
+use super::spec::Scheduler;
+
+impl Drive {
+    /// True where no optional feature looks at single operations, so that a read may start at once
+    /// (`io/direct.rs`).
+    #[cold]
+    pub(in crate::drive) fn is_plain(&self) -> bool {
+        let parity = self.rain.is_some();
+        let contents = self.flash.has_content() || self.merges.is_some();
+        let waits = self.gate.is_some() || self.predictable.is_some() || self.watches;
+        !(self.looks_at_copies() || parity || contents || waits || !self.takes_shortcuts())
+    }
+
+    /// True where a feature looks at the single operations of copies: they take the way through the
+    /// lists.
+    pub(in crate::drive) fn looks_at_copies(&self) -> bool {
+        let observed = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
+        let map = self.superblock.is_some() || self.dftl.is_some();
+        let media = self.faults.is_some() || self.scrub.is_some();
+        let waits = self.suspension.is_some() || self.holds.is_some();
+        observed || map || media || waits || self.spec.scheduler == Scheduler::Fifo
+    }
+
+    /// True but in tests that compare the short ways with the long ones: through lists, into
+    /// functions that find nothing to do.
+    #[inline]
+    pub(in crate::drive) fn takes_shortcuts(&self) -> bool {
+        #[cfg(test)]
+        return !self.long_way;
+        #[cfg(not(test))]
+        return true;
+    }
+}
