@@ -159,7 +159,7 @@ impl Experiment {
         for (_, reference) in expression.references() {
             match reference {
                 Reference::Quantity { run, .. } | Reference::Param { run, .. } => {
-                    drop(asked.insert(run.clone()))
+                    asked.insert(run.clone());
                 }
                 Reference::Defined(name) => {
                     if let Some(definition) = self.definitions.get(name) {

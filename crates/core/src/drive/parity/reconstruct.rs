@@ -10,8 +10,8 @@
 //! **The rules** (`rain.reconstruct`). `full` looks at stripes that a request asks for as a whole:
 //! of the pages whose dies garbage collection keeps, the one kept longest is computed from the
 //! others and the parity, N - 1 reads as before; not so where the parity is kept as long or longer.
-//! `cost` also looks at parts of stripes, and computes where (reads that nobody asked for) x T_read
-//! + XOR + (the longest that one of these is kept) < (how long the page is kept). With
+//! `cost` also looks at parts of stripes, and computes where (extra reads) x T_read + XOR + (the
+//! longest time that one of their dies is kept) < (how long the page is kept). With
 //! `rain.cost_rule = "rotation"`, which presumes that no two members of a stripe are collected at
 //! once, a page is computed whenever its victim is still copied, and during the erase where reads x
 //! T_read + XOR < what is left of it; while turns are switched off the rule is that of estimates.
