@@ -13,15 +13,18 @@
 //! so pages keep what they hold.
 
 mod books;
+mod content;
 mod impaired;
 pub mod layout;
 mod members;
 mod parity;
+mod piece;
 mod read;
 mod rows;
 mod spec;
 pub mod strategy;
 mod timeline;
+mod under_way;
 mod write;
 
 #[cfg(test)]
@@ -42,10 +45,11 @@ use crate::stats::ArrayCounters;
 use crate::units::{Duration, Instant, Lba};
 pub use members::Failure;
 use members::{Member, State};
-use read::{Piece, Rebuild};
+use piece::{Piece, Rebuild};
 use rows::Rows;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use under_way::{Io, Owner, Request, Timer};
 
 /// Drives behind one address space.
 #[derive(Debug)]
@@ -81,66 +85,6 @@ pub struct Array {
     /// Where requests' time goes, and the slow ones of them, where asked for.
     books: Option<Box<books::Books>>,
     timeline: Option<Box<timeline::Timeline>>,
-}
-
-/// A request of the host under way.
-#[derive(Clone, Debug)]
-struct Request {
-    command: Command,
-    /// Pieces, updates of rows or flushes that it waits for.
-    left: u32,
-    status: Status,
-    gc_blocked: bool,
-    gc_blocked_at_split: bool,
-    /// The first of its pieces.
-    pieces: u32,
-    versions: Option<Box<[u32]>>,
-}
-
-/// A command at a member.
-#[derive(Clone, Copy, Debug)]
-struct Io {
-    owner: Owner,
-    member: u32,
-    at: Instant,
-    is_read: bool,
-    live: bool,
-}
-
-/// Whom a member's completion is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
-    /// A piece, read from its own member.
-    Direct { piece: u32, ticket: u32 },
-    /// A computed piece: another member's share.
-    Rest { rebuild: u32, ticket: u32 },
-    /// An update of a row: page `index` as it was.
-    Old { slot: u32, index: u32, ticket: u32 },
-    /// An update of a row: page `index` is written.
-    Write { slot: u32, index: u32 },
-    /// A flush of the request.
-    Flush { request: u32 },
-}
-
-/// What happens at a time that no member announces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    /// A piece has been computed.
-    Computed { piece: u32, ticket: u32 },
-    /// A read has waited alone for long enough.
-    Hedge { piece: u32, ticket: u32 },
-    /// A write of a row may go to its member.
-    Write { slot: u32, index: u32 },
-    /// A request is answered from memory.
-    Answer { request: u32 },
-    /// The member fails of which the settings say so.
-    Fail,
-    /// What a member that failed was asked has failed.
-    Bury { member: u32 },
-    /// An empty drive takes its place.
-    Replace { member: u32 },
-    /// The next row of the new drive is looked at again.
-    Restore,
 }
 
 /// The root seed of a member's drive: that of the run for the first one.
@@ -537,42 +481,5 @@ impl Storage for Array {
 
     fn keeps_deallocated(&self) -> bool {
         true
-    }
-}
-
-impl Array {
-    /// The parity of what the members hold at the start.
-    fn make_parity(&mut self) {
-        let (k, n) = (self.layout.data, self.layout.members);
-        for row in 0..self.layout.rows {
-            let version = |index| {
-                let member = &self.members[self.layout.member(row, index) as usize];
-                u32::from(member.drive().holds_page(row))
-            };
-            let mut stamps: parity::Row = (0..k).map(|index| Some(version(index))).collect();
-            stamps.resize(n as usize, None);
-            for index in k..n {
-                let stamp = parity::recover(&self.layout, &stamps, index).unwrap_or(0);
-                self.members[self.layout.member(row, index) as usize]
-                    .drive_mut()
-                    .put_content(row, stamp);
-            }
-        }
-        // A drive's own parity is made of what it holds now.
-        self.members.iter_mut().for_each(|member| member.drive_mut().make_parity());
-    }
-
-    /// Rows whose parity is not that of their data, if `content` is what each member holds of each
-    /// row.
-    #[cfg(test)]
-    pub(crate) fn wrong_rows(&self, content: impl Fn(u32, u32) -> u32) -> Vec<u32> {
-        let (k, n) = (self.layout.data, self.layout.members);
-        let is_wrong = |row: &u32| {
-            let held = |index| Some(content(self.layout.member(*row, index), *row));
-            let mut known: parity::Row = (0..k).map(held).collect();
-            known.resize(n as usize, None);
-            (k..n).any(|index| parity::recover(&self.layout, &known, index) != held(index))
-        };
-        (0..self.layout.rows).filter(is_wrong).collect()
     }
 }

@@ -6,66 +6,15 @@
 //! waited for is asked again and must wait (its true cost; the IODA artefact hid it behind 100 us).
 //! Busy remaining times of different instants are compared as instants.
 
-use super::rows::{Phase, over};
-use super::{Array, Owner, Timer, parity};
-use crate::drive::{Completion, PredictableLatency, Stamp, Status};
+use super::piece::{Piece, Rebuild};
+use super::rows::Phase;
+use super::{Array, Owner, Timer};
+use crate::drive::{Completion, PredictableLatency, Status};
 use crate::sim::NIL;
 use crate::units::{Instant, Lba};
 
 /// Nobody knows when the member will serve it, if ever.
 const NEVER_SERVED: u64 = u64::MAX;
-
-/// What a request reads in one place of one member.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    request: u32,
-    /// The request's next piece.
-    pub next: u32,
-    /// Its first page within the request.
-    first: u32,
-    pub member: u32,
-    row: u32,
-    rows: u32,
-    lba: Lba,
-    sectors: u32,
-    /// Tells reads of this piece from those of one before in its slot.
-    ticket: u32,
-    /// It is being read from its member, since when its rows had this age.
-    direct: bool,
-    age: u32,
-    /// The computation under way, or [`NIL`].
-    rebuild: u32,
-    /// The member failed it, and said that it is free from this nanosecond on.
-    refused: Option<u64>,
-    /// It is computed from the start.
-    computes: bool,
-    done: bool,
-    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page.
-    /// Content only.
-    overlays: Vec<(u32, Stamp, bool)>,
-}
-
-/// A piece that is being computed.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rebuild {
-    piece: u32,
-    ticket: u32,
-    row: u32,
-    rows: u32,
-    /// Members asked, members that answered, members that failed it fast.
-    asked: u32,
-    got: u32,
-    refused: u32,
-    /// From which nanosecond on those are free, and their place in the row and number.
-    free_at: Vec<(u64, u32, u32)>,
-    /// Members whose share is waited for, and those of them whose share a neighbour reads.
-    waits: u32,
-    shared: u32,
-    /// It reads the rows whole, or will when their updates have begun to write.
-    entered: bool,
-    /// By row and index: what is known. Content only.
-    stamps: Vec<parity::Row>,
-}
 
 impl Array {
     pub(super) fn begin_read(&mut self, now: Instant, request: u32) {
@@ -336,24 +285,6 @@ impl Array {
         );
     }
 
-    /// The piece of the same request that is read from `member`, now, whole and at the same place:
-    /// unless its rows have been written to since it was asked for, which may bring what they held
-    /// before.
-    fn neighbour(&self, piece: u32, member: u32) -> Option<u32> {
-        let p = &self.pieces[piece];
-        let mut other = self.requests[p.request].pieces;
-        while other != NIL {
-            let o = &self.pieces[other];
-            let whole = o.sectors == o.rows * self.layout.page_sectors;
-            let same = o.member == member && o.row == p.row && o.rows == p.rows;
-            if same && whole && o.direct && o.age == self.rows.age(o.row..o.row + o.rows) {
-                return Some(other);
-            }
-            other = o.next;
-        }
-        None
-    }
-
     /// A member's share of a computation.
     pub(super) fn rest_done(
         &mut self,
@@ -465,15 +396,10 @@ impl Array {
         }
         self.counters.reconstructs += 1;
         self.counters.hedges_won += u64::from(p.direct);
-        let (member, row, rows, rebuild) = (p.member, p.row, p.rows, p.rebuild);
+        let (member, rows, rebuild) = (p.member, p.rows, p.rebuild);
         let versions: Option<Vec<u32>> = self.content.then(|| {
-            let of = |at: u32| {
-                let known = &self.rebuilds[rebuild].stamps[at as usize];
-                let stamp =
-                    parity::recover(&self.layout, known, self.layout.index(row + at, member));
-                stamp.unwrap_or(Stamp::TORN)
-            };
-            (0..rows).map(of).collect()
+            let rebuild = &self.rebuilds[rebuild];
+            (0..rows).map(|at| rebuild.stamp(&self.layout, at, member)).collect()
         });
         self.abandon(now, piece);
         self.finish_piece(now, piece, versions.as_deref());
@@ -507,16 +433,7 @@ impl Array {
             if let Some(versions) = versions {
                 self.tell_neighbours(now, piece, member, versions);
             }
-            let p = &self.pieces[piece];
-            let mut pages: Vec<u32> = versions.map_or(vec![0; p.rows as usize], <[u32]>::to_vec);
-            for (at, stamp, whole) in &p.overlays {
-                let page = &mut pages[*at as usize];
-                *page = match (*page >= stamp.version, *whole) {
-                    (true, _) => *page,
-                    (false, true) => stamp.version,
-                    (false, false) => over(*stamp, *page),
-                };
-            }
+            let pages = self.pieces[piece].overlaid(versions);
             if let Some(all) = &mut self.requests[request].versions {
                 all[first as usize..][..pages.len()].copy_from_slice(&pages);
             }

@@ -1,0 +1,105 @@
+//! Pieces of a read and their computations: what the host gets is put together here.
+
+use super::layout::ArrayLayout;
+use super::rows::over;
+use super::{Array, parity};
+use crate::drive::Stamp;
+use crate::sim::NIL;
+use crate::units::Lba;
+
+/// What a request reads in one place of one member.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub request: u32,
+    /// The request's next piece.
+    pub next: u32,
+    /// Its first page within the request.
+    pub first: u32,
+    pub member: u32,
+    pub row: u32,
+    pub rows: u32,
+    pub lba: Lba,
+    pub sectors: u32,
+    /// Tells reads of this piece from those of one before in its slot.
+    pub ticket: u32,
+    /// It is being read from its member, since when its rows had this age.
+    pub direct: bool,
+    pub age: u32,
+    /// The computation under way, or [`NIL`].
+    pub rebuild: u32,
+    /// The member failed it, and said that it is free from this nanosecond on.
+    pub refused: Option<u64>,
+    /// It is computed from the start.
+    pub computes: bool,
+    pub done: bool,
+    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page.
+    /// Content only.
+    pub overlays: Vec<(u32, Stamp, bool)>,
+}
+
+/// A piece that is being computed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rebuild {
+    pub piece: u32,
+    pub ticket: u32,
+    pub row: u32,
+    pub rows: u32,
+    /// Members asked, members that answered, members that failed it fast.
+    pub asked: u32,
+    pub got: u32,
+    pub refused: u32,
+    /// From which nanosecond on those are free, and their place in the row and number.
+    pub free_at: Vec<(u64, u32, u32)>,
+    /// Members whose share is waited for, and those of them whose share a neighbour reads.
+    pub waits: u32,
+    pub shared: u32,
+    /// It reads the rows whole, or will when their updates have begun to write.
+    pub entered: bool,
+    /// By row and index: what is known. Content only.
+    pub stamps: Vec<parity::Row>,
+}
+
+impl Piece {
+    /// The piece's pages: those that its member holds, under what lies over them.
+    pub fn overlaid(&self, versions: Option<&[u32]>) -> Vec<u32> {
+        let mut pages: Vec<u32> = versions.map_or(vec![0; self.rows as usize], <[u32]>::to_vec);
+        for (at, stamp, whole) in &self.overlays {
+            let page = &mut pages[*at as usize];
+            *page = match (*page >= stamp.version, *whole) {
+                (true, _) => *page,
+                (false, true) => stamp.version,
+                (false, false) => over(*stamp, *page),
+            };
+        }
+        pages
+    }
+}
+
+impl Rebuild {
+    /// The page of `member` in the row `at` of this computation, from the shares that arrived.
+    pub fn stamp(&self, layout: &ArrayLayout, at: u32, member: u32) -> u32 {
+        let known = &self.stamps[at as usize];
+        let stamp = parity::recover(layout, known, layout.index(self.row + at, member));
+        stamp.unwrap_or(Stamp::TORN)
+    }
+}
+
+impl Array {
+    /// The piece of the same request that is read from `member`, now, whole and at the same place:
+    /// unless its rows have been written to since it was asked for, which may bring what they held
+    /// before.
+    pub(super) fn neighbour(&self, piece: u32, member: u32) -> Option<u32> {
+        let p = &self.pieces[piece];
+        let mut other = self.requests[p.request].pieces;
+        while other != NIL {
+            let o = &self.pieces[other];
+            let whole = o.sectors == o.rows * self.layout.page_sectors;
+            let same = o.member == member && o.row == p.row && o.rows == p.rows;
+            if same && whole && o.direct && o.age == self.rows.age(o.row..o.row + o.rows) {
+                return Some(other);
+            }
+            other = o.next;
+        }
+        None
+    }
+}
