@@ -1,12 +1,8 @@
-//! A die: the array operation under way, its phases, and the registers between the array and the
-//! channel.
+//! A die: its operation, the phase of that, and the registers between the array and the channel.
+//! How an operation runs is in `execute`.
 
-use super::activity::Act;
 use super::blame::Whose;
-use super::channel::Crossing;
 use super::channel::Reserved;
-use super::fired::Fired;
-use super::whole::Copied;
 use super::{Block, Flash};
 use crate::units::{Duration, Instant, Ppn};
 
@@ -113,7 +109,7 @@ pub(super) struct Die {
     /// Time spent on all operations that ended.
     pub(super) busy: Duration,
     /// Cache read: the operation whose data leaves through the cache register.
-    leaving: Option<Leaving>,
+    pub(super) leaving: Option<Leaving>,
     /// Cache program: the operation whose data is in the cache register, and since when.
     pub(super) preloaded: Option<(Operation, Reserved)>,
 }
@@ -183,7 +179,7 @@ impl Die {
     /// What it worked on has ended. Its timer stays until the next operation sets it, or
     /// [`Flash::rest`] clears it: one update instead of two.
     #[inline]
-    fn free(&mut self, now: Instant) {
+    pub(super) fn free(&mut self, now: Instant) {
         let time = now.since(self.started);
         self.busy += time;
         self.gc_busy += if self.operation.gc { time } else { Duration::ZERO };
@@ -199,11 +195,11 @@ impl Die {
 
 /// A read whose data is in the cache register.
 #[derive(Clone, Copy, Debug)]
-struct Leaving {
-    operation: Operation,
-    behind_gc: bool,
+pub(super) struct Leaving {
+    pub operation: Operation,
+    pub behind_gc: bool,
     /// The data has its place on the channel.
-    transferring: bool,
+    pub transferring: bool,
 }
 
 impl Flash {
@@ -230,376 +226,5 @@ impl Flash {
             Duration::ZERO
         };
         d.gc_busy + under_way + self.channels[d.channel as usize].held_until(now)
-    }
-
-    /// Gives an idle die its next operation. Inlined: what is known where it is called is not asked
-    /// here.
-    #[inline(always)]
-    pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
-        let slot = die as usize;
-        if let Some(blame) = &mut self.blame {
-            blame.started(now, slot, &operation, operation.block(&self.layout));
-        }
-        let d = &mut self.dies[slot];
-        debug_assert!(d.phase == Phase::Idle || d.holds_suspended, "die {die} is busy");
-        d.operation = operation;
-        d.started = now;
-        d.behind_gc = false;
-        let at = (slot, d.channel);
-        let (command, at) = match operation.what {
-            What::Read { page, .. } => {
-                d.phase = Phase::Sensing;
-                let block = self.layout.block_of(page);
-                assert!(
-                    self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
-                    "page {page:?} is erased"
-                );
-                debug_assert!(
-                    !self.is_half_programmed(die, block, self.layout.row_of(page)),
-                    "{page:?} is half there"
-                );
-                let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
-                if command.behind_gc {
-                    self.waits_behind_gc(slot, &operation);
-                }
-                (command, command.end + self.timing.read(&self.layout, page))
-            }
-            What::Program { row, sectors } => {
-                d.phase =
-                    if self.watches_loads { Phase::TransferringIn } else { Phase::Programming };
-                self.take_row(row);
-                let load = self.reserve(now, at, Whose::Current, Crossing::In(sectors), &operation);
-                if load.behind_gc {
-                    self.waits_behind_gc(slot, &operation);
-                }
-                let array = self.timing.program(&self.layout, row);
-                (load, load.end + if self.watches_loads { Duration::ZERO } else { array })
-            }
-            What::System { sectors } => {
-                d.phase = Phase::Programming;
-                let load = self.reserve(now, at, Whose::Current, Crossing::In(sectors), &operation);
-                if load.behind_gc {
-                    self.waits_behind_gc(slot, &operation);
-                }
-                (load, load.end + self.timing.program(&self.layout, Ppn(0)))
-            }
-            What::Copy { .. } => unreachable!("a whole copy has a start of its own"),
-            What::Copies { nanoseconds, .. } => {
-                d.phase = Phase::Programming;
-                let at_once = Reserved { start: now, end: now, behind_gc: false };
-                (at_once, now + Duration::from_ns(u64::from(nanoseconds)))
-            }
-            What::Erase { .. } => {
-                let command =
-                    self.reserve(now, at, Whose::Current, Crossing::EraseCommand, &operation);
-                if command.behind_gc {
-                    self.waits_behind_gc(slot, &operation);
-                }
-                let d = &mut self.dies[slot];
-                if self.suspends_erases {
-                    d.phase = Phase::EraseCommand;
-                    self.erase_issued(slot, command.end);
-                    (command, command.end)
-                } else {
-                    d.phase = Phase::Erasing { steps_left: self.timing.erase_steps - 1 };
-                    (command, command.end + self.timing.erase_step)
-                }
-            }
-        };
-        self.timers.set(slot, at);
-        self.log_start(now, slot, (command.start, command.end), at);
-    }
-
-    /// What is under way on the die waits on the channel for garbage collection.
-    #[inline(never)]
-    fn waits_behind_gc(&mut self, slot: usize, operation: &Operation) {
-        self.dies[slot].behind_gc = true;
-        self.report_wait(operation);
-    }
-
-    /// Takes the channel of the die in `slot` for what crosses it, as soon as those who asked
-    /// earlier are done.
-    #[inline(always)]
-    pub(super) fn reserve(
-        &mut self,
-        now: Instant,
-        (slot, channel): (usize, u32),
-        whose: Whose,
-        crossing: Crossing,
-        operation: &Operation,
-    ) -> Reserved {
-        let channel = channel as usize;
-        if self.watches_channels {
-            return match self.blame {
-                // Of garbage collection, and no transfer is under way that could be cut.
-                None if operation.gc && self.channels[channel].free_at() <= now => {
-                    self.channels[channel].reserve(now, crossing.time(&self.timing), true)
-                }
-                None => self.reserve_among_cut(now, (slot, whose), channel, crossing, operation),
-                Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
-            };
-        }
-        debug_assert!(!self.is_copied_whole_on(channel as u32), "the channel is a copy's alone");
-        self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
-    }
-
-    /// The same where books are kept.
-    #[inline(never)]
-    fn reserve_on_demand(
-        &mut self,
-        now: Instant,
-        (slot, whose): (usize, Whose),
-        channel: usize,
-        crossing: Crossing,
-        operation: &Operation,
-    ) -> Reserved {
-        let reserved = if self.cuts {
-            self.reserve_among_cut(now, (slot, whose), channel, crossing, operation)
-        } else {
-            self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
-        };
-        // A transfer that begins at once waits for nobody; those of garbage collection are
-        // remembered.
-        if (reserved.start > now || operation.gc)
-            && let Some(blame) = &mut self.blame
-        {
-            blame.reserved(now, (slot, whose), channel, reserved.start, reserved.end, operation.gc);
-        }
-        reserved
-    }
-
-    /// Does what is due first. The caller asked [`Flash::next_at`] and has brought everything else
-    /// up to that time.
-    pub fn fire(&mut self) -> (Instant, Fired) {
-        (self.next_at(), self.fire_next())
-    }
-
-    /// The same for a caller that knows the time. Inlined for what most timers bring.
-    #[inline(always)]
-    pub fn fire_next(&mut self) -> Fired {
-        let (now, slot) = self.timers.serve().expect("fire is called when something is due");
-        let Some(die) = self.dies.get(slot) else {
-            return self.register_turn(now, slot - self.dies.len());
-        };
-        match die.phase {
-            Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
-                self.sensed(now, slot)
-            }
-            Phase::Sensing | Phase::TransferringOut | Phase::Programming | Phase::Copying => {
-                self.finish(now, slot)
-            }
-            Phase::CopyReading => self.copy_is_read(now, slot),
-            _ => self.fire_other(now, slot),
-        }
-    }
-
-    #[inline(never)]
-    fn fire_other(&mut self, now: Instant, slot: usize) -> Fired {
-        match self.dies[slot].phase {
-            Phase::Erasing { steps_left: 0 } => self.finish(now, slot),
-            Phase::TransferringIn => self.loaded(now, slot),
-            Phase::Erasing { steps_left } => {
-                self.dies[slot].phase = Phase::Erasing { steps_left: steps_left - 1 };
-                self.timers.set(slot, now + self.timing.erase_step);
-                Fired::NOTHING
-            }
-            Phase::EraseCommand | Phase::Pulse | Phase::Suspending | Phase::Resuming => {
-                self.suspendable_turn(now, slot)
-            }
-            _ => unreachable!("die {slot} has a timer while it waits"),
-        }
-    }
-
-    /// The array read is done: the data goes to the channel, or waits for it.
-    #[inline(always)]
-    fn sensed(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &mut self.dies[slot];
-        let What::Read { sectors, .. } = die.operation.what else {
-            unreachable!("only a read senses")
-        };
-        if sectors == 0 {
-            return self.finished(now, slot);
-        }
-        if self.cache_read && die.leaving.is_some() {
-            die.phase = Phase::WaitingForRegister;
-            self.timers.clear(slot);
-            if let Some(blame) = &mut self.blame {
-                blame.data_waits(now, slot);
-            }
-            return Fired::NOTHING;
-        }
-        let channel = &mut self.channels[die.channel as usize];
-        if channel.held_since.is_some() && !die.operation.gc {
-            die.phase = Phase::WaitingForChannel;
-            channel.waiting.push_back(slot as u32);
-            self.timers.clear(slot);
-            if let Some(blame) = &mut self.blame {
-                blame.data_waits(now, slot);
-            }
-            return Fired::NOTHING;
-        }
-        self.transfer_out(now, slot)
-    }
-
-    #[inline(always)]
-    pub(super) fn transfer_out(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &mut self.dies[slot];
-        // A collection's own reads keep the die: its next step follows at once, and nothing may
-        // come between.
-        if self.cache_read && !die.operation.gc {
-            // The command of the next read goes ahead of this data, or the array would idle while
-            // it crosses: the caller starts that read now, and the data asks for the channel after
-            // it, at the same instant.
-            let (operation, behind_gc) = (die.operation, die.behind_gc);
-            die.leaving = Some(Leaving { operation, behind_gc, transferring: false });
-            if let Some(blame) = &mut self.blame {
-                blame.leaves(slot);
-            }
-            self.timers.set(self.dies.len() + slot, now);
-            self.log_data_out(slot, None, now);
-            self.free_array(now, slot);
-            return Fired { free: slot as u32, ..Fired::NOTHING };
-        }
-        let What::Read { sectors, .. } = die.operation.what else {
-            unreachable!("only a read transfers out")
-        };
-        let (operation, at) = (die.operation, (slot, die.channel));
-        die.phase = Phase::TransferringOut;
-        let reserved = self.reserve(now, at, Whose::Current, Crossing::Out(sectors), &operation);
-        self.timers.set(slot, reserved.end);
-        if reserved.behind_gc {
-            self.waits_behind_gc(slot, &operation);
-        }
-        self.log_data_out(slot, Some((reserved.start, reserved.end)), reserved.start);
-        Fired::NOTHING
-    }
-
-    /// Cache read: the register's data asks for the channel, or has crossed.
-    #[inline(never)]
-    fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
-        let register = self.dies.len() + slot;
-        let die = &mut self.dies[slot];
-        let leaving = die.leaving.as_mut().expect("a register timer has an operation");
-        if leaving.transferring {
-            return self.register_emptied(now, slot);
-        }
-        let What::Read { sectors, .. } = leaving.operation.what else {
-            unreachable!("only a read transfers out")
-        };
-        let (operation, at) = (leaving.operation, (slot, die.channel));
-        let reserved = self.reserve(now, at, Whose::Leaving, Crossing::Out(sectors), &operation);
-        self.log(slot, (reserved.start, reserved.end), Act::DataOut, &operation);
-        let leaving = self.dies[slot].leaving.as_mut().expect("it is still there");
-        (leaving.behind_gc, leaving.transferring) = (leaving.behind_gc | reserved.behind_gc, true);
-        self.timers.set(register, reserved.end);
-        if reserved.behind_gc {
-            self.report_wait(&operation);
-        }
-        Fired::NOTHING
-    }
-
-    /// Cache read: the register's data has crossed; the next page's data may follow.
-    fn register_emptied(&mut self, now: Instant, slot: usize) -> Fired {
-        self.timers.clear(self.dies.len() + slot);
-        let left = self.dies[slot].leaving.take();
-        let Leaving { operation, behind_gc, .. } = left.expect("a register timer has an operation");
-        self.counters.reads += 1;
-        if let Some(blame) = &mut self.blame {
-            blame.ended(slot, Whose::Leaving);
-        }
-        let mut fired = Fired { done: operation.token, behind_gc, ..Fired::NOTHING };
-        if self.dies[slot].phase == Phase::WaitingForRegister {
-            if let Some(blame) = &mut self.blame {
-                blame.register_free(now, slot);
-            }
-            fired.free = self.sensed(now, slot).free;
-        }
-        fired
-    }
-
-    /// The data is in the page register and the array starts; the cache register is free for the
-    /// next program.
-    pub(super) fn loaded(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &self.dies[slot];
-        let What::Program { row, .. } = die.operation.what else {
-            unreachable!("only a program loads")
-        };
-        let (operation, time) = (die.operation, self.timing.program(&self.layout, row));
-        if self.suspends_programs {
-            return self.program_begins(now, slot, time);
-        }
-        self.dies[slot].phase = Phase::Programming;
-        let done = now + time;
-        self.timers.set(slot, done);
-        self.log(slot, (now, done), Act::Program, &operation);
-        Fired { preload: slot as u32, ..Fired::NOTHING }
-    }
-
-    #[inline]
-    pub(super) fn free_array(&mut self, now: Instant, slot: usize) {
-        if let Some(blame) = &mut self.blame {
-            blame.freed(now, slot);
-        }
-        self.dies[slot].free(now);
-    }
-
-    /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before
-    /// asking for the next event.
-    #[inline]
-    pub fn rest(&mut self, die: u32) {
-        if self.is_idle(die) || self.is_suspended(die) {
-            self.timers.clear(die as usize);
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn finished(&mut self, now: Instant, slot: usize) -> Fired {
-        self.finish(now, slot)
-    }
-
-    /// The die's operation is done.
-    #[inline(always)]
-    fn finish(&mut self, now: Instant, slot: usize) -> Fired {
-        let die = &mut self.dies[slot];
-        let operation = die.operation;
-        let done = Fired { done: operation.token, behind_gc: die.behind_gc, ..Fired::NOTHING };
-        die.free(now);
-        if let Some(blame) = &mut self.blame {
-            blame.freed(now, slot);
-            blame.ended(slot, Whose::Current);
-        }
-        match operation.what {
-            What::Read { .. } => self.counters.reads += 1,
-            What::Program { row, .. } => {
-                self.counters.programs += 1;
-                if let Some(spares) = &mut self.spares {
-                    spares.ends(row);
-                }
-                if self.cache_program
-                    && let Some((next, load)) = self.dies[slot].preloaded.take()
-                {
-                    return Fired { preload: self.start_preloaded(now, slot, next, load), ..done };
-                }
-            }
-            What::System { .. } => self.counters.programs += 1,
-            What::Copy { to, .. } => {
-                let die = slot as u32;
-                if self.has_train(die) {
-                    self.end_whole_copies(Copied { die, to, count: self.trains[slot].count });
-                } else {
-                    self.end_whole_copies(Copied { die, to, count: 1 });
-                }
-            }
-            What::Copies { count, .. } => {
-                self.counters.reads += u64::from(count);
-                self.counters.programs += u64::from(count);
-            }
-            What::Erase { block } => {
-                self.counters.erases += 1;
-                self.rows_written[block.0 as usize] = 0;
-                self.erase_content(block);
-            }
-        }
-        Fired { free: slot as u32, ..done }
     }
 }

@@ -13,8 +13,8 @@
 //! for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
-//! `preload`, `cut`, `suspend`, `runs`, `whole`, `train`, `pulses`, `stress`, `remaining`,
-//! `errors`, `faults`, `spare`, `blame`, `past`, `activity`.
+//! `execute`, `preload`, `cut`, `suspendable`, `suspend`, `runs`, `whole`, `train`, `pulses`,
+//! `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `past`, `activity`.
 
 mod activity;
 mod blame;
@@ -24,6 +24,7 @@ mod cut;
 mod device;
 mod die;
 mod errors;
+mod execute;
 mod faults;
 mod fired;
 mod layout;
@@ -36,6 +37,7 @@ mod runs;
 mod spare;
 mod stress;
 mod suspend;
+mod suspendable;
 mod timing;
 mod train;
 mod whole;
@@ -55,7 +57,7 @@ pub use pulses::EraseLengths;
 pub use runs::Run;
 pub use spare::Spare;
 pub use stress::BlockStress;
-pub use suspend::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
+pub use suspendable::{ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 pub use timing::Timing;
 
 use crate::sim::Timers;
@@ -94,7 +96,7 @@ pub struct Flash {
     suspends_erases: bool,
     suspends_programs: bool,
     /// The states of erases and programs that can be suspended.
-    suspensions: Option<Box<suspend::Suspensions>>,
+    suspensions: Option<Box<suspendable::Suspensions>>,
     /// The bit errors of every page, where they are modelled.
     errors: Option<Box<BitErrors>>,
     /// The spare areas, where the power may fail.

@@ -1,0 +1,186 @@
+//! Erases and programs that can be suspended, as rows of parts: how long each part takes, what a
+//! stop costs, and where the operation of each die is. How a die goes from state to state is in
+//! `suspend`.
+
+use super::Block;
+use super::die::Operation;
+use super::pulses::Pulses;
+use super::stress::{BlockStress, Stress};
+use crate::stats::SuspensionCounters;
+use crate::units::{Duration, Instant};
+
+/// What suspending an erase takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspensionTimes {
+    /// From the stop of a pulse to the first read: the voltage recovers.
+    pub suspend: Duration,
+    /// Before the rest of a pulse: the voltage ramps up.
+    pub resume: Duration,
+    /// Before a pulse that was given up begins anew: what is erased already is found and spared.
+    pub verify: Duration,
+    /// Parts of a step, at whose ends it can stop at no cost.
+    pub safe_points: u32,
+}
+
+/// What suspending a program takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramSuspensionTimes {
+    /// Loops of pulse and verify in a program.
+    pub loops: u32,
+    /// Percent of a loop that its verify takes.
+    pub verify_percent: u32,
+    /// From the stop of a phase to the first read: the voltage recovers.
+    pub suspend: Duration,
+    /// Before the next phase: the page register gets the program's data back.
+    pub resume: Duration,
+}
+
+/// How a part stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// At once, and it goes on at once with what is left of it: no die can.
+    Free,
+    /// What is left of it goes on later.
+    Keep,
+    /// It begins anew later, from the last safe point.
+    Discard,
+}
+
+/// What can be suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suspendable {
+    /// An erase.
+    Erase,
+    /// A program.
+    Program,
+}
+
+/// Where an operation is, for who wants to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Between two parts: it can stop here at no cost.
+    SafePoint,
+    /// In a part, or on its way back to one.
+    UnderWay,
+    /// Suspended: reads may start.
+    Suspended,
+}
+
+/// What comes before the part goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    Nothing,
+    Ramp,
+    Verify,
+    /// A program's data comes back to the page register.
+    Reload,
+}
+
+/// The erase or program of one die.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub operation: Operation,
+    pub kind: Suspendable,
+    /// It waited on the channel for a garbage collection.
+    pub behind_gc: bool,
+    pub issued: Instant,
+    /// A program: what its parts are cut from.
+    pub whole: Duration,
+    /// An erase: what its pulses take (`Pulses::needed`).
+    pub needed: u32,
+    pub parts: u32,
+    /// The part under way, counted over the whole operation.
+    pub part: u32,
+    /// What was left of it at `since`.
+    pub left: Duration,
+    /// Since when the state lasts.
+    pub since: Instant,
+    /// Since when it works, for the timeline.
+    pub works_since: Instant,
+    /// It reached a safe point, at `since`, by itself.
+    pub at_safe_point: bool,
+    pub before: Before,
+    pub suspensions: u64,
+}
+
+/// The erases and programs of all dies.
+#[derive(Clone, Debug)]
+pub(super) struct Suspensions {
+    pub erases: Option<Erases>,
+    pub programs: Option<ProgramSuspensionTimes>,
+    pub dies: Vec<Option<Work>>,
+    pub counters: SuspensionCounters,
+}
+
+/// What erases take, and what they do to their blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Erases {
+    pub times: SuspensionTimes,
+    pub pulses: Pulses,
+    pub stress: Stress,
+}
+
+impl Erases {
+    /// The time of part `part` of an erase: the parts of a step differ by a nanosecond at most and
+    /// add up to it.
+    pub fn length(&self, needed: u32, part: u32) -> Duration {
+        let points = u64::from(self.times.safe_points);
+        let step = self.pulses.length(needed, part / self.times.safe_points).as_ns();
+        let within = u64::from(part) % points;
+        Duration::from_ns(step * (within + 1) / points - step * within / points)
+    }
+
+    pub fn ended(&mut self, work: &Work, block: Block) {
+        let steps = 0..self.pulses.steps(work.needed);
+        let pulse =
+            steps.fold(Duration::ZERO, |sum, step| sum + self.pulses.length(work.needed, step));
+        let stress = self.stress.of(&work.operation);
+        stress.erases += 1;
+        stress.pulse += pulse;
+        self.pulses.erased(block);
+    }
+}
+
+impl Suspensions {
+    pub fn new(dies: usize) -> Self {
+        Self {
+            erases: None,
+            programs: None,
+            dies: vec![None; dies],
+            counters: SuspensionCounters::default(),
+        }
+    }
+
+    /// The time of part `part`.
+    pub fn length(&self, work: &Work, part: u32) -> Duration {
+        match (work.kind, &self.erases, &self.programs) {
+            (Suspendable::Erase, Some(erases), _) => erases.length(work.needed, part),
+            (Suspendable::Program, _, Some(times)) => {
+                Duration::from_ns(times.end(work.whole, part + 1) - times.end(work.whole, part))
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The voltage of an erase ramps up once more than its steps ask for.
+    pub fn ramps(&mut self, work: &Work) {
+        self.counters.extra_ramps += 1;
+        self.stressed(work, |stress| stress.extra_ramps += 1);
+    }
+
+    /// Books what an erase does to its block.
+    pub fn stressed(&mut self, work: &Work, book: impl FnOnce(&mut BlockStress)) {
+        if let (Suspendable::Erase, Some(erases)) = (work.kind, &mut self.erases) {
+            book(erases.stress.of(&work.operation));
+        }
+    }
+}
+
+impl ProgramSuspensionTimes {
+    /// When the first `parts` phases of a program are over: together they are the whole of it.
+    fn end(&self, whole: Duration, parts: u32) -> u64 {
+        let verified = u64::from(parts / 2) * 100;
+        let pulsed = u64::from(parts % 2) * u64::from(100 - self.verify_percent);
+        whole.as_ns() * (verified + pulsed) / (100 * u64::from(self.loops))
+    }
+}
