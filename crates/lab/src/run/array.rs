@@ -1,12 +1,92 @@
-//! What must be said of an array and its members.
+//! An array played: its members' states, its driver, and its warnings.
 
+use super::workload::Workload;
+use super::{Files, Phase, Played, Preparation, Run, RunError};
+use crate::machine::Stopwatch;
+use crate::prepare::{About, member};
+use crate::replay::Replays;
 use manx_core::array::{Array, Failure};
-use manx_core::drive::Storage;
-use manx_core::units::Instant;
+use manx_core::config::Scenario;
+use manx_core::drive::{Drive, Storage};
+use manx_core::host::{Driver, Job, Oracle};
+use manx_core::nvme::{Attributes, Controller, Options};
+use manx_core::stats::{MachineReport, RunResult};
+use manx_core::units::{Bytes, Instant, SECTOR};
+
+impl Run<'_> {
+    /// Plays an array of drives, each from a state of its own.
+    pub(super) fn play_array(
+        &self,
+        workload: Workload,
+        replays: &Replays,
+        files: &mut Files,
+    ) -> Result<(RunResult, Preparation), RunError> {
+        let (scenario, verify) = (self.scenario, self.context.verify);
+        let mut preparation = Preparation { cpu_s: 0.0, from_cache: true, trouble: None };
+        let (mut drives, mut about) = (Vec::new(), About { settled: true, ..About::default() });
+        for (number, key) in (0..).zip(self.keys) {
+            let scenario = member(scenario, number);
+            let mut progress = |done| {
+                self.tell(Phase::Preconditioning, done, None, None);
+                !self.stopped()
+            };
+            let prepared = self.context.states.take(key, &scenario, &mut progress)?;
+            preparation.cpu_s += prepared.cpu_s;
+            preparation.from_cache &= prepared.from_cache;
+            preparation.trouble = preparation.trouble.or(prepared.trouble);
+            about.settled &= prepared.about.settled;
+            (about.waf, about.overwrite) = (prepared.about.waf, prepared.about.overwrite);
+            about.passes = about.passes.max(prepared.about.passes);
+            drives
+                .push(behind_nvme(&scenario, scenario.drive_config().build(prepared.map, verify)));
+        }
+        let spare = || {
+            let scenario = member(scenario, scenario.array.members);
+            let config = scenario.drive_config();
+            behind_nvme(&scenario, config.build(config.empty_map(), verify))
+        };
+        let spare = (!scenario.array.replace_after.is_zero()).then(spare);
+        let mut array = Array::new(&scenario.array, drives, spare, verify, scenario.seed);
+        if let Some(spec) = files.timeline() {
+            array.keep_timeline(spec);
+        }
+        let oracle = verify.then(|| Oracle::new(&array));
+        let sources = workload.drives.into_iter().flatten();
+        let jobs = sources.map(|(source, pacing)| Job::new(source, pacing)).collect();
+        let measure = &scenario.measure;
+        let driver = Driver::new(array, jobs, oracle, measure.warmup, measure.warmup_requests);
+        let driver =
+            if measure.timeout.is_zero() { driver } else { driver.with_timeout(measure.timeout) };
+        let driver = if measure.attribution { driver.with_attribution() } else { driver };
+        let mut driver = if files.wants_requests() { driver.with_records() } else { driver };
+        let watch = Stopwatch::start();
+        let outcome = self.play(&mut driver, workload.end, 0, files)?;
+        let play_cpu_s = watch.cpu_s();
+        let mut totals = self.totals(&driver, outcome);
+        files.end_drive(&mut driver, outcome, None)?;
+        let array = driver.storage();
+        totals.array = Some(array.counters());
+        totals.warnings.extend(warnings(array));
+        totals.user = Bytes::new(Storage::sectors(array) * SECTOR);
+        let drives = (0..array.drives()).map(|number| array.drive(number));
+        let flash_ops: u64 = drives.map(|drive| drive.flash().operations().total()).sum();
+        let completed = driver.progress().completed;
+        let memory = self.with_memory(MachineReport::default(), &driver);
+        drop(driver);
+        let played = Played { totals, about, memory, cpu_s: play_cpu_s, completed, flash_ops };
+        Ok(self.finish(played, preparation, replays))
+    }
+}
+
+/// A member of an array, or its spare, behind NVMe.
+fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
+    let attributes = Attributes::of(&drive, &scenario.drive, &scenario.gc);
+    Controller::new(drive, attributes, Options::default())
+}
 
 /// What must be said of an array: of every member that failed, refuses writes or turned read-only,
 /// and of pages that found no member.
-pub(super) fn warnings(array: &Array) -> Vec<String> {
+fn warnings(array: &Array) -> Vec<String> {
     let mut warnings: Vec<String> = array
         .failures()
         .iter()

@@ -1,0 +1,39 @@
+//! `manx workload`.
+
+use super::TraceReadingArgs;
+use clap::{Args as ClapArgs, Subcommand};
+use std::path::PathBuf;
+
+/// `manx workload`.
+#[derive(Debug, Subcommand)]
+pub enum WorkloadCommand {
+    /// List the built-in workloads
+    List,
+    /// Show a workload: its text with the source of each figure, and the rates that follow from it
+    Show {
+        /// A name of `manx workload list`, name(X) to set its parameter, or the path of a profile
+        name: String,
+    },
+    /// Fit a workload to a trace: figures without addresses, so that it can be shared where the
+    /// trace cannot
+    Fit(Box<FitArgs>),
+}
+
+/// `manx workload fit`.
+#[derive(Debug, ClapArgs)]
+pub struct FitArgs {
+    /// The trace (.gz, .zst, .xz, .bz2, a.tar:member are read in place)
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+    #[command(flatten)]
+    pub reading: TraceReadingArgs,
+    /// Write the workload into this file; `-` is standard output, as without it
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// Name the trace in it so [default: it stays unnamed]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+}

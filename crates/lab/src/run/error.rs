@@ -1,0 +1,70 @@
+//! Reasons why a run ends without a result.
+
+use manx_core::ftl::timeless::Full;
+use manx_core::host::act::ActError;
+use manx_core::host::generate::GenerateError;
+use manx_trace::TraceError;
+use std::fmt;
+
+/// Why a run cannot begin, or go on. All but `Write` are the input's fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// A trace cannot be read or does not fit.
+    Trace(TraceError),
+    /// A job's settings cannot be honoured.
+    Generate(GenerateError),
+    /// The drive cannot hold what preconditioning writes.
+    Full(Full),
+    /// The settings of an ACT load cannot be honoured.
+    Act(ActError),
+    /// The log of an ACT load cannot be made.
+    ActLog(String),
+    /// A file beside the result cannot be made.
+    Beside(String),
+    /// What a run wrote as it went cannot be written any more: not the input's fault.
+    Write(String),
+    /// The machine has not the memory that the run needs.
+    Memory(String),
+    /// A trace whose devices have a drive each is not the only job, but one of so many.
+    NotAlone(usize),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Trace(error) => error.fmt(f),
+            Self::Generate(error) => error.fmt(f),
+            Self::Full(error) => error.fmt(f),
+            Self::Act(error) => error.fmt(f),
+            Self::ActLog(error)
+            | Self::Beside(error)
+            | Self::Write(error)
+            | Self::Memory(error) => f.write_str(error),
+            Self::NotAlone(jobs) => write!(
+                f,
+                "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
+                 trace must be the only job, not one of {jobs}; \"concat\" and \"overlay\" share one drive"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<TraceError> for RunError {
+    fn from(error: TraceError) -> Self {
+        Self::Trace(error)
+    }
+}
+
+impl From<ActError> for RunError {
+    fn from(error: ActError) -> Self {
+        Self::Act(error)
+    }
+}
+
+impl From<GenerateError> for RunError {
+    fn from(error: GenerateError) -> Self {
+        Self::Generate(error)
+    }
+}
