@@ -5,12 +5,10 @@
 //! operation at a time and is resumed when that is done, so between any two a host write may
 //! overtake it: what is no longer valid is not copied.
 
-use super::{CLASSES_MAX, Mapping, PageMap, Stream};
-use crate::flash::{Block, Layout};
-use crate::units::{Lpn, Ppn};
-
-/// Pages ahead of a chain whose maps are asked for.
-const HINTS: u32 = 24;
+use super::relocation::{Moving, Relocation};
+use super::{PageMap, Stream};
+use crate::flash::Block;
+use crate::units::Ppn;
 
 /// What a chain asks for next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,34 +30,6 @@ pub enum Step {
     },
     /// Everything valid is out of this lane's block.
     Copied,
-}
-
-/// What a chain has before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopiesLeft {
-    /// Its operation, waiting or under way, is a read and not a program.
-    pub reading: bool,
-    /// Array reads after that.
-    pub reads: u32,
-    /// Map units that they bring.
-    pub units: u32,
-    /// Programs after that.
-    pub rows: u32,
-}
-
-/// Where a chain is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChainLeft {
-    /// Pages from here to the end are still to be read.
-    pub cursor: u32,
-    /// The end of the block.
-    pub end: u32,
-    /// Read, and not yet on their way.
-    pub staged: u32,
-    /// Pages that its read, waiting or under way, brings.
-    pub brings: u32,
-    /// Its operation is a read and not a program.
-    pub reading: bool,
 }
 
 /// The collection of a pool: one victim is copied at a time. Its erase may be held back; then the
@@ -95,120 +65,6 @@ impl Collection {
     /// Blocks that are erased while others of their victim are not yet.
     pub fn blocks_erased(&self, lanes: u32) -> u32 {
         self.copied.len() as u32 * lanes - self.blocks_to_erase()
-    }
-}
-
-impl Relocation {
-    /// The victim.
-    pub fn block(&self) -> Block {
-        self.block
-    }
-
-    /// The page is read next, alone.
-    #[inline]
-    pub fn reads_page(&mut self, page: u32, mapping: &Mapping) {
-        (self.cursor_before, self.cursor) = (page, page + 1);
-        self.hint(mapping);
-    }
-
-    /// The maps of the pages that come next are asked for now: their entries are scattered over
-    /// memory.
-    #[inline]
-    fn hint(&mut self, mapping: &Mapping) {
-        while self.hinted < self.end.min(self.cursor + HINTS) {
-            if mapping.is_valid(Ppn(self.hinted)) {
-                mapping.prefetch(mapping.logical_of(Ppn(self.hinted)));
-            }
-            self.hinted += 1;
-        }
-        mapping.prefetch_logical(Ppn(self.hinted + HINTS));
-    }
-
-    /// The chain ends here; what it has read stays where it is.
-    pub fn stop(&mut self) {
-        self.staged.clear();
-        self.writing.clear();
-        (self.cursor, self.copied) = (self.end, true);
-    }
-}
-
-/// A page on its way: from where, which, and its content.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Moving {
-    pub from: Ppn,
-    pub lpn: Lpn,
-    pub version: u32,
-    pub class: u32,
-}
-
-/// The chain of one lane's victim block.
-#[derive(Clone, Debug)]
-pub(super) struct Relocation {
-    block: Block,
-    /// Pages before this one are read.
-    pub cursor: u32,
-    /// Pages before this one have been hinted to the processor.
-    hinted: u32,
-    pub end: u32,
-    /// The array read under way covers `cursor_before..cursor`.
-    pub cursor_before: u32,
-    /// The class of the victim, and that of the row being programmed.
-    from_class: u32,
-    class: u32,
-    /// Read, not yet programmed.
-    pub staged: Vec<Moving>,
-    /// In the row being programmed.
-    pub writing: Vec<Moving>,
-    /// Everything is copied; the erase waits for the other lanes.
-    copied: bool,
-}
-
-impl Relocation {
-    pub fn new(layout: &Layout) -> Self {
-        Self {
-            block: Block(0),
-            cursor: 0,
-            hinted: 0,
-            end: 0,
-            cursor_before: 0,
-            from_class: 0,
-            class: 0,
-            staged: Vec::with_capacity((layout.units_per_row + layout.units_per_read) as usize),
-            writing: Vec::with_capacity(layout.units_per_row as usize),
-            copied: false,
-        }
-    }
-
-    fn begin(&mut self, block: Block, layout: &Layout) {
-        debug_assert!(self.staged.is_empty() && self.writing.is_empty());
-        let first = layout.first_page(block).0;
-        (self.block, self.cursor, self.hinted, self.copied) = (block, first, first, false);
-        self.end = first + layout.units_per_block;
-    }
-
-    /// The class that most of what is staged belongs to, the lowest of equals, and how many pages
-    /// that are.
-    fn fullest(&self) -> (u32, usize) {
-        let mut pages = [0; CLASSES_MAX];
-        self.staged.iter().for_each(|moving| pages[moving.class as usize] += 1);
-        let most = pages.iter().copied().max().unwrap_or(0);
-        (pages.iter().position(|count| *count == most).unwrap_or(0) as u32, most)
-    }
-
-    /// Fills the next row with pages of `class`, in the order in which they were read, and with
-    /// others behind them when those do not fill it.
-    fn take_row_of(&mut self, class: u32, row: usize) {
-        self.class = class;
-        let Self { staged, writing, .. } = self;
-        for others in [false, true] {
-            staged.retain(|moving| {
-                let goes = writing.len() < row && (others || moving.class == class);
-                if goes {
-                    writing.push(*moving);
-                }
-                !goes
-            });
-        }
     }
 }
 
@@ -278,91 +134,10 @@ impl PageMap {
         true
     }
 
-    /// Valid pages that the pool's collection still has to read.
-    pub fn valid_left(&self, pool: u32) -> u32 {
-        let left = |lane: u32| {
-            let chain = &self.relocations[lane as usize];
-            self.mapping.count_valid(chain.cursor, chain.end)
-        };
-        self.lanes_of(pool).map(left).sum()
-    }
-
     /// True while the chain of `lane` copies.
     pub fn is_copying(&self, lane: u32) -> bool {
         self.collections[self.pool_of(lane) as usize].copying > 0
             && !self.relocations[lane as usize].copied
-    }
-
-    /// What the chain of `lane` still has to copy; `None` when it copies nothing.
-    pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
-        if !self.is_copying(lane) {
-            return None;
-        }
-        let chain = &self.relocations[lane as usize];
-        let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
-        let units = self.mapping.count_valid(chain.cursor, chain.end);
-        let has_valid =
-            |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;
-        let reads = match group {
-            1 => units,
-            _ => (chain.cursor..chain.end).step_by(group as usize).filter(has_valid).count() as u32,
-        };
-        let reading = chain.writing.is_empty();
-        let read =
-            if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
-        let rows = (chain.staged.len() as u32 + read + units).div_ceil(row);
-        Some(CopiesLeft { reading, reads, units, rows })
-    }
-
-    /// Where the chain of `lane` is, to play it ahead; `None` when it copies nothing.
-    pub fn chain_left(&self, lane: u32) -> Option<ChainLeft> {
-        if !self.is_copying(lane) {
-            return None;
-        }
-        let chain = &self.relocations[lane as usize];
-        let Relocation { cursor, cursor_before, end, .. } = *chain;
-        let reading = chain.writing.is_empty();
-        let brings = if reading { self.mapping.count_valid(cursor_before, cursor) } else { 0 };
-        let staged = chain
-            .staged
-            .iter()
-            .filter(|moving| self.mapping.physical(moving.lpn) == moving.from)
-            .count();
-        Some(ChainLeft { cursor, end, staged: staged as u32, brings, reading })
-    }
-
-    /// The first valid page between two of a block.
-    pub fn next_to_copy(&self, from: u32, end: u32) -> Option<u32> {
-        self.mapping.next_valid(from, end)
-    }
-
-    /// Valid pages between two of a block.
-    pub fn valid_between(&self, from: u32, end: u32) -> u32 {
-        self.mapping.count_valid(from, end)
-    }
-
-    /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they
-    /// are.
-    pub fn next_copy_lane(&self, pool: u32) -> Option<u32> {
-        let is_round =
-            self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
-        is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
-    }
-
-    /// The valid pages of the pool's best victim; what a collection that is about to begin will
-    /// copy, roughly.
-    pub fn fewest_valid(&self, pool: u32) -> u32 {
-        let lane = self.lanes_of(pool).start;
-        let of = |index| self.blocks.valid(self.layout.block(lane, index));
-        let is_candidate = |index: &u32| self.blocks.is_candidate(self.layout.block(lane, *index));
-        (0..self.layout.blocks).filter(is_candidate).map(of).min().unwrap_or(0)
-    }
-
-    /// Blocks of the pool that its collections copied, or are copying, and that are not yet erased.
-    pub fn erases_left(&self, pool: u32) -> u32 {
-        let collection = &self.collections[pool as usize];
-        let copying = if collection.copying > 0 { self.pools[pool as usize].lanes } else { 0 };
-        collection.blocks_to_erase() + copying
     }
 
     /// What the chain of `lane` does next.

@@ -12,9 +12,10 @@
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks),
 //! `placement` (the lane of a page), `classes` (what shares a block with it), `wear`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer
-//! itself), `collection` (reclaiming, as a chain of steps), `victim/` (a file a policy), `rewrite`
-//! (room for a page that is written anew), `retire` (bad blocks), `log/` (log blocks in place of
-//! page mapping), `cmt` (the entries of the map that DRAM holds, where it lies on flash),
+//! itself), `collection` (reclaiming, as a chain of steps), `relocation` (the chain of a lane),
+//! `remaining` (what it has before it), `victim/` (a file a policy), `rewrite` (room for a page
+//! that is written anew), `retire` (bad blocks), `log/` (log blocks in place of page mapping),
+//! `cmt` (the entries of the map that DRAM holds, where it lies on flash),
 //! `timeless`, `snapshot`, `recovery` (the maps from what is on flash), `checkpoint` (what spares
 //! it most of the scan).
 
@@ -30,6 +31,8 @@ mod placement;
 mod pool;
 mod rain;
 pub mod recovery;
+mod relocation;
+mod remaining;
 mod retire;
 mod rewrite;
 mod snapshot;
@@ -44,11 +47,12 @@ pub use blocks::Blocks;
 pub use checkpoint::{CHECKPOINT_BLOCK, CHECKPOINT_PLACE, CHECKPOINT_TRIM, Checkpoint, Reads};
 pub use classes::{CLASSES_MAX, Classes, OpenBlocks};
 pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
-pub use collection::{ChainLeft, CopiesLeft, Step};
+pub use collection::Step;
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
 pub use pool::{Pool, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
+pub use remaining::{ChainLeft, CopiesLeft};
 pub use retire::{BadBlocks, Needs};
 pub use snapshot::SnapshotError;
 pub use spec::{

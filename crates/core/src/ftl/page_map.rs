@@ -1,21 +1,20 @@
 //! Page mapping: every map unit anywhere, written in logs, reclaimed by copying.
 
-use super::collection::{Collection, Relocation};
+mod build;
+mod laws;
+
+use super::collection::Collection;
 use super::log::LogLanes;
 use super::placement::Placement;
-use super::pool::{FreeBlocks, OpenLog, Pool, Stream};
+use super::pool::{Pool, Stream};
 use super::recovery::{Headers, Role};
+use super::relocation::Relocation;
 use super::retire::Retire;
 use super::victim::{Candidates, Region, VictimPolicy};
-use super::{
-    Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, Superstripes,
-    VictimUnit,
-};
-use crate::flash::{Block, Device, Layout};
+use super::{Blocks, Classes, Mapping, Superstripes};
+use crate::flash::{Block, Layout};
 use crate::sim::Divisor;
 use crate::units::{Lpn, Ppn};
-use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 /// Where a logical page is, as far as the translation layer knows now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,83 +90,6 @@ pub struct PageMap {
 }
 
 impl PageMap {
-    /// An empty drive of `logical` map units. The specs are validated.
-    pub fn new(device: &Device, ftl: &FtlSpec, gc: &GcSpec, logical: u32, seed: u64) -> Self {
-        let layout = Layout::new(device);
-        let lanes_per_pool = match gc.unit {
-            VictimUnit::Block => 1,
-            VictimUnit::PlaneGroup => layout.lanes_per_plane_group,
-            VictimUnit::Superblock => layout.lanes,
-        };
-        let pool_units = layout.units_per_lane() * lanes_per_pool;
-        // Copies that take no time would overtake host rows on their way into the same block, and
-        // close it before them.
-        let shared = ftl.frontiers == Frontiers::Shared && gc.mode != GcMode::Nogc;
-        let closed = Frontier { block: Block(0), row: layout.rows, opened: 0 };
-        let frontiers = if shared { Frontiers::Shared } else { Frontiers::Separate };
-        let open = OpenBlocks::of(&FtlSpec { frontiers, ..ftl.clone() });
-        let classes = Classes::new(ftl, layout.total_blocks(), logical);
-        let mut map = Self {
-            mapping: Mapping::new(logical, layout.total_units()),
-            blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
-            pools: (0..layout.lanes / lanes_per_pool)
-                .map(|pool| {
-                    new_pool(pool * lanes_per_pool, lanes_per_pool, shared, open, ftl, &layout)
-                })
-                .collect(),
-            frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize],
-            host_classes: open.host,
-            splits_victims: classes.as_ref().is_some_and(|classes| classes.splits_victims()),
-            classes,
-            placement: Placement::new(ftl, device, &layout),
-            collections: vec![Collection::none(1); (layout.lanes / lanes_per_pool) as usize],
-            victims_max: 1,
-            relocations: vec![Relocation::new(&layout); layout.lanes as usize],
-            victim: VictimPolicy::new(gc, seed),
-            keeps_order: VictimPolicy::needs_order(gc.victim),
-            by_pool: Divisor::new(lanes_per_pool),
-            soft_units: (gc.soft * f64::from(pool_units)) as u32,
-            hard_units: (gc.hard * f64::from(pool_units)) as u32,
-            last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
-            last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows))
-                as u32,
-            static_wear_gap: ftl.static_wear_gap,
-            erases_waiting: 0,
-            hopeless: vec![false; (layout.lanes / lanes_per_pool) as usize],
-            hopeless_pools: 0,
-            revived: Vec::new(),
-            least_free: pool_units,
-            clock: 0,
-            user: logical,
-            trimmed: Vec::new(),
-            trimmed_pages: 0,
-            superstripes: None,
-            log: None,
-            headers: None,
-            retire: None,
-            layout,
-        };
-        for pool in 0..map.pools.len() {
-            (0..map.layout.blocks).for_each(|index| map.pools[pool].free.push(index, 0));
-        }
-        map
-    }
-
-    /// Forgets what preconditioning left in cursors and random streams, so that a run starts the
-    /// same whether its state was made just now or comes from a snapshot.
-    pub fn begin_run(&mut self, ftl: &FtlSpec, gc: &GcSpec, device: &Device, seed: u64) {
-        let stripes = self.placement.take_stripes();
-        self.placement = Placement::new(ftl, device, &self.layout);
-        self.placement.set_stripes(stripes);
-        self.pass_over_parity();
-        self.victim = VictimPolicy::new(gc, seed);
-        self.pools.iter_mut().for_each(|pool| (pool.wear_victim, pool.erases_unlooked) = (None, 0));
-        self.hopeless.fill(false);
-        self.hopeless_pools = 0;
-        self.revived.clear();
-        self.least_free = self.pools.iter().map(|pool| pool.free_units).min().unwrap_or(0);
-    }
-
     /// The geometry.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -522,27 +444,6 @@ impl PageMap {
         choice
     }
 
-    /// A pool's blocks and collection in words.
-    pub fn describe_pool(&self, pool: u32) -> String {
-        let p = &self.pools[pool as usize];
-        let lanes = || {
-            (0..self.class_count())
-                .flat_map(|class| self.lanes_of(pool).map(move |lane| (lane, class)))
-        };
-        let frontiers: Vec<_> =
-            lanes().map(|(lane, class)| self.frontiers[self.frontier_at(lane, class)]).collect();
-        format!(
-            "pool {pool}: {} free group blocks, {} free units (soft {}, hard {}), \
-             open {:?}, {:?}, open blocks {frontiers:?}\n",
-            p.free.len(),
-            p.free_units,
-            self.soft_units,
-            self.hard_units,
-            p.logs,
-            self.collections[pool as usize],
-        )
-    }
-
     /// Hints that `lpn` is asked for soon.
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
@@ -559,71 +460,6 @@ impl PageMap {
         }
     }
 
-    /// Rows programmed in a block, as frontiers, open and closed blocks say: what the flash holds
-    /// after preconditioning.
-    pub fn rows_programmed(&self, block: Block) -> u32 {
-        if let Some(log) = &self.log {
-            return log.rows_programmed(self.layout.lane_of(block), self.layout.index_of(block));
-        }
-        if self.blocks.is_candidate(block) {
-            return self.layout.rows;
-        }
-        let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
-        let pool = &self.pools[self.pool_of(lane) as usize];
-        for (class, stream) in self.logs() {
-            let log = &pool.logs[class as usize][stream as usize];
-            let Some(at) = log.open.iter().position(|group| group.index == index) else { continue };
-            let frontier = &self.frontiers[self.frontier_at(lane, class)][stream as usize];
-            return match (log.opened_before + at as u64 + 1).cmp(&frontier.opened) {
-                Ordering::Less => self.layout.rows,
-                Ordering::Equal => frontier.row,
-                Ordering::Greater => 0,
-            };
-        }
-        0
-    }
-
-    /// Asserts the laws: valid + invalid + free = total, counters equal bitmaps, and every mapping
-    /// is mutual. Slow; for tests.
-    pub fn check_laws(&self) {
-        self.check_bad_blocks();
-        let layout = &self.layout;
-        for block in (0..layout.total_blocks()).map(Block) {
-            let first = layout.first_page(block).0;
-            let counted = self.mapping.count_valid(first, first + layout.units_per_block);
-            assert_eq!(self.blocks.valid(block), counted, "valid pages of {block:?}");
-        }
-        for lpn in (0..self.mapping.logical()).map(Lpn) {
-            let ppn = self.mapping.physical(lpn);
-            assert!(
-                !ppn.is_some()
-                    || (self.mapping.is_valid(ppn) && self.mapping.logical_of(ppn) == lpn),
-                "{lpn:?}"
-            );
-        }
-        for (number, pool) in self.pools.iter().enumerate() {
-            let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
-            let behind = |lane: u32| {
-                let rows_of = |(class, s): (u32, Stream)| {
-                    self.frontiers[self.frontier_at(lane, class)][s as usize].row
-                };
-                self.logs().map(|log| layout.rows - rows_of(log)).sum::<u32>()
-                    * layout.units_per_row
-            };
-            let ahead: u32 = self
-                .logs()
-                .map(|(class, stream)| self.units_not_yet_opened(pool, class, stream))
-                .sum();
-            let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            let erased = self.erased_of_victims(number as u32) * layout.units_per_block;
-            assert_eq!(
-                pool.free_units,
-                free + open + ahead + erased,
-                "free units of pool {number}"
-            );
-        }
-    }
-
     /// Units in group blocks that some lanes have opened and others not yet.
     pub(super) fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
         let log = &pool.logs[class as usize][stream as usize];
@@ -632,30 +468,5 @@ impl PageMap {
         let opened = |lane| self.frontiers[self.frontier_at(lane, class)][stream as usize].opened;
         let missing = lanes.map(|lane| opened_by_pool - opened(lane));
         missing.sum::<u64>() as u32 * self.layout.units_per_block
-    }
-}
-
-fn new_pool(
-    first_lane: u32,
-    lanes: u32,
-    shared: bool,
-    open: OpenBlocks,
-    ftl: &FtlSpec,
-    layout: &Layout,
-) -> Pool {
-    Pool {
-        first_lane,
-        lanes,
-        shared,
-        reserve: open.reserve,
-        free: FreeBlocks::new(ftl.free_block),
-        logs: vec![[OpenLog::default(), OpenLog::default()]; open.classes as usize],
-        closed: VecDeque::new(),
-        free_units: layout.units_per_lane() * lanes,
-        next_copy_lane: vec![first_lane; open.classes as usize],
-        erases_max: 0,
-        erases_unlooked: 0,
-        wear_victim: None,
-        rescues: false,
     }
 }

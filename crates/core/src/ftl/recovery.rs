@@ -17,6 +17,10 @@
 //! begun anew: ages, the order of free blocks that are handed out first in first out, cursors and
 //! random streams, reads under way.
 
+mod scan;
+
+pub(super) use scan::Found;
+
 use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
 use super::{Checkpoint, PageMap, Reads, Stream, Translation};
@@ -135,147 +139,6 @@ pub struct Rebuilt {
     pub merges: u32,
     /// What was read, where there was a checkpoint; every spare area without one.
     pub reads: Option<Reads>,
-}
-
-/// The winner of each logical page, and another page with the same content.
-pub(super) struct Found {
-    pub winner: Vec<Ppn>,
-    other: Vec<Ppn>,
-    legible: Vec<bool>,
-    newest: u64,
-    torn_rows: u32,
-    illegible: u32,
-    reads: Option<Reads>,
-    sequences: Vec<u64>,
-}
-
-impl Evidence<'_> {
-    fn pages(&self, block: Block) -> impl Iterator<Item = Ppn> + use<> {
-        let first = self.flash.layout.first_page(block).0;
-        (first..first + self.rows(block) * self.flash.layout.units_per_row).map(Ppn)
-    }
-
-    fn rows(&self, block: Block) -> u32 {
-        if self.out[block.0 as usize] { 0 } else { self.flash.rows_written(block) }
-    }
-
-    /// When the block was opened and what for, as its pages say.
-    pub(super) fn header(&self, block: Block) -> Option<(u64, Role)> {
-        let intact =
-            |page: Ppn| matches!(self.flash.spare(page), Spare::Padding | Spare::Data { .. });
-        let order = self.headers.orders[block.0 as usize];
-        self.pages(block).any(intact).then_some((order, self.headers.roles[block.0 as usize]))
-    }
-
-    fn scan(&self, logical: u32) -> Found {
-        let layout = &self.flash.layout;
-        let none = || vec![Ppn::NONE; logical as usize];
-        let mut found = Found {
-            winner: none(),
-            other: none(),
-            legible: vec![false; layout.total_blocks() as usize],
-            newest: self.trims.values().copied().max().unwrap_or(0),
-            torn_rows: 0,
-            illegible: 0,
-            reads: self.checkpoint.map(|_| Reads::default()),
-            sequences: vec![0; logical as usize],
-        };
-        let vouched: Vec<u32> =
-            (0..layout.total_blocks()).map(|block| self.vouched(Block(block))).collect();
-        let mut blocks: Vec<(u64, Block)> = Vec::new();
-        for block in
-            (0..layout.total_blocks()).map(Block).filter(|block| !self.out[block.0 as usize])
-        {
-            let (rows, vouched) = (self.rows(block), vouched[block.0 as usize]);
-            if let Some(reads) = &mut found.reads {
-                reads.look_at(self.flash, block, rows, vouched);
-            }
-            match self.header(block) {
-                Some((order, _)) => blocks.push((order, block)),
-                None => found.illegible += u32::from(rows > 0),
-            }
-            let is_torn =
-                |row: &u32| self.flash.spare(layout.row_start(block, *row)) == Spare::Torn;
-            let torn = (vouched..rows).filter(is_torn).count() as u32;
-            found.torn_rows += if torn == layout.rows { 0 } else { torn };
-        }
-        blocks.sort_unstable();
-        for (_, block) in blocks {
-            found.legible[block.0 as usize] = true;
-            let vouched = vouched[block.0 as usize] * layout.units_per_row;
-            for page in self.pages(block).skip(vouched as usize) {
-                let Spare::Data { lpn, sequence } = self.flash.spare(page) else { continue };
-                let at = lpn.0 as usize;
-                found.newest = found.newest.max(sequence);
-                if found.winner[at] == Ppn::NONE || sequence > found.sequences[at] {
-                    (found.winner[at], found.other[at], found.sequences[at]) =
-                        (page, Ppn::NONE, sequence);
-                } else if sequence == found.sequences[at] {
-                    found.other[at] = page;
-                }
-            }
-        }
-        let mut trims = self.trims.clone();
-        if let Some(checkpoint) = self.checkpoint {
-            self.add_listed(checkpoint, &vouched, &mut found);
-            // The journal up to it is not read.
-            trims.retain(|_, number| *number > checkpoint.number);
-            for (lpn, number) in &checkpoint.trims {
-                trims.entry(*lpn).or_insert(*number);
-            }
-        }
-        for (lpn, trimmed) in trims {
-            if trimmed > found.sequences[lpn as usize] {
-                (found.winner[lpn as usize], found.other[lpn as usize]) = (Ppn::NONE, Ppn::NONE);
-            }
-        }
-        found
-    }
-
-    /// Rows of a block that the checkpoint vouches for.
-    fn vouched(&self, block: Block) -> u32 {
-        // What is out of service says nothing: nobody looks.
-        let opened = || self.header(block).map(|(order, _)| order);
-        self.checkpoint.map_or(0, |checkpoint| checkpoint.vouched(block, opened()))
-    }
-
-    /// What the checkpoint lists and still vouches for joins what was scanned.
-    fn add_listed(&self, checkpoint: &Checkpoint, vouched: &[u32], found: &mut Found) {
-        let layout = &self.flash.layout;
-        found.newest = found.newest.max(checkpoint.number);
-        let order = |page: Ppn| self.headers.orders[layout.block_of(page).0 as usize];
-        for (lpn, page) in checkpoint.places() {
-            let (block, at) = (layout.block_of(page), lpn.0 as usize);
-            if layout.row_of(page) >= vouched[block.0 as usize] {
-                continue;
-            }
-            let scanned = found.winner[at];
-            if scanned == Ppn::NONE {
-                // Its number is not known; no deallocation that is read is older than the
-                // checkpoint.
-                (found.winner[at], found.sequences[at]) = (page, checkpoint.number);
-            } else if found.sequences[at] <= checkpoint.number {
-                found.reads.as_mut().expect("there is a checkpoint").compare(layout, page);
-                // An illegible one counts no more.
-                let Spare::Data { sequence, .. } = self.flash.spare(page) else { continue };
-                if sequence > found.sequences[at] {
-                    (found.winner[at], found.other[at], found.sequences[at]) =
-                        (page, Ppn::NONE, sequence);
-                } else if sequence == found.sequences[at] {
-                    let mut places = [scanned, found.other[at], page];
-                    places.sort_unstable_by_key(|place| {
-                        if place.is_some() { order(*place) } else { u64::MAX }
-                    });
-                    let last = if places[2].is_some() { places[2] } else { places[1] };
-                    (found.winner[at], found.other[at]) = (places[0], last);
-                }
-            }
-        }
-        if let Some(Reads { listed, .. }) = &mut found.reads {
-            listed.sort_unstable();
-            listed.dedup();
-        }
-    }
 }
 
 /// A group block that holds something.

@@ -2,8 +2,8 @@
 //! program: pages of the victim stay valid meanwhile, and whoever looks at the pool's free space or
 //! at the write clock sees no difference.
 
-use super::collection::Moving;
 use super::pool::Stream;
+use super::relocation::Moving;
 use super::{Allocation, PageMap};
 use crate::units::Ppn;
 

@@ -1,0 +1,116 @@
+//! The work that a collection has before it, for those who forecast when it ends: it is looked at
+//! here, and not changed.
+
+use super::PageMap;
+use super::relocation::Relocation;
+
+/// What a chain has before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CopiesLeft {
+    /// Its operation, waiting or under way, is a read and not a program.
+    pub reading: bool,
+    /// Array reads after that.
+    pub reads: u32,
+    /// Map units that they bring.
+    pub units: u32,
+    /// Programs after that.
+    pub rows: u32,
+}
+
+/// Where a chain is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChainLeft {
+    /// Pages from here to the end are still to be read.
+    pub cursor: u32,
+    /// The end of the block.
+    pub end: u32,
+    /// Read, and not yet on their way.
+    pub staged: u32,
+    /// Pages that its read, waiting or under way, brings.
+    pub brings: u32,
+    /// Its operation is a read and not a program.
+    pub reading: bool,
+}
+
+impl PageMap {
+    /// Valid pages that the pool's collection still has to read.
+    pub fn valid_left(&self, pool: u32) -> u32 {
+        let left = |lane: u32| {
+            let chain = &self.relocations[lane as usize];
+            self.mapping.count_valid(chain.cursor, chain.end)
+        };
+        self.lanes_of(pool).map(left).sum()
+    }
+
+    /// What the chain of `lane` still has to copy; `None` when it copies nothing.
+    pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
+        if !self.is_copying(lane) {
+            return None;
+        }
+        let chain = &self.relocations[lane as usize];
+        let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
+        let units = self.mapping.count_valid(chain.cursor, chain.end);
+        let has_valid =
+            |first: &u32| self.mapping.count_valid(*first, chain.end.min(*first + group)) > 0;
+        let reads = match group {
+            1 => units,
+            _ => (chain.cursor..chain.end).step_by(group as usize).filter(has_valid).count() as u32,
+        };
+        let reading = chain.writing.is_empty();
+        let read =
+            if reading { self.mapping.count_valid(chain.cursor_before, chain.cursor) } else { 0 };
+        let rows = (chain.staged.len() as u32 + read + units).div_ceil(row);
+        Some(CopiesLeft { reading, reads, units, rows })
+    }
+
+    /// Where the chain of `lane` is, to play it ahead; `None` when it copies nothing.
+    pub fn chain_left(&self, lane: u32) -> Option<ChainLeft> {
+        if !self.is_copying(lane) {
+            return None;
+        }
+        let chain = &self.relocations[lane as usize];
+        let Relocation { cursor, cursor_before, end, .. } = *chain;
+        let reading = chain.writing.is_empty();
+        let brings = if reading { self.mapping.count_valid(cursor_before, cursor) } else { 0 };
+        let staged = chain
+            .staged
+            .iter()
+            .filter(|moving| self.mapping.physical(moving.lpn) == moving.from)
+            .count();
+        Some(ChainLeft { cursor, end, staged: staged as u32, brings, reading })
+    }
+
+    /// The first valid page between two of a block.
+    pub fn next_to_copy(&self, from: u32, end: u32) -> Option<u32> {
+        self.mapping.next_valid(from, end)
+    }
+
+    /// Valid pages between two of a block.
+    pub fn valid_between(&self, from: u32, end: u32) -> u32 {
+        self.mapping.count_valid(from, end)
+    }
+
+    /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they
+    /// are.
+    pub fn next_copy_lane(&self, pool: u32) -> Option<u32> {
+        let is_round =
+            self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
+        is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
+    }
+
+    /// The valid pages of the pool's best victim; what a collection that is about to begin will
+    /// copy, roughly.
+    pub fn fewest_valid(&self, pool: u32) -> u32 {
+        let lane = self.lanes_of(pool).start;
+        let of = |index| self.blocks.valid(self.layout.block(lane, index));
+        let is_candidate = |index: &u32| self.blocks.is_candidate(self.layout.block(lane, *index));
+        (0..self.layout.blocks).filter(is_candidate).map(of).min().unwrap_or(0)
+    }
+
+    /// Blocks of the pool that its collections copied, or are copying, and that are not yet erased.
+    pub fn erases_left(&self, pool: u32) -> u32 {
+        let collection = &self.collections[pool as usize];
+        let copying = if collection.copying > 0 { self.pools[pool as usize].lanes } else { 0 };
+        collection.blocks_to_erase() + copying
+    }
+}
