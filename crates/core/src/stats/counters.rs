@@ -19,7 +19,9 @@
 /// | `first`: an optional time | itself | the earliest |
 /// | `group`: counters in their turn | what they make of it | what they make of it |
 macro_rules! counters {
-    ($(#[$attribute:meta])* pub struct $name:ident { $($(#[$about:meta])* $kind:ident $counter:ident: $of:ty,)+ }) => {
+    ($(#[$attribute:meta])* pub struct $name:ident {
+        $($(#[$about:meta])* $kind:ident $counter:ident: $of:ty,)+
+    }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name {

@@ -30,6 +30,7 @@ mod seconds;
 mod stages;
 mod state;
 mod stress;
+mod totals;
 mod trace;
 mod wear;
 
@@ -53,9 +54,8 @@ pub use over_time::{Kind, OverTime, OverTimeReport, SliceTimes};
 pub use parity::{RainCounters, RainKind, RainReport, TolerantReport};
 pub use power_loss::PowerLossReport;
 pub use result::{
-    Attribution, CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Parts, Program,
-    RunResult, RunSet, RunTotals, SCHEMA_VERSION, SLOWEST, VerifyReport, WarmupExcluded,
-    WearReport,
+    CapacityReport, FlashReport, GcReport, MachineReport, Outcome, Program, RunResult, RunSet,
+    SCHEMA_VERSION, VerifyReport, WarmupExcluded, WearReport,
 };
 pub use rotation::{RotationCounters, RotationReport};
 pub use scrub::{ScrubCounters, ScrubReport};
@@ -64,5 +64,6 @@ pub use state::{
     Began, Moments, RECLAIMS_LEAST, STEADY_WITHIN_PERCENT, StateReport, StateTotals, Written,
 };
 pub use stress::{StressCounters, StressReport};
+pub use totals::{Attribution, Parts, RunTotals, SLOWEST};
 pub use trace::{RecordedReport, TraceReport};
 pub use wear::WearCounters;

@@ -148,7 +148,8 @@ impl Began {
             (_, Some("workload")) => {
                 let times = self.overwrites;
                 format!(
-                    "filled, then its capacity overwritten {times} time{plural} by the workload{waf}{unsettled}"
+                    "filled, then its capacity overwritten {times} time{plural} by the \
+                     workload{waf}{unsettled}"
                 )
             }
             _ => {
