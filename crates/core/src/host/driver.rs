@@ -4,10 +4,11 @@
 //! completion at the host. At one instant the host acts before the drive does, and jobs act in
 //! their order.
 
+use super::measured::{Measured, free_units, written};
 use super::patience::{LOOK_EVERY, Patience};
-use super::{ActRecorder, Causes, Job, Oracle, Outage, Record, Records, Request, Starved};
+use super::{ActRecorder, Job, Oracle, Outage, Record, Records, Request, Starved};
 use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, Storage};
-use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, Written};
+use crate::stats::Written;
 use crate::units::{Duration, Instant, Lba, SECTOR};
 
 /// Plays jobs against a drive, or an array of drives.
@@ -70,41 +71,6 @@ pub struct Progress {
     pub completed: u64,
     /// Requests whose completion carried an error.
     pub failed: u64,
-}
-
-/// What the counted part of a run saw.
-#[derive(Clone, Debug, Default)]
-pub struct Measured {
-    /// Reads.
-    pub read: OpStats,
-    /// Writes.
-    pub write: OpStats,
-    /// Deallocations.
-    pub trim: OpStats,
-    /// Flushes.
-    pub flush: OpStats,
-    /// Reads and writes by the time of their completion, from `since` on.
-    pub over_time: OverTime,
-    /// Why they took so long, if that is wanted.
-    pub causes: Option<Box<Causes>>,
-    /// Reads with any nanosecond of garbage collection in their latency.
-    pub gc_blocked_reads: u64,
-    /// Reads that found garbage collection at a target when they were split.
-    pub gc_blocked_at_split_reads: u64,
-    /// Requests excluded as warm-up.
-    pub warmup_requests: u64,
-    /// When the counted part began.
-    pub since: Instant,
-    /// The counters of each drive then; none when everything was counted.
-    pub counters_before: Vec<Counters>,
-    /// Pages in the write buffer of each drive then: written, but not yet programmed.
-    pub buffered_before: Vec<u32>,
-    /// Map units free on each drive when the run began; none where the FTL has log blocks.
-    pub free_before: Vec<Option<u64>>,
-    /// What was written up to moments on the way.
-    pub moments: Moments,
-    /// When the last counted request completed.
-    pub until: Instant,
 }
 
 impl<S: Storage> Driver<S> {
@@ -347,7 +313,10 @@ impl<S: Storage> Driver<S> {
         self.progress.completed += 1;
         self.progress.failed += u64::from(completion.status != Status::Success);
         if counted && completion.status != Status::NamespaceWriteProtected {
-            self.measure(&completion, op, completion.at.since(at), u64::from(sectors) * SECTOR);
+            let (latency, bytes) = (completion.at.since(at), u64::from(sectors) * SECTOR);
+            if self.measured.record(&completion, op, latency, bytes) {
+                self.keep_moment();
+            }
         }
         if self.explains() {
             self.explain(&completion);
@@ -361,30 +330,6 @@ impl<S: Storage> Driver<S> {
             if act.record(job, op, latency, completion.at, lag) {
                 self.jobs.iter_mut().for_each(Job::stop);
             }
-        }
-    }
-
-    #[inline]
-    fn measure(&mut self, completion: &Completion, op: Op, latency: Duration, bytes: u64) {
-        let measured = &mut self.measured;
-        measured.until = completion.at;
-        let time = completion.at.since(measured.since);
-        match op {
-            Op::Read => {
-                measured.read.record(latency, bytes);
-                measured.over_time.record(Kind::Read, time, latency);
-                measured.gc_blocked_reads += u64::from(completion.gc_blocked);
-                measured.gc_blocked_at_split_reads += u64::from(completion.gc_blocked_at_split);
-            }
-            Op::Write => {
-                measured.write.record(latency, bytes);
-                measured.over_time.record(Kind::Write, time, latency);
-                if measured.moments.is_due(measured.write.count()) {
-                    self.keep_moment();
-                }
-            }
-            Op::Trim => measured.trim.record(latency, bytes),
-            Op::Flush => measured.flush.record(latency, bytes),
         }
     }
 
@@ -491,21 +436,6 @@ impl<S: Storage> Driver<S> {
             ns => self.outstanding_time as f64 / ns as f64,
         }
     }
-}
-
-fn written(counters: &Counters) -> Written {
-    Written {
-        host_bytes: counters.host_bytes_written,
-        reclaimed: counters.erases + counters.free_erases,
-    }
-}
-
-/// Map units that can be programmed on a drive before anything is reclaimed; none where its room is
-/// in a log.
-fn free_units(drive: &Drive) -> Option<u64> {
-    let ftl = drive.ftl();
-    let pools = (0..ftl.pools()).map(|pool| u64::from(ftl.free_units(pool)));
-    ftl.log_blocks().is_none().then(|| pools.sum())
 }
 
 pub(super) fn command(id: u32, request: &Request) -> Command {

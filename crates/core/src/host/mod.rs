@@ -5,7 +5,8 @@
 //! latencies; the [`Oracle`] checks what every read returns.
 //!
 //! Reading order: `spec` (the settings), `request`, [`generate`], [`fit`], `pace`, `job`, `driver`,
-//! `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its own.
+//! `measured`, `patience`, `oracle`, `promises`, `outage`; [`act`] is a workload with rules of its
+//! own.
 
 pub mod act;
 mod driver;
@@ -13,6 +14,7 @@ mod evidence;
 pub mod fit;
 pub mod generate;
 mod job;
+mod measured;
 mod oracle;
 mod outage;
 mod pace;
@@ -22,10 +24,11 @@ mod request;
 mod spec;
 
 pub use act::{ActRecorder, ActSpec};
-pub use driver::{Driver, Measured, Progress};
+pub use driver::{Driver, Progress};
 pub use evidence::{Causes, Record, Records, Slow};
 pub use job::{Job, Pacing};
 pub use manx_base::{Request, RequestSource};
+pub use measured::Measured;
 pub use oracle::Oracle;
 pub use outage::Outage;
 pub use patience::Starved;

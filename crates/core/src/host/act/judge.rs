@@ -71,7 +71,8 @@ fn act(report: &ActReport, slices: &[Windows], why: &mut Vec<String>) -> bool {
                 .fold(0.0, f64::max);
             let (of, share) = (slices.len(), allowed as f64 / 10.0);
             why.push(format!(
-                "act6.6: {failed} of {of} slices have {share} % or more of their reads over {limit} ms, up to {most} %"
+                "act6.6: {failed} of {of} slices have {share} % or more of their reads over \
+                 {limit} ms, up to {most} %"
             ));
             holds = false;
         }

@@ -65,7 +65,8 @@ pub(super) fn header(spec: &ActSpec, plan: &ActPlan, device: &str, user: Bytes) 
     let (bytes, blocks, unit) = (user.get(), plan.large_blocks, spec.min_op.get());
     let _ = writeln!(
         text,
-        "\n{device} size = {bytes} bytes, {blocks} large blocks, minimum IO size = {unit} bytes\n\nHISTOGRAM NAMES"
+        "\n{device} size = {bytes} bytes, {blocks} large blocks, minimum IO size = {unit} bytes\n\n\
+         HISTOGRAM NAMES"
     );
     text += &names(plan, device).map(|(name, _)| format!("{name}\n")).collect::<String>();
     text.push('\n');

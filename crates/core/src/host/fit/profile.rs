@@ -20,7 +20,8 @@ impl Fit {
         );
         let _ = writeln!(
             text,
-            "source = \"manx workload fit: shares, sizes and rates of the trace; no address and no time of it\""
+            "source = \"manx workload fit: shares, sizes and rates of the trace; no address and no \
+             time of it\""
         );
         let _ = writeln!(text, "parameter = \"workload.rate\"\n\n[workload]");
         let job = &self.job;

@@ -1,8 +1,8 @@
 //! Generated requests: what a job asks for when it replays no trace.
 //!
 //! ```text
-//! arrival ─ when      mix (here) ─ read, write, trim, flush      sizes ─ how large      address ─ where
-//!                                            tiers, zipf over alias, scatter: what address draws from
+//! arrival ─ when    mix (here) ─ read, write, trim, flush    sizes ─ how large    address ─ where
+//!                                        tiers, zipf over alias, scatter: what address draws from
 //! ```
 //!
 //! Each concern draws from a random stream of its own, and as often for a read as for a write: two

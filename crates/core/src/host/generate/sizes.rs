@@ -68,7 +68,8 @@ impl Fit {
                 );
                 let multiple = Bytes::new(step.saturating_mul(SECTOR));
                 let allowed = format!(
-                    "small enough to fit, at a multiple of {multiple}, between {start} and {end} (the job's range)"
+                    "small enough to fit, at a multiple of {multiple}, between {start} and {end} \
+                     (the job's range)"
                 );
                 Err(job.error(key, size, allowed))
             }

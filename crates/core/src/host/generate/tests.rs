@@ -297,14 +297,20 @@ fn any_spec() -> impl Strategy<Value = JobSpec> {
 
 proptest! {
     #[test]
-    fn requests_are_aligned_inside_the_range_in_order_and_repeat(spec in any_spec(), capacity in 5000u64..12_000) {
+    fn requests_are_aligned_inside_the_range_in_order_and_repeat(
+        spec in any_spec(),
+        capacity in 5000u64..12_000,
+    ) {
         let generator = Generator::new(&spec, capacity, 1, 0);
         // A range too small for a size is refused; that is another test's matter.
         prop_assume!(generator.is_ok());
         let mut generator = generator.unwrap();
         let mut again = generator.clone();
         let start = sectors_of(spec.offset);
-        let end = if spec.size.get() == 0 { capacity } else { capacity.min(start + sectors_of(spec.size)) };
+        let end = match spec.size.get() {
+            0 => capacity,
+            _ => capacity.min(start + sectors_of(spec.size)),
+        };
         let (mut count, mut last) = (0, Instant::START);
         while let Some(request) = generator.next_request() {
             prop_assert_eq!(Some(request), again.next_request());
@@ -315,7 +321,8 @@ proptest! {
             }
             let sectors = u64::from(request.sectors);
             let unit = if spec.align.get() == 0 { sectors } else { sectors_of(spec.align) };
-            prop_assert!(request.lba.0.is_multiple_of(unit), "{:?} is not at a multiple of {}", request, unit);
+            let aligned = request.lba.0.is_multiple_of(unit);
+            prop_assert!(aligned, "{:?} is not at a multiple of {}", request, unit);
             let inside = start <= request.lba.0 && request.lba.0 + sectors <= end;
             prop_assert!(inside, "{:?} in {}..{}", request, start, end);
         }
@@ -323,81 +330,79 @@ proptest! {
     }
 }
 
+type Change = fn(&mut JobSpec);
+
 /// A row for each way to be wrong: the key that is named, the value that is shown, and the change
 /// that brings it about.
+const INVALID: &[(&str, &str, Change)] = &[
+    ("read_percent", "101", |spec| spec.read_percent = 101.0),
+    ("read_percent", "NaN", |spec| spec.read_percent = f64::NAN),
+    ("trim_percent", "-1", |spec| spec.trim_percent = -1.0),
+    ("trim_percent", "31", |spec| spec.trim_percent = 31.0),
+    ("fua_percent", "100.5", |spec| spec.fua_percent = 100.5),
+    ("block_sizes", "[]", |spec| spec.block_sizes.clear()),
+    ("block_sizes", "0B", |spec| spec.block_sizes[0].0 = Bytes::new(0)),
+    ("block_sizes", "1000B", |spec| spec.block_sizes[0].0 = Bytes::new(1000)),
+    ("block_sizes", "2GiB", |spec| spec.block_sizes[0].0 = Bytes::new(2 << 30)),
+    ("block_sizes", "4TiB", |spec| spec.block_sizes[0].0 = Bytes::new(4 << 40)),
+    ("block_sizes", "[4KiB, -2]", |spec| spec.block_sizes[0].1 = -2.0),
+    ("block_sizes", "[4KiB, inf]", |spec| spec.block_sizes[0].1 = f64::INFINITY),
+    ("block_sizes", "[[4KiB, 0]]", |spec| spec.block_sizes[0].1 = 0.0),
+    ("write_block_sizes", "513B", |spec| spec.write_block_sizes = vec![(Bytes::new(513), 1.0)]),
+    ("align", "100B", |spec| spec.align = Bytes::new(100)),
+    ("block_sizes", "4KiB", |spec| {
+        (spec.offset, spec.align) = (Bytes::new(512), Bytes::new(1 << 30))
+    }),
+    ("offset", "1B", |spec| spec.offset = Bytes::new(1)),
+    ("offset", "1GiB", |spec| spec.offset = Bytes::new(1 << 30)),
+    ("size", "4097B", |spec| spec.size = Bytes::new(4097)),
+    ("block_sizes", "4KiB", |spec| spec.size = Bytes::kib(2)),
+    ("zipf_theta", "0", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, 0.0)),
+    ("zipf_theta", "inf", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, f64::INFINITY)),
+    ("tiers", "[[10, -5]]", |spec| {
+        (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(10.0, -5.0)])
+    }),
+    ("tiers", "[[120, 5]]", |spec| {
+        (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(120.0, 5.0)])
+    }),
+    ("tiers", "[[0, 5]]", |spec| (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(0.0, 5.0)])),
+    ("tiers", "[[100, 5]]", |spec| {
+        (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(100.0, 5.0)])
+    }),
+    ("tiers", "[[60, 5], [50, 5]]", |spec| {
+        (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(60.0, 5.0), (50.0, 5.0)])
+    }),
+    ("write_tiers", "[[10, NaN]]", |spec| {
+        (spec.pattern, spec.write_tiers) = (Pattern::Tiers, vec![(10.0, f64::NAN)])
+    }),
+    ("tier_block", "6KiB", |spec| {
+        (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::kib(6))
+    }),
+    ("tier_block", "2GiB", |spec| {
+        (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::new(2 << 30))
+    }),
+    ("run", "100B", |spec| spec.run = Bytes::new(100)),
+    ("peak_to_mean", "0.5", |spec| {
+        (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e3, 0.5)
+    }),
+    ("peak_to_mean", "100", |spec| {
+        (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e8, 100.0)
+    }),
+    ("burst", "1us", |spec| {
+        (spec.arrival, spec.rate, spec.burst) = (Arrival::Bursty, 1.0, Duration::from_us(1))
+    }),
+    ("queue_depth", "0", |spec| spec.queue_depth = 0),
+    ("rate", "0", |spec| spec.arrival = Arrival::Poisson),
+    ("rate", "NaN", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, f64::NAN)),
+    ("rate", "2000000000", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, 2e9)),
+    ("arrival", "trace", |spec| spec.arrival = Arrival::Trace),
+    ("requests", "0", |spec| spec.requests = 0),
+    ("trace", "a.csv", |spec| spec.trace = Some(a_trace())),
+];
+
 #[test]
 fn every_invalid_setting_is_named_with_its_value() {
-    type Change = fn(&mut JobSpec);
-    let rows: &[(&str, &str, Change)] = &[
-        ("read_percent", "101", |spec| spec.read_percent = 101.0),
-        ("read_percent", "NaN", |spec| spec.read_percent = f64::NAN),
-        ("trim_percent", "-1", |spec| spec.trim_percent = -1.0),
-        ("trim_percent", "31", |spec| spec.trim_percent = 31.0),
-        ("fua_percent", "100.5", |spec| spec.fua_percent = 100.5),
-        ("block_sizes", "[]", |spec| spec.block_sizes.clear()),
-        ("block_sizes", "0B", |spec| spec.block_sizes[0].0 = Bytes::new(0)),
-        ("block_sizes", "1000B", |spec| spec.block_sizes[0].0 = Bytes::new(1000)),
-        ("block_sizes", "2GiB", |spec| spec.block_sizes[0].0 = Bytes::new(2 << 30)),
-        ("block_sizes", "4TiB", |spec| spec.block_sizes[0].0 = Bytes::new(4 << 40)),
-        ("block_sizes", "[4KiB, -2]", |spec| spec.block_sizes[0].1 = -2.0),
-        ("block_sizes", "[4KiB, inf]", |spec| spec.block_sizes[0].1 = f64::INFINITY),
-        ("block_sizes", "[[4KiB, 0]]", |spec| spec.block_sizes[0].1 = 0.0),
-        ("write_block_sizes", "513B", |spec| spec.write_block_sizes = vec![(Bytes::new(513), 1.0)]),
-        ("align", "100B", |spec| spec.align = Bytes::new(100)),
-        ("block_sizes", "4KiB", |spec| {
-            (spec.offset, spec.align) = (Bytes::new(512), Bytes::new(1 << 30))
-        }),
-        ("offset", "1B", |spec| spec.offset = Bytes::new(1)),
-        ("offset", "1GiB", |spec| spec.offset = Bytes::new(1 << 30)),
-        ("size", "4097B", |spec| spec.size = Bytes::new(4097)),
-        ("block_sizes", "4KiB", |spec| spec.size = Bytes::kib(2)),
-        ("zipf_theta", "0", |spec| (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, 0.0)),
-        ("zipf_theta", "inf", |spec| {
-            (spec.pattern, spec.zipf_theta) = (Pattern::Zipf, f64::INFINITY)
-        }),
-        ("tiers", "[[10, -5]]", |spec| {
-            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(10.0, -5.0)])
-        }),
-        ("tiers", "[[120, 5]]", |spec| {
-            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(120.0, 5.0)])
-        }),
-        ("tiers", "[[0, 5]]", |spec| {
-            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(0.0, 5.0)])
-        }),
-        ("tiers", "[[100, 5]]", |spec| {
-            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(100.0, 5.0)])
-        }),
-        ("tiers", "[[60, 5], [50, 5]]", |spec| {
-            (spec.pattern, spec.tiers) = (Pattern::Tiers, vec![(60.0, 5.0), (50.0, 5.0)])
-        }),
-        ("write_tiers", "[[10, NaN]]", |spec| {
-            (spec.pattern, spec.write_tiers) = (Pattern::Tiers, vec![(10.0, f64::NAN)])
-        }),
-        ("tier_block", "6KiB", |spec| {
-            (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::kib(6))
-        }),
-        ("tier_block", "2GiB", |spec| {
-            (spec.pattern, spec.tier_block) = (Pattern::Tiers, Bytes::new(2 << 30))
-        }),
-        ("run", "100B", |spec| spec.run = Bytes::new(100)),
-        ("peak_to_mean", "0.5", |spec| {
-            (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e3, 0.5)
-        }),
-        ("peak_to_mean", "100", |spec| {
-            (spec.arrival, spec.rate, spec.peak_to_mean) = (Arrival::Bursty, 1e8, 100.0)
-        }),
-        ("burst", "1us", |spec| {
-            (spec.arrival, spec.rate, spec.burst) = (Arrival::Bursty, 1.0, Duration::from_us(1))
-        }),
-        ("queue_depth", "0", |spec| spec.queue_depth = 0),
-        ("rate", "0", |spec| spec.arrival = Arrival::Poisson),
-        ("rate", "NaN", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, f64::NAN)),
-        ("rate", "2000000000", |spec| (spec.arrival, spec.rate) = (Arrival::Fixed, 2e9)),
-        ("arrival", "trace", |spec| spec.arrival = Arrival::Trace),
-        ("requests", "0", |spec| spec.requests = 0),
-        ("trace", "a.csv", |spec| spec.trace = Some(a_trace())),
-    ];
-    for (key, value, change) in rows {
+    for (key, value, change) in INVALID {
         let mut spec = job(1);
         change(&mut spec);
         let error =

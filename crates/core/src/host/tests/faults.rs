@@ -344,8 +344,8 @@ fn campaign(seeds: std::ops::Range<u64>) {
         rest(&driver);
     }
     println!(
-        "{drives} drives, {failures} failures, {read_only} read-only, {stranded} with stranded pages, {refused} \
-         refused, {reads} reads checked"
+        "{drives} drives, {failures} failures, {read_only} read-only, {stranded} with stranded \
+         pages, {refused} refused, {reads} reads checked"
     );
     assert!(
         failures > drives
@@ -363,7 +363,8 @@ fn drives_drawn_at_random_lose_blocks_and_no_data() {
 /// `cargo test --release -p manx-core --lib tests::faults -- --ignored --nocapture`.
 #[test]
 // What it checks `make test` checks, too, on fewer drives (above): this is only longer.
-#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 600 of the same kind in every run"]
+#[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 600 of the same \
+            kind in every run"]
 fn ten_thousand_drives_lose_blocks_and_no_data() {
     campaign(600..10_600);
 }

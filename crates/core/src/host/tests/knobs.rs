@@ -223,7 +223,8 @@ const FTL: &[Knob] = &[
         output: waf,
     },
     Knob {
-        name: "ftl.placement stream copies less of skewed writes than greedy with one log when the host tells",
+        name: "ftl.placement stream copies less of skewed writes than greedy with one log when the \
+               host tells",
         less: |s| {
             (
                 skewed(s),

@@ -149,7 +149,8 @@ fn the_share_of_blocked_reads_follows_the_blocked_io_model() {
         let share = measured.gc_blocked_reads as f64 / measured.read.count() as f64;
         let at_split = measured.gc_blocked_at_split_reads as f64 / measured.read.count() as f64;
         println!(
-            "{pages} pages: rho {rho:.4}, model {expected:.4}, blocked {share:.4}, at the split {at_split:.4}"
+            "{pages} pages: rho {rho:.4}, model {expected:.4}, blocked {share:.4}, at the split \
+             {at_split:.4}"
         );
         assert!(rho > 0.005 && rho < 0.2, "light, but something to measure: {rho}");
         assert!(

@@ -277,7 +277,8 @@ fn the_share_of_reads_that_meet_a_collecting_plane_follows_the_blocked_io_model(
         let measured = driver.measured();
         let at_split = measured.gc_blocked_at_split_reads as f64 / measured.read.count() as f64;
         println!(
-            "{pages} pages, width {width}: rho {rho:.5}, model {expected:.5}, at the split {at_split:.5}"
+            "{pages} pages, width {width}: rho {rho:.5}, model {expected:.5}, at the split \
+             {at_split:.5}"
         );
         assert!(rho > 0.001 && measured.gc_blocked_at_split_reads > 300, "{rho}");
         assert!(

@@ -70,25 +70,35 @@ fn makes_sense(row: &Row) -> bool {
 }
 
 fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
-    let [
-        mode,
-        copyback,
-        rotate,
-        rain,
-        reconstruct,
-        rule,
-        updates,
-        buffer,
-        protected,
-        erase,
-        program,
-        victim,
-        ..,
-    ] = *row;
     let mut setup = Setup { seed, ..small() };
     let geometry = &mut setup.device.geometry;
     (geometry.channels, geometry.ways, geometry.planes) = (4, 2, 1 + row[17] as u32);
     setup.device.feature.program_planes = geometry.planes;
+    set_gc(&mut setup, row);
+    set_rain(&mut setup, row);
+    set_buffer(&mut setup, row);
+    set_suspension(&mut setup, row);
+    if row[19] == 1 {
+        // Errors within the reach of correction: a read that fails would be another matter.
+        setup.scrub =
+            ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
+    }
+    if row[20] == 1 {
+        setup.ftl.map =
+            MapSpec { cache: Bytes::new(8 * 150), stored: Bytes::new(64), ..MapSpec::default() };
+    }
+    if row[16] == 1 {
+        setup.jobs[0] = rough(&setup.jobs[0]);
+    }
+    if row[21] > 0 {
+        place_data(&mut setup, row[21]);
+    }
+    setup.jobs[0].requests = requests;
+    setup
+}
+
+fn set_gc(setup: &mut Setup, row: &Row) {
+    let [mode, copyback, rotate, ..] = *row;
     setup.gc.mode = MODES[mode];
     setup.gc.copyback = copyback == 1;
     setup.gc.rotate = [Rotate::Off, Rotate::Static, Rotate::Static, Rotate::Dynamic][rotate];
@@ -105,8 +115,12 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         Victim::DChoices,
         Victim::Random,
     ];
-    setup.gc.victim = victims[victim];
+    setup.gc.victim = victims[row[11]];
     setup.ftl.frontiers = if row[12] == 1 { Frontiers::Shared } else { Frontiers::Separate };
+}
+
+fn set_rain(setup: &mut Setup, row: &Row) {
+    let [_, _, _, rain, reconstruct, rule, updates, ..] = *row;
     if rain == 4 {
         (setup.ftl.allocation, setup.gc.unit) = (Allocation::Dynamic, VictimUnit::Superblock);
     }
@@ -120,10 +134,18 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         update_reads: if updates == 1 { UpdateReads::Reconstruct } else { UpdateReads::Wait },
         ..RainSpec::default()
     };
+}
+
+fn set_buffer(setup: &mut Setup, row: &Row) {
+    let (buffer, protected) = (row[7], row[8]);
     setup.drive.background_flush = buffer == 0 || buffer == 2;
     setup.drive.full_buffer = if buffer == 3 { FullBuffer::Own } else { FullBuffer::Any };
     setup.drive.write_through = buffer == 2;
     setup.drive.power_loss_protection = protected == 0;
+}
+
+fn set_suspension(setup: &mut Setup, row: &Row) {
+    let (erase, program) = (row[9], row[10]);
     let erases = [
         EraseMode::None,
         EraseMode::Ideal,
@@ -137,16 +159,11 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
     setup.erase.hold = Duration::from_us(300 * row[15] as u64);
     setup.program.mode =
         [ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc][program];
-    if row[19] == 1 {
-        // Errors within the reach of correction: a read that fails would be another matter.
-        setup.scrub =
-            ScrubSpec { rate: 20_000.0, rber: 2e-5, rewrite_at: 1, ..ScrubSpec::default() };
-    }
-    if row[20] == 1 {
-        setup.ftl.map =
-            MapSpec { cache: Bytes::new(8 * 150), stored: Bytes::new(64), ..MapSpec::default() };
-    }
-    let rough = JobSpec {
+}
+
+/// A load of all sizes, with deallocations and flushes.
+fn rough(job: &JobSpec) -> JobSpec {
+    JobSpec {
         block_sizes: [(512, 2.0), (4096, 4.0), (6144, 2.0), (40_960, 1.0)]
             .map(|(bytes, weight)| (Bytes::new(bytes), weight))
             .to_vec(),
@@ -154,16 +171,8 @@ fn setup_of(row: &Row, requests: u64, seed: u64) -> Setup {
         trim_percent: 5.0,
         fua_percent: 10.0,
         flush_every: 40,
-        ..setup.jobs[0].clone()
-    };
-    if row[16] == 1 {
-        setup.jobs[0] = rough;
+        ..job.clone()
     }
-    if row[21] > 0 {
-        place_data(&mut setup, row[21]);
-    }
-    setup.jobs[0].requests = requests;
-    setup
 }
 
 /// Classes of data, and room for them.
@@ -344,7 +353,8 @@ fn drives_of_every_two_settings_complete_every_request_and_keep_the_data() {
 #[test]
 // What it checks `make test` checks, too, on the same drives with 1,500 requests each (above): this
 // is only longer.
-#[ignore = "a campaign of three minutes; the same drives play 1,500 requests each in every test run"]
+#[ignore = "a campaign of three minutes; the same drives play 1,500 requests each in every test \
+            run"]
 fn ten_million_requests_on_drives_of_every_two_settings() {
     play(10_000_000 / covering().len() as u64 + 1);
 }

@@ -112,7 +112,8 @@ fn no_operation_of_garbage_collection_lies_outside_of_the_window_unless_it_is_fo
         }
     }
     println!(
-        "{drives} drives, {kept} of which keep to their windows; {inside} operations inside, {forced} outside"
+        "{drives} drives, {kept} of which keep to their windows; {inside} operations inside, \
+         {forced} outside"
     );
     assert!(
         drives >= 200 && kept >= 20 && inside > 5_000 && forced > 1_000,

@@ -1,0 +1,89 @@
+//! The measured part of a run: what its counted requests, and the counters at its start, say.
+
+use super::Causes;
+use crate::drive::{Completion, Drive, Op};
+use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, Written};
+use crate::units::{Duration, Instant};
+
+/// What the counted part of a run saw.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Reads.
+    pub read: OpStats,
+    /// Writes.
+    pub write: OpStats,
+    /// Deallocations.
+    pub trim: OpStats,
+    /// Flushes.
+    pub flush: OpStats,
+    /// Reads and writes by the time of their completion, from `since` on.
+    pub over_time: OverTime,
+    /// Why they took so long, if that is wanted.
+    pub causes: Option<Box<Causes>>,
+    /// Reads with any nanosecond of garbage collection in their latency.
+    pub gc_blocked_reads: u64,
+    /// Reads that found garbage collection at a target when they were split.
+    pub gc_blocked_at_split_reads: u64,
+    /// Requests excluded as warm-up.
+    pub warmup_requests: u64,
+    /// When the counted part began.
+    pub since: Instant,
+    /// The counters of each drive then; none when everything was counted.
+    pub counters_before: Vec<Counters>,
+    /// Pages in the write buffer of each drive then: written, but not yet programmed.
+    pub buffered_before: Vec<u32>,
+    /// Map units free on each drive when the run began; none where the FTL has log blocks.
+    pub free_before: Vec<Option<u64>>,
+    /// What was written up to moments on the way.
+    pub moments: Moments,
+    /// When the last counted request completed.
+    pub until: Instant,
+}
+
+impl Measured {
+    /// Counts a request of `bytes`; true when the moment has come to keep how much has been
+    /// written.
+    #[inline]
+    pub(super) fn record(
+        &mut self,
+        completion: &Completion,
+        op: Op,
+        latency: Duration,
+        bytes: u64,
+    ) -> bool {
+        self.until = completion.at;
+        let time = completion.at.since(self.since);
+        match op {
+            Op::Read => {
+                self.read.record(latency, bytes);
+                self.over_time.record(Kind::Read, time, latency);
+                self.gc_blocked_reads += u64::from(completion.gc_blocked);
+                self.gc_blocked_at_split_reads += u64::from(completion.gc_blocked_at_split);
+            }
+            Op::Write => {
+                self.write.record(latency, bytes);
+                self.over_time.record(Kind::Write, time, latency);
+                return self.moments.is_due(self.write.count());
+            }
+            Op::Trim => self.trim.record(latency, bytes),
+            Op::Flush => self.flush.record(latency, bytes),
+        }
+        false
+    }
+}
+
+/// The part of a drive's counters that moments keep.
+pub(super) fn written(counters: &Counters) -> Written {
+    Written {
+        host_bytes: counters.host_bytes_written,
+        reclaimed: counters.erases + counters.free_erases,
+    }
+}
+
+/// Map units that can be programmed on a drive before anything is reclaimed; none where its room is
+/// in a log.
+pub(super) fn free_units(drive: &Drive) -> Option<u64> {
+    let ftl = drive.ftl();
+    let pools = (0..ftl.pools()).map(|pool| u64::from(ftl.free_units(pool)));
+    ftl.log_blocks().is_none().then(|| pools.sum())
+}

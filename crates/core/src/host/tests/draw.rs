@@ -1,0 +1,213 @@
+//! Drives drawn at random from everything that can be combined.
+
+use super::{Setup, small};
+use crate::drive::{
+    EraseLength, EraseMode, PreconditionState, ProgramMode, ProgramSpec, Scheduler,
+};
+use crate::flash::Device;
+use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, Rotate, Stripe, Victim, VictimUnit};
+use crate::host::{JobSpec, Pattern};
+use crate::sim::Rng;
+use crate::units::{Bandwidth, Bytes, Duration};
+
+/// A drive drawn at random from everything that can be combined.
+pub(in crate::host) fn drawn(seed: u64) -> Setup {
+    let mut rng = Rng::stream(seed, "drawn");
+    let mut setup = Setup { seed, ..small() };
+    draw_device(&mut rng, &mut setup.device);
+    draw_ftl(&mut rng, &mut setup);
+    draw_drive(&mut rng, &mut setup);
+    draw_job(&mut rng, &mut setup.jobs[0]);
+    draw_erase(&mut setup);
+    draw_program(&mut setup);
+    draw_planes(&mut setup);
+    preempt_by_channels(&mut setup);
+    setup
+}
+
+fn draw_device(rng: &mut Rng, device: &mut Device) {
+    let g = &mut device.geometry;
+    (g.channels, g.ways, g.dies) =
+        (one_of(rng, &[1, 2, 3]), one_of(rng, &[1, 2]), one_of(rng, &[1, 2]));
+    (g.planes, g.blocks, g.pages) =
+        (one_of(rng, &[1, 2, 4]), one_of(rng, &[20, 24, 33]), one_of(rng, &[6, 12, 16]));
+    (g.page, g.map_unit) = one_of(
+        rng,
+        &[(4, 4), (16, 4), (8, 8), (2, 2)].map(|(p, m)| (Bytes::kib(p), Bytes::kib(m))),
+    );
+    let f = &mut device.feature;
+    f.program_planes = if rng.below(2) == 0 { 1 } else { g.planes };
+    f.program_pages = one_of(rng, &[1, 1, 2, 3]);
+    (f.cache_program, f.cache_read) = (rng.below(3) == 0, rng.below(3) == 0);
+    f.independent_planes = rng.below(3) == 0;
+    let us = |us: &[u64]| us.iter().map(|us| Duration::from_us(*us)).collect::<Vec<_>>();
+    device.timing.read = us(one_of(rng, &[&[40][..], &[3], &[50, 70, 100]]));
+    if f.program_pages == 1 {
+        device.timing.program = us(one_of(rng, &[&[800][..], &[100], &[500, 2000]]));
+    }
+    device.channel.rate =
+        one_of(rng, &[40_000_000, 1_200_000_000, 0].map(Bandwidth::bytes_per_second));
+}
+
+fn draw_ftl(rng: &mut Rng, setup: &mut Setup) {
+    setup.ftl.allocation = one_of(
+        rng,
+        &[Allocation::Static, Allocation::Dynamic, Allocation::Dynamic, Allocation::RoundRobin],
+    );
+    setup.ftl.stripe = one_of(rng, &[Stripe::MapUnit, Stripe::ProgramUnit]);
+    setup.ftl.static_wear_gap = one_of(rng, &[0, 0, 3]);
+    let gc = &mut setup.gc;
+    gc.mode = one_of(rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
+    gc.when = one_of(rng, &[GcWhen::Background, GcWhen::Foreground]);
+    gc.victim = one_of(
+        rng,
+        &[
+            Victim::Greedy,
+            Victim::CostBenefit,
+            Victim::Fifo,
+            Victim::WindowedGreedy,
+            Victim::DChoices,
+        ],
+    );
+    if setup.ftl.allocation == Allocation::Dynamic {
+        gc.unit = one_of(rng, &[VictimUnit::Block, VictimUnit::PlaneGroup, VictimUnit::Superblock]);
+    }
+    gc.copyback = gc.unit == VictimUnit::Block && rng.below(2) == 0;
+    if gc.unit == VictimUnit::Block {
+        let shares = [(1.0, 1.0), (1.0, 0.0), (0.3, 0.3), (0.3, 0.0), (0.0, 0.0)];
+        (gc.last_block_soft, gc.last_block_hard) = one_of(rng, &shares);
+        setup.ftl.frontiers =
+            one_of(rng, &[Frontiers::Separate, Frontiers::Separate, Frontiers::Shared]);
+    }
+    (gc.soft, gc.hard) = one_of(rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
+}
+
+fn draw_drive(rng: &mut Rng, setup: &mut Setup) {
+    let (g, f) = (&setup.device.geometry, &setup.device.feature);
+    let drive = &mut setup.drive;
+    drive.scheduler = one_of(rng, &[Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo]);
+    drive.power_loss_protection = rng.below(2) == 0;
+    drive.write_through = rng.below(4) == 0;
+    drive.flush_above = one_of(rng, &[0.0, 0.5, 0.8, 1.0]);
+    drive.queue_depth = one_of(rng, &[0, 0, 1, 7]);
+    drive.controller = one_of(rng, &[Duration::ZERO, Duration::from_us(3)]);
+    drive.link = one_of(rng, &[0, 3_200_000_000].map(Bandwidth::bytes_per_second));
+    let row = g.page.get() * u64::from(f.program_planes * f.program_pages);
+    let lanes = u64::from(g.channels * g.ways * g.dies * g.planes / f.program_planes);
+    drive.buffer = Bytes::new(2 * row * lanes * one_of(rng, &[1, 1, 3]));
+    // Few rows in a block need more spare space: reclaiming frees whole rows (config::validate,
+    // space).
+    setup.device.op = match g.pages / f.program_pages {
+        0..4 => 0.65,
+        12.. if setup.gc.soft < 0.1 => 0.25,
+        _ => 0.4,
+    };
+    setup.precondition.state = one_of(
+        rng,
+        &[PreconditionState::Empty, PreconditionState::Fill, PreconditionState::Steady],
+    );
+}
+
+fn draw_job(rng: &mut Rng, job: &mut JobSpec) {
+    let sizes = [(512, 3.0), (1536, 2.0), (4096, 3.0), (24_576, 1.0), (65_536, 0.2)];
+    job.requests = 1_500;
+    job.read_percent = one_of(rng, &[0.0, 30.0, 70.0]);
+    if rng.below(2) == 0 {
+        job.block_sizes = sizes.map(|(bytes, weight)| (Bytes::new(bytes), weight)).to_vec();
+        job.align = Bytes::new(512);
+    }
+    job.pattern =
+        one_of(rng, &[Pattern::Random, Pattern::Zipf, Pattern::Tiers, Pattern::Sequential]);
+    job.queue_depth = one_of(rng, &[1, 16, 64]);
+    job.flush_every = one_of(rng, &[0, 20]);
+    job.fua_percent = one_of(rng, &[0.0, 10.0]);
+    job.trim_percent = one_of(rng, &[0.0, 5.0]);
+}
+
+/// How the drive's erases give way: from a stream of its own, so that the drives stay those that
+/// were drawn before.
+fn draw_erase(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn erase");
+    let modes = [
+        EraseMode::None,
+        EraseMode::Ideal,
+        EraseMode::Es,
+        EraseMode::IEs,
+        EraseMode::DEs,
+        EraseMode::TEs,
+    ];
+    let mode = one_of(&mut rng, &modes);
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.erase.mode = mode;
+        setup.erase.timeout = one_of(&mut rng, &[0, 1, 5].map(Duration::from_ms));
+        setup.erase.gc_reads = rng.below(3) == 0;
+        setup.erase.safe_points = one_of(&mut rng, &[1, 1, 2, 7]);
+        setup.gc.reads_first = setup.gc.mode == GcMode::Preemptive && rng.below(2) == 0;
+    }
+    if setup.erase.mode != EraseMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
+    if rng.below(2) == 0 {
+        setup.erase.hold = one_of(&mut rng, &[1, 200, 3_000].map(Duration::from_us));
+        setup.erase.hold_max = one_of(&mut rng, &[0, 2, 100, 10_000].map(Duration::from_ms));
+        setup.erase.hold_victims = one_of(&mut rng, &[1, 2, 4, 50]);
+    }
+    if rng.below(2) == 0 {
+        setup.erase.length = EraseLength::Adaptive;
+        (setup.erase.need_least, setup.erase.need_spread) =
+            one_of(&mut rng, &[(0.01, 0.0), (0.4, 0.4), (0.0001, 0.9)]);
+        setup.erase.need_all_at = one_of(&mut rng, &[0, 3, 5000]);
+        (setup.erase.fractions, setup.erase.shallow) = one_of(&mut rng, &[(1, 0), (7, 2), (10, 9)]);
+    }
+}
+
+/// How its programs do, from another stream.
+fn draw_program(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn program");
+    let mode = one_of(
+        &mut rng,
+        &[ProgramMode::None, ProgramMode::Ideal, ProgramMode::Ips, ProgramMode::Ipc],
+    );
+    if setup.drive.scheduler == Scheduler::ReadFirst || rng.below(3) == 0 {
+        setup.program = ProgramSpec {
+            mode,
+            loops: one_of(&mut rng, &[1, 3, 8, 31]),
+            verify_percent: one_of(&mut rng, &[1, 40, 83]),
+            suspend: one_of(&mut rng, &[0, 1, 20].map(Duration::from_us)),
+            resume: one_of(&mut rng, &[0, 5, 60].map(Duration::from_us)),
+            gc_reads: rng.below(3) == 0,
+        };
+    }
+    if setup.program.mode != ProgramMode::None {
+        setup.drive.scheduler = Scheduler::ReadFirst;
+    }
+}
+
+/// Some of the drives collect plane by plane, from yet another stream.
+fn draw_planes(setup: &mut Setup) {
+    let mut rng = Rng::stream(setup.seed, "drawn planes");
+    if rng.below(3) > 0 {
+        return;
+    }
+    let gc = &mut setup.gc;
+    (gc.mode, gc.unit, gc.copyback, gc.reads_first) =
+        (GcMode::PlaneBlocking, VictimUnit::Block, true, false);
+    gc.per_channel = one_of(&mut rng, &[1, 1, 2, 0]);
+    gc.cut_transfers = rng.below(3) > 0;
+    gc.rotate = one_of(&mut rng, &[Rotate::Off, Rotate::Static, Rotate::Dynamic]);
+    gc.rotate_erases = rng.below(3) > 0;
+    gc.rotate_urgent = gc.rotate == Rotate::Static && rng.below(2) == 0;
+    gc.rotate_window = one_of(&mut rng, &[1, 20, 1_000].map(Duration::from_ms));
+    gc.rotate_hysteresis = one_of(&mut rng, &[0.0, 0.1, 0.9]);
+}
+
+/// Half of what is preemptive. Without a draw of its own: the other drives stay as they were.
+fn preempt_by_channels(setup: &mut Setup) {
+    if setup.gc.mode == GcMode::Preemptive && setup.seed % 2 == 1 {
+        (setup.gc.mode, setup.gc.reads_first) = (GcMode::ChannelPreemptive, false);
+    }
+}
+
+pub(in crate::host) fn one_of<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.below(of.len() as u64) as usize]
+}
