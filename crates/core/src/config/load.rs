@@ -231,7 +231,8 @@ fn device_layer(input: &Input<'_>, scenario: &Layer, keys: &Keys) -> Result<Laye
             Layer::file(&source.file, &source.text, &["device"])?
         }
         (None, None) => {
-            let message = "device.name is missing: it picks a table of `manx device list`, or the path of a file";
+            let message = "device.name is missing: it picks a table of `manx device list`, or the \
+                           path of a file";
             return Err(ConfigError::at(scenario.whole(), message));
         }
     };
@@ -277,7 +278,8 @@ fn alone(merged: &Table, layers: &Layers) -> Result<(), ConfigError> {
         None => Ok(()),
         Some((key, value)) => {
             let (place, path) = layers.place(&["workload".to_string(), key.clone()]);
-            let allowed = "workload.act makes its own jobs, so no other key of [workload] may stand beside it";
+            let allowed = "workload.act makes its own jobs, so no other key of [workload] may \
+                           stand beside it";
             Err(ConfigError::not_allowed(place, &dotted(&path), &shown(value), allowed))
         }
     }

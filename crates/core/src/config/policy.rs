@@ -9,43 +9,11 @@
 //! path that says nothing of `gc` gets it, so that `t-es` means what it means in its paper.
 //! `preemptive/t-es` and `base/t-es` say otherwise. Likewise `rgc` presumes `pb` ([`TURNS_GC`]).
 
-use super::error::ConfigError;
-use super::nearest_few;
-use crate::units::{Bytes, Duration};
-use std::fmt;
+mod axis;
+mod resolve;
 
-/// What a policy decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Axis {
-    /// Translation and placement.
-    Ftl,
-    /// Garbage collection.
-    Gc,
-    /// Whether the planes of a group collect in turn.
-    Turns,
-    /// Parity inside the drive.
-    Rain,
-    /// How an erase, and a program, gives way.
-    Erase,
-    /// When writes leave the write buffer.
-    Buffer,
-    /// The host's array.
-    Array,
-}
-
-impl fmt::Display for Axis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Axis::Ftl => "ftl",
-            Axis::Gc => "gc",
-            Axis::Turns => "turns",
-            Axis::Rain => "rain",
-            Axis::Erase => "erase",
-            Axis::Buffer => "buffer",
-            Axis::Array => "array",
-        })
-    }
-}
+pub use axis::Axis;
+pub use resolve::{Chosen, resolve_policy};
 
 /// One part of a policy's name and what it lays over a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,17 +43,6 @@ pub enum Parameter {
     OneOf(&'static str, &'static [&'static str]),
 }
 
-/// A policy as a path names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chosen {
-    /// Which one.
-    pub policy: &'static Policy,
-    /// The part of the path, with its parameter.
-    pub name: String,
-    /// The overlay, as TOML, with the parameter.
-    pub overlay: String,
-}
-
 /// A paper's name for a path of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
@@ -100,32 +57,42 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "cost-benefit",
         axis: Axis::Ftl,
-        summary: "separate open blocks for copies; the victim has the highest benefit over cost, age x (1 - u) / 2u",
-        source: "Kawaguchi, Nishioka, Motoda, USENIX '95, sections 2.2 and 2.3 (cost-benefit, and separate cleaning)",
-        overlay: "[ftl]\nplacement = \"none\"\nfrontiers = \"separate\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        summary: "separate open blocks for copies; the victim has the highest benefit over cost, \
+                  age x (1 - u) / 2u",
+        source: "Kawaguchi, Nishioka, Motoda, USENIX '95, sections 2.2 and 2.3 (cost-benefit, and \
+                 separate cleaning)",
+        overlay: "[ftl]\nplacement = \"none\"\nfrontiers = \"separate\"\n\n[gc]\n\
+                  victim = \"cost-benefit\"\n",
         parameter: None,
     },
     Policy {
         name: "dac",
         axis: Axis::Ftl,
-        summary: "four regions: a page rises when it is written and sinks when it is copied; cost-benefit victims",
-        source: "Chiang, Lee, Chang, SP&E 29(3), 1999 (DAC), as OpenSSD's Jasmine firmware has it: without the ages",
-        overlay: "[ftl]\nplacement = \"dac\"\nfrontiers = \"shared\"\n\n[gc]\nvictim = \"cost-benefit\"\n",
+        summary: "four regions: a page rises when it is written and sinks when it is copied; \
+                  cost-benefit victims",
+        source: "Chiang, Lee, Chang, SP&E 29(3), 1999 (DAC), as OpenSSD's Jasmine firmware has it: \
+                 without the ages",
+        overlay: "[ftl]\nplacement = \"dac\"\nfrontiers = \"shared\"\n\n[gc]\n\
+                  victim = \"cost-benefit\"\n",
         parameter: None,
     },
     Policy {
         name: "sepbit",
         axis: Axis::Ftl,
-        summary: "six classes by the inferred time of invalidation: two of the host's pages, four of copies",
-        source: "Wang et al., Separating Data via Block Invalidation Time Inference, FAST '22, Algorithm 1",
+        summary: "six classes by the inferred time of invalidation: two of the host's pages, four \
+                  of copies",
+        source: "Wang et al., Separating Data via Block Invalidation Time Inference, FAST '22, \
+                 Algorithm 1",
         overlay: "[ftl]\nplacement = \"sepbit\"\nfrontiers = \"separate\"\n",
         parameter: None,
     },
     Policy {
         name: "2r",
         axis: Axis::Ftl,
-        summary: "pages that GC copies go to a cold region until they are written again; also 2r(fifo)",
-        source: "Kang et al., 2R, PVLDB 13(11), 2020 (the abstract; which region is collected is not public)",
+        summary: "pages that GC copies go to a cold region until they are written again; also \
+                  2r(fifo)",
+        source: "Kang et al., 2R, PVLDB 13(11), 2020 (the abstract; which region is collected is \
+                 not public)",
         overlay: "[ftl]\nplacement = \"2r\"\nfrontiers = \"separate\"\n\n[gc]\n",
         parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
     },
@@ -133,15 +100,18 @@ pub const POLICIES: &[Policy] = &[
         name: "2r-second-chance",
         axis: Axis::Ftl,
         summary: "as 2r, and a page is copied once among the others before it counts as cold",
-        source: "An, Lee, 2R++, KIPS Transactions on Computer and Communication Systems 11(12), 2022 (the abstract)",
+        source: "An, Lee, 2R++, KIPS Transactions on Computer and Communication Systems 11(12), \
+                 2022 (the abstract)",
         overlay: "[ftl]\nplacement = \"2r-second-chance\"\nfrontiers = \"separate\"\n\n[gc]\n",
         parameter: Some(Parameter::OneOf("victim", &["greedy", "fifo"])),
     },
     Policy {
         name: "streams",
         axis: Axis::Ftl,
-        summary: "the host's hint chooses the open block: workload.stream, or by tier; copies keep to their stream",
-        source: "NVM Express Base 2.1, 8.1.8 (streams directive) and 8.1.10 (flexible data placement)",
+        summary: "the host's hint chooses the open block: workload.stream, or by tier; copies keep \
+                  to their stream",
+        source: "NVM Express Base 2.1, 8.1.8 (streams directive) and 8.1.10 (flexible data \
+                 placement)",
         overlay: "[ftl]\nplacement = \"stream\"\nfrontiers = \"separate\"\n",
         parameter: None,
     },
@@ -172,31 +142,38 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "preemptive",
         axis: Axis::Gc,
-        summary: "host requests preempt a GC run between its page operations, except at or below gc.hard",
-        source: "Lee et al., A Semi-Preemptive Garbage Collector for Solid State Drives, ISPASS '11",
+        summary: "host requests preempt a GC run between its page operations, except at or below \
+                  gc.hard",
+        source: "Lee et al., A Semi-Preemptive Garbage Collector for Solid State Drives, ISPASS \
+                 '11",
         overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\n",
         parameter: None,
     },
     Policy {
         name: "reads-first",
         axis: Axis::Gc,
-        summary: "as preemptive, and host reads go first even at or below gc.hard: what the policies of erase presume",
-        source: "Kim et al., USENIX ATC '19, section 1 (reads pass between the operations of a GC run)",
+        summary: "as preemptive, and host reads go first even at or below gc.hard: what the \
+                  policies of erase presume",
+        source: "Kim et al., USENIX ATC '19, section 1 (reads pass between the operations of a GC \
+                 run)",
         overlay: "[gc]\nmode = \"preemptive\"\nwhen = \"background\"\nreads_first = true\n",
         parameter: None,
     },
     Policy {
         name: "channel-preemptive",
         axis: Axis::Gc,
-        summary: "a GC run yields to the host while no write waits on its channel; one victim a channel at a time",
-        source: "ours: Lee et al., ISPASS '11, by channels, as the drive of IODA, SOSP '21, may have had it",
+        summary: "a GC run yields to the host while no write waits on its channel; one victim a \
+                  channel at a time",
+        source: "ours: Lee et al., ISPASS '11, by channels, as the drive of IODA, SOSP '21, may \
+                 have had it",
         overlay: "[gc]\nmode = \"channel-preemptive\"\nwhen = \"background\"\n",
         parameter: None,
     },
     Policy {
         name: "pb",
         axis: Axis::Gc,
-        summary: "a GC run blocks its die alone, from the first copy to the end of the erase; copies stay in the plane",
+        summary: "a GC run blocks its die alone, from the first copy to the end of the erase; \
+                  copies stay in the plane",
         source: "ttFlash, FAST '17, section 4.1 (plane-blocking GC)",
         overlay: "[gc]\nmode = \"plane-blocking\"\nunit = \"block\"\ncopyback = true\n",
         parameter: None,
@@ -204,7 +181,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "rgc",
         axis: Axis::Turns,
-        summary: "of the planes of a stripe one collects at a time, while that keeps up; with rgc(static) always",
+        summary: "of the planes of a stripe one collects at a time, while that keeps up; with \
+                  rgc(static) always",
         source: "ttFlash, FAST '17, section 4.3 (rotating GC, and when it is disabled)",
         overlay: "[rain]\ncost_rule = \"rotation\"\n\n[gc]\n",
         parameter: Some(Parameter::OneOf("rotate", &["dynamic", "static"])),
@@ -212,7 +190,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "page",
         axis: Axis::Ftl,
-        summary: "page mapping: every page anywhere, victims are copied; what scenarios have unless they say otherwise",
+        summary: "page mapping: every page anywhere, victims are copied; what scenarios have \
+                  unless they say otherwise",
         source: "Kawaguchi, Nishioka and Motoda, A Flash-Memory Based File System, USENIX 1995",
         overlay: "[ftl]\nkind = \"page\"\n",
         parameter: None,
@@ -221,7 +200,8 @@ pub const POLICIES: &[Policy] = &[
         name: "bast",
         axis: Axis::Ftl,
         summary: "log blocks, each of one data block",
-        source: "Kim et al., A Space-Efficient Flash Translation Layer, IEEE Trans. Consumer Electronics 2002",
+        source: "Kim et al., A Space-Efficient Flash Translation Layer, IEEE Trans. Consumer \
+                 Electronics 2002",
         overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"bast\"\n",
         parameter: None,
     },
@@ -236,7 +216,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "faster",
         axis: Axis::Ftl,
-        summary: "fast with a second chance for what expires, and an isolation area for cold pages, merged one a write",
+        summary: "fast with a second chance for what expires, and an isolation area for cold \
+                  pages, merged one a write",
         source: "Lim, Lee and Moon, FASTer FTL for Enterprise-Class Flash Memory SSDs, SNAPI 2010",
         overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"faster\"\n",
         parameter: None,
@@ -244,31 +225,38 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "faster-no-isolation",
         axis: Axis::Ftl,
-        summary: "faster without the isolation area: cold pages are merged when they expire, many in one write",
-        source: "Lim, Lee and Moon, FASTer FTL for Enterprise-Class Flash Memory SSDs, SNAPI 2010, Table II",
-        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"faster\"\nlog.isolation = 0.0\n",
+        summary: "faster without the isolation area: cold pages are merged when they expire, many \
+                  in one write",
+        source: "Lim, Lee and Moon, FASTer FTL for Enterprise-Class Flash Memory SSDs, SNAPI 2010, \
+                 Table II",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"faster\"\n\
+                  log.isolation = 0.0\n",
         parameter: None,
     },
     Policy {
         name: "superblock",
         axis: Axis::Ftl,
         summary: "adjacent data blocks share log blocks, every page anywhere within them",
-        source: "Kang et al., A Superblock-Based Flash Translation Layer for NAND Flash Memory, EMSOFT 2006",
-        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"superblock\"\n",
+        source: "Kang et al., A Superblock-Based Flash Translation Layer for NAND Flash Memory, \
+                 EMSOFT 2006",
+        overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\n\
+                  log.policy = \"superblock\"\n",
         parameter: None,
     },
     Policy {
         name: "last",
         axis: Axis::Ftl,
         summary: "log blocks for long requests, for hot pages and for cold ones",
-        source: "Lee et al., LAST: Locality-Aware Sector Translation for NAND Flash Memory-Based Storage, SPEED 2008",
+        source: "Lee et al., LAST: Locality-Aware Sector Translation for NAND Flash Memory-Based \
+                 Storage, SPEED 2008",
         overlay: "[ftl]\nkind = \"log-block\"\nallocation = \"static\"\nlog.policy = \"last\"\n",
         parameter: None,
     },
     Policy {
         name: "rain",
         axis: Axis::Rain,
-        summary: "seven pages in eight are data, one is the parity of their stripe, each on a channel of its own",
+        summary: "seven pages in eight are data, one is the parity of their stripe, each on a \
+                  channel of its own",
         source: "ttFlash, FAST '17, section 4.2 (RAIN, as GC-tolerant reads presume it)",
         overlay: "[ftl]\nallocation = \"static\"\n\n[rain]\nwidth = 8\n",
         parameter: None,
@@ -276,7 +264,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "gtr",
         axis: Axis::Rain,
-        summary: "as rain, and a page that garbage collection keeps is computed from its stripe where that is faster",
+        summary: "as rain, and a page that garbage collection keeps is computed from its stripe \
+                  where that is faster",
         source: "ttFlash, FAST '17, section 4.2 (GC-tolerant reads)",
         overlay: "[ftl]\nallocation = \"static\"\n\n[rain]\nwidth = 8\nreconstruct = \"cost\"\n",
         parameter: None,
@@ -284,24 +273,29 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "rain-superblock",
         axis: Axis::Rain,
-        summary: "one row in eight of a superblock is the parity of the others, written once, never updated",
-        source: "what current drives do; the stripe over channels as in ttFlash, FAST '17, section 4.2",
-        overlay: "[ftl]\nallocation = \"dynamic\"\nfrontiers = \"separate\"\n\n[gc]\nunit = \"superblock\"\n\n\
-                  [rain]\nwidth = 8\nupdate = \"superblock\"\n",
+        summary: "one row in eight of a superblock is the parity of the others, written once, \
+                  never updated",
+        source: "what current drives do; the stripe over channels as in ttFlash, FAST '17, section \
+                 4.2",
+        overlay: "[ftl]\nallocation = \"dynamic\"\nfrontiers = \"separate\"\n\n[gc]\n\
+                  unit = \"superblock\"\n\n[rain]\nwidth = 8\nupdate = \"superblock\"\n",
         parameter: None,
     },
     Policy {
         name: "gtf",
         axis: Axis::Buffer,
-        summary: "writes end in a buffer that a capacitor keeps, which is flushed in the background before it is full",
+        summary: "writes end in a buffer that a capacitor keeps, which is flushed in the \
+                  background before it is full",
         source: "ttFlash, FAST '17, section 4.4 (GC-tolerant flush)",
-        overlay: "[drive]\nbackground_flush = true\npower_loss_protection = true\nwrite_through = false\n",
+        overlay: "[drive]\nbackground_flush = true\npower_loss_protection = true\n\
+                  write_through = false\n",
         parameter: None,
     },
     Policy {
         name: "dftl",
         axis: Axis::Ftl,
-        summary: "the map lies on flash and DRAM caches some of it: 64KiB, or dftl(X); a miss reads a translation page",
+        summary: "the map lies on flash and DRAM caches some of it: 64KiB, or dftl(X); a miss \
+                  reads a translation page",
         source: "Gupta et al., DFTL, ASPLOS '09, section 3; the 64 KB of its authors' simulator",
         overlay: "[ftl.map]\n",
         parameter: Some(Parameter::Size("cache", "64KiB")),
@@ -317,7 +311,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "ideal-es",
         axis: Axis::Erase,
-        summary: "an erase stops for a read at once, and goes on, at no cost: a baseline that no drive can have",
+        summary: "an erase stops for a read at once, and goes on, at no cost: a baseline that no \
+                  drive can have",
         source: "Kim et al., USENIX ATC '19, section 3 (Ideal-ES)",
         overlay: "[erase]\nmode = \"ideal\"\n",
         parameter: None,
@@ -326,14 +321,16 @@ pub const POLICIES: &[Policy] = &[
         name: "es",
         axis: Axis::Erase,
         summary: "an erase stops for a read at any point and keeps what is left of its pulse",
-        source: "Wu & He, FAST '12 (program and erase suspension); ES of Kim et al., ATC '19, section 3",
+        source: "Wu & He, FAST '12 (program and erase suspension); ES of Kim et al., ATC '19, \
+                 section 3",
         overlay: "[erase]\nmode = \"es\"\n",
         parameter: None,
     },
     Policy {
         name: "i-es",
         axis: Axis::Erase,
-        summary: "an erase stops for a read at once and gives up its step (erase.suspend, erase.verify)",
+        summary: "an erase stops for a read at once and gives up its step (erase.suspend, \
+                  erase.verify)",
         source: "Kim et al., USENIX ATC '19, section 2.2 (Immediate Erase Suspension)",
         overlay: "[erase]\nmode = \"i-es\"\n",
         parameter: None,
@@ -357,7 +354,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "pes",
         axis: Axis::Erase,
-        summary: "es, and a program stops for a read at the end of its phase; with pes(ipc) at once, and gives it up",
+        summary: "es, and a program stops for a read at the end of its phase; with pes(ipc) at \
+                  once, and gives it up",
         source: "Wu & He, FAST '12, section 3 (program and erase suspension: IPS, IPC)",
         overlay: "[erase]\nmode = \"es\"\n[program]\n",
         parameter: Some(Parameter::OneOf("mode", &["ips", "ipc"])),
@@ -365,7 +363,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "raid",
         axis: Axis::Array,
-        summary: "an array that reads every page from its own drive, whatever the wait (IODA's Base)",
+        summary: "an array that reads every page from its own drive, whatever the wait (IODA's \
+                  Base)",
         source: "Li et al., IODA, SOSP '21 (Base)",
         overlay: "[array]\nstrategy = \"direct\"\n",
         parameter: None,
@@ -381,7 +380,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "hedged",
         axis: Axis::Array,
-        summary: "after a while, hedged(X) or what 95 of 100 reads take, a read asks for the rest of its stripe too",
+        summary: "after a while, hedged(X) or what 95 of 100 reads take, a read asks for the rest \
+                  of its stripe too",
         source: "Dean and Barroso, The Tail at Scale, CACM 56(2), 2013",
         overlay: "[array]\nstrategy = \"hedged\"\n",
         parameter: Some(Parameter::Time("hedge_after")),
@@ -389,7 +389,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "iod1",
         axis: Axis::Array,
-        summary: "reads that would wait for GC fail fast, and are reconstructed from the other drives",
+        summary: "reads that would wait for GC fail fast, and are reconstructed from the other \
+                  drives",
         source: "Li et al., IODA, SOSP '21 (IOD1: the PL flag)",
         overlay: "[array]\nstrategy = \"iod1\"\n",
         parameter: None,
@@ -405,7 +406,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "iod3",
         axis: Axis::Array,
-        summary: "drives collect in turn, in windows of array.window or iod3(X), and are not read then",
+        summary: "drives collect in turn, in windows of array.window or iod3(X), and are not read \
+                  then",
         source: "Li et al., IODA, SOSP '21 (IOD3: busy time windows)",
         overlay: "[array]\nstrategy = \"iod3\"\n",
         parameter: Some(Parameter::Time("window")),
@@ -437,7 +439,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "rails",
         axis: Axis::Array,
-        summary: "writes wait in 1 GiB of memory for their drive's window; drives are not read in it",
+        summary: "writes wait in 1 GiB of memory for their drive's window; drives are not read in \
+                  it",
         source: "Skourtis et al., Flash on Rails, ATC '14",
         overlay: "[array]\nstrategy = \"rails\"\ncache = \"1GiB\"\ndestage_depth = 262144\n",
         parameter: Some(Parameter::Time("window")),
@@ -445,7 +448,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "mittos",
         axis: Axis::Array,
-        summary: "who has a read older than mittos(X), or array.slo, is not read: prediction without a drive's help",
+        summary: "who has a read older than mittos(X), or array.slo, is not read: prediction \
+                  without a drive's help",
         source: "Hao et al., MittOS, SOSP '17",
         overlay: "[array]\nstrategy = \"mittos\"\n",
         parameter: Some(Parameter::Time("slo")),
@@ -453,7 +457,8 @@ pub const POLICIES: &[Policy] = &[
     Policy {
         name: "plm-rotation",
         axis: Axis::Array,
-        summary: "the host sends drives into their non-deterministic windows in turn (standard NVMe)",
+        summary: "the host sends drives into their non-deterministic windows in turn (standard \
+                  NVMe)",
         source: "NVM Express Base 2.1 (Predictable Latency Mode)",
         overlay: "[array]\nstrategy = \"plm-rotation\"\n",
         parameter: Some(Parameter::Time("window")),
@@ -474,106 +479,3 @@ pub const ERASE_GC: &str = "reads-first";
 
 /// The collection that a policy of the axis `turns` presumes where a path names none.
 pub const TURNS_GC: &str = "pb";
-
-/// What parts of a path are joined by.
-const JOINTS: [char; 2] = ['/', '+'];
-
-/// The policies that `name` stands for, in the order they are laid over a scenario.
-pub fn resolve_policy(name: &str) -> Result<Vec<Chosen>, ConfigError> {
-    // An alias may hold what joins the parts of a path.
-    let with_joints = ALIASES.iter().filter(|alias| alias.name.contains(JOINTS));
-    let spelled =
-        with_joints.fold(name.to_string(), |name, alias| name.replace(alias.name, alias.path));
-    let plain =
-        |part| ALIASES.iter().find(|alias| alias.name == part).map_or(part, |alias| alias.path);
-    if !name.trim().is_empty() && spelled.split(JOINTS).any(|part| part.trim().is_empty()) {
-        return Err(ConfigError::new(format!("policy `{name}`: a part of the path is empty")));
-    }
-    let words = spelled
-        .split(JOINTS)
-        .flat_map(|word| plain(word).split(JOINTS).map(move |part| (word, part)));
-    let (words, mut parts): (Vec<&str>, Vec<Chosen>) = words
-        .map(|(word, name)| Ok((word, part(name)?)))
-        .collect::<Result<Vec<_>, ConfigError>>()?
-        .into_iter()
-        .unzip();
-    for (i, later) in parts.iter().enumerate() {
-        if let Some(at) =
-            parts[..i].iter().position(|earlier| earlier.policy.axis == later.policy.axis)
-        {
-            // A paper's name stands for parts that nobody wrote.
-            let named = |at: usize| match words[at] == parts[at].name {
-                true => parts[at].name.clone(),
-                false => format!("{} (part of {})", parts[at].name, words[at]),
-            };
-            let (a, b, axis) = (named(at), named(i), later.policy.axis);
-            return Err(ConfigError::new(format!(
-                "policy `{name}`: {a} and {b} both decide {axis}; a path has at most one part for each axis"
-            )));
-        }
-    }
-    let decides = |axis| parts.iter().any(|part| part.policy.axis == axis);
-    let presumed = match decides(Axis::Turns) {
-        true => Some(TURNS_GC),
-        false => decides(Axis::Erase).then_some(ERASE_GC),
-    };
-    if let Some(presumed) = presumed.filter(|_| !decides(Axis::Gc)) {
-        parts.insert(0, part(presumed)?);
-    }
-    Ok(parts)
-}
-
-fn part(name: &str) -> Result<Chosen, ConfigError> {
-    let (plain, parameter) = match name.strip_suffix(')').and_then(|name| name.split_once('(')) {
-        Some((plain, parameter)) => (plain, Some(parameter.trim())),
-        None => (name, None),
-    };
-    let Some(policy) = POLICIES.iter().find(|policy| policy.name == plain) else {
-        let names =
-            POLICIES.iter().map(|policy| policy.name).chain(ALIASES.iter().map(|alias| alias.name));
-        let all = "(`manx policy list` has them all: nogc, base, preemptive, ..)";
-        return Err(ConfigError::new(format!(
-            "there is no policy `{name}`{} {all}",
-            nearest_few(plain, names)
-        )));
-    };
-    let overlay = match (parameter, policy.parameter) {
-        (None, Some(Parameter::OneOf(key, values))) => {
-            format!("{}{key} = \"{}\"\n", policy.overlay, values[0])
-        }
-        (None, Some(Parameter::Size(key, size))) => {
-            format!("{}{key} = \"{size}\"\n", policy.overlay)
-        }
-        (None, _) => policy.overlay.to_string(),
-        (Some(_), None) => {
-            return Err(ConfigError::new(format!("policy `{name}`: {plain} has no parameter")));
-        }
-        (Some(value), Some(Parameter::OneOf(key, values))) => {
-            if !values.contains(&value) {
-                let all = values.join(", ");
-                let why = format!(
-                    "policy `{name}`: `{value}` is not allowed for {key}: it is one of {all}"
-                );
-                return Err(ConfigError::new(why));
-            }
-            format!("{}{key} = \"{value}\"\n", policy.overlay)
-        }
-        (Some(value), Some(Parameter::Size(key, _))) => match value.parse::<Bytes>() {
-            Ok(size) => format!("{}{key} = \"{size}\"\n", policy.overlay),
-            Err(why) => {
-                return Err(ConfigError::new(format!(
-                    "policy `{name}`: `{value}` is not allowed for {key}: {why}"
-                )));
-            }
-        },
-        (Some(value), Some(Parameter::Time(key))) => match value.parse::<Duration>() {
-            Ok(time) => format!("{}{key} = \"{time}\"\n", policy.overlay),
-            Err(why) => {
-                return Err(ConfigError::new(format!(
-                    "policy `{name}`: `{value}` is not allowed for {key}: {why}"
-                )));
-            }
-        },
-    };
-    Ok(Chosen { policy, name: name.to_string(), overlay })
-}

@@ -4,6 +4,7 @@
 mod array;
 mod device;
 mod faults;
+mod gc;
 pub(super) mod job;
 mod log;
 mod map;
@@ -16,10 +17,10 @@ use crate::drive::{
     CostRule, DriveSpec, EraseLength, EraseMode, EraseSpec, Evict, PreconditionSpec,
     PreconditionState, ProgramMode, ProgramSpec, RainSpec, Scheduler, Update, UpdateReads,
 };
-use crate::flash::{Device, Geometry, lanes, program_unit};
+use crate::flash::{Device, lanes, program_unit};
 use crate::ftl::{
-    Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, GcMode, GcSpec, GcWhen, OpenBlocks,
-    Rotate, Stripe, Victim, VictimUnit, WIDTH_MAX,
+    Allocation, DataPlacement, Dimension, Frontiers, FtlSpec, OpenBlocks, Stripe, VictimUnit,
+    WIDTH_MAX,
 };
 use crate::units::{Bandwidth, Duration};
 use serde::Serialize;
@@ -90,7 +91,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     validate_device(&scenario.device)?;
     ftl(&scenario.ftl)?;
     data_placement(&scenario.ftl)?;
-    gc(&scenario.gc, &scenario.ftl, &scenario.device)?;
+    gc::all(&scenario.gc, &scenario.ftl, &scenario.device)?;
     rain(&scenario.rain, &scenario.ftl, &scenario.device)?;
     superblock_parity(scenario)?;
     erase(&scenario.erase, scenario.drive.scheduler, &scenario.device)?;
@@ -145,7 +146,8 @@ fn data_placement(ftl: &FtlSpec) -> Check {
                 ftl.dac_regions,
                 message,
             )?;
-            let message = "from 0 to 1000 times the user capacity, as writes of the host; 0 leaves the age out";
+            let message = "from 0 to 1000 times the user capacity, as writes of the host; 0 leaves \
+                           the age out";
             require((0.0..=1000.0).contains(&ftl.dac_age), "ftl.dac_age", ftl.dac_age, message)
         }
         DataPlacement::Stream => {
@@ -162,119 +164,6 @@ fn data_placement(ftl: &FtlSpec) -> Check {
 /// The most regions, and the most streams.
 const PLACES_MAX: u32 = 8;
 
-fn gc(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
-    require(
-        gc.soft > 0.0 && gc.soft < 1.0,
-        "gc.soft",
-        gc.soft,
-        "a share of the raw pages, above 0 and below 1",
-    )?;
-    require(
-        gc.hard >= 0.0 && gc.hard < gc.soft,
-        "gc.hard",
-        gc.hard,
-        format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
-    )?;
-    for (key, share) in
-        [("gc.last_block_soft", gc.last_block_soft), ("gc.last_block_hard", gc.last_block_hard)]
-    {
-        require(
-            (0.0..=1.0).contains(&share) && (share == 1.0 || gc.unit == VictimUnit::Block),
-            key,
-            share,
-            "a share of a block, from 0 to 1; below 1 it needs gc.unit = \"block\"",
-        )?;
-    }
-    require(gc.window > 0, "gc.window", gc.window, "at least 1 block to look at")?;
-    let Geometry { channels, ways, dies, planes, blocks, .. } = device.geometry;
-    let blocks: u64 = [channels, ways, dies, planes, blocks].into_iter().map(u64::from).product();
-    require(
-        gc.choices > 0 && (gc.victim != Victim::DChoices || u64::from(gc.choices) <= blocks),
-        "gc.choices",
-        gc.choices,
-        format!(
-            "from 1 to the {blocks} blocks of the drive; gc.victim = \"greedy\" looks at all of them"
-        ),
-    )?;
-    let wide = gc.unit != VictimUnit::Block;
-    let unit = match gc.unit {
-        VictimUnit::Block => "\"block\"",
-        VictimUnit::PlaneGroup => "\"plane-group\"",
-        VictimUnit::Superblock => "\"superblock\"",
-    };
-    require(
-        !wide || ftl.allocation == Allocation::Dynamic,
-        "gc.unit",
-        unit,
-        "it needs ftl.allocation = \"dynamic\": under static placement the blocks of a group fill unevenly, and \
-         half-filled groups, which cannot be reclaimed, would pile up",
-    )?;
-    require(
-        !wide || ftl.frontiers == Frontiers::Separate,
-        "ftl.frontiers",
-        "\"shared\"",
-        "gc.unit = \"plane-group\" and \"superblock\" need \"separate\": their copies go round the lanes of a group",
-    )?;
-    require(
-        !(gc.copyback && wide),
-        "gc.copyback",
-        gc.copyback,
-        "it needs gc.unit = \"block\": a copyback stays inside its plane, a wider victim's pages go to other planes",
-    )?;
-    plane_blocking(gc)?;
-    let yields = matches!(gc.mode, GcMode::Preemptive | GcMode::ChannelPreemptive);
-    require(
-        !gc.reads_first || gc.mode == GcMode::Preemptive,
-        "gc.reads_first",
-        gc.reads_first,
-        "it needs gc.mode = \"preemptive\": the other modes keep the host away or take no time",
-    )?;
-    require(
-        !yields || gc.when == GcWhen::Background,
-        "gc.when",
-        "\"foreground\"",
-        "gc.mode = \"preemptive\" and \"channel-preemptive\" need \"background\": a GC run that goes before the host's \
-         requests cannot also yield to them",
-    )
-}
-
-fn plane_blocking(gc: &GcSpec) -> Check {
-    let is_mode = gc.mode == GcMode::PlaneBlocking;
-    require(
-        !is_mode || gc.copyback,
-        "gc.copyback",
-        gc.copyback,
-        "gc.mode = \"plane-blocking\" needs true: its copies stay inside the plane, so that the channel is the host's",
-    )?;
-    let rotate = match gc.rotate {
-        Rotate::Off => "\"off\"",
-        Rotate::Static => "\"static\"",
-        Rotate::Dynamic => "\"dynamic\"",
-    };
-    require(
-        is_mode || gc.rotate == Rotate::Off,
-        "gc.rotate",
-        rotate,
-        "it needs gc.mode = \"plane-blocking\": planes can take turns only where each collects by itself",
-    )?;
-    require(
-        !gc.rotate_urgent || gc.rotate != Rotate::Dynamic,
-        "gc.rotate_urgent",
-        gc.rotate_urgent,
-        "gc.rotate = \"dynamic\" needs false: no plane takes turns while one is at or below gc.hard",
-    )?;
-    let (key, window) = ("gc.rotate_window", gc.rotate_window);
-    require(!window.is_zero(), key, window, "above 0: the rate of writes is measured over it")?;
-    require_operation_time(window, key)?;
-    let (key, share) = ("gc.rotate_hysteresis", gc.rotate_hysteresis);
-    require(
-        (0.0..1.0).contains(&share),
-        key,
-        share,
-        "a share of the sustainable rate, from 0 to below 1",
-    )
-}
-
 fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
     let (width, channels) = (rain.width, device.geometry.channels);
     let divides = (2..=WIDTH_MAX).contains(&width) && channels.is_multiple_of(width);
@@ -283,16 +172,17 @@ fn rain(rain: &RainSpec, ftl: &FtlSpec, device: &Device) -> Check {
         "rain.width",
         width,
         format!(
-            "0 for no parity, or from 2 to {WIDTH_MAX} and a divisor of device.geometry.channels = {channels}: the \
-             members of a stripe are on different channels, and stripes lie side by side on all of them"
+            "0 for no parity, or from 2 to {WIDTH_MAX} and a divisor of device.geometry.channels = \
+             {channels}: the members of a stripe are on different channels, and stripes lie side \
+             by side on all of them"
         ),
     )?;
     require(
         width == 0 || ftl.allocation == Allocation::Static || rain.update == Update::Superblock,
         "rain.width",
         width,
-        "with rain.update = \"in-place\" it needs ftl.allocation = \"static\": the address of a page decides its \
-         stripe and its channel",
+        "with rain.update = \"in-place\" it needs ftl.allocation = \"static\": the address of a \
+         page decides its stripe and its channel",
     )?;
     require_operation_time(rain.xor, "rain.xor")
 }
@@ -305,7 +195,8 @@ fn superblock_parity(scenario: &Scenario) -> Check {
         return Ok(());
     }
     let (key, value) = ("rain.update", "\"superblock\"");
-    let message = "with \"superblock\" it needs gc.unit = \"superblock\": the rows of a stripe are erased together";
+    let message = "with \"superblock\" it needs gc.unit = \"superblock\": the rows of a stripe are \
+                   erased together";
     require(gc.unit == VictimUnit::Superblock, key, value, message)?;
     // That needs dynamic allocation and separate frontiers, and goes with no copyback: `gc` says
     // so.
@@ -314,27 +205,31 @@ fn superblock_parity(scenario: &Scenario) -> Check {
             && ftl.frontiers == Frontiers::Separate
             && !gc.copyback
     );
-    let message = "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no pages belong together before";
+    let message = "rain.update = \"superblock\" needs \"stripe\": stripes are rows of flash, no \
+                   pages belong together before";
     require(rain.evict == Evict::Stripe, "rain.evict", "\"page\"", message)?;
-    let message = "rain.update = \"superblock\" needs \"wait\": its parity is made of what is written, and nothing is read";
+    let message = "rain.update = \"superblock\" needs \"wait\": its parity is made of what is \
+                   written, and nothing is read";
     require(
         rain.update_reads == UpdateReads::Wait,
         "rain.update_reads",
         "\"reconstruct\"",
         message,
     )?;
-    let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are collected at once";
+    let message = "rain.update = \"superblock\" needs \"estimate\": the members of a stripe are \
+                   collected at once";
     require(rain.cost_rule == CostRule::Estimate, "rain.cost_rule", "\"rotation\"", message)?;
-    let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" fills each lane by \
-                   itself, and a stripe is written over all of them";
+    let message = "rain.update = \"superblock\" needs \"empty\", \"fill\" or \"steady\": \"aged\" \
+                   fills each lane by itself, and a stripe is written over all of them";
     require(
         precondition.state != PreconditionState::Aged,
         "precondition.state",
         "\"aged\"",
         message,
     )?;
-    let message = "rain.update = \"superblock\" needs \"none\": a row of a stripe takes its place when its first page \
-                   leaves the buffer, and where parity comes next is known of one open superblock only";
+    let message = "rain.update = \"superblock\" needs \"none\": a row of a stripe takes its place \
+                   when its first page leaves the buffer, and where parity comes next is known of \
+                   one open superblock only";
     let holds = ftl.placement == DataPlacement::None;
     require(holds, "ftl.placement", format!("\"{}\"", ftl.placement.name()), message)?;
     let message =
@@ -374,8 +269,8 @@ fn suspends(does: bool, key: &str, mode: &str, scheduler: Scheduler) -> Check {
         !does || scheduler == Scheduler::ReadFirst,
         key,
         format!("\"{mode}\""),
-        "suspending for a read needs drive.scheduler = \"read-first\": in any other order the read may stand behind a \
-         program, which what is suspended never lets pass",
+        "suspending for a read needs drive.scheduler = \"read-first\": in any other order the read \
+         may stand behind a program, which what is suspended never lets pass",
     )
 }
 
@@ -422,7 +317,8 @@ fn erase_lengths(erase: &EraseSpec, device: &Device) -> Check {
     let holds =
         erase.length == EraseLength::Fixed || u64::from(fractions) * u64::from(points) <= step;
     let message = format!(
-        "with erase.safe_points = {points} it cuts a step of {step}ns into more parts than it has nanoseconds"
+        "with erase.safe_points = {points} it cuts a step of {step}ns into more parts than it has \
+         nanoseconds"
     );
     require(holds, "erase.fractions", fractions, message)?;
     let (key, shallow) = ("erase.shallow", erase.shallow);
@@ -453,7 +349,8 @@ fn drive(drive: &DriveSpec, device: &Device, ftl: &FtlSpec) -> Check {
     let (needed, why) = match ftl.stripe {
         Stripe::MapUnit => {
             let why = format!(
-                "2 program units of {unit} B for each of {lanes} lanes{each}, which fill side by side"
+                "2 program units of {unit} B for each of {lanes} lanes{each}, which fill side by \
+                 side"
             );
             (2 * unit * lanes * classes, why)
         }

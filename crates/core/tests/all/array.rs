@@ -2,7 +2,8 @@
 
 use manx_core::config::{Input, Override, Source, load};
 
-const ARRAY: &str = "name = \"four\"\n[device]\nname = \"femu\"\n[array]\nmembers = 4\n[workload]\nrequests = 1000\n";
+const ARRAY: &str = "name = \"four\"\n[device]\nname = \"femu\"\n[array]\nmembers = 4\n[workload]\n\
+                     requests = 1000\n";
 
 /// What the scenario is refused with, if it is, under these settings.
 fn answer(sets: &[&str]) -> Option<String> {

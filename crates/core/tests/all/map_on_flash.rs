@@ -4,7 +4,8 @@ use manx_core::config::{Input, Override, Scenario, Source, load};
 use manx_core::ftl::GcMode;
 
 fn load_with(policy: &str, lines: &str, sets: &[&str]) -> Result<Scenario, String> {
-    let good = "name = \"good\"\n[device]\nname = \"femu\"\n[gc]\nsoft = 0.08\n[workload]\nrequests = 1000\n";
+    let good = "name = \"good\"\n[device]\nname = \"femu\"\n[gc]\nsoft = 0.08\n[workload]\n\
+                requests = 1000\n";
     let scenario = Source { file: "scenarios/x.toml".to_string(), text: format!("{good}{lines}") };
     let overrides: Vec<Override> =
         sets.iter().map(|set| Override::from_set(set).unwrap()).collect();

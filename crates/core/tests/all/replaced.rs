@@ -84,7 +84,8 @@ fn a_trace_in_place_of_a_workload_finds_a_drive_in_the_steady_state_of_random_ov
 
 #[test]
 fn a_trace_that_a_scenario_names_itself_keeps_what_the_scenario_says_of_it() {
-    let own = "[device]\nname = \"femu\"\n[precondition]\noverwrite = \"workload\"\n[workload.trace]\nfile = \"a.csv\"\n";
+    let own = "[device]\nname = \"femu\"\n[precondition]\noverwrite = \"workload\"\n\
+               [workload.trace]\nfile = \"a.csv\"\n";
     let scenario = under(&file(own), None, &["workload.trace.file=b.csv"]).unwrap();
     assert_eq!(scenario.precondition.overwrite, Overwrite::Workload);
     let remap = |scenario: &Scenario| scenario.workload.jobs[0].trace.as_ref().unwrap().remap;

@@ -1,7 +1,7 @@
-//! Which arrays there are.
+//! Arrays that can be built.
 
 use super::{Check, require, require_time, word};
-use crate::array::{RaidLevel, ReadStrategy};
+use crate::array::{ArraySpec, RaidLevel, ReadStrategy};
 use crate::config::Scenario;
 use crate::drive::{Overwrite, PreconditionState};
 use crate::units::Duration;
@@ -12,17 +12,26 @@ const MEMBERS_MAX: u32 = 24;
 
 /// Checks the array of a scenario.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let Scenario { array, device, precondition, recovery, workload, .. } = scenario;
+    let array = &scenario.array;
     if !array.is_on() {
-        require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
-        let message = "needs array.members of 2 or more: a drive alone has no other to read";
-        return require(
-            array.strategy == ReadStrategy::Direct,
-            "array.strategy",
-            word(array.strategy),
-            message,
-        );
+        return alone(array);
     }
+    members(scenario)?;
+    times(array)?;
+    depths(array)?;
+    strategy(array)?;
+    settings_of_drives_alone(scenario)
+}
+
+/// A drive alone: nothing is chosen.
+fn alone(array: &ArraySpec) -> Check {
+    require(array.members == 1, "array.members", array.members, "1 (a drive alone) or more")?;
+    let message = "needs array.members of 2 or more: a drive alone has no other to read";
+    require(array.strategy == ReadStrategy::Direct, "array.strategy", word(array.strategy), message)
+}
+
+fn members(scenario: &Scenario) -> Check {
+    let Scenario { array, device, .. } = scenario;
     let (level, least) = (word(array.level), array.level.least_members());
     let message = format!("from {least} ({level}) to {MEMBERS_MAX}");
     require(
@@ -42,7 +51,10 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         "array.chunk",
         array.chunk,
         message,
-    )?;
+    )
+}
+
+fn times(array: &ArraySpec) -> Check {
     let message = "longer than 0s, and than array.guard";
     require(
         !array.window.is_zero() && array.window > array.guard,
@@ -66,10 +78,17 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     let norm = array.window_norm;
     require(norm.is_zero() || norm >= array.window, "array.window_norm", norm, message)?;
     let message = "longer than 0s: a read that may not wait at all is never asked for";
-    require(array.slo > Duration::ZERO, "array.slo", array.slo, message)?;
+    require(array.slo > Duration::ZERO, "array.slo", array.slo, message)
+}
+
+fn depths(array: &ArraySpec) -> Check {
     let depth = (array.destage_depth, array.rebuild_depth);
     require(depth.0 > 0, "array.destage_depth", depth.0, "1 or more rows")?;
-    require((1..=1024).contains(&depth.1), "array.rebuild_depth", depth.1, "from 1 to 1024 rows")?;
+    require((1..=1024).contains(&depth.1), "array.rebuild_depth", depth.1, "from 1 to 1024 rows")
+}
+
+/// The strategy, and the member that fails, need what the level has.
+fn strategy(array: &ArraySpec) -> Check {
     let redundant = array.level != RaidLevel::Raid0;
     let needs = "a level with redundancy: raid0 has nothing to compute a page from";
     let plain = matches!(array.strategy, ReadStrategy::Direct | ReadStrategy::Harmonia);
@@ -93,6 +112,12 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         let message = "memory for the writes of a whole cycle (rails): more than 0B";
         require(array.cache.get() > 0, "array.cache", array.cache, message)?;
     }
+    Ok(())
+}
+
+/// Settings that only a drive alone can have.
+fn settings_of_drives_alone(scenario: &Scenario) -> Check {
+    let Scenario { precondition, recovery, workload, .. } = scenario;
     let alone = "needs array.members = 1:";
     let message = format!("{alone} a power loss of an array is not modelled");
     require(

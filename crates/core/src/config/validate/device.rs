@@ -69,7 +69,8 @@ pub(super) fn map_unit(device: &Device) -> Check {
         key,
         g.map_unit,
         format!(
-            "a divisor of the page ({}), or whole pages of planes that are programmed together ({planes})",
+            "a divisor of the page ({}), or whole pages of planes that are programmed together \
+             ({planes})",
             g.page
         ),
     )?;

@@ -42,8 +42,8 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         return with_log_blocks(scenario);
     }
     let superblock = scenario.rain.width > 0 && scenario.rain.update == Update::Superblock;
-    let message = "rain.update = \"superblock\" needs 0: a row that is programmed again would leave its stripe; \
-                   erases may fail, and blocks be bad";
+    let message = "rain.update = \"superblock\" needs 0: a row that is programmed again would \
+                   leave its stripe; erases may fail, and blocks be bad";
     require(
         !superblock || faults.program_fail == 0.0,
         "faults.program_fail",
@@ -106,14 +106,15 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
     };
     let needed = needs.group_blocks();
     let message = format!(
-        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed} for data, gc.hard, \
-         open blocks and the reserve (one more where operations may fail); raise device.op or lower it"
+        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed} for \
+         data, gc.hard, open blocks and the reserve (one more where operations may fail); raise \
+         device.op or lower it"
     );
     require(good >= needed, key, value, message)?;
     let free = (good * group).saturating_sub(needs.user + 2 * group);
     let message = format!(
-        "{most} of {blocks} blocks of {place} are bad from the start, and with the others collecting cannot \
-         reach gc.soft = {}; raise device.op, or lower it",
+        "{most} of {blocks} blocks of {place} are bad from the start, and with the others \
+         collecting cannot reach gc.soft = {}; raise device.op, or lower it",
         gc.soft
     );
     require(free > share(gc.soft), key, value, message)
@@ -121,11 +122,12 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
 
 fn with_log_blocks(scenario: &Scenario) -> Check {
     let Scenario { device, ftl, faults, .. } = scenario;
-    let message = "ftl.kind = \"log-block\" needs 0: what its merges do about a program that failed is not modelled; \
-                   erases may fail, and blocks be bad";
+    let message = "ftl.kind = \"log-block\" needs 0: what its merges do about a program that \
+                   failed is not modelled; erases may fail, and blocks be bad";
     require(faults.program_fail == 0.0, "faults.program_fail", faults.program_fail, message)?;
     let known = !matches!(ftl.log.policy, LogPolicy::Superblock | LogPolicy::Last);
-    let message = "[faults] needs another than \"superblock\" and \"last\": they count on every block that they erase";
+    let message = "[faults] needs another than \"superblock\" and \"last\": they count on every \
+                   block that they erase";
     require(known, "ftl.log.policy", "another", message)?;
     let (key, percent) = ("ftl.log.log_percent", ftl.log.log_percent);
     let message =
@@ -139,8 +141,8 @@ fn with_log_blocks(scenario: &Scenario) -> Check {
         ftl.log.shape_within(logical, layout.rows, layout.blocks).map_or(0, |shape| shape.blocks);
     let ((most, place), blocks) = (worst(scenario, &layout), layout.blocks);
     let message = format!(
-        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed}; lower it or \
-         ftl.log.log_percent, or raise device.geometry.blocks"
+        "{most} of {blocks} blocks of {place} are bad from the start, and it needs {needed}; lower \
+         it or ftl.log.log_percent, or raise device.geometry.blocks"
     );
     require(blocks - most >= needed, "faults.factory_bad", faults.factory_bad, message)
 }

@@ -59,7 +59,8 @@ fn streams(scenario: &Scenario) -> Check {
         let rest = usize::from(tiers.iter().map(|tier| tier.0).sum::<f64>() < 100.0 - 1e-6);
         let count = (tiers.len() + rest) as u32;
         let message = format!(
-            "at most ftl.streams = {streams} tiers with what is left of the space; there are {count}"
+            "at most ftl.streams = {streams} tiers with what is left of the space; there are \
+             {count}"
         );
         require(count <= streams, &key("stream_by"), "\"tier\"", message)?;
     }
@@ -256,7 +257,8 @@ fn tiers(tiers: &[(f64, f64)], key: &str) -> Check {
         let message = format!("the shares of the requests sum to {asked}, at most 100 are there");
         require(asked <= 100.0 + 1e-6, &format!("{key}.{i}.1"), requests, message)?;
     }
-    let message = "the shares of the requests must sum to 100 where those of the space do: nothing is left for others";
+    let message = "the shares of the requests must sum to 100 where those of the space do: nothing \
+                   is left for others";
     require(space < 100.0 - 1e-6 || asked >= 100.0 - 1e-6, key, format!("{tiers:?}"), message)
 }
 

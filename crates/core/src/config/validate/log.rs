@@ -1,4 +1,4 @@
-//! What a log-block FTL needs of a device, and what it does not go with.
+//! The needs of a log-block FTL: of the device, and of the other settings.
 
 use super::{Check, require, word};
 use crate::config::Scenario;
@@ -8,16 +8,24 @@ use crate::ftl::{Allocation, DataPlacement, FtlKind, GcMode, VictimUnit};
 
 /// Checks a scenario whose FTL has log blocks.
 pub(super) fn all(scenario: &Scenario) -> Check {
-    let Scenario { ftl, gc, rain, scrub, erase, precondition, device, .. } = scenario;
-    if ftl.kind != FtlKind::LogBlock {
+    if scenario.ftl.kind != FtlKind::LogBlock {
         return Ok(());
     }
-    let needs = "ftl.kind = \"log-block\" needs";
+    translation(scenario)?;
+    collection_and_parity(scenario)?;
+    shape(scenario)
+}
+
+const NEEDS: &str = "ftl.kind = \"log-block\" needs";
+
+fn translation(scenario: &Scenario) -> Check {
+    let Scenario { ftl, device, .. } = scenario;
     let unit = device.geometry.map_unit.get();
     let row = program_unit(device);
     let message = format!(
-        "{needs} {row} B, what one program writes: its log blocks hold whole programs; a program unit that no mapping \
-         unit can have (above 32 KiB, or no power of two) needs device.feature.program_planes = 1 or program_pages = 1"
+        "{NEEDS} {row} B, what one program writes: its log blocks hold whole programs; a program \
+         unit that no mapping unit can have (above 32 KiB, or no power of two) needs \
+         device.feature.program_planes = 1 or program_pages = 1"
     );
     require(
         u128::from(unit) == row,
@@ -25,16 +33,21 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         device.geometry.map_unit,
         message,
     )?;
-    let message = format!("{needs} \"static\": the address of a page decides its data block");
+    let message = format!("{NEEDS} \"static\": the address of a page decides its data block");
     require(ftl.allocation == Allocation::Static, "ftl.allocation", word(ftl.allocation), message)?;
-    let message = format!("{needs} \"none\": its log blocks say what lies together");
+    let message = format!("{NEEDS} \"none\": its log blocks say what lies together");
     let placement = format!("\"{}\"", ftl.placement.name());
     require(ftl.placement == DataPlacement::None, "ftl.placement", placement, message)?;
     let message =
-        format!("{needs} 0: its blocks are levelled by the order in which they are freed");
-    require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)?;
+        format!("{NEEDS} 0: its blocks are levelled by the order in which they are freed");
+    require(ftl.static_wear_gap == 0, "ftl.static_wear_gap", ftl.static_wear_gap, message)
+}
+
+fn collection_and_parity(scenario: &Scenario) -> Check {
+    let Scenario { gc, rain, scrub, erase, precondition, .. } = scenario;
     let message = format!(
-        "{needs} \"nogc\", \"base\", \"controller\" or \"preemptive\": its lanes merge, one at a time"
+        "{NEEDS} \"nogc\", \"base\", \"controller\" or \"preemptive\": its lanes merge, one at a \
+         time"
     );
     let refused = match gc.mode {
         GcMode::PlaneBlocking => Some("\"plane-blocking\""),
@@ -42,30 +55,36 @@ pub(super) fn all(scenario: &Scenario) -> Check {
         GcMode::Nogc | GcMode::Base | GcMode::Controller | GcMode::Preemptive => None,
     };
     require(refused.is_none(), "gc.mode", refused.unwrap_or_default(), message)?;
-    let message = format!("{needs} \"block\": a merge is about one logical block");
+    let message = format!("{NEEDS} \"block\": a merge is about one logical block");
     require(gc.unit == VictimUnit::Block, "gc.unit", "a group of blocks", message)?;
     require(
         rain.width == 0,
         "rain.width",
         rain.width,
-        format!("{needs} 0: parity is made for page mapping only"),
+        format!("{NEEDS} 0: parity is made for page mapping only"),
     )?;
-    let message = format!("{needs} 0: pages are not written anew outside of merges");
+    let message = format!("{NEEDS} 0: pages are not written anew outside of merges");
     require(scrub.rate == 0.0, "scrub.rate", scrub.rate, message)?;
-    let message = format!("{needs} false: bit errors are modelled for page mapping only");
+    let message = format!("{NEEDS} false: bit errors are modelled for page mapping only");
     require(!scrub.errors, "scrub.errors", scrub.errors, message)?;
-    let message = format!("{needs} 0: a merge waits for its erase");
+    let message = format!("{NEEDS} 0: a merge waits for its erase");
     require(erase.hold.is_zero(), "erase.hold", erase.hold, message)?;
     let message = format!(
-        "{needs} \"empty\", \"fill\" or \"steady\": \"aged\" places pages as page mapping does"
+        "{NEEDS} \"empty\", \"fill\" or \"steady\": \"aged\" places pages as page mapping does"
     );
     require(
         precondition.state != PreconditionState::Aged,
         "precondition.state",
         "\"aged\"",
         message,
-    )?;
+    )
+}
+
+/// Data and log blocks fit in a lane.
+fn shape(scenario: &Scenario) -> Check {
+    let Scenario { ftl, device, .. } = scenario;
     let layout = Layout::new(device);
+    let unit = device.geometry.map_unit.get();
     let logical = (scenario.capacity().user.get() / unit) as u32;
     let logical = logical.div_ceil(layout.lanes);
     let spec = ftl.log.fitted(logical, layout.rows, layout.blocks);

@@ -43,12 +43,12 @@ pub fn all(scenario: &Scenario) -> Check {
         "ftl.placement needs 0 but for \"none\": translation pages have no class of their own";
     require(scenario.ftl.placement == DataPlacement::None, key, cache, message)?;
     let message = format!(
-        "with rain.width = {} it needs 0: parity of translation pages is not modelled, and a stripe's pages are looked \
-         up together",
+        "with rain.width = {} it needs 0: parity of translation pages is not modelled, and a \
+         stripe's pages are looked up together",
         scenario.rain.width
     );
     require(scenario.rain.width == 0, key, cache, message)?;
-    let message = "with scrub.errors, or scrub.rate above 0, it needs 0: a translation page that cannot be read is not \
-                   modelled";
+    let message = "with scrub.errors, or scrub.rate above 0, it needs 0: a translation page that \
+                   cannot be read is not modelled";
     require(!scenario.scrub.is_on(), key, cache, message)
 }

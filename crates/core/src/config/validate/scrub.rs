@@ -28,7 +28,8 @@ pub fn all(scrub: &ScrubSpec, device: &Device) -> Check {
     let message = format!("0 for no scrubbing, or from {RATE_MIN} to {RATE_MAX} pages per second");
     require(holds, "scrub.rate", rate, message)?;
     let message = format!(
-        "0 for never, or from 1 to scrub.correctable = {correctable}: a page beyond correction cannot be written anew"
+        "0 for never, or from 1 to scrub.correctable = {correctable}: a page beyond correction \
+         cannot be written anew"
     );
     require(rewrite_at <= correctable, "scrub.rewrite_at", rewrite_at, message)?;
     if !scrub.is_on() {
@@ -41,8 +42,8 @@ pub fn all(scrub: &ScrubSpec, device: &Device) -> Check {
     require(holds, "scrub.codeword", codeword, message)?;
     let mean = rber * 8.0 * bytes as f64;
     let message = format!(
-        "so low that a codeword of {bytes} B, which then has {mean:.1} wrong bits on average, is within \
-         scrub.correctable = {correctable}: data that was just written must be readable"
+        "so low that a codeword of {bytes} B, which then has {mean:.1} wrong bits on average, is \
+         within scrub.correctable = {correctable}: data that was just written must be readable"
     );
     require(mean <= f64::from(correctable), "scrub.rber", rber, message)
 }

@@ -93,8 +93,9 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     let left = raw.saturating_sub(user);
     let needed = (gc.hard * raw as f64).ceil() as u64 + held * block;
     let message = format!(
-        "{holders} {user} mapping units of {raw} in each lane; {:.2} blocks are left and gc needs more than {:.2} \
-         (gc.hard = {} of the raw pages, {who}); raise it or device.geometry.blocks",
+        "{holders} {user} mapping units of {raw} in each lane; {:.2} blocks are left and gc needs \
+         more than {:.2} (gc.hard = {} of the raw pages, {who}); raise it or \
+         device.geometry.blocks",
         lane.blocks(left),
         lane.blocks(needed),
         gc.hard,
@@ -105,18 +106,18 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     // nothing.
     let full = (raw - held * block) / block * (block - row);
     let message = format!(
-        "{holders} {user} mapping units in each lane, but reclaiming frees whole program units of {row} only: \
-         from {full} on \
-         every block of {block} may be too full to free one; raise it, or the number of program units in a block"
+        "{holders} {user} mapping units in each lane, but reclaiming frees whole program units of \
+         {row} only: from {full} on every block of {block} may be too full to free one; raise it, \
+         or the number of program units in a block"
     );
     require(user < full, "device.op", device.op, message)?;
 
     let free = left - open * block;
     let attainable = free as f64 / raw as f64;
     let message = format!(
-        "below {attainable:.4}, the free share that collecting can reach: {raw} mapping units in each lane - {user} \
-         {holders} - {open} open blocks of {block} = {free}; otherwise it would collect for ever; lower it or \
-         raise device.op"
+        "below {attainable:.4}, the free share that collecting can reach: {raw} mapping units in \
+         each lane - {user} {holders} - {open} open blocks of {block} = {free}; otherwise it would \
+         collect for ever; lower it or raise device.op"
     );
     require(attainable > gc.soft, "gc.soft", gc.soft, message)
 }

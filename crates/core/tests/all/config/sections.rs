@@ -1,0 +1,303 @@
+//! Sections of a scenario and the policies over them: what they switch on, and what does not fit
+//! together.
+
+use super::{GOOD, assert_says, load_with, refusal, source};
+use manx_core::config::{Input, load, resolve_policy};
+use manx_core::drive::{CostRule, EraseMode, ProgramMode, Reconstruct, Update};
+use manx_core::flash::Capacity;
+use manx_core::ftl::{Allocation, GcMode, Rotate, VictimUnit};
+use manx_core::units::Duration;
+
+#[test]
+fn a_policy_may_have_a_time_in_parentheses_and_erases_presume_a_collection() {
+    let under = |policy: &str| {
+        load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] })
+            .unwrap()
+    };
+    let alone = under("t-es(16ms)");
+    assert_eq!((alone.erase.mode, alone.erase.timeout), (EraseMode::TEs, Duration::from_ms(16)));
+    assert_eq!((alone.gc.mode, alone.gc.reads_first), (GcMode::Preemptive, true));
+    assert_eq!(under("t-es").erase.timeout, Duration::from_ms(64));
+    let path = under("preemptive/t-es( 1.5us )");
+    assert_eq!((path.gc.mode, path.gc.reads_first), (GcMode::Preemptive, false));
+    assert_eq!(path.erase.timeout, Duration::from_ns(1500));
+    assert_eq!(
+        (under("base/d-es").gc.mode, under("base/d-es").erase.mode),
+        (GcMode::Base, EraseMode::DEs)
+    );
+    assert_eq!(
+        (under("baseline").gc.reads_first, under("baseline").erase.mode),
+        (true, EraseMode::None)
+    );
+
+    let said = |name: &str| resolve_policy(name).unwrap_err().to_string();
+    assert_says(&said("t-es(soon)"), &["t-es(soon)", "timeout", "`soon`", "us, ms"]);
+    assert_says(&said("t-es("), &["no policy `t-es(`"]);
+    assert_says(&said("d-es(1ms)"), &["d-es has no parameter"]);
+    assert_says(&said("es/t-es(1ms)"), &["es and t-es(1ms) both decide erase"]);
+    assert_says(&said("t-se(1ms)"), &["did you mean t-es"]);
+}
+
+#[test]
+fn erases_give_way_only_where_reads_go_first() {
+    let scenario = source(&format!("{GOOD}[drive]\nscheduler = \"fifo\"\n"));
+    let refused = |policy| {
+        load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] })
+            .unwrap_err()
+            .to_string()
+    };
+    assert_says(&refused("t-es"), &["erase.mode", "\"t-es\"", "read-first"]);
+    let refuse = |lines: &str| refusal(&format!("{GOOD}{lines}"));
+    let based = load_with(GOOD, &["gc.mode=base", "gc.reads_first=true"]).unwrap_err().to_string();
+    assert_says(&based, &["gc.reads_first", "preemptive"]);
+    assert_says(&refuse("[erase]\nsafe_points = 0\n"), &["erase.safe_points", "from 1 to 1000"]);
+    assert_says(&refuse("[erase]\nverify = \"2min\"\n"), &["erase.verify", "at most 60s"]);
+    assert_says(&refuse("[erase]\nmode = \"tes\"\n"), &["erase.mode", "tes", "t-es"]);
+}
+
+#[test]
+fn bad_blocks_are_shares_and_the_drive_must_be_able_to_begin() {
+    let faults = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.faults);
+    assert!(!faults(&["faults.growth_per_1000=5"]).unwrap().is_on());
+    assert!(faults(&["faults.factory_bad=0.01", "faults.erase_fail=1e-4"]).unwrap().fails());
+    let says =
+        |set: &str, parts: &[&str]| assert_says(&faults(&[set]).unwrap_err().to_string(), parts);
+    says("faults.program_fail=0.6", &["faults.program_fail = 0.6", "from 0 to 0.5"]);
+    says("faults.growth_per_1000=-1", &["faults.growth_per_1000", "from 0 to 1000000"]);
+    says("faults.factory_bad=0.5", &["faults.factory_bad = 0.5", "bad from the start"]);
+}
+
+#[test]
+fn scrubbing_is_off_until_it_is_asked_for_and_its_code_must_fit() {
+    let scrub = |sets: &[&str]| load_with(GOOD, sets).map(|scenario| scenario.scrub);
+    assert!(!scrub(&[]).unwrap().is_on());
+    assert!(
+        scrub(&["scrub.rate=100"]).unwrap().is_on()
+            && scrub(&["scrub.errors=true"]).unwrap().is_on()
+    );
+    assert_eq!(scrub(&["scrub.rate=100.5", "scrub.rewrite_at=7"]).unwrap().rate, 100.5);
+    let refused = |sets: &[&str]| scrub(sets).unwrap_err().to_string();
+    assert_says(&refused(&["scrub.rber=0.2"]), &["scrub.rber = 0.2", "from 0 to 0.1"]);
+    assert_says(&refused(&["scrub.rber=-1e-9"]), &["scrub.rber", "from 0 to 0.1"]);
+    assert_says(&refused(&["scrub.rber=nan"]), &["scrub.rber"]);
+    // 8192 bits: 81.9 of them are wrong.
+    assert_says(
+        &refused(&["scrub.rber=0.01", "scrub.errors=true"]),
+        &["scrub.rber = 0.01", "81.9", "correctable = 40"],
+    );
+    assert!(scrub(&["scrub.rber=0.01"]).is_ok(), "it is off");
+    assert!(scrub(&["scrub.rber=0.01", "scrub.errors=true", "scrub.correctable=100"]).is_ok());
+    assert_says(
+        &refused(&["scrub.correctable=255"]),
+        &["scrub.correctable = 255", "from 1 to 254"],
+    );
+    assert_says(&refused(&["scrub.rate=-1"]), &["scrub.rate", "pages per second"]);
+    assert_says(&refused(&["scrub.rate=1e9"]), &["scrub.rate", "pages per second"]);
+    assert_says(
+        &refused(&["scrub.rewrite_at=41"]),
+        &["scrub.rewrite_at = 41", "scrub.correctable = 40"],
+    );
+    for codeword in ["1000B", "3KiB", "64KiB", "0B"] {
+        let sets = [&format!("scrub.codeword={codeword}"), "scrub.errors=true"];
+        assert_says(&refused(&sets), &["scrub.codeword", "divisor of device.geometry.map_unit"]);
+    }
+    assert_says(&refused(&["scrub.period=1s"]), &["scrub.period"]);
+}
+
+#[test]
+fn parity_takes_its_share_of_the_capacity_and_fits_the_channels_or_is_refused() {
+    let scenario = source(GOOD);
+    let under = |policy| {
+        load(&Input { scenario: &scenario, device: None, policy, overrides: &[] }).unwrap()
+    };
+    let (plain, guarded) = (under(Some("base")), under(Some("base/rain")));
+    assert_eq!((plain.rain.width, guarded.rain.width), (0, 8));
+    assert_eq!(guarded.gc.mode, GcMode::Base);
+    assert_eq!(guarded.capacity().user.get() * 8, plain.capacity().user.get() * 7);
+    assert_eq!(plain.capacity(), Capacity::of(&plain.device));
+    let refuse = |lines: &str| refusal(&format!("{GOOD}{lines}"));
+    assert_says(&refuse("[rain]\nwidth = 3\n"), &["rain.width = 3", "channels = 8", "divisor"]);
+    assert_says(&refuse("[rain]\nwidth = 1\n"), &["rain.width = 1", "from 2 to 64"]);
+    assert_says(&refuse("[rain]\nwidth = 16\n"), &["rain.width = 16", "channels = 8"]);
+    assert_says(&refuse("[rain]\nxor = \"2min\"\n"), &["rain.xor", "at most 60s"]);
+    assert_says(&refuse("[rain]\nreconstruct = \"perhaps\"\n"), &["rain.reconstruct", "`never`"]);
+    assert_says(
+        &refuse("[rain]\ncost_rule = \"guess\"\n"),
+        &["rain.cost_rule", "`estimate`", "`rotation`"],
+    );
+    assert_says(
+        &refuse("[rain]\nupdate_reads = \"skip\"\n"),
+        &["rain.update_reads", "`wait`", "`reconstruct`"],
+    );
+    let tolerant = under(Some("preemptive/gtr"));
+    assert_eq!((tolerant.rain.width, tolerant.rain.reconstruct), (8, Reconstruct::Cost));
+    assert_eq!(
+        (tolerant.gc.mode, tolerant.rain.cost_rule),
+        (GcMode::Preemptive, CostRule::Estimate)
+    );
+    // A comparison sets it over policies with parity and without.
+    assert!(load_with(GOOD, &["rain.reconstruct=always"]).is_ok());
+    assert_says(&refuse("[rain]\nevict = \"chip\"\n"), &["rain.evict", "`stripe`"]);
+    let dynamic =
+        load_with(GOOD, &["rain.width=4", "ftl.allocation=dynamic"]).unwrap_err().to_string();
+    assert_says(&dynamic, &["rain.width", "ftl.allocation = \"static\""]);
+    // Data and parity need the same room as data alone did.
+    let full = load_with(GOOD, &["rain.width=8", "gc.soft=0.245"]).unwrap_err().to_string();
+    assert_says(&full, &["gc.soft = 0.245", "65536", "data and parity take"]);
+    let offset = format!("workload.offset={}B", guarded.capacity().user.get());
+    assert!(load_with(GOOD, &[&offset]).is_ok());
+    let offset = load_with(GOOD, &["rain.width=8", &offset]).unwrap_err().to_string();
+    assert_says(&offset, &["workload.offset", "that the host sees"]);
+}
+
+#[test]
+fn parity_over_superblocks_takes_the_same_share_and_needs_superblocks() {
+    let scenario = source(GOOD);
+    let under = |policy| {
+        load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] })
+    };
+    let (place, superblock) = (under("base/rain").unwrap(), under("base/rain-superblock").unwrap());
+    assert_eq!((superblock.rain.width, superblock.rain.update), (8, Update::Superblock));
+    assert_eq!(
+        (superblock.gc.unit, superblock.ftl.allocation),
+        (VictimUnit::Superblock, Allocation::Dynamic)
+    );
+    assert_eq!(superblock.capacity(), place.capacity());
+    assert_eq!(under("preemptive/rain-superblock").unwrap().gc.mode, GcMode::Preemptive);
+    let refused = |policy| under(policy).unwrap_err().to_string();
+    assert_says(&refused("pb/rain-superblock"), &["gc.copyback", "gc.unit = \"block\""]);
+    assert_says(&refused("base/rain/rain-superblock"), &["both decide rain"]);
+    let with = |more: &[&str]| {
+        let all = [
+            &[
+                "rain.width=8",
+                "rain.update=superblock",
+                "gc.unit=superblock",
+                "ftl.allocation=dynamic",
+            ],
+            more,
+        ];
+        load_with(GOOD, &all.concat())
+    };
+    assert!(with(&[]).is_ok() && with(&["rain.reconstruct=cost", "rain.width=4"]).is_ok());
+    let says =
+        |more: &[&str], parts: &[&str]| assert_says(&with(more).unwrap_err().to_string(), parts);
+    says(&["gc.unit=block"], &["rain.update", "gc.unit = \"superblock\"", "erased together"]);
+    says(&["gc.unit=plane-group"], &["rain.update", "gc.unit = \"superblock\""]);
+    says(&["ftl.allocation=static"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
+    says(&["ftl.allocation=round-robin"], &["gc.unit", "ftl.allocation = \"dynamic\""]);
+    says(&["ftl.frontiers=shared"], &["ftl.frontiers", "\"separate\""]);
+    says(&["rain.evict=page"], &["rain.evict", "\"stripe\""]);
+    says(&["rain.update_reads=reconstruct"], &["rain.update_reads", "\"wait\""]);
+    says(&["rain.cost_rule=rotation"], &["rain.cost_rule", "\"estimate\""]);
+    says(&["precondition.state=aged"], &["precondition.state", "\"aged\"", "\"steady\""]);
+    says(&["rain.width=3"], &["rain.width", "divisor"]);
+    says(&["scrub.rate=100"], &["scrub.rate = 100", "leave its stripe"]);
+    says(&["scrub.errors=true"], &["scrub.errors = true", "not modelled"]);
+    says(&["faults.program_fail=1e-4"], &["faults.program_fail = 0.0001", "leave its stripe"]);
+    // It is of no account without parity.
+    assert!(load_with(GOOD, &["rain.update=superblock"]).is_ok());
+    assert_says(
+        &refusal(&format!("{GOOD}[rain]\nupdate = \"row\"\n")),
+        &["rain.update", "`superblock`"],
+    );
+}
+
+#[test]
+fn pes_suspends_programs_and_erases_over_any_collection() {
+    let under = |policy: &str| {
+        load(&Input { scenario: &source(GOOD), device: None, policy: Some(policy), overrides: &[] })
+            .unwrap()
+    };
+    let modes = |policy: &str| {
+        let loaded = under(policy);
+        (loaded.gc.mode, loaded.gc.reads_first, loaded.erase.mode, loaded.program.mode)
+    };
+    assert_eq!(modes("pes"), (GcMode::Preemptive, true, EraseMode::Es, ProgramMode::Ips));
+    assert_eq!(modes("pes(ips)"), modes("pes"));
+    assert_eq!(modes("pes(ipc)"), (GcMode::Preemptive, true, EraseMode::Es, ProgramMode::Ipc));
+    assert_eq!(
+        modes("preemptive/pes"),
+        (GcMode::Preemptive, false, EraseMode::Es, ProgramMode::Ips)
+    );
+    assert_eq!(modes("base/pes( ipc )"), (GcMode::Base, false, EraseMode::Es, ProgramMode::Ipc));
+    assert_eq!(modes("es").3, ProgramMode::None);
+    let mixed = load_with(GOOD, &["program.mode=ipc", "erase.mode=d-es"]).unwrap();
+    assert_eq!((mixed.erase.mode, mixed.program.mode), (EraseMode::DEs, ProgramMode::Ipc));
+    let said = |name: &str| resolve_policy(name).unwrap_err().to_string();
+    assert_says(&said("pes(1ms)"), &["pes(1ms)", "`1ms`", "mode", "ips, ipc"]);
+    assert_says(&said("pes(none)"), &["`none`", "ips, ipc"]);
+    assert_says(&said("pes()"), &["``", "ips, ipc"]);
+    assert_says(&said("es/pes"), &["es and pes both decide erase"]);
+}
+
+#[test]
+fn a_program_is_cut_into_phases_that_a_chip_could_have() {
+    let refuse = |lines: &str| refusal(&format!("{GOOD}[program]\n{lines}\n"));
+    assert_says(&refuse("mode = \"ipz\""), &["program.mode", "ipz", "ips"]);
+    assert_says(&refuse("loops = 0"), &["program.loops = 0", "from 1 to 1000"]);
+    assert_says(&refuse("loops = 1001"), &["program.loops = 1001", "from 1 to 1000"]);
+    assert_says(&refuse("verify_percent = 0"), &["program.verify_percent = 0", "from 1 to 99"]);
+    assert_says(&refuse("verify_percent = 100"), &["program.verify_percent = 100", "from 1 to 99"]);
+    assert_says(&refuse("suspend = \"2min\""), &["program.suspend", "at most 60s"]);
+    assert_says(&refuse("resume = \"2min\""), &["program.resume", "at most 60s"]);
+    // 2 % of a loop of a thousandth of 49999 ns are less than a nanosecond.
+    let short = |ns: u32| {
+        let time = format!("device.timing.program=[\"{ns}ns\"]");
+        let cut = ["program.loops=1000", "program.verify_percent=98"];
+        load_with(GOOD, &[&time, cut[0], cut[1]]).unwrap();
+        load_with(GOOD, &[&time, cut[0], cut[1], "program.mode=ips"])
+    };
+    assert_says(&short(49_999).unwrap_err().to_string(), &["program.loops", "a nanosecond"]);
+    short(50_000).unwrap();
+    let fifo =
+        load_with(GOOD, &["program.mode=ips", "drive.scheduler=fifo"]).unwrap_err().to_string();
+    assert_says(&fifo, &["program.mode", "\"ips\"", "read-first"]);
+}
+
+#[test]
+fn planes_collect_alone_and_in_turn_where_that_fits_together() {
+    let scenario = source(GOOD);
+    let under = |policy| {
+        load(&Input { scenario: &scenario, device: None, policy: Some(policy), overrides: &[] })
+    };
+    let modes = |policy| {
+        let loaded = under(policy).unwrap();
+        (loaded.gc.mode, loaded.gc.copyback, loaded.gc.rotate, loaded.rain.width)
+    };
+    let pb = GcMode::PlaneBlocking;
+    assert_eq!(modes("pb"), (pb, true, Rotate::Off, 0));
+    assert_eq!(modes("pb/rain"), (pb, true, Rotate::Off, 8));
+    assert_eq!(modes("pb+rain"), modes("pb/rain"));
+    assert_eq!(modes("pb+rain+rgc"), (pb, true, Rotate::Dynamic, 8));
+    assert_eq!(modes("rgc(static)"), (pb, true, Rotate::Static, 0));
+    assert_eq!(modes("rgc/t-es").0, pb);
+    assert_eq!(modes("base+rain"), (GcMode::Base, false, Rotate::Off, 8));
+    assert_eq!(modes("nogc+rain").0, GcMode::Nogc);
+    let tiny = under("ttflash").unwrap();
+    assert_eq!(tiny, under("pb+gtr+rgc+gtf").unwrap());
+    assert_eq!(modes("ttflash"), (pb, true, Rotate::Dynamic, 8));
+    assert_eq!(
+        (tiny.rain.reconstruct, tiny.rain.cost_rule),
+        (Reconstruct::Cost, CostRule::Rotation)
+    );
+    assert_eq!(under("pb+gtr").unwrap().rain.cost_rule, CostRule::Estimate);
+    let suspended = under("ttflash/t-es(16ms)").unwrap();
+    assert_eq!((suspended.erase.mode, suspended.gc.mode), (EraseMode::TEs, pb));
+    let said = |policy| under(policy).unwrap_err().to_string();
+    assert_says(&said("ttflash/base"), &["pb (part of ttflash) and base both decide gc"]);
+    assert_says(&said("base+rgc"), &["gc.rotate = \"dynamic\"", "plane-blocking"]);
+    assert_says(&said("pb+base"), &["pb and base both decide gc"]);
+    assert_says(&said("rgc(fast)"), &["`fast`", "dynamic, static"]);
+    let refuse = |sets: &[&str]| load_with(GOOD, sets).unwrap_err().to_string();
+    assert_says(&refuse(&["gc.mode=plane-blocking"]), &["gc.copyback = false", "plane-blocking"]);
+    let pb = ["gc.mode=plane-blocking", "gc.copyback=true"];
+    let refuse = |set: &str| refuse(&[pb[0], pb[1], "gc.rotate=dynamic", set]);
+    assert_says(&refuse("gc.rotate_urgent=true"), &["gc.rotate_urgent = true", "dynamic"]);
+    assert_says(&refuse("gc.rotate_window=0s"), &["gc.rotate_window", "above 0"]);
+    assert_says(&refuse("gc.rotate_window=2min"), &["gc.rotate_window", "at most 60s"]);
+    assert_says(&refuse("gc.rotate_hysteresis=1"), &["gc.rotate_hysteresis = 1", "below 1"]);
+    assert_says(&refuse("gc.rotate=always"), &["gc.rotate", "`static`"]);
+    assert_says(&refuse("gc.unit=superblock"), &["gc.unit"]);
+    assert!(load_with(GOOD, &[pb[0], pb[1], "gc.rotate=static", "gc.rotate_urgent=true"]).is_ok());
+}
