@@ -95,7 +95,10 @@ pub struct Full;
 
 impl std::fmt::Display for Full {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("preconditioning filled the drive and nothing can be reclaimed: raise device.op, or lower gc.soft")
+        f.write_str(
+            "preconditioning filled the drive and nothing can be reclaimed: raise \
+                     device.op, or lower gc.soft",
+        )
     }
 }
 

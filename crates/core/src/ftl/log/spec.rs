@@ -355,7 +355,8 @@ impl LogSpec {
             let least = sequential + isolation + random;
             let percent = self.log_percent;
             return Err(format!(
-                "log_percent = {percent}: {log} log blocks beside {data} data blocks of a lane; at least {least} needed"
+                "log_percent = {percent}: {log} log blocks beside {data} data blocks of a lane; at \
+                 least {least} needed"
             ));
         }
         let random = log - sequential - isolation;

@@ -94,84 +94,121 @@ fn some_lane_always_takes_data_until_the_open_superblocks_are_full() {
     let (mut parity_rows, mut waits) = (0, 0);
     for (number, (device, width)) in geometries().into_iter().enumerate() {
         for seed in 0..20 {
-            let (mut map, mut rng) = (guarded(&device, width), Rng::stream(seed, "lanes"));
-            let (lanes, rows) = (map.layout().lanes as usize, u64::from(map.layout().rows));
-            // By lane: the kinds of its rows, parity or not, and whether the last one gathers.
-            let (mut opened, mut gathers) = (vec![Vec::new(); lanes], vec![false; lanes]);
-            let sets: Vec<Vec<usize>> = (0..lanes as u32)
-                .map(|lane| {
-                    map.superstripes().unwrap().set_of(lane).map(|lane| lane as usize).collect()
-                })
-                .collect();
-            let is_parity = |map: &PageMap, lane: usize, row: usize| {
-                map.superstripes().unwrap().is_parity(lane as u32, (row as u64 % rows) as u32)
-            };
+            let mut rng = Rng::stream(seed, "lanes");
+            let mut side = SideBySide::new(guarded(&device, width), format!("{number}, {seed}"));
             for step in 0..4_000 {
-                // Busy lanes are passed over; sometimes all but one.
-                let busy = |lane: u32| (step / 50 + u64::from(lane)) % 3 == 0;
-                (0..lanes as u32).for_each(|lane| map.refresh_taking(lane, busy(lane)));
-                let place = map.place_in_stripe().or_else(|| {
-                    waits += 1;
-                    (0..lanes as u32).for_each(|lane| map.refresh_taking(lane, false));
-                    map.place_in_stripe()
-                });
-                let Some((lane, row)) = place else { break };
-                let lane = lane as usize;
-                assert_eq!(row.is_some(), !gathers[lane]);
-                if row.is_some() {
-                    assert!(
-                        !is_parity(&map, lane, opened[lane].len()),
-                        "{number}, {seed}: data on a row of parity"
-                    );
-                    opened[lane].push(false);
-                    gathers[lane] = true;
-                }
+                let Some(lane) = side.place(step, &mut waits) else { break };
                 if rng.below(3) > 0 {
                     continue;
                 }
-                map.row_sealed(lane as u32);
-                gathers[lane] = false;
-                while let Some(to) = map.due_parity(lane as u32, Stream::Host) {
-                    let at = opened[to as usize].len();
-                    assert!(is_parity(&map, to as usize, at));
-                    let sealed = |lane: &usize| opened[*lane].len() - usize::from(gathers[*lane]);
-                    assert!(
-                        sets[lane].iter().all(|other| *other == to as usize || sealed(other) > at)
-                    );
-                    map.open_row(to, Stream::Host).expect("its stripe is open");
-                    opened[to as usize].push(true);
-                    parity_rows += 1;
-                }
-                for set in &sets {
-                    let sealed = |lane: &usize| opened[*lane].len() - usize::from(gathers[*lane]);
-                    for lane in set {
-                        let at = opened[*lane].len();
-                        let due = !gathers[*lane]
-                            && is_parity(&map, *lane, at)
-                            && set.iter().all(|other| other == lane || sealed(other) > at);
-                        assert!(
-                            !due,
-                            "{number}, {seed}: the parity of row {at} of lane {lane} was forgotten"
-                        );
-                    }
-                    let most = set.iter().map(|lane| opened[*lane].len()).max().unwrap();
-                    let least = set.iter().map(|lane| opened[*lane].len()).min().unwrap();
-                    assert!(
-                        most - least <= 2 * width as usize,
-                        "{number}, {seed}: {most} rows against {least}"
-                    );
-                }
+                parity_rows += side.seal(lane);
+                side.check_parity_is_due_nowhere(width);
             }
-            // Nothing was programmed, so nothing was closed: two superblocks are full, to the last
-            // row.
-            for (lane, opened) in opened.iter().enumerate() {
-                assert_eq!(opened.len() as u64, 2 * rows, "{number}, {seed}: lane {lane} is stuck");
-            }
-            let parity: usize = opened.iter().flatten().filter(|parity| **parity).count();
-            assert_eq!(parity * width as usize, 2 * rows as usize * lanes);
+            side.check_everything_is_full(width);
         }
     }
     assert!(parity_rows > 5_000 && waits > 1_000, "{parity_rows} {waits}");
+}
+
+/// The lanes of a drive that fill side by side. Nothing is programmed.
+struct SideBySide {
+    map: PageMap,
+    sets: Vec<Vec<usize>>,
+    /// By lane: the kinds of its rows, parity or not, and whether the last one gathers.
+    opened: Vec<Vec<bool>>,
+    gathers: Vec<bool>,
+    name: String,
+}
+
+impl SideBySide {
+    fn new(map: PageMap, name: String) -> Self {
+        let lanes = map.layout().lanes as usize;
+        let sets = (0..lanes as u32)
+            .map(|lane| {
+                map.superstripes().unwrap().set_of(lane).map(|lane| lane as usize).collect()
+            })
+            .collect();
+        Self { map, sets, opened: vec![Vec::new(); lanes], gathers: vec![false; lanes], name }
+    }
+
+    fn lanes(&self) -> u32 {
+        self.opened.len() as u32
+    }
+
+    fn is_parity(&self, lane: usize, row: usize) -> bool {
+        let rows = u64::from(self.map.layout().rows);
+        self.map.superstripes().unwrap().is_parity(lane as u32, (row as u64 % rows) as u32)
+    }
+
+    /// Rows of a lane that gather no more.
+    fn sealed(&self, lane: usize) -> usize {
+        self.opened[lane].len() - usize::from(self.gathers[lane])
+    }
+
+    /// The lane of the next page; `None` when no lane takes it even if all are free.
+    fn place(&mut self, step: u64, waits: &mut u64) -> Option<usize> {
+        // Busy lanes are passed over; sometimes all but one.
+        let busy = |lane: u32| (step / 50 + u64::from(lane)) % 3 == 0;
+        (0..self.lanes()).for_each(|lane| self.map.refresh_taking(lane, busy(lane)));
+        let place = self.map.place_in_stripe().or_else(|| {
+            *waits += 1;
+            (0..self.opened.len()).for_each(|lane| self.map.refresh_taking(lane as u32, false));
+            self.map.place_in_stripe()
+        });
+        let (lane, row) = place?;
+        let lane = lane as usize;
+        assert_eq!(row.is_some(), !self.gathers[lane]);
+        if row.is_some() {
+            let is_parity = self.is_parity(lane, self.opened[lane].len());
+            assert!(!is_parity, "{}: data on a row of parity", self.name);
+            self.opened[lane].push(false);
+            self.gathers[lane] = true;
+        }
+        Some(lane)
+    }
+
+    /// Seals the row that a lane gathers; returns the rows of parity that this opens.
+    fn seal(&mut self, lane: usize) -> u64 {
+        let mut parity_rows = 0;
+        self.map.row_sealed(lane as u32);
+        self.gathers[lane] = false;
+        while let Some(to) = self.map.due_parity(lane as u32, Stream::Host) {
+            let at = self.opened[to as usize].len();
+            assert!(self.is_parity(to as usize, at));
+            let is_sealed = |other: &usize| *other == to as usize || self.sealed(*other) > at;
+            assert!(self.sets[lane].iter().all(is_sealed));
+            self.map.open_row(to, Stream::Host).expect("its stripe is open");
+            self.opened[to as usize].push(true);
+            parity_rows += 1;
+        }
+        parity_rows
+    }
+
+    fn check_parity_is_due_nowhere(&self, width: u32) {
+        let name = &self.name;
+        for set in &self.sets {
+            for lane in set {
+                let at = self.opened[*lane].len();
+                let due = !self.gathers[*lane]
+                    && self.is_parity(*lane, at)
+                    && set.iter().all(|other| other == lane || self.sealed(*other) > at);
+                assert!(!due, "{name}: the parity of row {at} of lane {lane} was forgotten");
+            }
+            let most = set.iter().map(|lane| self.opened[*lane].len()).max().unwrap();
+            let least = set.iter().map(|lane| self.opened[*lane].len()).min().unwrap();
+            assert!(most - least <= 2 * width as usize, "{name}: {most} rows against {least}");
+        }
+    }
+
+    /// Nothing was programmed, so nothing was closed: two superblocks are full, to the last row.
+    fn check_everything_is_full(&self, width: u32) {
+        let rows = 2 * self.map.layout().rows as usize;
+        for (lane, opened) in self.opened.iter().enumerate() {
+            assert_eq!(opened.len(), rows, "{}: lane {lane} is stuck", self.name);
+        }
+        let parity: usize = self.opened.iter().flatten().filter(|parity| **parity).count();
+        assert_eq!(parity * width as usize, rows * self.opened.len());
+    }
 }
 
 /// Filled in order, each row of parity follows its data; copies take theirs, too.

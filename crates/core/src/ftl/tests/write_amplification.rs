@@ -83,7 +83,8 @@ fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_s
         let off = measured / expected - 1.0;
         worst = worst.max(off.abs());
         table += &format!(
-            "{blocks:5} x {b:2}  op {spare:.2}  fixed point {expected:.4}  measured {measured:.4}  {:+.2} %\n",
+            "{blocks:5} x {b:2}  op {spare:.2}  fixed point {expected:.4}  measured {measured:.4}  \
+             {:+.2} %\n",
             100.0 * off
         );
     }
