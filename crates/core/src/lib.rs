@@ -2,7 +2,8 @@
 //! the bottom up:
 //!
 //! ```text
-//! units ← sim ← flash ← ftl ← drive ← nvme ← array ← host   (stats: what is counted;  config: what a scenario says)
+//! units ← sim ← flash ← ftl ← drive ← nvme ← array ← host
+//! beside them: stats (what is counted), config (what a scenario says)
 //! ```
 //!
 //! * [`units`]: time, sizes, rates, addresses as types (of the crate `manx-base`).
