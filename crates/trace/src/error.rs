@@ -207,25 +207,19 @@ impl fmt::Display for Said<'_> {
                 let after = if place.line == 0 { "" } else { " after this line" };
                 write!(
                     f,
-                    "{place}: reading the trace failed{after}: {reason}; is the file cut or damaged?"
+                    "{place}: reading the trace failed{after}: {reason}; \
+                     is the file cut or damaged?"
                 )
             }
             TraceError::Line { place, text, expected } => {
                 write!(f, "{place}: `{text}` is not {expected}")
             }
-            TraceError::Truncated { place, text, expected } => {
-                write!(
-                    f,
-                    "{place}: the file is truncated: its last line `{text}` has no end and is not {expected}"
-                )
-            }
-            TraceError::NotText { place, text } => {
-                write!(
-                    f,
-                    "{place}: this is not a text trace: it holds binary bytes (`{text}`); if it is a binary trace that \
-                     is cut or damaged, `--format` names its format to see which record is wrong"
-                )
-            }
+            TraceError::Truncated { place, text, expected } => write!(
+                f,
+                "{place}: the file is truncated: \
+                 its last line `{text}` has no end and is not {expected}"
+            ),
+            TraceError::NotText { place, text } => not_text(f, place, text),
             TraceError::Foreign { file, what } => write!(f, "{file}: this is no trace but {what}"),
             TraceError::Empty { file } => write!(f, "{file}: the trace is empty"),
             TraceError::GitLfsPointer { file } => write!(
@@ -233,54 +227,30 @@ impl fmt::Display for Said<'_> {
                 "{file}: this is a git LFS pointer, not the trace it stands for; \
                  fetch the file itself with `git lfs pull`"
             ),
-            TraceError::UnknownFormat { file, text } => write!(
+            TraceError::UnknownFormat { file, text } => unknown_format(f, file, text),
+            TraceError::Doubtful { file, found } => write!(
                 f,
-                "{file}: no known trace format has lines like `{text}`; `manx trace formats` lists those that are \
-                 known. If it is one of them, name it with `--format` to see which line is wrong"
+                "{file}: not taken for a trace: {found}. \
+                 If it is one, name its format with `--format`"
             ),
-            TraceError::Doubtful { file, found } => {
-                write!(
-                    f,
-                    "{file}: not taken for a trace: {found}. If it is one, name its format with `--format`"
-                )
-            }
-            TraceError::Ambiguous { file, candidates } => {
-                write!(
-                    f,
-                    "{file}: several formats have such lines; choose one with `--format`: {candidates}"
-                )
-            }
+            TraceError::Ambiguous { file, candidates } => write!(
+                f,
+                "{file}: several formats have such lines; \
+                 choose one with `--format`: {candidates}"
+            ),
             TraceError::NoRequests { file, format, held } => {
                 write!(f, "{file}: read as {}, the trace holds no request: {held}", format.name())
             }
-            TraceError::TimeUnit { file, why, candidates } => write!(
-                f,
-                "{file}: the format does not say in which unit its times are. {why}. \
-                 Give `--time-unit` (time_unit in a scenario): {candidates}"
-            ),
-            TraceError::LbaUnit { file, why, candidates } => write!(
-                f,
-                "{file}: the lines do not say whether their addresses and sizes are bytes or sectors. {why}. \
-                 Give `--lba-unit` (lba_unit in a scenario): {candidates}"
-            ),
+            TraceError::TimeUnit { file, why, candidates } => time_unit(f, file, why, candidates),
+            TraceError::LbaUnit { file, why, candidates } => lba_unit(f, file, why, candidates),
             TraceError::UnitIsStated { file, format, option } => write!(
                 f,
-                "{file}: {} states its own units; remove `{option}` (`--rate-scale` replays faster or slower)",
+                "{file}: {} states its own units; \
+                 remove `{option}` (`--rate-scale` replays faster or slower)",
                 format.name()
             ),
             TraceError::NoSuchDevice { file, missing, known } => {
-                let shown =
-                    known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join("`, `");
-                let more = if known.len() > 20 {
-                    format!(" and {} more", known.len() - 20)
-                } else {
-                    String::new()
-                };
-                write!(
-                    f,
-                    "{file}: the trace has no device `{}`; it has `{shown}`{more}",
-                    missing.join("`, `")
-                )
+                no_such_device(f, file, missing, known)
             }
             TraceError::Beyond { place, lba, sectors, capacity } => write!(
                 f,
@@ -291,14 +261,63 @@ impl fmt::Display for Said<'_> {
             TraceError::Setting { file, key, value, allowed } => {
                 write!(f, "{file}: {key} = {value} is not allowed: it must be {allowed}")
             }
-            TraceError::Changed { place } => {
-                write!(
-                    f,
-                    "{place}: the trace is not the same as when it was surveyed; the replay stopped here"
-                )
-            }
+            TraceError::Changed { place } => write!(
+                f,
+                "{place}: the trace is not the same as when it was surveyed; \
+                 the replay stopped here"
+            ),
         }
     }
+}
+
+fn not_text(f: &mut fmt::Formatter<'_>, place: &Place, text: &str) -> fmt::Result {
+    write!(
+        f,
+        "{place}: this is not a text trace: it holds binary bytes (`{text}`); \
+         if it is a binary trace that is cut or damaged, \
+         `--format` names its format to see which record is wrong"
+    )
+}
+
+fn unknown_format(f: &mut fmt::Formatter<'_>, file: &str, text: &str) -> fmt::Result {
+    write!(
+        f,
+        "{file}: no known trace format has lines like `{text}`; \
+         `manx trace formats` lists those that are known. \
+         If it is one of them, name it with `--format` to see which line is wrong"
+    )
+}
+
+fn time_unit(f: &mut fmt::Formatter<'_>, file: &str, why: &str, candidates: &str) -> fmt::Result {
+    write!(
+        f,
+        "{file}: the format does not say in which unit its times are. {why}. \
+         Give `--time-unit` (time_unit in a scenario): {candidates}"
+    )
+}
+
+fn lba_unit(f: &mut fmt::Formatter<'_>, file: &str, why: &str, candidates: &str) -> fmt::Result {
+    write!(
+        f,
+        "{file}: the lines do not say whether their addresses and sizes are bytes or sectors. \
+         {why}. Give `--lba-unit` (lba_unit in a scenario): {candidates}"
+    )
+}
+
+fn no_such_device(
+    f: &mut fmt::Formatter<'_>,
+    file: &str,
+    missing: &[String],
+    known: &[String],
+) -> fmt::Result {
+    const SHOWN: usize = 20;
+    let shown = known.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("`, `");
+    let more = match known.len().checked_sub(SHOWN) {
+        None | Some(0) => String::new(),
+        Some(more) => format!(" and {more} more"),
+    };
+    let missing = missing.join("`, `");
+    write!(f, "{file}: the trace has no device `{missing}`; it has `{shown}`{more}")
 }
 
 impl std::error::Error for TraceError {}

@@ -270,12 +270,39 @@ impl TraceSummary {
 
 impl fmt::Display for TraceSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gb = |bytes: u64| bytes as f64 / 1e9;
+        self.show_file(f)?;
+        self.show_requests(f)?;
+        self.show_devices(f)?;
+        if self.reordered > 0 {
+            writeln!(
+                f,
+                "reordered   {} requests that the file holds out of time order",
+                self.reordered
+            )?;
+        }
+        if let Some(span) = self.recorded_span {
+            writeln!(
+                f,
+                "recorded    {} latencies of reads and writes, {span}",
+                self.recorded.count()
+            )?;
+        }
+        self.show_tallies(f)
+    }
+}
+
+impl TraceSummary {
+    fn show_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "trace       {}", escaped(&self.file))?;
         writeln!(f, "format      {}: {}", self.format.name(), self.format_why)?;
         if let Some(why) = &self.units_why {
             writeln!(f, "units       {why}")?;
         }
+        Ok(())
+    }
+
+    fn show_requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gb = |bytes: u64| bytes as f64 / 1e9;
         let tick = match (self.format, self.tick_ns) {
             (TraceFormat::Msr, _) => "x 100 ns since 1601".to_string(),
             (_, 1) => "ns".to_string(),
@@ -306,6 +333,10 @@ impl fmt::Display for TraceSummary {
                 gb(self.trim_bytes)
             )?;
         }
+        Ok(())
+    }
+
+    fn show_devices(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Some(min), Some(max)) = (self.min_lba, self.max_lba) {
             let space = self.address_space_sectors as f64 * SECTOR as f64 / (1u64 << 30) as f64;
             writeln!(
@@ -331,20 +362,10 @@ impl fmt::Display for TraceSummary {
                 self.devices_not_met.join("`, `")
             )?;
         }
-        if self.reordered > 0 {
-            writeln!(
-                f,
-                "reordered   {} requests that the file holds out of time order",
-                self.reordered
-            )?;
-        }
-        if let Some(span) = self.recorded_span {
-            writeln!(
-                f,
-                "recorded    {} latencies of reads and writes, {span}",
-                self.recorded.count()
-            )?;
-        }
+        Ok(())
+    }
+
+    fn show_tallies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tallies = [
             ("unpaired", &self.unpaired),
             ("dropped", &self.dropped),

@@ -134,17 +134,32 @@ fn a_device_table_is_refused_by_line_and_key() {
     }
 }
 
+/// Traces by name and content, and the pieces of the refusal.
+type Traces<'a> = Vec<(&'a str, Vec<u8>, &'a [&'a str])>;
+
+fn assert_traces_refused(traces: &Traces) {
+    for (name, bytes, pieces) in traces {
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
+        let args =
+            ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
+        assert_refused(&args, &[pieces, [*name].as_slice()].concat());
+        assert!(
+            !Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(),
+            "{name} left a folder"
+        );
+    }
+}
+
 #[test]
-fn a_trace_is_refused_by_line_and_reason() {
+fn a_file_that_is_no_trace_is_refused_by_what_it_is() {
     let junk: Vec<u8> = (0..4096u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-    let after = |line: &str| [LINE, line].concat().into_bytes();
     let lfs = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n".to_vec();
     // A zstd frame whose one raw block of 200 bytes ends early; a gzip header with nothing right
     // behind it.
     let cut = [b"\x28\xB5\x2F\xFD\x00\x58\x41\x06\x00", LINE.as_bytes()].concat();
     let gz = [b"\x1F\x8B\x08\x00\x00\x00\x00\x00\x00\x03".as_slice(), b"this is no deflate stream"]
         .concat();
-    let table: Vec<(&str, Vec<u8>, &[&str])> = vec![
+    let traces: Traces = vec![
         ("t-empty.csv", vec![], &["empty"]),
         ("t-blank.csv", b"\n\r\n\n".to_vec(), &["empty"]),
         ("t-junk.csv", junk, &["binary"]),
@@ -156,6 +171,43 @@ fn a_trace_is_refused_by_line_and_reason() {
         ("t-lfs.csv", lfs, &["git LFS pointer", "git lfs pull"]),
         ("t-cut.csv.zst", cut, &["incomplete frame"]),
         ("t-junk.csv.gz", gz, &["reading the trace failed"]),
+        (
+            "t-nothing.csv",
+            b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(),
+            &["no known trace format", "--format"],
+        ),
+        (
+            "t-utf16.csv",
+            LINE.encode_utf16()
+                .fold(vec![0xff, 0xfe], |text, unit| [text, unit.to_le_bytes().to_vec()].concat()),
+            &["UTF-16", "iconv"],
+        ),
+        ("t-zeros.csv", vec![0; 70_000], &["zeros"]),
+        ("t-zip.csv", b"PK\x03\x04\x14\0\0\0".to_vec(), &["zip archive", "unpack"]),
+        ("t-bz2.csv", b"BZh91".to_vec(), &["bzip2", "cut"]),
+        (
+            "t-nothing.bz2",
+            b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0".to_vec(),
+            &["the trace is empty"],
+        ),
+        ("t-cut.tar", cut_tar(), &["tar archive", "cut"]),
+        (
+            "t-cut.gz",
+            b"\x1F\x8B\x08\x00".to_vec(),
+            &["t-cut.gz: reading the trace failed: ", "cut or damaged"],
+        ),
+        ("t-parquet.csv", b"PAR1 and no more PAR1".to_vec(), &["Parquet"]),
+    ];
+    assert_traces_refused(&traces);
+    let nothing = file("t-nothing-msr.csv", b"128166372003061629,hm,0,Read,8192,0,1\n");
+    let args = ["compare", "quick", "--trace", &nothing, "--format", "msr", "--remap", "none"];
+    assert_refused(&args, &["no request", "zero length"]);
+}
+
+#[test]
+fn a_trace_is_refused_by_line_and_reason() {
+    let after = |line: &str| [LINE, line].concat().into_bytes();
+    let traces: Traces = vec![
         ("t-truncated.csv", after("128166372003081629,hm,0,Wri"), &[":2: the file is truncated"]),
         (
             "t-huge.csv",
@@ -183,11 +235,6 @@ fn a_trace_is_refused_by_line_and_reason() {
             &[":2: ", "--remap"],
         ),
         (
-            "t-nothing.csv",
-            b"128166372003061629,hm,0,Read,8192,0,1\n".to_vec(),
-            &["no known trace format", "--format"],
-        ),
-        (
             "t-type.trace",
             b"100 0 8 8 1\n120 0 8 8 0\n130 0 8 8 1\n150 0 8 8 zz\n".to_vec(),
             &[":4: ", "type 1 for a read"],
@@ -198,42 +245,9 @@ fn a_trace_is_refused_by_line_and_reason() {
             &[":2: ", "below 2^47"],
         ),
         ("t-q.blkparse", b"8,0 1 1 0.000000001 10 Q R 8 + 8 [a]\n".to_vec(), &["no issue event"]),
-        (
-            "t-utf16.csv",
-            LINE.encode_utf16()
-                .fold(vec![0xff, 0xfe], |text, unit| [text, unit.to_le_bytes().to_vec()].concat()),
-            &["UTF-16", "iconv"],
-        ),
-        ("t-zeros.csv", vec![0; 70_000], &["zeros"]),
-        ("t-zip.csv", b"PK\x03\x04\x14\0\0\0".to_vec(), &["zip archive", "unpack"]),
-        ("t-bz2.csv", b"BZh91".to_vec(), &["bzip2", "cut"]),
-        (
-            "t-nothing.bz2",
-            b"BZh9\x17\x72\x45\x38\x50\x90\0\0\0\0".to_vec(),
-            &["the trace is empty"],
-        ),
-        ("t-cut.tar", cut_tar(), &["tar archive", "cut"]),
-        (
-            "t-cut.gz",
-            b"\x1F\x8B\x08\x00".to_vec(),
-            &["t-cut.gz: reading the trace failed: ", "cut or damaged"],
-        ),
         ("t-nul.csv", after("12\0\0\0"), &[":2: ", "`12\\0\\0\\0`", "binary"]),
-        ("t-parquet.csv", b"PAR1 and no more PAR1".to_vec(), &["Parquet"]),
     ];
-    for (name, bytes, pieces) in &table {
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
-        let args =
-            ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
-        assert_refused(&args, &[pieces, [*name].as_slice()].concat());
-        assert!(
-            !Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(),
-            "{name} left a folder"
-        );
-    }
-    let nothing = file("t-nothing-msr.csv", b"128166372003061629,hm,0,Read,8192,0,1\n");
-    let args = ["compare", "quick", "--trace", &nothing, "--format", "msr", "--remap", "none"];
-    assert_refused(&args, &["no request", "zero length"]);
+    assert_traces_refused(&traces);
 }
 
 /// The header of a file of 9000 bytes, and no more than 100 of them.
@@ -248,10 +262,15 @@ fn cut_tar() -> Vec<u8> {
     [header.as_slice(), LINE.as_bytes()].concat()
 }
 
+fn assert_options_refused(scenario: &str, table: &[(&[&str], &[&str])]) {
+    for (options, pieces) in table {
+        assert_refused(&[["compare", scenario].as_slice(), options].concat(), pieces);
+    }
+}
+
 #[test]
 fn an_option_is_refused_where_it_makes_no_sense() {
-    let (trace, scenario) =
-        (file("o-trace.csv", LINE.as_bytes()), file("o-scenario.toml", SCENARIO.as_bytes()));
+    let scenario = file("o-scenario.toml", SCENARIO.as_bytes());
     let in_the_way = file("in-the-way", b"");
     let below = format!("{in_the_way}/below");
     let no_policy = file("o-none.toml", format!("policies = []\n{SCENARIO}").as_bytes());
@@ -267,6 +286,20 @@ fn an_option_is_refused_where_it_makes_no_sense() {
         (&["--out", ""], &["--out"]),
         (&["--out", &in_the_way], &["in-the-way", "a file", "folder"]),
         (&["--out", &below], &["in-the-way", "cannot make this folder"]),
+        (&["--device", ""], &["no device ``"]),
+    ];
+    assert_options_refused(&scenario, table);
+    assert_refused(&["compare", &no_policy], &["no policy to run"]);
+    assert_refused(&["run", "."], &["a directory", "scenario"]);
+    assert_refused(&["run", ""], &["no scenario ``", "quick"]);
+    assert_refused(&["run", "quik"], &["did you mean quick?"]);
+}
+
+#[test]
+fn an_option_of_a_trace_is_refused_where_it_makes_no_sense() {
+    let scenario = file("o-trace.toml", SCENARIO.as_bytes());
+    let trace = file("o-trace.csv", LINE.as_bytes());
+    let table: &[(&[&str], &[&str])] = &[
         (&["--time-unit", "us"], &["--trace"]),
         (&["--format", "msr"], &["--trace"]),
         (
@@ -317,15 +350,8 @@ fn an_option_is_refused_where_it_makes_no_sense() {
         (&["--trace", &trace, "--from", "1s"], &["holds no request", "before the window"]),
         (&["--trace", &trace, "--from", "2s", "--to", "1s"], &["--to 1s", "after trace.from = 2s"]),
         (&["--trace", &trace, "--devices", "hm"], &["no device `hm`", "`hm,0`"]),
-        (&["--device", ""], &["no device ``"]),
     ];
-    for (options, pieces) in table {
-        assert_refused(&[["compare", &scenario].as_slice(), options].concat(), pieces);
-    }
-    assert_refused(&["compare", &no_policy], &["no policy to run"]);
-    assert_refused(&["run", "."], &["a directory", "scenario"]);
-    assert_refused(&["run", ""], &["no scenario ``", "quick"]);
-    assert_refused(&["run", "quik"], &["did you mean quick?"]);
+    assert_options_refused(&scenario, table);
 }
 
 #[test]

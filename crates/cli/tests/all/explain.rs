@@ -116,6 +116,33 @@ const IODA: [&str; 9] = [
     "device.geometry.blocks=24",
 ];
 
+fn us(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+fn band(result: &serde_json::Value, run: usize, op: &str, name: &str) -> serde_json::Value {
+    let bands = result["runs"][run]["attribution"][op].as_array().unwrap();
+    bands.iter().find(|band| band["band"] == name).unwrap().clone()
+}
+
+/// The sum of a band's times.
+fn whole(band: &serde_json::Value, times: &str) -> f64 {
+    band[times].as_object().unwrap().values().map(us).sum()
+}
+
+/// In each of three runs the causes and the stages both add up to the mean.
+fn assert_causes_and_stages_add_up(result: &serde_json::Value) {
+    for run in 0..3 {
+        for op in ["read", "write"] {
+            let all = band(result, run, op, "all");
+            let mean = us(&result["runs"][run][op]["mean_us"]);
+            assert!((whole(&all, "mean_us") - mean).abs() < 0.014, "{all}");
+            assert!((whole(&all, "mean_us") - whole(&all, "stages_us")).abs() < 0.014, "{all}");
+            assert_eq!(all["stages_us"].as_object().unwrap().len(), 9);
+        }
+    }
+}
+
 #[test]
 fn an_array_s_tail_is_told_by_cause_by_stage_and_by_drive() {
     let folder = path("array-explained");
@@ -132,29 +159,12 @@ fn an_array_s_tail_is_told_by_cause_by_stage_and_by_drive() {
     assert!(output.status.success(), "{}", stderr(&output));
     let text = std::fs::read(format!("{folder}/result.json")).unwrap();
     let result: serde_json::Value = serde_json::from_slice(&text).unwrap();
-    let us = |value: &serde_json::Value| value.as_f64().unwrap();
-    let band = |run: usize, op: &str, name: &str| {
-        let bands = result["runs"][run]["attribution"][op].as_array().unwrap();
-        bands.iter().find(|band| band["band"] == name).unwrap().clone()
-    };
+    assert_causes_and_stages_add_up(&result);
+    let band = |run, op, name| band(&result, run, op, name);
     // A plain array's tail is its drives' collections, whose reads nobody goes round.
-    let (tail, whole) =
-        (band(0, "read", "p99_9"), |band: &serde_json::Value, times: &str| -> f64 {
-            band[times].as_object().unwrap().values().map(us).sum()
-        });
+    let tail = band(0, "read", "p99_9");
     let behind = us(&tail["mean_us"]["gc_copy"]) + us(&tail["mean_us"]["erase"]);
     assert!(behind > 0.9 * whole(&tail, "mean_us"), "{tail}");
-    for run in 0..3 {
-        for (op, count) in [("read", 9), ("write", 9)] {
-            let all = band(run, op, "all");
-            assert!(
-                (whole(&all, "mean_us") - us(&result["runs"][run][op]["mean_us"])).abs() < 0.014,
-                "{all}"
-            );
-            assert!((whole(&all, "mean_us") - whole(&all, "stages_us")).abs() < 0.014, "{all}");
-            assert_eq!(all["stages_us"].as_object().unwrap().len(), count);
-        }
-    }
     // A fast failure costs a controller's time; a read that nobody answers costs it and the time of
     // the hedge.
     let read = |run: usize, stage: &str| us(&band(run, "read", "all")["stages_us"][stage]);

@@ -51,10 +51,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
         if std::env::var_os("MANX_LONG").is_none() {
             args.push("--claims-only");
         }
-        let output = manx(&args);
-        let document: Value = serde_json::from_str(&stdout(&output))
-            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
-        (output.status.code(), document, stderr(&output))
+        outcome(&args)
     };
     let (code, document, said) = run(&[]);
     assert_eq!((code, failing(&document)), (Some(0), Vec::new()), "{said}");
@@ -66,19 +63,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
             (&Value::Bool(true), &Value::Array(Vec::new()))
         );
         assert!(experiment["runs"].as_array().unwrap().len() >= 2, "{}", experiment["experiment"]);
-        for claim in experiment["claims"].as_array().unwrap() {
-            let Some(measured) = claim["measured"].as_f64() else {
-                assert!(claim["missing"].is_string(), "{claim}");
-                continue;
-            };
-            assert!(claim["low"].as_f64().is_none_or(|low| measured >= low), "{claim}");
-            assert!(claim["high"].as_f64().is_none_or(|high| measured <= high), "{claim}");
-            assert!(
-                claim["why"].is_string()
-                    && claim["source"].is_string()
-                    && claim.get("published").is_some()
-            );
-        }
+        experiment["claims"].as_array().unwrap().iter().for_each(assert_holds_or_is_missing);
     }
 
     // Each knob breaks one mechanism of one run; everything else comes from the journal.
@@ -89,35 +74,36 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
         ("dtrs-poisson:gc.mode=controller", "gc-modes/dtrs-blocked-model"),
     ] {
         let experiment = expected.split('/').next().unwrap();
-        let args = [
-            "lab",
-            "run",
-            experiment,
-            "--quick",
-            "--check",
-            "--json",
-            "--out",
-            out,
-            "--no-cache",
-            "--set",
-            set,
-        ];
-        let output = manx(&args);
-        let document: Value = serde_json::from_str(&stdout(&output))
-            .unwrap_or_else(|_| panic!("{}", stderr(&output)));
-        assert_eq!(
-            (output.status.code(), failing(&document)),
-            (Some(1), vec![expected.to_string()]),
-            "{set}"
-        );
+        let args = ["--quick", "--check", "--json", "--out", out, "--no-cache", "--set", set];
+        let (code, document, said) = outcome(&[&["lab", "run", experiment], &args[..]].concat());
+        assert_eq!((code, failing(&document)), (Some(1), vec![expected.to_string()]), "{set}");
         assert_eq!(document["what_if"][0], set);
-        assert!(stderr(&output).contains(&format!("what if: --set {set}")), "{}", stderr(&output));
+        assert!(said.contains(&format!("what if: --set {set}")), "{said}");
     }
     // What if left no trace in what the experiment itself measured.
     let (code, again, said) = run(&[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("engine-laws: 12 of 12 runs are in the journal"), "{said}");
     assert_eq!(again, document, "a result from the journal is the result");
+}
+
+/// Exit code, document and stderr.
+fn outcome(args: &[&str]) -> (Option<i32>, Value, String) {
+    let output = manx(args);
+    let document =
+        serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{}", stderr(&output)));
+    (output.status.code(), document, stderr(&output))
+}
+
+fn assert_holds_or_is_missing(claim: &Value) {
+    let Some(measured) = claim["measured"].as_f64() else {
+        assert!(claim["missing"].is_string(), "{claim}");
+        return;
+    };
+    assert!(claim["low"].as_f64().is_none_or(|low| measured >= low), "{claim}");
+    assert!(claim["high"].as_f64().is_none_or(|high| measured <= high), "{claim}");
+    assert!(claim["why"].is_string() && claim["source"].is_string(), "{claim}");
+    assert!(claim.get("published").is_some(), "{claim}");
 }
 
 const THREE: &str = r#"

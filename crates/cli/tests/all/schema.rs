@@ -30,22 +30,7 @@ fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String
     if schema["enum"].as_array().is_some_and(|list| !list.contains(value)) {
         return wrong("not one of the list");
     }
-    let is = |kind: &str| match kind {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "integer" => value.is_u64() || value.is_i64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "null" => value.is_null(),
-        other => panic!("{at}: {other} is no type"),
-    };
-    let fits = match &schema["type"] {
-        Value::String(kind) => is(kind),
-        Value::Array(kinds) => kinds.iter().any(|kind| is(kind.as_str().unwrap())),
-        _ => true,
-    };
-    if !fits
+    if !is_of_type(value, &schema["type"], at)
         || schema["minimum"]
             .as_f64()
             .is_some_and(|least| value.as_f64().is_some_and(|value| value < least))
@@ -78,6 +63,24 @@ fn fault(value: &Value, schema: &Value, root: &Value, at: &str) -> Option<String
             fault(item, &schema["items"], root, &format!("{at}[{number}]"))
         })
         .next()
+}
+
+fn is_of_type(value: &Value, kind: &Value, at: &str) -> bool {
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("{at}: {other} is no type"),
+    };
+    match kind {
+        Value::String(kind) => is(kind),
+        Value::Array(kinds) => kinds.iter().any(|kind| is(kind.as_str().unwrap())),
+        _ => true,
+    }
 }
 
 fn schema(of: &str) -> Value {

@@ -163,26 +163,28 @@ fn parquet_rows(out: &Path) -> Vec<Vec<String>> {
     rows.map(|row| row.get_column_iter().map(|(_, field)| shown(field)).collect()).collect()
 }
 
+/// 4 points of three keys, each with 3 seeds.
+const RANDOM: [&str; 14] = [
+    "--random",
+    "workload.rate=500..4000:log",
+    "--random",
+    "gc.window=8..64",
+    "--random",
+    "drive.buffer=32KiB|64KiB",
+    "--points",
+    "4",
+    "--seeds",
+    "3",
+    "--seed",
+    "5",
+    "--columns",
+    "p99,write.p99_us,erases,waf",
+];
+
 #[test]
 fn both_files_hold_the_same_and_draws_and_seeds_repeat() {
     let out = folder("random");
-    let more = [
-        "--random",
-        "workload.rate=500..4000:log",
-        "--random",
-        "gc.window=8..64",
-        "--random",
-        "drive.buffer=32KiB|64KiB",
-        "--points",
-        "4",
-        "--seeds",
-        "3",
-        "--seed",
-        "5",
-        "--columns",
-        "p99,write.p99_us,erases,waf",
-    ];
-    done(&more, &out);
+    done(&RANDOM, &out);
     let csv = rows(&out);
     assert_eq!(
         csv[0].join(" "),
@@ -222,7 +224,8 @@ fn both_files_hold_the_same_and_draws_and_seeds_repeat() {
     assert_eq!(result["runs"][0]["read"]["p99_us"].to_string().replace("null", ""), row[8]);
 
     // More points begin with the same ones, and only they are new.
-    let more: Vec<&str> = more.iter().map(|word| if *word == "4" { "6" } else { *word }).collect();
+    let more: Vec<&str> =
+        RANDOM.iter().map(|word| if *word == "4" { "6" } else { *word }).collect();
     let there = out.to_str().unwrap();
     assert_refused(
         &arguments(&more, &out),
@@ -323,9 +326,16 @@ fn points_that_cannot_be_run_refuse_the_sweep_or_are_left_out_and_listed() {
     );
 }
 
+fn assert_all_refused(table: &[(&[&str], &[&str])]) {
+    let out = folder("refused");
+    for (more, pieces) in table {
+        assert_refused(&arguments(more, &out), pieces);
+        assert!(!out.exists(), "{more:?}: nothing was made");
+    }
+}
+
 #[test]
 fn a_sweep_is_refused_by_option_key_and_value() {
-    let out = folder("refused");
     let grid = "--grid";
     let table: &[(&[&str], &[&str])] = &[
         (&[], &["nothing to sweep", "--grid KEY=V1,V2"]),
@@ -352,6 +362,9 @@ fn a_sweep_is_refused_by_option_key_and_value() {
         ),
         (&[grid, "seed=1,2"], &["--seeds N"]),
         (&[grid, "device.name=femu,nosuch"], &["point 2", "nosuch"]),
+    ];
+    assert_all_refused(table);
+    let table: &[(&[&str], &[&str])] = &[
         (&["--random", "gc.soft=0.05..0.1"], &["--points N"]),
         (&["--random", "gc.soft=0.05..0.1", "--points", "0"], &["--points 0"]),
         (&["--random", "gc.soft=0.05..0.1", "--points", "-1"], &["--points"]),
@@ -378,10 +391,11 @@ fn a_sweep_is_refused_by_option_key_and_value() {
         (&["--policies", "base", "--act-log", "x"], &["--act-log x", "many runs"]),
         (&["--policies", "base", "--format", "msr"], &["it needs --trace"]),
     ];
-    for (more, pieces) in table {
-        assert_refused(&arguments(more, &out), pieces);
-        assert!(!out.exists(), "{more:?}: nothing was made");
-    }
+    assert_all_refused(table);
+}
+
+#[test]
+fn a_sweep_is_refused_where_its_folder_or_its_scenario_is_none() {
     assert_refused(&["sweep", "--policies", "base"], &["--out DIR is missing"]);
     assert_refused(&["sweep", "nosuch", "--policies", "base", "--out", "x"], &["nosuch"]);
     let taken = file("sweep-taken", b"x");

@@ -50,7 +50,8 @@ impl Run<'_> {
         outcome: Outcome,
     ) -> RunTotals {
         let (scenario, drive) = (self.scenario, driver.storage().drive(number));
-        let (capacity, unit) = (scenario.capacity(), scenario.device.geometry.map_unit.get());
+        let (capacity, state) = (scenario.capacity(), self.state_totals(driver, number));
+        let unit = state.unit;
         let path = PolicyPath::of(scenario);
         let counters = drive.counters().since(&counters_before(driver, number));
         RunTotals {
@@ -68,21 +69,7 @@ impl Run<'_> {
             write: measured.write.clone(),
             trim: measured.trim.clone(),
             flush: measured.flush.clone(),
-            state: StateTotals {
-                free_bytes: driver
-                    .measured()
-                    .free_before
-                    .get(number)
-                    .copied()
-                    .flatten()
-                    .map(|units| units * unit),
-                unit,
-                block: unit
-                    * u64::from(
-                        drive.ftl().layout().units_per_lane() / scenario.device.geometry.blocks,
-                    ),
-                ..StateTotals::default()
-            },
+            state,
             counters,
             parts: parts(scenario),
             blocked_reads: measured.gc_blocked_reads,
@@ -113,6 +100,20 @@ impl Run<'_> {
                 requests: measured.warmup_requests,
             },
             warnings: Vec::new(),
+        }
+    }
+
+    /// Sizes of a drive's units, and its free bytes when the measurement began.
+    fn state_totals<S: Storage>(&self, driver: &Driver<S>, number: usize) -> StateTotals {
+        let geometry = &self.scenario.device.geometry;
+        let unit = geometry.map_unit.get();
+        let free = driver.measured().free_before.get(number).copied().flatten();
+        let units_per_lane = driver.storage().drive(number).ftl().layout().units_per_lane();
+        StateTotals {
+            free_bytes: free.map(|units| units * unit),
+            unit,
+            block: unit * u64::from(units_per_lane / geometry.blocks),
+            ..StateTotals::default()
         }
     }
 

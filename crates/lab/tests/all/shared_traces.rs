@@ -207,6 +207,14 @@ impl Row {
                 .filter(|top| is_last || top.bytes as f64 == kib * 1024.0);
             near(&format!("top size {kib} KiB"), top.map(|top| top.percent), *percent);
         }
+        wrong.extend(self.exact_disagreements(info));
+        wrong
+    }
+
+    /// Those of the cells that allow no rounding.
+    fn exact_disagreements(&self, info: &TraceInfo) -> Vec<String> {
+        let TraceInfo { summary, statistics } = info;
+        let footprint = &statistics.footprint;
         let exact = [
             (summary.format.name() == self.format, format!("format {}", summary.format.name())),
             (
@@ -232,8 +240,7 @@ impl Row {
             ),
         ];
         let differing = exact.into_iter().filter(|(agrees, _)| !agrees);
-        wrong.extend(differing.map(|(_, found)| format!("{}: {found}", self.name)));
-        wrong
+        differing.map(|(_, found)| format!("{}: {found}", self.name)).collect()
     }
 }
 

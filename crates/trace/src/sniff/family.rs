@@ -279,17 +279,8 @@ impl Case<'_> {
     fn times(&self, format: TraceFormat, lba: LbaUnit) -> Result<(TimeUnit, String), TraceError> {
         let pace = self.evidence.pace(lba);
         let usual = format.info().time.map_or(TimeUnit::Ns, super::Open::first);
-        let runs =
-            |unit| format!("{} requests/s and {} MB/s", pace.rate(unit), pace.megabytes(unit));
         if let Some(unit) = self.time {
-            let doubt = match pace.is_enough().then(|| pace.verdict(unit)) {
-                Some(Verdict::Implausible) => {
-                    format!(", though the head then runs at {}: implausible", runs(unit))
-                }
-                Some(_) => format!(": the head runs at {}", runs(unit)),
-                None => String::new(),
-            };
-            return Ok((unit, format!("time unit {}, as given{doubt}", unit_name(unit))));
+            return Ok((unit, time_as_given(&pace, unit)));
         }
         if self.evidence.has_fraction && usual == TimeUnit::Ns {
             return Err(self.ask(
@@ -298,20 +289,30 @@ impl Case<'_> {
             ));
         }
         if self.evidence.decimals > 3 && self.given.is_none() && !self.evidence.has_flags {
-            let why = "They have more than three decimals: seconds have those, and milliseconds of a fine clock";
+            let why = "They have more than three decimals: seconds have those, \
+                       and milliseconds of a fine clock";
             return Err(self.ask(&pace, why.to_string()));
         }
-        let name = unit_name(usual);
         if !pace.is_enough() {
-            return Ok((
-                usual,
-                format!(
-                    "time unit not stated: assumed {name} (too few requests to judge by the rate), as {} has; \
-                     `--time-unit` overrides",
-                    format.name()
-                ),
-            ));
+            let said = format!(
+                "time unit not stated: assumed {} (too few requests to judge by the rate), \
+                 as {} has; `--time-unit` overrides",
+                unit_name(usual),
+                format.name()
+            );
+            return Ok((usual, said));
         }
+        self.judged_by_pace(format, &pace, usual)
+    }
+
+    /// The unit that is usual for the format, where the rate in it is believable.
+    fn judged_by_pace(
+        &self,
+        format: TraceFormat,
+        pace: &Pace,
+        usual: TimeUnit,
+    ) -> Result<(TimeUnit, String), TraceError> {
+        let name = unit_name(usual);
         let verdict = pace.verdict(usual);
         let devices = if pace.devices == 1 {
             "one device".to_string()
@@ -326,14 +327,16 @@ impl Case<'_> {
                 Verdict::Fast => "more than most devices of such traces serve",
                 _ => "hardly any",
             };
-            let why =
-                format!("As {name} this trace runs at {} on {devices}: {judged}", runs(usual));
-            return Err(self.ask(&pace, why));
+            let why = format!(
+                "As {name} this trace runs at {} on {devices}: {judged}",
+                runs(pace, usual)
+            );
+            return Err(self.ask(pace, why));
         }
         let is_whole = self.given.is_none() && !self.evidence.has_fraction;
         if is_whole && usual == TimeUnit::Ms && pace.verdict(TimeUnit::Us) <= Verdict::Ordinary {
             let why = "They are whole numbers, which microseconds are as well as milliseconds";
-            return Err(self.ask(&pace, why.to_string()));
+            return Err(self.ask(pace, why.to_string()));
         }
         let others = UNITS.iter().filter(|unit| **unit != usual && **unit != TimeUnit::S);
         let others: Vec<String> = others
@@ -341,10 +344,10 @@ impl Case<'_> {
             .map(|unit| pace.means(*unit))
             .collect();
         let said = format!(
-            "time unit not stated: assumed {name}, as {} has, plausible: the head runs at {} on {devices}{} (by \
-             `--time-unit`, {})",
+            "time unit not stated: assumed {name}, as {} has, plausible: \
+             the head runs at {} on {devices}{} (by `--time-unit`, {})",
             format.name(),
-            runs(usual),
+            runs(pace, usual),
             self.clock(usual),
             others.join("; ")
         );
@@ -374,4 +377,20 @@ impl Case<'_> {
             candidates: candidates.join("; "),
         }
     }
+}
+
+/// A unit that the user gave, and how fast the head of the trace is in it.
+fn time_as_given(pace: &Pace, unit: TimeUnit) -> String {
+    let doubt = match pace.is_enough().then(|| pace.verdict(unit)) {
+        Some(Verdict::Implausible) => {
+            format!(", though the head then runs at {}: implausible", runs(pace, unit))
+        }
+        Some(_) => format!(": the head runs at {}", runs(pace, unit)),
+        None => String::new(),
+    };
+    format!("time unit {}, as given{doubt}", unit_name(unit))
+}
+
+fn runs(pace: &Pace, unit: TimeUnit) -> String {
+    format!("{} requests/s and {} MB/s", pace.rate(unit), pace.megabytes(unit))
 }
