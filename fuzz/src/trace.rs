@@ -12,8 +12,8 @@ use manx_base::units::{Bytes, Duration, Op};
 use manx_trace::format::FORMATS;
 use manx_trace::sniff::sniff;
 use manx_trace::{
-    Layout, LbaUnit, MAX_SECTOR, Opener, Part, Reading, Record, Remap, Spread, TimeUnit, TraceError, TraceEvent,
-    TraceFormat, TraceOp, TraceReader, TraceSource, TraceSpec,
+    Layout, LbaUnit, MAX_SECTOR, Opener, Part, Reading, Record, Remap, Spread, TimeUnit,
+    TraceError, TraceEvent, TraceFormat, TraceOp, TraceReader, TraceSource, TraceSpec,
 };
 use std::io::{self, Read};
 use std::sync::{Arc, LazyLock};
@@ -30,7 +30,12 @@ fuzz_target!(|data: &[u8]| {
     let spec = settings(&mut dice);
     let bytes: Arc<[u8]> = data.into();
     if let Some(format) = spec.format {
-        let reading = Reading { time: spec.time_unit, lba: spec.lba_unit, event: spec.event, spread: spec.spread };
+        let reading = Reading {
+            time: spec.time_unit,
+            lba: spec.lba_unit,
+            event: spec.event,
+            spread: spec.spread,
+        };
         let whole = read(format, reading, vec![part(&bytes, usize::MAX)]);
         let crumbs = read(format, reading, vec![part(&bytes, 1 + dice.below(7) as usize)]);
         assert_eq!(whole, crumbs, "the records depend on how the stream arrives");
@@ -44,7 +49,11 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Every record of the parts, checked; an error ends them.
-fn read(format: TraceFormat, reading: Reading, parts: Vec<Part>) -> Result<Vec<Record>, TraceError> {
+fn read(
+    format: TraceFormat,
+    reading: Reading,
+    parts: Vec<Part>,
+) -> Result<Vec<Record>, TraceError> {
     let mut reader = TraceReader::new(format, reading, parts)?;
     let mut records = Vec::new();
     let mut last = Duration::ZERO;
@@ -65,7 +74,10 @@ fn play(spec: &TraceSpec, capacity: u64, open: Opener) {
     assert!(summary.requests > 0);
     let mut last = 0;
     while let Some(request) = source.next_request() {
-        assert!(request.lba.0 + u64::from(request.sectors) <= capacity, "{request:?} beyond {capacity}");
+        assert!(
+            request.lba.0 + u64::from(request.sectors) <= capacity,
+            "{request:?} beyond {capacity}"
+        );
         assert!(request.at.as_ns() >= last, "time goes back");
         last = request.at.as_ns();
     }
@@ -80,7 +92,8 @@ fn settings(dice: &mut Dice) -> TraceSpec {
     TraceSpec {
         format: *FORMAT,
         time_unit: (has_time && dice.below(4) > 0).then(|| units[dice.below(4) as usize]),
-        lba_unit: (has_lba && dice.below(2) > 0).then(|| [LbaUnit::Bytes, LbaUnit::Sectors][dice.below(2) as usize]),
+        lba_unit: (has_lba && dice.below(2) > 0)
+            .then(|| [LbaUnit::Bytes, LbaUnit::Sectors][dice.below(2) as usize]),
         event: [TraceEvent::Queue, TraceEvent::Issue, TraceEvent::Complete][dice.below(3) as usize],
         spread: [Spread::Even, Spread::None][dice.below(2) as usize],
         layout: [Layout::Concat, Layout::Overlay][dice.below(2) as usize],
@@ -103,11 +116,14 @@ struct Dice(u64);
 impl Dice {
     /// FNV-1a of the bytes.
     fn of(data: &[u8]) -> Self {
-        Dice(data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)))
+        Dice(data.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        }))
     }
 
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 }

@@ -47,7 +47,8 @@ const EXAMPLES: &str = "Examples:
 /// Manx: an exact, deterministic simulator of flash storage and of what was published against its
 /// tail latency
 #[derive(Debug, Parser)]
-#[command(name = "manx", version, long_version = VERSION, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "manx", version, long_version = VERSION, arg_required_else_help = true)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -118,8 +119,8 @@ pub struct RunArgs {
     pub policy: Option<String>,
     /// The power fails at this time of the run: the drive recovers, every page is checked against
     /// what was promised, and the run goes on (recovery.cut_at; docs/torture.md)
-    #[arg(long, value_name = "TIME", conflicts_with_all = ["file", "requests", "act_log", "attribution"],
-        allow_hyphen_values = true, value_parser = time)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = time,
+        conflicts_with_all = ["file", "requests", "act_log", "attribution"])]
     pub power_cut_at: Option<Duration>,
     /// Replace result.json, report.html or scenario.toml in the folder of --out although no run of
     /// manx left them there
@@ -217,7 +218,8 @@ pub struct SharedArgs {
     #[arg(long)]
     pub no_cache: bool,
     /// Runs side by side [default: one for each core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
     // Groups with a heading come last: whatever follows one is shown under it.
     #[command(flatten)]

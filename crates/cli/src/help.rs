@@ -21,7 +21,8 @@ pub fn parse() -> Result<Args, clap::Error> {
 /// All that can be said, with its help.
 pub fn command() -> Command {
     let command = Args::command();
-    let template = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+    let template = "{about-with-newline}\n{usage-heading} {usage}\n\n\
+                    {before-help}Options:\n{options}{after-help}";
     let groups = groups(&command);
     command.help_template(template).before_help(groups)
 }

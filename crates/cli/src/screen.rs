@@ -35,8 +35,8 @@ pub struct Screen {
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Where stderr is no terminal: a line of progress every so often; 0s: at every step
-    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = crate::args::time,
-        allow_hyphen_values = true)]
+    #[arg(long, global = true, value_name = "TIME", default_value = "10s",
+        value_parser = crate::args::time, allow_hyphen_values = true)]
     pub progress_every: Duration,
 }
 

@@ -175,7 +175,8 @@ fn device(gib: u32) -> Device {
          blocks = {blocks}\npages = {pages}\n\
          page = \"4KiB\"\nmap_unit = \"4KiB\"\n[timing]\nread = [\"50us\"]\nprogram = [\"500us\"]\n\
          erase_step = \"3.5ms\"\n\
-         erase_steps = 1\n[channel]\nrate = \"1200MB/s\"\ncommand = \"200ns\"\nerase_command = \"200ns\"\n"
+         erase_steps = 1\n[channel]\nrate = \"1200MB/s\"\ncommand = \"200ns\"\n\
+         erase_command = \"200ns\"\n"
     );
     toml::from_str(&text).expect("the bench's device is a device")
 }

@@ -6,7 +6,8 @@
 //! whatever goes wrong with the folder is a remark, not an error.
 //!
 //! ```text
-//! magic (16) | key (32) | length of About (4) | About (JSON) | PageMap::snapshot | SHA-256 of all before (32)
+//! magic (16) | key (32) | length of About (4) | About (JSON) | PageMap::snapshot |
+//!     SHA-256 of all before (32)
 //! ```
 
 use crate::json::from_bytes;

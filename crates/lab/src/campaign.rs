@@ -137,7 +137,8 @@ impl Campaign {
                     .to_string(),
             ),
             lines => Some(format!(
-                "{lines} lines have no checksum (an older manx wrote them): their runs are done again"
+                "{lines} lines have no checksum (an older manx wrote them): \
+                 their runs are done again"
             )),
         };
         let remarks: Vec<String> = [altered, unsealed].into_iter().flatten().collect();

@@ -43,8 +43,8 @@ pub fn explain(set: &RunSet, kinds: Kinds, slowest: usize) -> Result<String, Str
     for run in &set.runs {
         let Some(attribution) = &run.attribution else {
             return Err(format!(
-                "{}: its requests were not split into causes: run it with --attribution, or with measure.attribution = \
-                 true in the scenario",
+                "{}: its requests were not split into causes: run it with --attribution, or with \
+                 measure.attribution = true in the scenario",
                 run.policy
             ));
         };
@@ -268,7 +268,8 @@ fn notes(parts: &CauseTimes, latency: f64, op: &str, flash: Option<&SlowFlash>) 
         };
     }
     if flash.forced && parts.gc_copy + parts.erase + parts.space >= SMALL * latency {
-        notes += "; garbage collection was forced: at the critical watermark (gc.hard) it goes before the host";
+        notes += "; garbage collection was forced: at the critical watermark \
+                  (gc.hard) it goes before the host";
     }
     notes
 }
@@ -316,7 +317,8 @@ fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
                 format!("behind garbage collection: it met the copying{}", begun(flash))
             }
             (_, Some(flash)) => format!(
-                "behind garbage collection, which kept the channel of {die} for itself from {:.6} s on",
+                "behind garbage collection, which kept the channel of {die} \
+                 for itself from {:.6} s on",
                 flash.since_s
             ),
             _ => format!("behind garbage collection's copies on {die} or its channel"),

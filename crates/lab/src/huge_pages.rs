@@ -111,7 +111,8 @@ fn out_of_memory(size: usize) {
     // Nothing may be allocated here. The line fits.
     let _ = writeln!(
         rest,
-        "error: out of memory: no {size} bytes more; a smaller drive, array or queue, or fewer --jobs, need less"
+        "error: out of memory: no {size} bytes more; a smaller drive, array or queue, \
+         or fewer --jobs, need less"
     );
     let length = 200 - rest.len();
     // SAFETY: the buffer holds `length` bytes; `_exit` ends the program without running anything

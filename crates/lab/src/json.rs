@@ -121,26 +121,28 @@ mod tests {
         let run = &value["runs"][0];
         assert_eq!(
             keys(run),
-            "scenario policy path axes title seed outcome requests read write trim flush state gc flash stress buffer \
-             capacity trace verify act over_time attribution virtual_s warmup_excluded warnings machine"
+            "scenario policy path axes title seed outcome requests read write trim flush state gc \
+             flash stress buffer capacity trace verify act over_time attribution virtual_s \
+             warmup_excluded warnings machine"
         );
         assert_eq!(
             keys(&run["read"]),
-            "count bytes iops mean_us stddev_us p50_us p90_us p95_us p99_us p99_9_us p99_99_us p99_999_us max_us \
-             percentiles curve"
+            "count bytes iops mean_us stddev_us p50_us p90_us p95_us p99_us p99_9_us p99_99_us \
+             p99_999_us max_us percentiles curve"
         );
         assert_eq!(keys(&run["read"]["percentiles"]), "p50 p90 p95 p99 p99_9 p99_99 p99_999");
         assert_eq!(keys(&run["read"]["percentiles"]["p50"]), "us n_beyond low_us high_us");
         assert_eq!(
             keys(&run["gc"]),
-            "blocked_reads_percent blocked_at_split_percent runs pages_copied forced free_reclaims copying_max_us \
-             free_min_percent"
+            "blocked_reads_percent blocked_at_split_percent runs pages_copied forced free_reclaims \
+             copying_max_us free_min_percent"
         );
         assert_eq!(
             keys(&run["flash"]),
-            "host_pages_written pages_programmed pages_padded pages_read erases waf suspensions \
-             suspensions_per_erase_max aborted_pulse_us extra_ramps program_suspensions \
-             suspensions_per_program_max aborted_phase_us erases_held erase_hold_mean_us erase_hold_max_us wear"
+            "host_pages_written pages_programmed pages_padded pages_read erases waf \
+             suspensions suspensions_per_erase_max aborted_pulse_us extra_ramps \
+             program_suspensions suspensions_per_program_max aborted_phase_us erases_held \
+             erase_hold_mean_us erase_hold_max_us wear"
         );
         assert_eq!(
             keys(&run["machine"]),
@@ -151,7 +153,9 @@ mod tests {
 
     #[test]
     fn lists_of_numbers_stand_on_one_line_and_all_else_is_indented() {
-        let value = serde_json::json!({"a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}});
+        let value = serde_json::json!({
+            "a": [1, null, 2.5], "b": ["x\ny"], "c": {}, "d": [], "e": {"f": [[1, 2], [3]]}
+        });
         let lines = [
             "{",
             "  \"a\": [1,null,2.5],",
@@ -199,7 +203,8 @@ mod tests {
 
     #[test]
     fn stripping_reaches_into_larger_documents_and_keeps_the_order_of_the_rest() {
-        let lab = r#"{"experiment": "x", "runs": [{"policy": "base", "machine": {"cpu_s": 1.5}, "seed": 1}]}"#;
+        let lab = r#"{"experiment": "x",
+            "runs": [{"policy": "base", "machine": {"cpu_s": 1.5}, "seed": 1}]}"#;
         let compact: String = strip_machine(lab).unwrap().split_whitespace().collect();
         assert_eq!(compact, r#"{"experiment":"x","runs":[{"policy":"base","seed":1}]}"#);
         assert!(strip_machine("{").is_err());

@@ -80,8 +80,8 @@ pub fn refusal(need: &Need) -> Option<String> {
     (need.bytes > bytes).then(|| {
         let Need { bytes: needed, words } = need;
         format!(
-            "out of memory before it begins: it needs about {}: {words}; {} are available ({limit}). Smaller values of \
-             these keys fit",
+            "out of memory before it begins: it needs about {}: {words}; \
+             {} are available ({limit}). Smaller values of these keys fit",
             in_words(*needed),
             in_words(bytes)
         )
@@ -104,8 +104,9 @@ pub(crate) fn backlog_refusal(waiting: u64) -> Option<String> {
     let Available { bytes, limit } = available()?;
     (bytes < waiting * REQUEST_BYTES + RESERVE_BYTES).then(|| {
         format!(
-            "out of memory: {:.1} M requests wait for the drive, and more come than it completes; {} are left \
-             ({limit}). A smaller workload.rate or measure.timeout ends the run before that",
+            "out of memory: {:.1} M requests wait for the drive, and more come than it \
+             completes; {} are left ({limit}). A smaller workload.rate or measure.timeout \
+             ends the run before that",
             waiting as f64 / 1e6,
             in_words(bytes)
         )

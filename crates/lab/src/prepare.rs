@@ -185,7 +185,8 @@ pub(crate) fn make(
     if overwrites_as_workload(scenario) {
         pages = WorkloadPages::new(scenario, logical_pages(scenario))?;
         if pages.is_none() {
-            let note = "the workload writes nothing, so precondition.overwrite = \"workload\" overwrote random pages";
+            let note = "the workload writes nothing, so \
+                        precondition.overwrite = \"workload\" overwrote random pages";
             notes.push(note.to_string());
         }
     }
@@ -224,8 +225,9 @@ pub(crate) fn make(
 }
 
 /// Why preconditioning took long.
-const TOO_LONG: &str = "the trace has too many requests to be kept (16,777,216): preconditioning with \
-     precondition.overwrite = \"workload\" read it again in each pass; \"random\" is faster";
+const TOO_LONG: &str = "the trace has too many requests to be kept (16,777,216): \
+                        preconditioning with precondition.overwrite = \"workload\" read it again \
+                        in each pass; \"random\" is faster";
 
 fn overwrites_as_workload(scenario: &Scenario) -> bool {
     let spec = &scenario.precondition;

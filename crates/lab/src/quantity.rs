@@ -168,8 +168,8 @@ impl std::fmt::Display for Missing {
             }
             Self::Unknown { name, nearest: None } => write!(
                 f,
-                "no quantity is called `{name}`: expected the path of a number in result.json, such as flash.waf, or \
-                 one of {}",
+                "no quantity is called `{name}`: expected the path of a number in result.json, \
+                 such as flash.waf, or one of {}",
                 SHORT.map(|(short, ..)| short).join(", ")
             ),
             Self::Null => f.write_str(

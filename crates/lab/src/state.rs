@@ -35,7 +35,8 @@ pub fn first_line(set: &RunSet) -> Option<String> {
         ""
     };
     Some(format!(
-        "Garbage collection had next to nothing to copy{}: {} of {} pages for {} blocks reclaimed{hint}",
+        "Garbage collection had next to nothing to copy{}: \
+         {} of {} pages for {} blocks reclaimed{hint}",
         in_which(set, &with),
         first.gc.pages_copied,
         first.flash.host_pages_written,
@@ -150,7 +151,8 @@ fn steadiness(set: &RunSet) -> Vec<String> {
             Some(false) => {
                 let [first, second] = halves.map(three_digits);
                 format!(
-                    "not steady: {first} bytes reclaimed for each written in the first half, {second} in the second"
+                    "not steady: {first} bytes reclaimed for each written in the first \
+                     half, {second} in the second"
                 )
             }
             None => "too few blocks reclaimed to say whether it is steady".to_string(),
@@ -232,8 +234,8 @@ mod tests {
     fn a_set_without_collections_says_so_and_how_much_was_free() {
         let one = |reclaimed| run("base", "base", ["base", "baseline"], reclaimed);
         let all = RunSet { runs: vec![one(0), one(0)] };
-        let expected = "No garbage collection happened: the drive wrote 1.50 GiB of 8.00 GiB of free space; every \
-                        policy looks alike";
+        let expected = "No garbage collection happened: the drive wrote 1.50 GiB of 8.00 GiB of \
+                        free space; every policy looks alike";
         assert_eq!(first_line(&all).unwrap(), expected);
         let mut other = one(9);
         other.policy = "preemptive".to_string();
@@ -273,7 +275,8 @@ mod tests {
             "preconditioning: filled, 2 full random overwrites, WAF 2.71",
             "blocks reclaimed while measured: nogc 15, base 300",
             "WAF of nogc too few blocks reclaimed to say whether it is steady",
-            "WAF of base not steady: 1.25 bytes reclaimed for each written in the first half, 1.50 in the second",
+            "WAF of base not steady: 1.25 bytes reclaimed for each written in the first \
+             half, 1.50 in the second",
         ];
         assert_eq!(told, expected);
     }

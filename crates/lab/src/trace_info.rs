@@ -110,7 +110,8 @@ mod tests {
             "gaps        median 2.000ms, mean 2.000ms, CV 0, 0.0 % are 0",
             "bursts      IDC - in 1 s, 0 in 10 ms",
             "locality    30.0 % sequential, 0.0 % not on 4 KiB, span 0.29 GiB",
-            "pages       220 of 4 KiB (0.001 GiB): 200 read, 20 written, 10.0 writes to each page written",
+            "pages       220 of 4 KiB (0.001 GiB): 200 read, 20 written, 10.0 \
+             writes to each page written",
             "top sizes   4KiB 66.7 %, 8KiB 33.3 %",
         ] {
             assert!(text.contains(piece), "`{piece}` is not in:\n{text}");

@@ -2,7 +2,7 @@
 //!
 //! | column | type | what |
 //! |---|---|---|
-//! | `t_us` | DOUBLE | when it came: its arrival (open loop) or its issue (closed loop), microseconds since the start |
+//! | `t_us` | DOUBLE | its arrival (open loop) or its issue (closed loop), us since the start |
 //! | `op` | BYTE_ARRAY, UTF-8 | `R`, `W`, `F` (flush) or `D` (discard) |
 //! | `offset`, `bytes` | INT64 | the range, in bytes |
 //! | `latency_us` | DOUBLE | from `t_us` to its completion |

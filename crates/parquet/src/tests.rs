@@ -80,7 +80,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn everything_comes_back_to_the_nanosecond(records in prop::collection::vec(any_record(), 0..80)) {
+    fn everything_comes_back_to_the_nanosecond(
+        records in prop::collection::vec(any_record(), 0..80),
+    ) {
         let (file, losses) = encode(&records, &["a", "b,0", "c"]);
         // The stream numbers devices as they appear.
         let mut order = Vec::new();
@@ -98,7 +100,11 @@ proptest! {
     /// A file that was cut or hit is an error or other records, but never a panic or a stream
     /// without an end.
     #[test]
-    fn a_damaged_file_is_not_the_end_of_the_world(at in any::<prop::sample::Index>(), with in any::<u8>(), cut: bool) {
+    fn a_damaged_file_is_not_the_end_of_the_world(
+        at in any::<prop::sample::Index>(),
+        with in any::<u8>(),
+        cut: bool,
+    ) {
         let records: Vec<_> = (0..40).map(|number| record(number * 1_000, number)).collect();
         let (mut file, _) = encode(&records, &["a"]);
         let at = at.index(file.len());
@@ -175,8 +181,8 @@ fn file_of(schema: &str, columns: &[(Column, Option<&[i16]>)]) -> Vec<u8> {
 
 #[test]
 fn a_file_of_others_needs_four_columns_in_any_order() {
-    let schema = "required binary op (UTF8); required int64 bytes; required double nonsense; required int64 t_us; \
-                  required int64 offset;";
+    let schema = "required binary op (UTF8); required int64 bytes; required double nonsense; \
+                  required int64 t_us; required int64 offset;";
     let columns = [
         (Column::Text(vec!["W", "d"]), None),
         (Column::Int64(vec![4096, 512]), None),
@@ -191,8 +197,9 @@ fn a_file_of_others_needs_four_columns_in_any_order() {
 
 #[test]
 fn nulls_and_nans_are_absent_latencies_and_unsigned_numbers_are_large() {
-    let schema = "optional double t_us; required binary op; required int32 offset (UINT_32); required int32 bytes; \
-                  optional double latency_us; optional int64 device; optional boolean fua;";
+    let schema = "optional double t_us; required binary op; required int32 offset \
+                  (UINT_32); required int32 bytes; optional double latency_us; \
+                  optional int64 device; optional boolean fua;";
     let columns = [
         (Column::Double(vec![0.0, 1.5, 2.001]), Some(&[1i16, 1, 1][..])),
         (Column::Text(vec!["R", "R", "R"]), None),

@@ -71,8 +71,9 @@ impl Chart {
         };
         let _ = writeln!(
             chart.svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" height=\"{height:.2}pt\" \
-             viewBox=\"0 0 {width:.2} {height:.2}\" font-family=\"Liberation Sans\" font-size=\"{TEXT}\">\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.2}pt\" \
+             height=\"{height:.2}pt\" viewBox=\"0 0 {width:.2} {height:.2}\" \
+             font-family=\"Liberation Sans\" font-size=\"{TEXT}\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>"
         );
         if let Some(title) = plot.title {
@@ -141,8 +142,8 @@ impl Chart {
     pub fn rect(&mut self, x: f64, y: f64, width: f64, height: f64, colour: &str) {
         let _ = writeln!(
             self.svg,
-            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\" \
-             stroke=\"#fff\" stroke-width=\"0.3\"/>"
+            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" \
+             fill=\"{colour}\" stroke=\"#fff\" stroke-width=\"0.3\"/>"
         );
     }
 
@@ -192,7 +193,8 @@ impl Chart {
         let (x, y) = (8.0, (self.top + self.bottom) / 2.0);
         let _ = writeln!(
             self.svg,
-            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            "<text transform=\"translate({x:.2} {y:.2}) rotate(-90)\" \
+             text-anchor=\"middle\">{}</text>",
             escape(label)
         );
     }

@@ -57,7 +57,8 @@ pub static FORMATS: [Format; 25] = [
         name: "msr",
         title: "MSR Cambridge csv",
         shape: "`ticks,host,disk,Read|Write,offset,size,response`",
-        source: "SNIA IOTTA trace 388 (MSR Cambridge); `manx trace convert FILE -o OUT --as msr` writes it too",
+        source: "SNIA IOTTA trace 388 (MSR Cambridge); \
+                 `manx trace convert FILE -o OUT --as msr` writes it too",
         time: None,
         lba: None,
         has_events: false,
@@ -68,7 +69,8 @@ pub static FORMATS: [Format; 25] = [
         name: "mqsim",
         title: "MQSim ascii",
         shape: "`time device sector sectors type`, type 1 for a read",
-        source: "MQSim's `traces` folder; `manx trace convert FILE -o OUT --as mqsim` writes it from any trace",
+        source: "MQSim's `traces` folder; `manx trace convert FILE -o OUT --as mqsim` \
+                 writes it from any trace",
         time: Some(Open::Judged(TimeUnit::Ns)),
         lba: None,
         has_events: false,
@@ -101,7 +103,8 @@ pub static FORMATS: [Format; 25] = [
         name: "ucare",
         title: "UCARE replayer ascii",
         shape: "`ms device offset size type`, type 1 for a read",
-        source: "the replayers of ttFlash, IODA and Heimdall (UCARE, Chicago) and their trace cutters",
+        source: "the replayers of ttFlash, IODA and Heimdall (UCARE, \
+                 Chicago) and their trace cutters",
         time: Some(Open::Judged(TimeUnit::Ms)),
         lba: Some(Open::Judged(LbaUnit::Bytes)),
         has_events: false,
@@ -112,7 +115,8 @@ pub static FORMATS: [Format; 25] = [
         name: "blkparse",
         title: "blkparse text",
         shape: "`maj,min cpu seq sec.ns pid action rwbs sector + sectors [process]`",
-        source: "`blktrace -d /dev/sdX -w 60 -o - | blkparse -i - > sdX.blkparse` (root; package blktrace)",
+        source: "`blktrace -d /dev/sdX -w 60 -o - | blkparse -i - > sdX.blkparse` \
+                 (root; package blktrace)",
         time: None,
         lba: None,
         has_events: true,
@@ -134,7 +138,8 @@ pub static FORMATS: [Format; 25] = [
         name: "etw",
         title: "Microsoft ETW csv (SNIA)",
         shape: "`DiskRead|DiskWrite,time,process (PID),thread,IRP,offset,size,elapsed,disk,...`",
-        source: "Windows: `xperf -on DISK_IO`, `xperf -d x.etl`, `xperf -i x.etl -o x.csv`; SNIA has Microsoft's",
+        source: "Windows: `xperf -on DISK_IO`, `xperf -d x.etl`, \
+                 `xperf -i x.etl -o x.csv`; SNIA has Microsoft's",
         time: None,
         lba: None,
         has_events: false,
@@ -177,8 +182,10 @@ pub static FORMATS: [Format; 25] = [
         id: TraceFormat::Wpa,
         name: "wpa",
         title: "Windows Performance Analyzer Disk Usage",
-        shape: "a header of `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset`, ..., then their values",
-        source: "Windows: `wpr -start DiskIO`, `wpr -stop x.etl`; in Performance Analyzer export Disk Usage as csv",
+        shape: "a header of `IO Type`, `Init Time (s)`, `Size (B)`, \
+                `Min Offset`, ..., then their values",
+        source: "Windows: `wpr -start DiskIO`, `wpr -stop x.etl`; \
+                 in Performance Analyzer export Disk Usage as csv",
         time: None,
         lba: None,
         has_events: false,
@@ -210,8 +217,10 @@ pub static FORMATS: [Format; 25] = [
         id: TraceFormat::Manx,
         name: "manx",
         title: "Manx csv",
-        shape: "a header of `t_us` and `op,offset,bytes` or `rwbs,sector,nsectors`, then their values",
-        source: "a script of your own over any log of requests, such as `nbdkit --filter=log` writes",
+        shape: "a header of `t_us` and `op,offset,bytes` or \
+                `rwbs,sector,nsectors`, then their values",
+        source: "a script of your own over any log of requests, such as \
+                 `nbdkit --filter=log` writes",
         time: None,
         lba: None,
         has_events: false,
@@ -244,7 +253,8 @@ pub static FORMATS: [Format; 25] = [
         name: "fio-v3",
         title: "fio iolog version 3",
         shape: "`timestamp file action [offset length]`",
-        source: "`fio --write_iolog=FILE` since fio 3.31; `manx trace convert FILE -o OUT --as fio-v3`",
+        source: "`fio --write_iolog=FILE` since fio 3.31; \
+                 `manx trace convert FILE -o OUT --as fio-v3`",
         time: Some(Open::Default(TimeUnit::Us)),
         lba: None,
         has_events: false,
@@ -255,7 +265,8 @@ pub static FORMATS: [Format; 25] = [
         name: "fio-lat",
         title: "fio's latency log, with offsets",
         shape: "`ms, latency in ns, 0|1|2, bytes, offset, priority`, 0 for a read",
-        source: "`fio --write_lat_log=NAME --log_offset=1 ...` writes NAME_clat.1.log (not with log_avg_msec)",
+        source: "`fio --write_lat_log=NAME --log_offset=1 ...` writes \
+                 NAME_clat.1.log (not with log_avg_msec)",
         time: None,
         lba: None,
         has_events: false,
@@ -265,8 +276,10 @@ pub static FORMATS: [Format; 25] = [
         id: TraceFormat::Ftrace,
         name: "ftrace",
         title: "ftrace block events",
-        shape: "`comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () sector + sectors [comm]`",
-        source: "`trace-cmd record -e block_rq_issue -e block_rq_complete sleep 60`, `trace-cmd report > x.ftrace`",
+        shape: "`comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () \
+                sector + sectors [comm]`",
+        source: "`trace-cmd record -e block_rq_issue -e block_rq_complete sleep 60`, \
+                 `trace-cmd report > x.ftrace`",
         time: None,
         lba: None,
         has_events: true,
@@ -299,7 +312,8 @@ pub static FORMATS: [Format; 25] = [
         name: "vscsi",
         title: "VMware vscsiStats (CloudPhysics)",
         shape: "32- or 40-byte records of SCSI commands",
-        source: "`vscsiStats -s -t -w WORLD` on VMware ESXi, `logchannellogger` for the channel; CloudPhysics' set",
+        source: "`vscsiStats -s -t -w WORLD` on VMware ESXi, `logchannellogger` for the \
+                 channel; CloudPhysics' set",
         time: None,
         lba: None,
         has_events: false,
@@ -320,8 +334,10 @@ pub static FORMATS: [Format; 25] = [
         id: TraceFormat::ManxRecords,
         name: "manx-records",
         title: "Manx Parquet",
-        shape: "columns `t_us, op, offset, bytes[, latency_us, device, fua]`, handed on as 40-byte records",
-        source: "pandas, Polars or DuckDB: write these columns as Parquet; `manx trace convert FILE -o OUT.parquet`",
+        shape: "columns `t_us, op, offset, bytes[, latency_us, device, fua]`, \
+                handed on as 40-byte records",
+        source: "pandas, Polars or DuckDB: write these columns as Parquet; \
+                 `manx trace convert FILE -o OUT.parquet`",
         time: None,
         lba: None,
         has_events: false,

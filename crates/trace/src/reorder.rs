@@ -96,10 +96,13 @@ mod tests {
     proptest! {
         /// What is out of order by less than the window comes out as a stable sort would put it.
         #[test]
-        fn a_window_sorts_what_is_nearly_in_order(late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000)) {
+        fn a_window_sorts_what_is_nearly_in_order(
+            late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000),
+        ) {
             // One record a tick, each up to `late` ticks too early: at most as many records are
             // overtaken.
-            let ticks: Vec<u64> = late.iter().zip(WINDOW as u64..).map(|(late, tick)| tick - late).collect();
+            let due = late.iter().zip(WINDOW as u64..);
+            let ticks: Vec<u64> = due.map(|(late, tick)| tick - late).collect();
             let (mut reorder, mut out) = (Reorder::new(WINDOW), Vec::new());
             for (ticks, line) in ticks.iter().zip(1..) {
                 if reorder.is_full() {

@@ -284,10 +284,13 @@ mod tests {
         }
 
         #[test]
-        fn mean_and_deviation_are_those_of_the_values(values in prop::collection::vec(0u64..1_000_000_000, 1..300)) {
+        fn mean_and_deviation_are_those_of_the_values(
+            values in prop::collection::vec(0u64..1_000_000_000, 1..300),
+        ) {
             let n = values.len() as f64;
             let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n;
-            let deviation = (values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>() / n).sqrt();
+            let squares = values.iter().map(|v| (*v as f64 - mean).powi(2)).sum::<f64>();
+            let deviation = (squares / n).sqrt();
             let histogram = of(&values);
             prop_assert!((histogram.mean().unwrap().as_ns() as f64 - mean).abs() <= 0.501);
             prop_assert!((histogram.stddev().unwrap().as_ns() as f64 - deviation).abs() <= 1.0);

@@ -252,7 +252,8 @@ mod tests {
                 prop_assert_eq!(found.n_beyond, beyond);
                 let exact = values[values.len() - 1 - beyond as usize] as f64 / 1e3;
                 prop_assert_eq!(found.us, (beyond >= BEYOND_MIN).then_some(exact));
-                prop_assert!(found.us.is_none() || found.low_us <= found.us && found.us <= found.high_us);
+                let is_between = found.low_us <= found.us && found.us <= found.high_us;
+                prop_assert!(found.us.is_none() || is_between);
             }
         }
     }

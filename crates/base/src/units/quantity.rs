@@ -83,7 +83,9 @@ macro_rules! text_quantity {
                 stringify!($type).into()
             }
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "description": $expected, "examples": [$example] })
+                schemars::json_schema!({
+                    "type": "string", "description": $expected, "examples": [$example]
+                })
             }
         }
     };

@@ -9,8 +9,9 @@ use serde::de::{Deserializer, Error, Visitor};
 use std::fmt;
 
 const SHARE: &str = "a number, or a percentage such as \"5%\"";
-const OP: &str = "a number (the share of the raw capacity that is spare), or a percentage: \"7%\" or \"7% of user\" \
-                  (spare over user capacity, as data sheets say), \"6.5% of raw\"";
+const OP: &str = "a number (the share of the raw capacity that is spare), or a \
+                  percentage: \"7%\" or \"7% of user\" (spare over user capacity, as \
+                  data sheets say), \"6.5% of raw\"";
 
 /// For serde: a share, from a number or a percentage.
 pub fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

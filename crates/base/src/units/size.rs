@@ -42,8 +42,8 @@ impl Bytes {
             ("GB", 1_000_000_000),
             ("TB", 1_000_000_000_000),
         ];
-        let expected = "a size: a number and a unit B, KiB, MiB, GiB, TiB (k is KiB, as in fio), KB, MB, GB or TB, \
-                        in whole bytes (\"4KiB\")";
+        let expected = "a size: a number and a unit B, KiB, MiB, GiB, TiB (k is KiB, as in fio), \
+                        KB, MB, GB or TB, in whole bytes (\"4KiB\")";
         quantity::parse(text, UNITS, expected).map(Self)
     }
 }
@@ -105,8 +105,8 @@ impl Bandwidth {
         if text.trim() == "unlimited" {
             return Ok(Self(0));
         }
-        let expected = "a rate: `unlimited`, or a number and a unit B/s, KB/s, MB/s, GB/s, KiB/s, MiB/s, GiB/s \
-             or MT/s (8-bit bus), above zero (\"1200MT/s\")";
+        let expected = "a rate: `unlimited`, or a number and a unit B/s, KB/s, MB/s, GB/s, KiB/s, \
+                        MiB/s, GiB/s or MT/s (8-bit bus), above zero (\"1200MT/s\")";
         match quantity::parse(text, UNITS, expected)? {
             0 => quantity::parse("0 of any unit", UNITS, expected).map(Self),
             rate => Ok(Self(rate)),

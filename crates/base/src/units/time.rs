@@ -104,8 +104,8 @@ impl Duration {
             ("h", 3_600_000_000_000),
             ("d", 86_400_000_000_000),
         ];
-        let expected = "a time: a number that is not negative and a unit ns, us, ms, s, min, h or d, \
-                        in whole nanoseconds (\"40us\")";
+        let expected = "a time: a number that is not negative and a unit ns, us, ms, s, min, h or \
+                        d, in whole nanoseconds (\"40us\")";
         quantity::parse(text, UNITS, expected).map(Self)
     }
 }

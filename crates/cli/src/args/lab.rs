@@ -49,6 +49,7 @@ pub struct LabRunArgs {
     #[arg(long)]
     pub no_cache: bool,
     /// Runs side by side [default: one for each core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }

@@ -36,7 +36,8 @@ pub struct TwArgs {
     pub dwpd: Option<f64>,
     /// Over-provisioning: a share of the raw capacity, or 28% of user, as on a data sheet [default:
     /// the device's]
-    #[arg(long, value_name = "R", allow_negative_numbers = true, value_parser = parse_over_provisioning)]
+    #[arg(long, value_name = "R", allow_negative_numbers = true,
+        value_parser = parse_over_provisioning)]
     pub op: Option<f64>,
     /// R_v, the share of valid pages in a victim [default: 0.75]
     #[arg(long, value_name = "R_V", allow_negative_numbers = true, value_parser = number)]

@@ -4,9 +4,12 @@ use super::{SharedArgs, whole};
 use clap::Args as ClapArgs;
 
 const EXAMPLES: &str = "Examples:
-  manx sweep quick --grid device.op=0.2..0.4+0.05 --grid gc.soft=0.05,0.08 --pareto p99_9,waf --out op-gc
-  manx sweep quick --policies base,preemptive --random workload.rate=500..8000:log --points 100 --out rates
-  manx sweep --pareto p99,max:iops --out rates      the Pareto front of what lies there, without a run";
+  manx sweep quick --grid device.op=0.2..0.4+0.05 --grid gc.soft=0.05,0.08 \
+--pareto p99_9,waf --out op-gc
+  manx sweep quick --policies base,preemptive --random workload.rate=500..8000:log \
+--points 100 --out rates
+  manx sweep --pareto p99,max:iops --out rates      the Pareto front of what lies there, \
+without a run";
 
 /// `manx sweep`.
 #[derive(Debug, ClapArgs)]

@@ -17,8 +17,8 @@ pub struct TimelineArgs {
     #[arg(long = "timeline", value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Keep only what lies in this part of the run: 1s..1.2s, 1s.., ..200ms [default: all of it]
-    #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file", allow_hyphen_values = true,
-        value_parser = window)]
+    #[arg(long = "timeline-window", value_name = "FROM..TO", requires = "file",
+        allow_hyphen_values = true, value_parser = window)]
     pub window: Option<(Instant, Instant)>,
     /// Show requests of this latency or more [default: 20 times that of a one-page read of an idle
     /// drive]
@@ -26,8 +26,8 @@ pub struct TimelineArgs {
         requires = "file", allow_hyphen_values = true, value_parser = time)]
     pub slow: Option<Duration>,
     /// Stop recording at so many slices, GC runs and requests
-    #[arg(long = "timeline-limit", value_name = "N", requires = "file", allow_negative_numbers = true,
-        value_parser = whole, default_value_t = TIMELINE_LIMIT)]
+    #[arg(long = "timeline-limit", value_name = "N", requires = "file",
+        allow_negative_numbers = true, value_parser = whole, default_value_t = TIMELINE_LIMIT)]
     pub limit: u64,
 }
 

@@ -18,13 +18,15 @@ pub struct TortureArgs {
         value_parser = value_parser!(u32).range(1..))]
     pub seeds: u32,
     /// The seed of the first run
-    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true, value_parser = whole)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true,
+        value_parser = whole)]
     pub seed: u64,
     /// Power losses in each run
     #[arg(long, value_name = "N", default_value_t = 8, allow_negative_numbers = true,
         value_parser = value_parser!(u32).range(1..))]
     pub cuts: u32,
     /// Runs side by side [default: one for each core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true,
+        value_parser = value_parser!(u32).range(1..=1024))]
     pub jobs: Option<u32>,
 }

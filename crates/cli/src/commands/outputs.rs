@@ -25,8 +25,8 @@ pub fn check(
         check_folder(folder, &names, &read)?;
         if let Some(name) = names.iter().find(|name| !force && is_foreign(&folder.join(name))) {
             return Err(ConfigError::new(format!(
-                "--out {}: {name} in it is not as a run of manx left it: choose another folder, or --force to replace \
-                 it",
+                "--out {}: {name} in it is not as a run of manx left it: \
+                 choose another folder, or --force to replace it",
                 folder.display()
             )));
         }
@@ -89,8 +89,8 @@ fn check_folder(folder: &Path, names: &[String], read: &Read) -> Result<(), Conf
     match names.iter().find(|name| read.holds(&folder.join(name))) {
         None => Ok(()),
         Some(name) => Err(ConfigError::new(format!(
-            "--out {}: the run reads {name} in it and would write over it: choose another folder, or copy {name} to \
-             another place and run it from there",
+            "--out {}: the run reads {name} in it and would write over it: \
+             choose another folder, or copy {name} to another place and run it from there",
             folder.display()
         ))),
     }

@@ -30,7 +30,8 @@ pub fn read_result(said: &str) -> Result<Vec<RunResult>, Failure> {
         read_bounded(&path).map_err(|error| input(format!("{shown}: cannot read it: {error}")))?;
     let not_one = |why: &dyn std::fmt::Display| {
         input(format!(
-            "{shown}: not a result that `manx run` or `manx compare` wrote with --out or --json: {why}"
+            "{shown}: not a result that `manx run` or `manx compare` wrote \
+             with --out or --json: {why}"
         ))
     };
     let text = String::from_utf8(bytes).map_err(|_| not_one(&"no UTF-8 text"))?;

@@ -106,8 +106,8 @@ mod tests {
 
     #[test]
     fn a_command_is_for_a_shell_and_without_what_changes_no_result() {
-        let said = "compare oltp --out results --seed 7 --jobs=2 --json --timeline t --timeline-slow=1ms --set name='x \
-                    --workload act(4) it's";
+        let said = "compare oltp --out results --seed 7 --jobs=2 --json --timeline t \
+                    --timeline-slow=1ms --set name='x --workload act(4) it's";
         let command = command(said.split(' ').map(str::to_string));
         assert_eq!(
             command,
@@ -118,8 +118,8 @@ mod tests {
     /// The page of a run with `--requests FILE` told of the file, and was another than without.
     #[test]
     fn regression_files_beside_the_result_are_no_part_of_the_command() {
-        let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s --timeline-slow 1ms \
-                    --timeline-limit 9 --attribution";
+        let said = "run oltp --requests a.parquet --timeline=t --timeline-window 1s..2s \
+                    --timeline-slow 1ms --timeline-limit 9 --attribution";
         assert_eq!(
             command(said.split_whitespace().map(str::to_string)),
             "manx run oltp --attribution"

@@ -129,9 +129,10 @@ fn cost(scenario: &Scenario) -> Option<String> {
     let fewer = (u64::from(blocks) * PAGES_CUT / pages.max(1)).clamp(32, blocks.max(32).into());
     (pages >= PAGES_LARGE).then(|| {
         format!(
-            "{} is simulated whole: {} million pages, some {:.1} GB of memory for each run under way, and each \
-             page is written several times before the run; --set device.geometry.blocks={fewer} is the same drive with \
-             {fewer} of the {blocks} blocks in each plane",
+            "{} is simulated whole: {} million pages, some {:.1} GB of memory for each run \
+             under way, and each page is written several times before the run; \
+             --set device.geometry.blocks={fewer} is the same drive with {fewer} of the \
+             {blocks} blocks in each plane",
             device.name,
             pages / 1_000_000,
             pages as f64 * BYTES_A_PAGE / 1e9

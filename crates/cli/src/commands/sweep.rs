@@ -43,7 +43,8 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     if nothing_varies && args.points.is_none() {
         return match objectives.is_empty() {
             true => Err(input(
-                "nothing to sweep: --grid KEY=V1,V2, --random KEY=LOW..HIGH, --policies A,B or --seeds N",
+                "nothing to sweep: --grid KEY=V1,V2, --random KEY=LOW..HIGH, \
+                 --policies A,B or --seeds N",
             )),
             false => front_alone(out, &objectives, args.shared.json),
         };

@@ -93,11 +93,11 @@ fn in_words(tally: &Tally, args: &TortureArgs) -> String {
         tally;
     let _ = writeln!(
         text,
-        "{runs} runs, {cuts} power losses ({cuts_again} during a recovery), {torn_rows} torn rows, {spoilt_rows} rows \
-         spoilt, {illegible_blocks} illegible blocks, {bad_blocks} bad blocks, {read_only} drives turned read-only, \
-         {checkpoints} checkpoints, \
-         {from_checkpoint} recoveries from one, {pages_checked} pages checked, \
-         longest recovery {recovery_max_us} us: {} violations",
+        "{runs} runs, {cuts} power losses ({cuts_again} during a recovery), {torn_rows} torn \
+         rows, {spoilt_rows} rows spoilt, {illegible_blocks} illegible blocks, {bad_blocks} bad \
+         blocks, {read_only} drives turned read-only, {checkpoints} checkpoints, \
+         {from_checkpoint} recoveries from one, {pages_checked} pages checked, longest recovery \
+         {recovery_max_us} us: {} violations",
         violations.len()
     );
     text

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 /// A drive of 192 MiB with reads of 40 us under 12 s of ACT.
 fn scenario(name: &str, workload: &str) -> String {
-    let head = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
+    let head = "[device]\nname = \"femu\"\n\
+                geometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
                 [gc]\nsoft = 0.08\nhard = 0.03\n[drive]\nbuffer = \"256KiB\"\n\
                 [precondition]\nstate = \"fill\"\n";
     file(name, format!("{head}{workload}").as_bytes())

@@ -5,7 +5,8 @@ use crate::support::{assert_refused, file};
 use std::path::Path;
 
 /// A scenario that runs, up to the job's last keys.
-const SCENARIO: &str = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
+const SCENARIO: &str = "[device]\nname = \"femu\"\n\
+                        geometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
                         [drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 10\n";
 
 const LINE: &str = "128166372003061629,hm,0,Read,8192,4096,100\n";

@@ -64,10 +64,10 @@ fn the_page_of_fields_has_every_field_of_a_result() {
 
 /// The definitions of a schema in the order in which they are first needed, a table each.
 fn page_of_fields(schema: &Value) -> String {
-    let mut page =
-        "# Every field of result.json\n\nMade from `manx schema result`, which has the same as a JSON schema. \
+    let mut page = "# Every field of result.json\n\n\
+                    Made from `manx schema result`, which has the same as a JSON schema. \
                     How to read a result: [Read a result](result.md).\n"
-            .to_string();
+        .to_string();
     let title = schema["title"].as_str().unwrap();
     let mut names = vec![title.to_string()];
     let mut next = 0;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-const SCENARIO: &str = "[device]\nname = \"femu\"\ngeometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
+const SCENARIO: &str = "[device]\nname = \"femu\"\n\
+                        geometry = { channels = 2, ways = 2, blocks = 64 }\nop = 0.25\n\
                         [drive]\nbuffer = \"256KiB\"\n[workload]\nrequests = 200\n";
 
 const LINE: &str = "128166372003061629,hm,0,Read,8192,4096,100\n";

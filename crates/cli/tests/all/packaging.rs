@@ -124,7 +124,8 @@ fn bash_completes_a_policy_and_the_path_of_a_scenario() {
     let complete = |words: &str, last: usize| {
         let script = format!(
             "source ./manx.bash; COMP_WORDS=({words}); COMP_CWORD={last}; \
-             _manx manx \"${{COMP_WORDS[{last}]}}\" \"${{COMP_WORDS[{}]}}\"; echo \"${{COMPREPLY[@]}}\"",
+             _manx manx \"${{COMP_WORDS[{last}]}}\" \"${{COMP_WORDS[{}]}}\"; \
+             echo \"${{COMPREPLY[@]}}\"",
             last - 1
         );
         let output = Command::new("bash")

@@ -111,12 +111,8 @@ fn reserve_link_and_guard_are_what_the_options_say() {
     let document = plan(&all);
     let drive = &document["drive"];
     assert_eq!((ms(&drive["burst"]["tw_max_usable_ns"]), ms(&drive["tw_min_ns"])), (178, 98));
-    assert_eq!(
-        ms(
-            &plan(&[&all[..], &["--link", "500MB/s"]].concat())["drive"]["burst"]["tw_max_usable_ns"]
-        ),
-        528
-    );
+    let linked = plan(&[&all[..], &["--link", "500MB/s"]].concat());
+    assert_eq!(ms(&linked["drive"]["burst"]["tw_max_usable_ns"]), 528);
     let short = plan(&[&LINE[..], &["--reserve", "64MiB", "--guard", "50ms"]].concat());
     assert_eq!(short["drive"]["burst"]["fits"], false);
     assert!(short["notes"].to_string().contains("burst: no window fits"), "{}", short["notes"]);
@@ -139,7 +135,8 @@ fn small_writes_to_a_raid_are_two_of_its_drives() {
 
 #[test]
 fn a_scenario_gives_device_marks_unit_and_link() {
-    let text = "[device]\nname = \"femu\"\n[ftl]\nallocation = \"dynamic\"\n[gc]\nmode = \"preemptive\"\n\
+    let text = "[device]\nname = \"femu\"\n[ftl]\nallocation = \"dynamic\"\n\
+                [gc]\nmode = \"preemptive\"\n\
                 unit = \"superblock\"\nsoft = 0.1\nhard = 0.05\n[drive]\nlink = \"500MB/s\"\n\
                 [workload]\nrequests = 1\n";
     let path = file("plan.toml", text.as_bytes());

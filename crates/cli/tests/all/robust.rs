@@ -169,7 +169,8 @@ fn what_does_not_fit_into_memory_is_refused_with_the_keys_that_would_make_it_fit
     let table: &[(u64, &str, &[&str])] = &[
         (
             4 << 20,
-            "--set array.members=24 --set device.geometry.blocks=262144 --set 'precondition.state=\"empty\"'",
+            "--set array.members=24 --set device.geometry.blocks=262144 --set \
+             'precondition.state=\"empty\"'",
             &["24 drives (array.members)", "device.geometry", "available (ulimit -v)"],
         ),
         (
@@ -179,7 +180,8 @@ fn what_does_not_fit_into_memory_is_refused_with_the_keys_that_would_make_it_fit
         ),
         (
             2 << 20,
-            "--set 'workload.arrival=\"closed\"' --set workload.queue_depth=1048576 --set array.members=2000",
+            "--set 'workload.arrival=\"closed\"' --set workload.queue_depth=1048576 \
+             --set array.members=2000",
             &["array.members"],
         ),
         (

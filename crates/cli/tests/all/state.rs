@@ -89,7 +89,8 @@ fn another_device_is_told_with_its_own_capacity_and_the_changes_to_the_scenario_
     );
     assert!(!text.contains("changes femu"), "{text}");
     let text = said(&[&["run", "oltp"], short.as_slice()].concat());
-    let changes = "\noltp changes ttflash-256g (its own in parentheses): geometry.blocks = 128 (4096), op = 0.25 (0.1)\n";
+    let changes = "\noltp changes ttflash-256g (its own in parentheses): \
+                   geometry.blocks = 128 (4096), op = 0.25 (0.1)\n";
     assert!(text.contains(changes), "{text}");
 }
 
@@ -109,7 +110,7 @@ fn a_comparison_of_more_than_one_thing_says_so_and_has_the_paths() {
     assert_eq!(paths, ["nogc", "base", "base/sepbit", "reads-first/t-es(64ms)"]);
     assert_eq!(document["runs"][2]["policy"], "sepbit");
     assert_eq!(document["runs"][3]["axes"]["gc"], "reads-first");
-    let expected = "\nnot one thing compared: the policies differ in erase, ftl and gc: base, sepbit is base/sepbit, \
-                    t-es is reads-first/t-es(64ms)\n";
+    let expected = "\nnot one thing compared: the policies differ in erase, ftl and gc: \
+                    base, sepbit is base/sepbit, t-es is reads-first/t-es(64ms)\n";
     assert!(text.contains(expected), "{text}");
 }

@@ -188,7 +188,8 @@ fn both_files_hold_the_same_and_draws_and_seeds_repeat() {
     let csv = rows(&out);
     assert_eq!(
         csv[0].join(" "),
-        "point policy workload.rate gc.window drive.buffer drive.buffer_bytes seed outcome p99 write.p99_us erases waf"
+        "point policy workload.rate gc.window drive.buffer drive.buffer_bytes seed outcome \
+         p99 write.p99_us erases waf"
     );
     assert_eq!(csv[1..].len(), 12);
     assert_eq!(csv[1..], parquet_rows(&out));

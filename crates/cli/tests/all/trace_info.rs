@@ -3,7 +3,8 @@
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 
 /// Two reads and a write on two disks, 100 ms apart, the write of two pages.
-const TRACE: &str = "128166372003000000,hm,0,Read,8192,4096,100\n128166372004000000,hm,1,Write,4096,8192,200\n\
+const TRACE: &str = "128166372003000000,hm,0,Read,8192,4096,100\n\
+                     128166372004000000,hm,1,Write,4096,8192,200\n\
                      128166372005000000,hm,0,Read,12288,4096,300\n";
 
 #[test]

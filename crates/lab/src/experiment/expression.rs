@@ -443,7 +443,8 @@ mod tests {
             ("p99(t-es(64ms))", "column 9: expected `)`, found `(`"),
             (
                 "param(a)",
-                "column 8: expected `,` and the path of a key, as in param(base, gc.soft), found `)`",
+                "column 8: expected `,` and the path of a key, as in \
+                 param(base, gc.soft), found `)`",
             ),
             ("abs(1, 2)", "column 6: expected `)`, found `,`"),
             ("é", "column 1: expected a number, a name or `(`, found `é`"),
@@ -458,7 +459,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
         #[test]
-        fn no_text_panics_and_what_parses_has_a_value(text in "([0-9.eE+*/^(), -]|[a-z]|p99\\(a\\)|max\\(|'|é){0,40}") {
+        fn no_text_panics_and_what_parses_has_a_value(
+            text in "([0-9.eE+*/^(), -]|[a-z]|p99\\(a\\)|max\\(|'|é){0,40}",
+        ) {
             if let Ok(parsed) = Expression::parse(&text) {
                 let seen = parsed.references().len();
                 let value = parsed.value(&mut |_: &Reference| Ok::<f64, ()>(1.5));

@@ -75,7 +75,8 @@ pub fn markdown(outcome: &Outcome<'_>) -> String {
             "**What if**: `--set {set}`; this is not the experiment as it was published.\n"
         );
     }
-    text += "| claim | published | measured | band | holds | what is claimed | source | why this band | conditions |\n";
+    text += "| claim | published | measured | band | holds | what is claimed | source | why \
+             this band | conditions |\n";
     text += "|---|---|---|---|---|---|---|---|---|\n";
     for (claim, measured) in outcome.claims() {
         let holds = match measured.holds {

@@ -6,7 +6,8 @@ use manx_core::config::Source;
 use manx_core::stats::RunResult;
 
 const HEAD: &str = "summary = \"s\"\nsource = \"a paper\"\nscenario = \"quick\"\n";
-const TWO: &str = "[[runs]]\nname = \"a\"\npolicy = \"base\"\n[[runs]]\nname = \"t-es(64ms)\"\nset = { gc.soft = 0.1 }\n";
+const TWO: &str = "[[runs]]\nname = \"a\"\npolicy = \"base\"\n[[runs]]\nname = \"t-es(64ms)\"\n\
+                   set = { gc.soft = 0.1 }\n";
 
 fn load_as(text: &str, asked: Asked) -> Result<Experiment, String> {
     let source = Source { file: "experiments/x.toml".to_string(), text: text.to_string() };
@@ -164,7 +165,8 @@ fn a_mistake_in_a_file_is_one_line_with_its_place() {
         (format!("{HEAD}[[runs]]\nname = \"a\"\nworkload = \"dtr\""), "there is no workload `dtr`"),
         (
             format!(
-                "{HEAD}[[grid]]\nname = \"g\"\naxes = [{{ name = \"x\", key = \"gc.soft\", values = [0.1] }}]"
+                "{HEAD}[[grid]]\nname = \"g\"\n\
+                 axes = [{{ name = \"x\", key = \"gc.soft\", values = [0.1] }}]"
             ),
             "grid.0.name: `g` has no {x}",
         ),
@@ -183,6 +185,10 @@ fn a_mistake_in_a_file_is_one_line_with_its_place() {
         );
         assert!(error.starts_with("experiments/x.toml"), "{error}");
     }
+}
+
+#[test]
+fn a_name_that_is_no_experiment_is_told_the_nearest() {
     let missing = Experiment::read("gc-mode", Asked::default()).unwrap_err().to_string();
     assert!(missing.contains("did you mean gc-modes?"), "{missing}");
 }
@@ -193,7 +199,8 @@ fn a_grid_makes_a_run_of_every_combination_and_quick_and_what_if_lie_over_it() {
         "{HEAD}[set]\ndevice.op = 0.2\n[quick.set]\nworkload.requests = 2000\n\
          [[grid]]\nname = \"{{p}}_{{op}}\"\naxes = [\n\
          {{ name = \"p\", key = \"policy\", values = [\"nogc\", \"base\"] }},\n\
-         {{ name = \"op\", key = \"device.op\", values = [0.3, 0.4], labels = [\"30\", \"40\"] }}]\n"
+         {{ name = \"op\", key = \"device.op\", values = [0.3, 0.4], \
+         labels = [\"30\", \"40\"] }}]\n"
     );
     let seen = |asked| -> Vec<(String, f64, f64, String)> {
         let experiment = load_as(&text, asked).unwrap();

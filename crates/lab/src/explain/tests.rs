@@ -29,8 +29,8 @@ fn slow() -> SlowRequest {
 fn a_story_names_the_culprit_and_the_place() {
     assert_eq!(
         story(&slow()),
-        "read of LPN 1234 at 1.204000 s: 4.100ms of 4.200ms behind the erase of block 77 on die 3, begun at \
-         1.203500 s, 90.00us own work, 10.00us other"
+        "read of LPN 1234 at 1.204000 s: 4.100ms of 4.200ms behind the erase of block 77 on die 3, \
+         begun at 1.203500 s, 90.00us own work, 10.00us other"
     );
     let held = SlowRequest {
         parts_us: CauseTimes { gc_copy: 4000.0, service: 200.0, ..Default::default() },
@@ -44,8 +44,9 @@ fn a_story_names_the_culprit_and_the_place() {
     };
     assert_eq!(
         story(&held),
-        "read of 16 sectors from LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection, which kept \
-         the channel of die 3 for itself from 1.203500 s on, 200.0us own work"
+        "read of 16 sectors from LPN 1234 at 1.204000 s: \
+         4.000ms of 4.200ms behind garbage collection, which kept the channel of die \
+         3 for itself from 1.203500 s on, 200.0us own work"
     );
     let flush = SlowRequest {
         op: "flush".to_string(),
@@ -73,10 +74,10 @@ fn a_story_says_that_garbage_collection_was_forced_and_that_a_write_waited_for_r
         SlowRequest { op: "write".to_string(), parts_us, flash: Some(flash.clone()), ..slow() };
     assert_eq!(
         story(&write),
-        "write of LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection: it met the copying of \
-         block 77 on die 3, begun at 1.203500 s, 190.0us behind programs on die 3, 10.00us other; it waited for \
-         room in the write buffer, longest for a row on die 3; garbage collection was forced: at the critical \
-         watermark (gc.hard) it goes before the host"
+        "write of LPN 1234 at 1.204000 s: 4.000ms of 4.200ms behind garbage collection: \
+         it met the copying of block 77 on die 3, begun at 1.203500 s, 190.0us behind programs on \
+         die 3, 10.00us other; it waited for room in the write buffer, longest for a row on die 3; \
+         garbage collection was forced: at the critical watermark (gc.hard) it goes before the host"
     );
     // Where garbage collection has no part of it, nothing was forced upon the request.
     let read = SlowRequest {
@@ -86,7 +87,8 @@ fn a_story_says_that_garbage_collection_was_forced_and_that_a_write_waited_for_r
     };
     assert_eq!(
         story(&read),
-        "read of LPN 1234 at 1.204000 s: 4.190ms of 4.200ms behind other reads on die 3, 10.00us other"
+        "read of LPN 1234 at 1.204000 s: 4.190ms of 4.200ms behind other \
+         reads on die 3, 10.00us other"
     );
 }
 
@@ -109,9 +111,10 @@ fn a_story_of_an_array_goes_step_by_step_and_names_the_drives() {
     ];
     assert_eq!(
         story(&SlowRequest { steps, ..slow() }),
-        "read of LPN 1234 at 1.204000 s took 4.200ms: 30.00us on drive 2, which brought nothing, then 4.168ms \
-         reading the rest of its row, drive 0 last (4.100ms of 4.168ms behind the erase of block 77 on die 3, \
-         begun at 1.203500 s, 68.00us own work), then 2.000us computing the page"
+        "read of LPN 1234 at 1.204000 s took 4.200ms: 30.00us on drive 2, which brought \
+         nothing, then 4.168ms reading the rest of its row, drive 0 last (4.100ms of 4.168ms \
+         behind the erase of block 77 on die 3, begun at 1.203500 s, 68.00us own work), then \
+         2.000us computing the page"
     );
     let steps = vec![
         step(Stage::Stripe, None, 100.0),
@@ -123,8 +126,8 @@ fn a_story_of_an_array_goes_step_by_step_and_names_the_drives() {
     let write = SlowRequest { op: "write".to_string(), steps, ..slow() };
     assert_eq!(
         story(&write),
-        "write of LPN 1234 at 1.204000 s took 4.200ms: 100.0us waiting for its row, then 4.090ms writing data and \
-         parity, drive 1 last (4.090ms of 4.090ms own work)"
+        "write of LPN 1234 at 1.204000 s took 4.200ms: 100.0us waiting for its row, then 4.090ms \
+         writing data and parity, drive 1 last (4.090ms of 4.090ms own work)"
     );
 }
 
@@ -154,8 +157,9 @@ fn bands_are_sums_of_shares() {
     let mut set = RunSet { runs: vec![run] };
     assert_eq!(
         summary(&set),
-        "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind erases + 25.0 % own \
-         work\nbase  all 5000 writes: 110.5us on average = 90.5 % own work + 9.05 % behind erases\n"
+        "base  50 reads beyond p99.9 (1.000ms or more): 400.0us on average = 74.9 % behind \
+         erases + 25.0 % own work\n\
+         base  all 5000 writes: 110.5us on average = 90.5 % own work + 9.05 % behind erases\n"
     );
     let told = |set: &RunSet, kinds, top| {
         let text = explain(set, kinds, top).unwrap();

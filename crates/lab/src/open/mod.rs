@@ -157,7 +157,8 @@ fn open(path: &Path) -> io::Result<Stream> {
     match PARQUET.get() {
         Some(opener) => opener(path),
         None => Err(io::Error::other(
-            "it is a Parquet file, which this program was built without: it needs the cargo feature `parquet`",
+            "it is a Parquet file, which this program was built without: \
+             it needs the cargo feature `parquet`",
         )),
     }
 }

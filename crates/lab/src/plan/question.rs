@@ -176,7 +176,8 @@ impl Question {
             return self.drive_of(name);
         }
         let Some(name) = &self.device else {
-            let message = "no drive: --device NAME|FILE (a name of `manx device list`) or --scenario NAME|FILE is needed";
+            let message = "no drive: --device NAME|FILE (a name of `manx device list`) or \
+                           --scenario NAME|FILE is needed";
             return Err(ConfigError::new(message));
         };
         if let Some(set) = self.sets.first() {
@@ -250,14 +251,18 @@ impl Question {
         wrong(match self.reserve {
             Some(reserve) => {
                 format!(
-                    "--reserve {reserve} is not allowed: above 0B, at most S_p = {spare}, what the host does not see"
+                    "--reserve {reserve} is not allowed: above 0B, at most S_p = {spare}, \
+                     what the host does not see"
                 )
             }
             None if reserve.get() == 0 => {
-                "gc.soft and gc.hard are the same page: nothing lies between them; say --reserve SIZE".to_string()
+                "gc.soft and gc.hard are the same page: nothing lies between \
+                 them; say --reserve SIZE"
+                    .to_string()
             }
             None => format!(
-                "between gc.soft and gc.hard lie {reserve}, more than S_p = {spare}: raise --op, or say --reserve SIZE"
+                "between gc.soft and gc.hard lie {reserve}, more than S_p = {spare}: \
+                 raise --op, or say --reserve SIZE"
             ),
         })
     }

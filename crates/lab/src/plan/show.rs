@@ -197,7 +197,8 @@ fn flash_symbols(plan: &Plan, device: &dyn Fn(&str) -> String) -> [Symbol; 8] {
 pub fn text(plan: &Plan) -> String {
     let inputs = &plan.inputs;
     let mut text = format!(
-        "{}: {}\nTW, the busy window of each of {} drives in turn (IODA, SOSP '21); a cycle is {} windows\n\n",
+        "{}: {}\nTW, the busy window of each of {} drives in turn (IODA, SOSP '21); \
+         a cycle is {} windows\n\n",
         plan.device.name,
         Capacity::of(&plan.device),
         inputs.drives,
@@ -207,9 +208,10 @@ pub fn text(plan: &Plan) -> String {
         let _ = writeln!(text, "{name:<8} {shown:>10}  {meaning:<41}  {source}");
     }
     text.push_str(
-        "\nB_gc = (1 - R_v) blocks S_pg N_pg / T_gc, T_gc = (t_r + t_w + 2 t_cpt + t_cmd) R_v N_pg + t_e, longer where \
-         blocks\nshare a die or a channel. TW <= S / (N B - B_gc) for a whole cycle (IODA), TW <= S / ((N - 1) B) for \
-         the time before\nthe own window (this project).\n\n",
+        "\nB_gc = (1 - R_v) blocks S_pg N_pg / T_gc, T_gc = (t_r + t_w + 2 t_cpt + t_cmd) R_v \
+         N_pg + t_e, longer where blocks\n\
+         share a die or a channel. TW <= S / (N B - B_gc) for a whole cycle (IODA), TW <= \
+         S / ((N - 1) B) for the time before\nthe own window (this project).\n\n",
     );
     text.push_str(&bounds(plan));
     text.push('\n');
@@ -280,12 +282,14 @@ fn notes(plan: &Plan) -> Vec<String> {
         let (total, gc) = (megabytes(drives * load.rate), megabytes(side.gc_rate));
         notes.push(match load.lasts(inputs.drives) {
             None => format!(
-                "{name}: N B = {total} <= B_gc = {gc}: no upper bound by IODA's formula, as the own window reclaims \
-                 what a cycle writes. The other windows must be borne before it: TW at most {} with S_use.",
+                "{name}: N B = {total} <= B_gc = {gc}: no upper bound by IODA's formula, as the \
+                 own window reclaims what a cycle writes. The other windows must be borne before \
+                 it: TW at most {} with S_use.",
                 upper(load.usable.both()),
             ),
             Some(lasts) => format!(
-                "{name}: N B = {total} > B_gc = {gc}: not sustained. A full S_use lasts {}, however short TW is; \
+                "{name}: N B = {total} > B_gc = {gc}: not sustained. \
+                 A full S_use lasts {}, however short TW is; \
                  then GC is forced outside of its window.",
                 latency(lasts.as_us_f64()),
             ),
@@ -298,8 +302,8 @@ fn notes(plan: &Plan) -> Vec<String> {
         }
     }
     notes.push(format!(
-        "RAID-5: a small write of the user is one of data and one of parity, so a drive writes 2 / N of the user's \
-         rate; the array sustains {} of them.",
+        "RAID-5: a small write of the user is one of data and one of parity, so a drive writes \
+         2 / N of the user's rate; the array sustains {} of them.",
         megabytes(side.gc_rate / 2.0),
     ));
     if let Some((writes, ..)) = plan.raid5 {
@@ -312,8 +316,8 @@ fn notes(plan: &Plan) -> Vec<String> {
         ));
     }
     notes.push(
-        "B_nand stands for the second argument of the paper's Max(..), which the published text lost: the project's \
-         reading."
+        "B_nand stands for the second argument of the paper's Max(..), which the published text \
+         lost: the project's reading."
             .to_string(),
     );
     notes.push(
@@ -329,7 +333,13 @@ pub fn document(plan: &Plan) -> String {
     let symbols: Vec<Value> = symbols(plan)
         .into_iter()
         .map(|Symbol { name, value, unit, meaning, source, .. }| {
-            json!({"symbol": name, "value": value, "unit": unit, "meaning": meaning, "source": source})
+            json!({
+                "symbol": name,
+                "value": value,
+                "unit": unit,
+                "meaning": meaning,
+                "source": source,
+            })
         })
         .collect();
     let side = |side: &Side, raid5: Option<Load>| {

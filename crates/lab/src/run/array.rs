@@ -104,20 +104,23 @@ fn warnings(array: &Array) -> Vec<String> {
                 "the spare".to_string()
             };
             warnings.push(format!(
-                "{member} ran out of spare blocks and turned read-only after {at} s; it has refused no write yet"
+                "{member} ran out of spare blocks and turned read-only after {at} s; \
+                 it has refused no write yet"
             ));
         }
     }
     let counters = array.counters();
     if counters.refused_pages > 0 {
         warnings.push(format!(
-            "no member could keep {} pages: their writes ended with an error, and are in no latency",
+            "no member could keep {} pages: their writes ended with an \
+             error, and are in no latency",
             counters.refused_pages
         ));
     }
     if counters.kept_pages > 0 {
         warnings.push(format!(
-            "{} acknowledged pages found no member: they stay in the array's memory (array.cache), and are read there",
+            "{} acknowledged pages found no member: they stay in the array's memory \
+             (array.cache), and are read there",
             counters.kept_pages
         ));
     }

@@ -42,8 +42,9 @@ impl fmt::Display for RunError {
             | Self::Memory(error) => f.write_str(error),
             Self::NotAlone(jobs) => write!(
                 f,
-                "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive of its own, so the \
-                 trace must be the only job, not one of {jobs}; \"concat\" and \"overlay\" share one drive"
+                "workload.jobs: trace.layout = \"separate\" gives each device of the trace a drive \
+                 of its own, so the trace must be the only job, not one of {jobs}; \
+                 \"concat\" and \"overlay\" share one drive"
             ),
         }
     }

@@ -142,8 +142,8 @@ impl Run<'_> {
             let passes = about.passes;
             let limit = self.scenario.precondition.settled_below * 100.0;
             warnings.push(format!(
-                "preconditioning did not settle: after {passes} passes the WAF still changed by {limit} % or more; \
-                 precondition.passes_max allows more"
+                "preconditioning did not settle: after {passes} passes the WAF still changed by \
+                 {limit} % or more; precondition.passes_max allows more"
             ));
         }
         warnings
@@ -155,8 +155,8 @@ impl Run<'_> {
         if let Some(Starved { op, age, outstanding }) = driver.starved() {
             let (op, timeout) = (kind(*op), self.scenario.measure.timeout);
             warnings.push(format!(
-                "starved: the oldest request, a {op}, had waited {age} when the run ended, with {outstanding} \
-                 outstanding; measure.timeout = {timeout} is what a host waits"
+                "starved: the oldest request, a {op}, had waited {age} when the run ended, with \
+                 {outstanding} outstanding; measure.timeout = {timeout} is what a host waits"
             ));
         }
         if outcome == Outcome::Stuck {
@@ -181,8 +181,8 @@ impl Run<'_> {
         if let Some(at) = read_only_at.filter(|_| driver.storage().drives() == 1) {
             let at = seconds(at);
             warnings.push(format!(
-                "the drive ran out of spare blocks and turned read-only after {at} s: writes failed from then on, and \
-                 are in no latency"
+                "the drive ran out of spare blocks and turned read-only after {at} s: \
+                 writes failed from then on, and are in no latency"
             ));
         }
         if progress.failed > lost {
@@ -221,8 +221,9 @@ impl Run<'_> {
             if drives == 1 { "the write buffer" } else { "the write buffers of all members" };
         (kept * 50 > pages && pages > 0).then(|| {
             format!(
-                "{buffer} held {before} pages when counting began and {now} at the end, of {pages} \
-                 written: the WAF is off by up to {:.0} %; more writes, a warm-up or a smaller drive.buffer mend that",
+                "{buffer} held {before} pages when counting began and {now} at the end, of \
+                 {pages} written: the WAF is off by up to {:.0} %; more writes, a warm-up or a \
+                 smaller drive.buffer mend that",
                 100.0 * kept as f64 / pages as f64
             )
         })
@@ -244,8 +245,9 @@ impl Run<'_> {
         let blocks = |share: f64| share * f64::from(device.geometry.blocks);
         (gc.mode == GcMode::Preemptive && !gc.reads_first && forced * 2 > runs).then(|| {
             format!(
-                "{forced} of {runs} GC runs began at or below gc.hard, where they go before the host, as under base: \
-                 gc.soft and gc.hard are {:.1} and {:.1} of a plane's {} blocks; raise gc.soft",
+                "{forced} of {runs} GC runs began at or below gc.hard, where they go before \
+                 the host, as under base: gc.soft and gc.hard are {:.1} and {:.1} of a plane's \
+                 {} blocks; raise gc.soft",
                 blocks(gc.soft),
                 blocks(gc.hard),
                 device.geometry.blocks
@@ -474,10 +476,10 @@ fn power_loss_in_words(outage: &Outage) -> Vec<String> {
     let (cut, recovery, scan) =
         (Duration::from_ns(cut_ns), Duration::from_us(recovery_us), Duration::from_us(scan_us));
     let mut words = vec![format!(
-        "the power failed at {cut}: recovery took {recovery} ({scan} of it a scan of {reads} reads, \
-         {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, {trims_lost} deallocations, \
-         {commands_lost} commands under way; saved by the capacitor: {pages_saved} pages; wear, suspensions and the \
-         flash's own counts begin anew there"
+        "the power failed at {cut}: recovery took {recovery} ({scan} of it a scan of {reads} \
+         reads, {torn_rows} torn rows{checkpoint}); lost: {pages_lost} pages of the write buffer, \
+         {trims_lost} deallocations, {commands_lost} commands under way; saved by the capacitor: \
+         {pages_saved} pages; wear, suspensions and the flash's own counts begin anew there"
     )];
     words.extend(outage.broken.first().map(|first| {
         format!(

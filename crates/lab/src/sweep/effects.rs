@@ -58,7 +58,10 @@ impl Effects {
             axes.filter(|(_, (compared, differs))| *compared && !differs && self.rows <= ROWS_MAX);
         idle.map(|(axis, _)| {
             let (option, key) = (axis.option, &axis.key);
-            format!("{option} {key}: every column is the same for all of its values: nothing here depends on it")
+            format!(
+                "{option} {key}: every column is the same for all of its values: \
+                 nothing here depends on it"
+            )
         })
         .collect()
     }

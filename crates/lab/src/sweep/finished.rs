@@ -46,7 +46,8 @@ pub fn front_of(
         }
         quantity("--pareto", name).map_err(|error| SweepError::Input(error.to_string()))?;
         Err(wrong(format!(
-            "no column is called `{name}`: the same sweep with --columns {name} adds it without a run"
+            "no column is called `{name}`: the same sweep with --columns \
+             {name} adds it without a run"
         )))
     };
     let places = objectives.iter().map(place).collect::<Result<Vec<_>, _>>()?;

@@ -124,9 +124,10 @@ mod tests {
             ),
         ) {
             let objectives = objectives(&maximise);
+            let halves = |value: &Option<i8>| value.map(|value| f64::from(value) / 2.0);
             let points: Vec<Vec<Option<f64>>> = points
                 .iter()
-                .map(|point| point[..maximise.len()].iter().map(|value| value.map(|v| f64::from(v) / 2.0)).collect())
+                .map(|point| point[..maximise.len()].iter().map(halves).collect())
                 .collect();
             let mut found = front(&objectives, &points);
             // Best first.

@@ -346,7 +346,10 @@ mod tests {
             ["0.1", "0.2"].into_iter().flat_map(move |soft| {
                 ["1000", "2000"].into_iter().flat_map(move |rate| {
                     drawn.iter().map(move |window| {
-                        format!("(policy {policy}, gc.soft = {soft}, workload.rate = {rate}, gc.window = {window})")
+                        format!(
+                            "(policy {policy}, gc.soft = {soft}, \
+                             workload.rate = {rate}, gc.window = {window})"
+                        )
                     })
                 })
             })

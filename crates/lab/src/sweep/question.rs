@@ -119,7 +119,8 @@ impl Question {
         let keys =
             [keys("--grid", &self.grid, &now.grid), keys("--random", &self.random, &now.random)];
         let content = (self.content != now.content).then(|| {
-            "the scenario, its device or a policy has another content than then, or this is another version of manx"
+            "the scenario, its device or a policy has another content than then, or this \
+             is another version of manx"
                 .to_string()
         });
         plain.into_iter().chain(keys).chain(numbers).chain([verify, content]).flatten().next()

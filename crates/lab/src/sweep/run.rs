@@ -169,8 +169,9 @@ fn check(plan: &Plan, folder: &Path, options: &Options<'_>) -> Result<Checked, S
     if let Some(difference) = difference {
         let folder = folder.display();
         return Err(SweepError::Input(format!(
-            "--out {folder}: another sweep lies there: {difference}; take another folder, or --force to ask this one \
-             here (runs that both need are not done again)"
+            "--out {folder}: another sweep lies there: {difference}; \
+             take another folder, or --force to ask this one here (runs that both \
+             need are not done again)"
         )));
     }
     Ok(Checked { skipped: invalid, rows, question: there.is_none().then_some(question) })

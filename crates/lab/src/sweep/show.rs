@@ -95,7 +95,8 @@ pub fn front_table(front: &Front) -> String {
 fn two_definitions(names: &[&str]) -> &'static str {
     match ["device.op", "capacity.op_percent"].iter().all(|name| names.contains(name)) {
         true => {
-            "device.op: spare of the raw capacity; capacity.op_percent: over the user capacity, as data sheets say\n"
+            "device.op: spare of the raw capacity; capacity.op_percent: \
+             over the user capacity, as data sheets say\n"
         }
         false => "",
     }

@@ -167,7 +167,8 @@ mod tests {
             ],
             gap: 2,
         };
-        let plain = "\n        long\nname    head  note\n------------------\na          1  said\nbcdef  12345\n";
+        let plain = "\n        long\nname    head  note\n------------------\n\
+                     a          1  said\nbcdef  12345\n";
         assert_eq!(format!("\n{}", grid.draw(false)), plain);
         let painted = grid.draw(true);
         assert!(painted.contains("    \x1b[32m1\x1b[0m  said"), "{painted}");

@@ -73,7 +73,8 @@ fn add_lines(text: &mut String, statistics: &StatisticsReport) {
     let span = gib(locality.lba_span_bytes);
     let _ = writeln!(
         text,
-        "locality    {sequential:.1} % sequential, {unaligned:.1} % not on 4 KiB, span {span:.2} GiB"
+        "locality    {sequential:.1} % sequential, {unaligned:.1} % not on \
+         4 KiB, span {span:.2} GiB"
     );
     let _ = writeln!(text, "pages       {}", pages(footprint));
     let top: Vec<String> = statistics

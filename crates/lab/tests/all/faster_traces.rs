@@ -106,8 +106,9 @@ fn every_write_takes_what_its_merges_take_on_real_traces() {
             let p = (faster - 0.2) / MERGE_MS;
             let (one, equal) = (MERGE_MS * (p * (1.0 - p)).sqrt(), (fast - 0.2) * 63.0_f64.sqrt());
             println!(
-                "{name} {log} %: FASTer {faster:.3} ms, {faster_deviation:.2} (one merge at a time: {one:.2}); \
-                 FAST {fast:.3} ms, {fast_deviation:.2} (equal log blocks: {equal:.2})"
+                "{name} {log} %: FASTer {faster:.3} ms, {faster_deviation:.2} (one \
+                 merge at a time: {one:.2}); FAST {fast:.3} ms, {fast_deviation:.2} \
+                 (equal log blocks: {equal:.2})"
             );
         }
     }

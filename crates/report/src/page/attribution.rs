@@ -17,12 +17,14 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
         "<section aria-labelledby=\"h-why\">\n<h2 id=\"h-why\">What requests waited for</h2>\n"
             .to_string();
     if runs.iter().all(|run| run.attribution.is_none()) {
-        html += "<p class=\"note\">Latencies were not split into their causes in this run: \
-                 <code>--attribution</code> (or <code>measure.attribution=true</code>) does so.</p>\n";
+        html += "<p class=\"note\">Latencies were not split into their causes in this \
+                 run: <code>--attribution</code> (or \
+                 <code>measure.attribution=true</code>) does so.</p>\n";
         return html + "</section>\n";
     }
-    html += "<p>The mean latency of the requests beyond each percentile, split into its causes. The longer a bar, the \
-             longer they took: ten times as long is one step of a logarithmic scale.</p>\n";
+    html += "<p>The mean latency of the requests beyond each percentile, split into its causes. \
+             The longer a bar, the longer they took: ten times as long is one step of a \
+             logarithmic scale.</p>\n";
     html += &key(runs);
     for (name, write) in [("Reads", false), ("Writes", true)] {
         let mut rows = String::new();
@@ -39,8 +41,8 @@ pub(super) fn bars(runs: &[RunResult]) -> String {
                 };
                 let _ = write!(
                     rows,
-                    "\n<tr{class}><th scope=\"row\">{policy}</th><td class=\"text\">{}</td><td class=\"key\">{}</td>\
-                     <td>{}</td><td class=\"wide\">{}{}</td></tr>",
+                    "\n<tr{class}><th scope=\"row\">{policy}</th><td class=\"text\">{}</td>\
+                     <td class=\"key\">{}</td><td>{}</td><td class=\"wide\">{}{}</td></tr>",
                     escape(&band_words(&own.band)),
                     latency(total(&own.mean_us)),
                     count(own.count),
@@ -139,14 +141,16 @@ fn bar(parts: &CauseTimes, room: f64) -> String {
         let name = if percent * room / 100.0 >= NAMED_PERCENT { cause_words(cause) } else { "" };
         let _ = write!(
             segments,
-            "<i class=\"c-{}\" style=\"width:{percent:.2}%\" title=\"{said}\" data-us=\"{us}\">{name}</i>",
+            "<i class=\"c-{}\" style=\"width:{percent:.2}%\" title=\"{said}\" \
+             data-us=\"{us}\">{name}</i>",
             cause.name()
         );
         words.push(said);
     }
     let said = words.join(", ");
     format!(
-        "<div class=\"bar\" style=\"width:{room:.2}%\" role=\"img\" aria-label=\"{said}\">{segments}</div>"
+        "<div class=\"bar\" style=\"width:{room:.2}%\" role=\"img\" \
+         aria-label=\"{said}\">{segments}</div>"
     )
 }
 
@@ -200,7 +204,8 @@ pub(super) fn slowest(runs: &[RunResult]) -> String {
         return html;
     }
     format!(
-        "<section aria-labelledby=\"h-slow\">\n<h2 id=\"h-slow\">The slowest requests</h2>\n{html}</section>\n"
+        "<section aria-labelledby=\"h-slow\">\n\
+         <h2 id=\"h-slow\">The slowest requests</h2>\n{html}</section>\n"
     )
 }
 
@@ -227,9 +232,9 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
         format!("{drive}die {}: met {}{block}", flash.die, escape(met))
     });
     format!(
-        "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}, {} KiB</td><td>{}</td><td>{:.6}\u{a0}s</td>\
-         <td class=\"key\">{}</td><td class=\"text\">{most}</td><td class=\"wide\">{}</td>\
-         <td class=\"text\">{flash}</td></tr>",
+        "\n<tr><th scope=\"row\">{}</th><td class=\"text\">{}, {} KiB</td><td>{}</td>\
+         <td>{:.6}\u{a0}s</td><td class=\"key\">{}</td><td class=\"text\">{most}</td>\
+         <td class=\"wide\">{}</td><td class=\"text\">{flash}</td></tr>",
         number + 1,
         escape(&slow.op),
         f64::from(slow.sectors) / 2.0,

@@ -18,9 +18,8 @@ pub(super) fn section(claims: &[Claim]) -> String {
         };
         let _ = write!(
             rows,
-            "\n<tr><th scope=\"row\"><details><summary>{} <code>{}</code></summary>{}</details></th>\
-             <td>{}</td><td>{}</td><td>{}</td>\
-             <td{class}>{verdict}</td></tr>",
+            "\n<tr><th scope=\"row\"><details><summary>{} <code>{}</code></summary>{}</details>\
+             </th><td>{}</td><td>{}</td><td>{}</td><td{class}>{verdict}</td></tr>",
             escape(claim.text.trim()),
             escape(&claim.id),
             reasons(claim),
@@ -32,7 +31,8 @@ pub(super) fn section(claims: &[Claim]) -> String {
     let heads = ["claim", "published", "measured", "band", "holds"];
     let table = tables::table(&format!("{held} of {} claims hold", claims.len()), &heads, &rows);
     format!(
-        "<section aria-labelledby=\"h-claims\">\n<h2 id=\"h-claims\">Claims</h2>\n{table}</section>\n"
+        "<section aria-labelledby=\"h-claims\">\n\
+         <h2 id=\"h-claims\">Claims</h2>\n{table}</section>\n"
     )
 }
 

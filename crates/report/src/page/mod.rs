@@ -96,7 +96,8 @@ impl Page<'_> {
         );
         let _ = writeln!(
             html,
-            "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n</script>\n<script>\n{JS}</script>"
+            "<script>\n{BEFORE_JS}/*\n{UPLOT_LICENSE}\n*/\n{UPLOT_JS}\n\
+             </script>\n<script>\n{JS}</script>"
         );
         html += &tables::machine(runs);
         html += "</main>\n</body>\n</html>\n";
@@ -124,11 +125,12 @@ impl Page<'_> {
         let _ = writeln!(
             html,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'; img-src data: blob:\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+             style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} · Manx</title>\n\
-             <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n{CSS}</style>\n</head>\n<body>"
+             <link rel=\"icon\" href=\"data:,\">\n<style>\n{UPLOT_CSS}\n\
+             {CSS}</style>\n</head>\n<body>"
         );
     }
 
@@ -136,7 +138,8 @@ impl Page<'_> {
         let (runs, title) = (&self.set.runs, self.title());
         let _ = writeln!(
             html,
-            "<header>\n<p class=\"brand\">Manx · tail latency of flash storage</p>\n<h1>{title}</h1>"
+            "<header>\n<p class=\"brand\">Manx · tail latency of flash \
+             storage</p>\n<h1>{title}</h1>"
         );
         html.push_str(&headline::sentence(runs));
         if let Some(first) = runs.first() {
@@ -151,7 +154,8 @@ impl Page<'_> {
             };
             let _ = writeln!(
                 html,
-                "<p class=\"facts\">{policies} · {requests} each · seed {} · {}&nbsp;s of virtual time</p>",
+                "<p class=\"facts\">{policies} · {requests} each · seed {} · \
+                 {}&nbsp;s of virtual time</p>",
                 first.seed,
                 crate::number::three_digits(first.virtual_s),
             );
@@ -179,12 +183,16 @@ impl Page<'_> {
         html.push_str(
             "<section aria-labelledby=\"h-scenario\">\n<h2 id=\"h-scenario\">Scenario</h2>\n",
         );
-        html.push_str("<p>Saved as a file, each runs again with <code>manx run FILE</code> and gives the same.</p>\n");
+        html.push_str(
+            "<p>Saved as a file, each runs again with <code>manx run FILE</code> \
+             and gives the same.</p>\n",
+        );
         for (policy, toml) in self.scenarios {
             let (policy, toml) = (escape(policy), escape(toml));
             let _ = writeln!(
                 html,
-                "<details><summary>{policy}</summary><pre tabindex=\"0\"><code>{toml}</code></pre></details>"
+                "<details><summary>{policy}</summary><pre tabindex=\"0\">\
+                 <code>{toml}</code></pre></details>"
             );
         }
         html.push_str("</section>\n");
@@ -214,8 +222,9 @@ fn swatch(number: usize) -> String {
     let dash: Vec<String> = crate::style::policy_dash(number).iter().map(u8::to_string).collect();
     let colour = number % crate::style::POLICY_COLOURS.len();
     format!(
-        "<svg class=\"swatch\" width=\"30\" height=\"8\" aria-hidden=\"true\"><line x1=\"1\" y1=\"4\" x2=\"29\" \
-         y2=\"4\" stroke=\"var(--p{colour})\" stroke-width=\"2.5\" stroke-dasharray=\"{}\"/></svg>",
+        "<svg class=\"swatch\" width=\"30\" height=\"8\" aria-hidden=\"true\">\
+         <line x1=\"1\" y1=\"4\" x2=\"29\" y2=\"4\" stroke=\"var(--p{colour})\" \
+         stroke-width=\"2.5\" stroke-dasharray=\"{}\"/></svg>",
         dash.join(" ")
     )
 }
@@ -224,8 +233,8 @@ fn charts(runs: &[RunResult]) -> String {
     let ops: [(&str, tables::Of); 2] = [("read", |run| &run.read), ("write", |run| &run.write)];
     let counted = |of: tables::Of| runs.iter().any(|run| of(run).count > 0);
     if !ops.iter().any(|(_, of)| counted(*of)) {
-        return "<section><p class=\"note\">No read and no write was counted: there is nothing to draw.</p>\
-                </section>\n"
+        return "<section><p class=\"note\">No read and no write was counted: \
+                there is nothing to draw.</p></section>\n"
             .into();
     }
     // A line that is the same everywhere says nothing that its table does not.
@@ -237,9 +246,10 @@ fn charts(runs: &[RunResult]) -> String {
     if kinds().next().is_none() {
         return String::new();
     }
-    let mut html = "<section aria-labelledby=\"h-cdf\">\n<h2 id=\"h-cdf\">Tail latency by percentile</h2>\n\
-                    <p>How long a request takes at each percentile. Each step to the right is a tenth of the requests \
-                    before it. Drag to zoom, double click to go back.</p>\n"
+    let mut html = "<section aria-labelledby=\"h-cdf\">\n\
+                    <h2 id=\"h-cdf\">Tail latency by percentile</h2>\n\
+                    <p>How long a request takes at each percentile. Each step to the right is a \
+                    tenth of the requests before it. Drag to zoom, double click to go back.</p>\n"
         .to_string();
     kinds().for_each(|kind| html += &chart("cdf", kind, "latency by percentile"));
     html += "</section>\n";
@@ -250,7 +260,8 @@ fn charts(runs: &[RunResult]) -> String {
             let checked = if value == "p99" { " checked" } else { "" };
             let _ = write!(
                 html,
-                "<label><input type=\"radio\" name=\"measure\" value=\"{value}\"{checked}>{words}</label>"
+                "<label><input type=\"radio\" name=\"measure\" \
+                 value=\"{value}\"{checked}>{words}</label>"
             );
         }
         html += "</fieldset>\n";
@@ -263,9 +274,10 @@ fn charts(runs: &[RunResult]) -> String {
 fn chart(kind: &str, op: &str, of: &str) -> String {
     let name = if op == "read" { "Reads" } else { "Writes" };
     format!(
-        "<figure><figcaption><h3>{name}</h3><output class=\"readout\" aria-live=\"off\"></output></figcaption>\
-         <div class=\"chart\" data-chart=\"{kind}\" data-op=\"{op}\" role=\"img\" aria-label=\"{name}: {of}, one line \
-         for each policy; the tables hold the same numbers\"></div></figure>\n"
+        "<figure><figcaption><h3>{name}</h3><output class=\"readout\" aria-live=\"off\">\
+         </output></figcaption><div class=\"chart\" data-chart=\"{kind}\" data-op=\"{op}\" \
+         role=\"img\" aria-label=\"{name}: {of}, one line for each policy; \
+         the tables hold the same numbers\"></div></figure>\n"
     )
 }
 

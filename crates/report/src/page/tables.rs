@@ -20,8 +20,9 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &str) -> String {
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
     let label = escape(caption);
     format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table><caption>{label}</caption>\
-         <thead><tr>{heads}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n"
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{label}\"><table>\
+         <caption>{label}</caption><thead><tr>{heads}</tr></thead>\n\
+         <tbody>{rows}</tbody></table></div>\n"
     )
 }
 
@@ -42,7 +43,8 @@ pub(super) fn headline(set: &RunSet) -> String {
         let span = escape(&recorded.span);
         let _ = writeln!(
             html,
-            "<p class=\"note\">{RECORDED}: what the trace says of the device it was taken on, {span}</p>"
+            "<p class=\"note\">{RECORDED}: what the trace says of the device it \
+             was taken on, {span}</p>"
         );
     }
     html + "</section>\n"
@@ -178,8 +180,9 @@ pub(super) fn flash(runs: &[RunResult]) -> String {
             &cell(Some(format!("{}–{}", count(wear.erases_min), count(wear.erases_max))), "", NONE);
         rows += "</tr>";
     }
-    let mut html =
-        "<section aria-labelledby=\"h-flash\">\n<h2 id=\"h-flash\">Flash and garbage collection</h2>\n".to_string();
+    let mut html = "<section aria-labelledby=\"h-flash\">\n\
+                    <h2 id=\"h-flash\">Flash and garbage collection</h2>\n"
+        .to_string();
     html += &table("What was done to the flash", &heads, &rows);
     html + "</section>\n"
 }
@@ -268,7 +271,8 @@ pub(super) fn acts(runs: &[RunResult]) -> String {
     let heads = ["policy", "load ×", "act 6.6", "paper", "paper, stress", "slices", "why"];
     let table = table("Verdicts of the Aerospike Certification Tool", &heads, &rows);
     format!(
-        "<section aria-labelledby=\"h-act\">\n<h2 id=\"h-act\">Aerospike Certification Tool</h2>\n{table}</section>\n"
+        "<section aria-labelledby=\"h-act\">\n\
+         <h2 id=\"h-act\">Aerospike Certification Tool</h2>\n{table}</section>\n"
     )
 }
 
@@ -297,8 +301,9 @@ pub(super) fn machine(runs: &[RunResult]) -> String {
     }
     let table = table("Cost of the simulation on the machine that ran it", &heads, &rows);
     format!(
-        "<section id=\"machine\" aria-labelledby=\"h-machine\">\n<h2 id=\"h-machine\">Machine</h2>\n<p>Only these \
-         numbers differ from machine to machine.{}</p>\n{table}</section>\n",
+        "<section id=\"machine\" aria-labelledby=\"h-machine\">\n\
+         <h2 id=\"h-machine\">Machine</h2>\n\
+         <p>Only these numbers differ from machine to machine.{}</p>\n{table}</section>\n",
         escape(&programs(runs))
     )
 }

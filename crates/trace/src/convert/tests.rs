@@ -11,7 +11,12 @@ const NAMES: [&str; 4] = ["usr,0", "usr,1", "8,16", "nvme 0"];
 
 /// Records in the order of time, of up to as many devices as there are names.
 fn any_records(devices: u32) -> impl Strategy<Value = Vec<Record>> {
-    let op = prop_oneof![4 => Just(Op::Read), 4 => Just(Op::Write), 1 => Just(Op::Flush), 1 => Just(Op::Trim)];
+    let op = prop_oneof![
+        4 => Just(Op::Read),
+        4 => Just(Op::Write),
+        1 => Just(Op::Flush),
+        1 => Just(Op::Trim),
+    ];
     let gap = prop_oneof![
         0..3u64,
         0..5_000u64,
@@ -117,7 +122,8 @@ proptest! {
         let odd = of_data(|r| r.latency.is_some_and(|latency| latency.as_ns() % 100 > 0));
         prop_assert_eq!(lost("latency rounded down to 100 ns"), odd);
         prop_assert_eq!(lost("FUA left out: the format has none"), of_data(|r| r.fua));
-        prop_assert_eq!(lost("device renamed: the format has `host,disk`"), of_data(|r| r.device == 3));
+        let renamed = "device renamed: the format has `host,disk`";
+        prop_assert_eq!(lost(renamed), of_data(|r| r.device == 3));
     }
 
     #[test]
@@ -141,8 +147,9 @@ proptest! {
     #[test]
     fn fio_holds_every_kind_to_the_microsecond(records in any_records(4)) {
         let (text, losses) = encode(Target::FioV3, &records, &NAMES);
-        let held = records.iter().map(|r| Record { at: cut(r.at, 1_000), fua: false, latency: None, ..*r });
-        prop_assert_eq!(read_fio(&text, &["usr,0", "usr,1", "8,16", "nvme-0"]), held.collect::<Vec<_>>());
+        let cut = |r: &Record| Record { at: cut(r.at, 1_000), fua: false, latency: None, ..*r };
+        let held: Vec<_> = records.iter().map(cut).collect();
+        prop_assert_eq!(read_fio(&text, &["usr,0", "usr,1", "8,16", "nvme-0"]), held);
         prop_assert_eq!(losses.dropped.total(), 0);
         let altered = [
             ("FUA left out: the format has none", count(&records, |r| r.fua)),
@@ -277,7 +284,8 @@ fn an_ascii_trace_of_numbered_devices_keeps_them_and_starts_at_0() {
 #[test]
 fn each_target_writes_what_its_format_looks_like() {
     let fio = "fio version 3 iolog\n0 usr,0 add\n0 usr,0 open\n0 src1,1 add\n0 src1,1 open\n\
-               0 usr,0 read 7014609920 24576\n1332052 usr,0 write 2517696512 4096\n1332052 src1,1 read 512 1024\n\
+               0 usr,0 read 7014609920 24576\n1332052 usr,0 write 2517696512 4096\n\
+               1332052 src1,1 read 512 1024\n\
                1332052 usr,0 close\n1332052 src1,1 close\n";
     assert_eq!(convert(MSR, &spec(), Target::FioV3).0, fio);
     let manx = "t_us,op,offset,bytes,latency_us,device\n0,R,7014609920,24576,4128.6,\"usr,0\"\n\

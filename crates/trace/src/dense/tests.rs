@@ -144,7 +144,8 @@ proptest! {
         step in prop::option::of(2..24u16),
     ) {
         let (mut grains, mut counted) = (Grains::default(), BTreeSet::new());
-        let comb = step.into_iter().flat_map(|step| (0..u16::MAX).step_by(step.into()).map(|grain| (grain, 0)));
+        let teeth = |step: u16| (0..u16::MAX).step_by(step.into()).map(|grain| (grain, 0));
+        let comb = step.into_iter().flat_map(teeth);
         for (first, more) in runs.iter().copied().chain(comb) {
             let last = first.saturating_add(more);
             grains.add(first, last);

@@ -14,8 +14,9 @@ use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "an Alibaba line: `device,R|W,offset in bytes,length in bytes,microseconds`, in whole numbers, \
-     offsets below 64 PiB, lengths below 2 TiB";
+const EXPECTED: &str = "an Alibaba line: \
+                        `device,R|W,offset in bytes,length in bytes,microseconds`, in whole \
+                        numbers, offsets below 64 PiB, lengths below 2 TiB";
 
 /// The header that some copies have.
 const NAMES: [&str; 5] = ["device_id", "opcode", "offset", "length", "timestamp"];

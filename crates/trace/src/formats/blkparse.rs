@@ -16,8 +16,9 @@ use crate::sniff::{Guess, Head};
 use crate::{TraceEvent, TraceFormat};
 
 /// What a line must be.
-pub const EXPECTED: &str = "a blkparse event: `major,minor cpu sequence seconds.nanoseconds pid action rwbs \
-     sector + sectors [process]` with the sector below 2^47";
+pub const EXPECTED: &str = "a blkparse event: \
+     `major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors [process]` \
+     with the sector below 2^47";
 
 /// A line that is no event, such as those of the summary at the end.
 pub const NO_EVENT: &str = "text that is no event (summary)";

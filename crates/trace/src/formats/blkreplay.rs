@@ -25,8 +25,8 @@ impl Decoder for Blkreplay {
     }
 
     fn expected(&self) -> &'static str {
-        "a blkreplay record: `start ; sector ; sectors ; R|W ; delay ; duration` in seconds with at most nine \
-         decimals, the sector below 2^47"
+        "a blkreplay record: `start ; sector ; sectors ; R|W ; delay ; duration` in seconds with \
+         at most nine decimals, the sector below 2^47"
     }
 }
 

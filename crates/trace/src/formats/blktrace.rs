@@ -117,8 +117,8 @@ impl Decoder for Blktrace {
     }
 
     fn expected(&self) -> &'static str {
-        "a blktrace event: a header of 48 bytes that starts with the magic number 0x65617407 (of either byte order), \
-         with its sector below 2^47"
+        "a blktrace event: a header of 48 bytes that starts with the magic number 0x65617407 (of \
+         either byte order), with its sector below 2^47"
     }
 }
 
@@ -218,7 +218,7 @@ mod tests {
             event(1005, 80, 4096, 15 | R, 16),                  // A with its payload
             event(1010, 80, 4096, ISSUE | R | 0x100, 8),        // D with a cgroup's number
             event(1030, 1000, 512, ISSUE | WRITE | FUA, 0),     // D WF
-            event(1020, u64::MAX, 0, ISSUE | WRITE | FLUSH, 0), // D FW without a range, out of order
+            event(1020, u64::MAX, 0, ISSUE | WRITE | FLUSH, 0), // D FW, no range, out of order
             event(1040, 2048, 1 << 20, ISSUE | WRITE | DISCARD, 0), // D D
             event(1050, 8, 0, ISSUE | R, 0),                    // zero length
             event(1060, 8, 700, ISSUE | R, 0),                  // two sectors

@@ -13,8 +13,9 @@ use crate::decode::{Decoder, Entry, Line, Reading};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a DiskSim line: `ms device block blocks flags`, the flags in hexadecimal with bit 0 set for \
-     a read, blocks of 512 bytes below 2^47, a time within 584 years";
+const EXPECTED: &str = "a DiskSim line: `ms device block blocks flags`, the flags in \
+                        hexadecimal with bit 0 set for a read, blocks of 512 bytes below \
+                        2^47, a time within 584 years";
 
 /// Why a request's time is not exactly the file's.
 pub const TIME_CUT: &str = "time finer than a nanosecond: cut to whole ones";

@@ -22,23 +22,34 @@ use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "an event of a Windows trace: `DiskRead|DiskWrite,TimeStamp,process \
-     (PID),thread,IRP,ByteOffset,IOSize,ElapsedTime,DiskNum,...` or `DiskFlush` without offset and size, in the order \
-     of the header's columns, offset and size in hex with `0x`, below 64 PiB and 2 TiB, times in whole microseconds";
+const EXPECTED: &str = "an event of a Windows trace: \
+                        `DiskRead|DiskWrite,TimeStamp,process (PID),thread,IRP,ByteOffset,IOSize,\
+                        ElapsedTime,DiskNum,...` or `DiskFlush` without offset and size, in the \
+                        order of the header's columns, offset and size in hex with `0x`, below 64 \
+                        PiB and 2 TiB, times in whole microseconds";
 
 /// The request was under way when the trace began.
 const EARLIER: &str = "issued before the trace's start: replayed at its start";
 
 /// Both at once.
-const EARLIER_AND_WIDENED: &str = "issued before the trace's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
+const EARLIER_AND_WIDENED: &str = "issued before the trace's start: replayed at its start; \
+     not on 512-byte sectors: widened to whole ones";
 
 /// Lines between the header and the events.
 const NO_EVENT: &str = "text that is no event";
 
 /// The columns of an event where no header names them: as the sets' README documents them.
 const DOCUMENTED: [(Op, &[u8]); 3] = [
-    (Op::Read, b"DiskRead,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum"),
-    (Op::Write, b"DiskWrite,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum"),
+    (
+        Op::Read,
+        b"DiskRead,TimeStamp,Process Name ( \
+          PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum",
+    ),
+    (
+        Op::Write,
+        b"DiskWrite,TimeStamp,Process Name ( \
+          PID),ThreadID,IrpPtr,ByteOffset,IOSize,ElapsedTime,DiskNum",
+    ),
     (Op::Flush, b"DiskFlush,TimeStamp,Process Name ( PID),ThreadID,IrpPtr,ElapsedTime,DiskNum"),
 ];
 

@@ -3,39 +3,49 @@ use crate::tests::{opener, read, records, short, spec};
 use crate::{Reading, sniff, survey};
 use manx_base::units::Duration;
 
-const ETW: &str = "\
-BeginHeader\n\
-\x20     FileIoCreate,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr, FileObject, \
-FileName\n\
-\x20     DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     \
-IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName\n\
-\x20     DiskWrite,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,   ByteOffset,     \
-IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName\n\
-\x20     DiskReadInit,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr\n\
-\x20     DiskFlush,  TimeStamp,     Process Name ( PID),   ThreadID,             IrpPtr,                           \
-ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\n\
-EndHeader\n\
-OS Version: 6.0.6001, Trace Start: 128466, Trace Length: 60 sec\n\
-\x20     P-Start,          0,        System (   4),   0\n\
-\x20     DiskRead,       1000,     store.exe (2345),       3912, 0xfffffa8006b8a010, 0x0008a00000, \
-0x00002000,         900,        3, 0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\mail, \
-old\\a \"\"b\"\".edb\"\n\
-\x20     DiskWrite,       1500,        System (   4),         88, 0xfffffa8006b8a020, 0x0000001000, \
-0x00000200,        1450,       10, 0x060043,         890,  Normal,      No, 0xfffffa80, Unknown\n\
-\x20     DiskReadInit,       1600,     store.exe (2345),       3912, 0xfffffa8006b8a030\n\
-\x20     DiskWrite,       1700, \"a, (1) b.exe\" (  99),         88, 0xfffffa8006b8a040, 0x0000001000, \
-0x00000400,         100,        3, 0x060043,          90,  Normal,      No, 0xfffffa80, C:\\x (7),y\n\
-\x20     DiskRead,       1700, a (1), b.exe (  99),         88, 0xfffffa8006b8a040, 0x0000001000, \
-0x00000600,         100,        3, 0x060043,          90,  Normal,      No, 0xfffffa80, C:\\x (7),y\n\
-\x20     DiskFlush,       1800,       Unknown (  -1),         88, 0xfffffa8006b8a050,         150,        3, \
-0x060043,         140,  Normal\n\
-\x20     DiskRead,       1900,     store.exe (2345),       3912, 0xfffffa8006b8a010, 0x00000003e8, 0x0018,        \
-5000,        3, 0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\a\"\n\
-\x20     DiskRead,       1900,     store.exe (2345),       3912, 0xfffffa8006b8a010, 0x00000003e9, 0x0000,          \
-50,        3, 0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\a\"\n\
-\x20     CSwitch,       1950,     store.exe (2345),       3912\n\
-\x20     FileIoCreate,       1960,     store.exe (2345),       3912, 0xfffffa80, 0xfffffa80, \"E:\\a, b\"\n\
-";
+const ETW: &str = "BeginHeader\n\
+                   \x20     FileIoCreate,  TimeStamp,     Process Name ( PID),   \
+                   ThreadID,             IrpPtr, FileObject, FileName\n\
+                   \x20     DiskRead,  TimeStamp,     Process Name ( PID),   ThreadID,             \
+                   IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, \
+                   I/O Pri,  VolSnap,         FileObject, FileName\n\
+                   \x20     DiskWrite,  TimeStamp,     Process Name ( PID),   \
+                   ThreadID,             IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, \
+                   IrpFlags, DiskSvcTime, I/O Pri,  VolSnap,         FileObject, FileName\n\
+                   \x20     DiskReadInit,  TimeStamp,     Process Name ( PID),   \
+                   ThreadID,             IrpPtr\n\
+                   \x20     DiskFlush,  TimeStamp,     Process Name ( PID),   \
+                   ThreadID,             IrpPtr,                           ElapsedTime,  DiskNum, \
+                   IrpFlags, DiskSvcTime, I/O Pri\n\
+                   EndHeader\n\
+                   OS Version: 6.0.6001, Trace Start: 128466, Trace Length: 60 sec\n\
+                   \x20     P-Start,          0,        System (   4),   0\n\
+                   \x20     DiskRead,       1000,     store.exe (2345),       3912, \
+                   0xfffffa8006b8a010, 0x0008a00000, 0x00002000,         900,        3, \
+                   0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\mail, \
+                   old\\a \"\"b\"\".edb\"\n\
+                   \x20     DiskWrite,       1500,        System (   4),         88, \
+                   0xfffffa8006b8a020, 0x0000001000, 0x00000200,        1450,       10, \
+                   0x060043,         890,  Normal,      No, 0xfffffa80, Unknown\n\
+                   \x20     DiskReadInit,       1600,     store.exe (2345),       \
+                   3912, 0xfffffa8006b8a030\n\
+                   \x20     DiskWrite,       1700, \"a, (1) b.exe\" (  99),         88, \
+                   0xfffffa8006b8a040, 0x0000001000, 0x00000400,         100,        3, \
+                   0x060043,          90,  Normal,      No, 0xfffffa80, C:\\x (7),y\n\
+                   \x20     DiskRead,       1700, a (1), b.exe (  99),         88, \
+                   0xfffffa8006b8a040, 0x0000001000, 0x00000600,         100,        3, \
+                   0x060043,          90,  Normal,      No, 0xfffffa80, C:\\x (7),y\n\
+                   \x20     DiskFlush,       1800,       Unknown (  -1),         88, \
+                   0xfffffa8006b8a050,         150,        3, 0x060043,         140,  Normal\n\
+                   \x20     DiskRead,       1900,     store.exe (2345),       3912, \
+                   0xfffffa8006b8a010, 0x00000003e8, 0x0018,        5000,        3, \
+                   0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\a\"\n\
+                   \x20     DiskRead,       1900,     store.exe (2345),       3912, \
+                   0xfffffa8006b8a010, 0x00000003e9, 0x0000,          50,        3, \
+                   0x060043,         890,  Normal,      No, 0xfffffa80, \"E:\\a\"\n\
+                   \x20     CSwitch,       1950,     store.exe (2345),       3912\n\
+                   \x20     FileIoCreate,       1960,     store.exe (2345),       3912, \
+                   0xfffffa80, 0xfffffa80, \"E:\\a, b\"\n";
 
 #[test]
 fn the_issue_is_the_completion_less_the_time_taken() {
@@ -83,7 +93,8 @@ fn what_is_no_request_is_counted_by_kind() {
 fn columns_are_where_the_header_says_for_each_event() {
     let text = "\
 BeginHeader
- DiskRead, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ByteOffset, IOSize, ElapsedTime, DiskNum, FileName
+ DiskRead, TimeStamp, Process Name ( PID), ThreadID, CPU, IrpPtr, ByteOffset, IOSize, \
+ElapsedTime, DiskNum, FileName
  DiskWrite, TimeStamp, Process Name ( PID), DiskNum, IOSize, ByteOffset, ElapsedTime
 EndHeader
  DiskRead, 10, p (1), 5, 7, 0xfff, 0x1000, 0x200, 4, 2, \"a\"

@@ -71,8 +71,9 @@ impl Decoder for FioV2 {
     }
 
     fn expected(&self) -> &'static str {
-        "a line of fio's iolog v2: `file add|open|close` or `file read|write|trim|sync|datasync|wait offset length` in \
-         bytes, offsets below 64 PiB, lengths below 2 TiB, after `fio version 2 iolog`"
+        "a line of fio's iolog v2: `file add|open|close` or \
+         `file read|write|trim|sync|datasync|wait offset length` in bytes, offsets below 64 PiB, \
+         lengths below 2 TiB, after `fio version 2 iolog`"
     }
 }
 
@@ -102,8 +103,9 @@ impl Decoder for FioV3 {
     }
 
     fn expected(&self) -> &'static str {
-        "a line of fio's iolog v3: `timestamp file add|open|close` or `timestamp file read|write|trim|sync|datasync \
-         offset length` in bytes, offsets below 64 PiB, lengths below 2 TiB, after `fio version 3 iolog`"
+        "a line of fio's iolog v3: `timestamp file add|open|close` or \
+         `timestamp file read|write|trim|sync|datasync offset length` in bytes, offsets below 64 \
+         PiB, lengths below 2 TiB, after `fio version 3 iolog`"
     }
 }
 

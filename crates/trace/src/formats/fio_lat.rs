@@ -20,8 +20,10 @@ use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
 /// The shape of a line.
-const EXPECTED: &str = "a line of fio's latency log: `ms, latency in ns, 0|1|2, bytes, offset, priority[, ...]`, 0 for \
-     a read, 1 for a write, 2 for a trim, in whole numbers, offsets below 64 PiB, sizes below 2 TiB";
+const EXPECTED: &str = "a line of fio's latency log: \
+                        `ms, latency in ns, 0|1|2, bytes, offset, priority[, ...]`, 0 for a \
+                        read, 1 for a write, 2 for a trim, in whole numbers, offsets below \
+                        64 PiB, sizes below 2 TiB";
 
 const NO_OFFSET: &str =
     "line without an offset, so without an address: record the log with `log_offset=1`";
@@ -31,7 +33,8 @@ const AVERAGE: &str = "average of several requests: record the log without `log_
 /// The request was under way when the job began, by what the log says.
 const EARLIER: &str = "submitted before the log's start: replayed at its start";
 
-const EARLIER_AND_WIDENED: &str = "submitted before the log's start: replayed at its start; not on 512-byte sectors: widened to whole ones";
+const EARLIER_AND_WIDENED: &str = "submitted before the log's start: replayed at its start; \
+     not on 512-byte sectors: widened to whole ones";
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -77,16 +80,20 @@ pub fn other_log(head: &Head<'_>) -> Option<&'static str> {
         (is(|line| matches!(line, Line::Request(_))), is(|line| *line == Line::Drop(AVERAGE)));
     match Kind::of(head)? {
         Kind::Latency | Kind::Submission | Kind::Other if averages => Some(
-            "a fio log of averages, which has no requests; record it without `log_avg_msec`, with `log_offset=1`",
+            "a fio log of averages, which has no requests; record it without \
+             `log_avg_msec`, with `log_offset=1`",
         ),
         Kind::Submission if requests => Some(
-            "a fio log of the time before submissions (slat), not of a device; take the one named _clat or _lat",
+            "a fio log of the time before submissions (slat), not of a device; \
+             take the one named _clat or _lat",
         ),
         Kind::Other if requests => Some(
-            "a fio log of bandwidth or IOPS; `write_lat_log` with `log_offset=1` writes one of requests",
+            "a fio log of bandwidth or IOPS; `write_lat_log` with \
+             `log_offset=1` writes one of requests",
         ),
         _ if is(|line| *line == Line::Drop(NO_OFFSET)) => Some(
-            "a fio log without offsets, so without addresses; record it with `write_lat_log` and `log_offset=1`",
+            "a fio log without offsets, so without addresses; \
+             record it with `write_lat_log` and `log_offset=1`",
         ),
         _ => None,
     }

@@ -25,7 +25,8 @@ impl Decoder for Fiu {
     }
 
     fn expected(&self) -> &'static str {
-        "an FIU record: `ns pid process sector sectors R|W major minor md5` with the sector below 2^47"
+        "an FIU record: `ns pid process sector sectors R|W major minor md5` \
+         with the sector below 2^47"
     }
 }
 
@@ -105,7 +106,8 @@ mod tests {
     fn what_is_left_of_an_archive_is_passed_over_and_counted() {
         let zeros = "\0".repeat(600);
         let text = format!(
-            "./PaxHeaders.1/x\0\0000644\0ustar\x0000{zeros}30 atime=1.5\n28 ctime=1.6\n{zeros}ustar{zeros}"
+            "./PaxHeaders.1/x\0\0000644\0ustar\x0000{zeros}30 atime=1.5\n\
+             28 ctime=1.6\n{zeros}ustar{zeros}"
         );
         let text = format!(
             "{text}99000 1 init 8 8 R 6 0 0123456789abcdef0123456789abcdef\n{LINES}{zeros}"

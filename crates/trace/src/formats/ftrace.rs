@@ -74,8 +74,10 @@ impl Decoder for Ftrace {
     }
 
     fn expected(&self) -> &'static str {
-        "a block event of ftrace: `comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () sector + \
-         sectors [comm]` with decimal seconds (a trace_clock of another unit has none) and the sector below 2^47"
+        "a block event of ftrace: \
+         `comm-pid [cpu] flags seconds: block_rq_issue: maj,min rwbs bytes () sector + sectors \
+         [comm]` with decimal seconds (a trace_clock of another unit has none) and the sector \
+         below 2^47"
     }
 }
 
@@ -204,17 +206,23 @@ mod tests {
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
 CPU:1 [LOST 12 EVENTS]
      my - prog-77      [001] d..1.  100.000001: block_bio_queue: 259,0 WS 1024 + 8 [my - prog]
-     my - prog-77      [001] d..1.  100.000002: block_rq_insert: 259,0 WS 4096 () 1024 + 8 [my - prog]
-     my - prog-77      [001] d..1.  100.000010: block_rq_issue: 259,0 WS 4096 () 1024 + 8 [my - prog]
+     my - prog-77      [001] d..1.  100.000002: block_rq_insert: 259,0 WS 4096 () \
+1024 + 8 [my - prog]
+     my - prog-77      [001] d..1.  100.000010: block_rq_issue: 259,0 WS 4096 () \
+1024 + 8 [my - prog]
   kworker/1:1H-99      [001] d..1.  100.000020: block_rq_issue: 259,0 FF 0 () 0 + 0 [kworker/1:1H]
-  kworker/1:1H-99      [001] d..1.  100.000021: block_rq_issue: 259,0 FF 0 () 0 + 0 none,0,0 [kworker/1:1H]
-            dd-78      [000]   100.000030: block_rq_issue:       8,16 RA 131072 () 2048 + 256 be,4,0 [dd]
+  kworker/1:1H-99      [001] d..1.  100.000021: block_rq_issue: 259,0 FF 0 () \
+0 + 0 none,0,0 [kworker/1:1H]
+            dd-78      [000]   100.000030: block_rq_issue:       8,16 RA 131072 () \
+2048 + 256 be,4,0 [dd]
             dd-78      [000]   100.000031: block_rq_issue: 8,16 R 36 (12 00 00 00 24 00) 0 + 0 [dd]
             dd-78      [000]   100.000032: sched_switch: prev_comm=dd
         <idle>-0       [001] d.h1.  100.000040: block_rq_complete: 259,0 FF () 0 + 0 [0]
-        <idle>-0       [001] d.h1.  100.000050: block_rq_complete: 8,16 RA () 2048 + 256 none,0,0 [0]
+        <idle>-0       [001] d.h1.  100.000050: block_rq_complete: 8,16 RA () \
+2048 + 256 none,0,0 [0]
         <idle>-0       [001] d.h1.  100.000060: block_rq_complete: 259,0 WS () 1024 + 8 [0]
-        <idle>-0       [001] d.h1.  100.000090: block_rq_complete: 259,0 FF () 18446744073709551615 + 0 [0]
+        <idle>-0       [001] d.h1.  100.000090: block_rq_complete: 259,0 FF () \
+18446744073709551615 + 0 [0]
             dd-78      [000] d..1.  100.000100: block_rq_issue: 259,0 DS 0 () 4096 + 512 [dd]
             dd-78      [000] d..1.  100.000110: block_rq_issue: 259,0 WFS 512 () 9 + 1 [dd]
         <idle>-0       [001] d.h1.  100.000120: block_rq_complete: 259,0 WFS () 9 + 1 [0]

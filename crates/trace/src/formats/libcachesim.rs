@@ -14,8 +14,10 @@ use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::{Op, SECTOR};
 
 /// What a line must be.
-const EXPECTED: &str = "a libCacheSim csv line: `version,seconds,SCSI command in hex,size in bytes,logical block`, the \
-     version below 256, whole seconds, blocks of 512 bytes below 2^47, sizes below 2 TiB";
+const EXPECTED: &str = "a libCacheSim csv line: \
+                        `version,seconds,SCSI command in hex,size in bytes,logical \
+                        block`, the version below 256, whole seconds, blocks of 512 \
+                        bytes below 2^47, sizes below 2 TiB";
 
 /// The header.
 const NAMES: [&str; 5] = ["version", "time", "op", "size", "lbn"];
@@ -67,7 +69,8 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     let op = match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Op::Read, // READ (6), (10), (12), (16)
         0x0a | 0x2a | 0xaa | 0x8a => Op::Write, // WRITE likewise
-        0x35 | 0x91 => return Some(Line::Request(Entry::flush(ticks))), // SYNCHRONIZE CACHE (10), (16)
+        // SYNCHRONIZE CACHE (10), (16)
+        0x35 | 0x91 => return Some(Line::Request(Entry::flush(ticks))),
         _ => return Some(Line::Drop(OTHER_COMMAND)),
     };
     if size == 0 {

@@ -15,9 +15,10 @@ use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a line of Manx's csv: first a header of `t_us`, either `op,offset,bytes` or \
-     `rwbs,sector,nsectors`, and perhaps `latency_us`, `device`, `fua`, each once; then as many cells, times with at \
-     most 3 decimals, op R|W|F|D, fua 0|1, offsets below 64 PiB, sizes below 2 TiB";
+const EXPECTED: &str = "a line of Manx's csv: first a header of `t_us`, either `op,offset,bytes` \
+                        or `rwbs,sector,nsectors`, and perhaps `latency_us`, `device`, `fua`, each \
+                        once; then as many cells, times with at most 3 decimals, op R|W|F|D, fua \
+                        0|1, offsets below 64 PiB, sizes below 2 TiB";
 
 /// The column that no other format has.
 const TIME: &str = "t_us";

@@ -111,8 +111,9 @@ impl Decoder for ManxRecords {
     }
 
     fn expected(&self) -> &'static str {
-        "a row of 40 bytes after the header MANXREC1 and 8 zeros: operation 0 to 3, flags 0 or 1, two zeros at \
-         its end, offset below 64 PiB, size below 2 TiB"
+        "a row of 40 bytes after the header MANXREC1 and 8 zeros: \
+         operation 0 to 3, flags 0 or 1, two zeros at its end, offset below \
+         64 PiB, size below 2 TiB"
     }
 }
 
@@ -179,7 +180,8 @@ mod tests {
             op: Op::Trim,
             fua: true,
         });
-        let expected = "0100000000000000 0200000000000000 0300000000000000 ffffffffffffffff 04000000 03 01 0000";
+        let expected = "0100000000000000 0200000000000000 0300000000000000 \
+                        ffffffffffffffff 04000000 03 01 0000";
         let shown: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(shown, expected.replace(' ', ""));
         assert_eq!(&header(), b"MANXREC1\0\0\0\0\0\0\0\0");

@@ -11,8 +11,11 @@ use crate::fields::{digits, expect};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "an MSR line: `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
-     response ticks`, in whole numbers (a spreadsheet may have rounded them), offsets below 64 PiB, sizes below 2 TiB";
+const EXPECTED: &str = "an MSR line: \
+                        `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
+                        response \
+                        ticks`, in whole numbers (a spreadsheet may have rounded them), offsets \
+                        below 64 PiB, sizes below 2 TiB";
 
 /// Reads MSR Cambridge csv.
 pub struct Msr;

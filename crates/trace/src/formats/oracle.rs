@@ -65,7 +65,8 @@ impl Decoder for OracleGeneral {
     }
 
     fn expected(&self) -> &'static str {
-        "an oracleGeneral record: 24 bytes with the object an address below 64 PiB (is it a hash? or `--lba-unit`?)"
+        "an oracleGeneral record: 24 bytes with the object an address below 64 PiB (is it \
+         a hash? or `--lba-unit`?)"
     }
 }
 

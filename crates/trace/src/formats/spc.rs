@@ -15,8 +15,9 @@ use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::{Op, SECTOR};
 
 /// What a line must be.
-const EXPECTED: &str = "an SPC line: `ASU,LBA,size in bytes,r|w,seconds[,optional fields]`, the LBA in blocks of 512 \
-     bytes below 2^47, the size below 2 TiB, the seconds with at most 9 decimals";
+const EXPECTED: &str = "an SPC line: `ASU,LBA,size in bytes,r|w,seconds[,optional fields]`, \
+                        the LBA in blocks of 512 bytes below 2^47, the size below 2 TiB, the \
+                        seconds with at most 9 decimals";
 
 /// Reads the SPC format.
 pub struct Spc;

@@ -15,8 +15,10 @@ use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a SYSTOR '17 line: `Unix seconds,response in seconds,R|W|blank,LUN,offset in bytes,size in \
-     bytes`, the seconds with at most 9 decimals, offsets below 64 PiB, sizes below 2 TiB";
+const EXPECTED: &str = "a SYSTOR '17 line: \
+                        `Unix seconds,response in seconds,R|W|blank,LUN,offset in bytes,size in \
+                        bytes`, the seconds with at most 9 decimals, offsets below 64 PiB, sizes \
+                        below 2 TiB";
 
 /// The header.
 const NAMES: [&str; 6] = ["timestamp", "response", "iotype", "lun", "offset", "size"];

@@ -14,8 +14,9 @@ use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a Tencent line: `Unix seconds,offset in sectors,size in sectors,0|1,volume`, in whole numbers, \
-     0 for a read and 1 for a write, sectors below 2^47";
+const EXPECTED: &str = "a Tencent line: \
+                        `Unix seconds,offset in sectors,size in sectors,0|1,volume`, in whole \
+                        numbers, 0 for a read and 1 for a write, sectors below 2^47";
 
 /// The header that some copies have.
 const NAMES: [&str; 5] = ["timestamp", "offset", "size", "iotype", "volumeid"];
@@ -97,7 +98,8 @@ mod tests {
             records.iter().map(short).collect::<Vec<_>>(),
             [
                 (0, 12_910_952, 128, 0),
-                (250_000_000, 6_338_688, 8, 1), // the four requests of the first second, spread over it
+                // The four requests of the first second are spread over it.
+                (250_000_000, 6_338_688, 8, 1),
                 (500_000_000, 1_904_106_400, 2, 2),
                 (750_000_000, 8, 1, 0),
                 (1_000_000_000, 16, 8, 0),

@@ -11,8 +11,9 @@ use crate::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH, sect
 use crate::{LbaUnit, TimeUnit};
 
 /// What a line must be.
-const EXPECTED: &str = "a line of the UCARE replayer: `ms device offset size type`, type 1 for a read and 0 for a \
-     write, offset and size in bytes or in sectors (`--lba-unit`) and below 64 PiB, a time within 584 years";
+const EXPECTED: &str = "a line of the UCARE replayer: `ms device offset size type`, type 1 for a \
+                        read and 0 for a write, offset and size in bytes or in sectors \
+                        (`--lba-unit`) and below 64 PiB, a time within 584 years";
 
 /// Reads the ascii format of the UCARE replayer.
 pub struct Ucare {

@@ -14,9 +14,11 @@ use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a line of the UCARE replayer's log: `ms,latency in us,type,size in bytes,offset in bytes[,ms \
-     of submission[,bytes done]]`, type 1 for a read and 0 for a write, times with whole nanoseconds, offsets below \
-     64 PiB, sizes below 2 TiB";
+const EXPECTED: &str = "a line of the UCARE replayer's log: \
+                        `ms,latency in us,type,size in bytes,offset in bytes[,ms of submission[,\
+                        bytes \
+                        done]]`, type 1 for a read and 0 for a write, times with whole \
+                        nanoseconds, offsets below 64 PiB, sizes below 2 TiB";
 
 /// Reads the UCARE replayer's log.
 pub struct UcareLog;
@@ -50,7 +52,8 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
 /// failed.
 fn is_whole(line: &[u8]) -> bool {
     let cells: Vec<&[u8]> = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
-    matches!(cells.as_slice(), [_, _, _, size, _, _, done] if done == size || done.starts_with(b"-"))
+    let [_, _, _, size, _, _, done] = cells.as_slice() else { return false };
+    done == size || done.starts_with(b"-")
 }
 
 fn parse(line: &[u8]) -> Option<Line<'_>> {
@@ -115,7 +118,8 @@ mod tests {
 
     #[test]
     fn it_is_known_by_its_two_last_columns_alone() {
-        let whole = "1.500,134,1,4096,42242048,0.100,4096\n1.600,200,0,8192,512,0.2,8192\n1.7,90,0,512,0,1.1,-5\n";
+        let whole = "1.500,134,1,4096,42242048,0.100,4096\n\
+                     1.600,200,0,8192,512,0.2,8192\n1.7,90,0,512,0,1.1,-5\n";
         assert_eq!(
             sniff::sniff(&spec(), &mut opener(whole)).unwrap().format,
             TraceFormat::UcareLog

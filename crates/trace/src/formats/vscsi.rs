@@ -89,8 +89,8 @@ impl Decoder for Vscsi {
     }
 
     fn expected(&self) -> &'static str {
-        "a vscsi record: 32 bytes of version 1 or 40 of version 2, the same in the whole file, with its block \
-         below 2^47"
+        "a vscsi record: 32 bytes of version 1 or 40 of version 2, the same in the whole file, \
+         with its block below 2^47"
     }
 }
 

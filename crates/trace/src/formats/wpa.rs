@@ -17,9 +17,11 @@ use crate::sniff::{Guess, Head};
 use manx_base::units::Op;
 
 /// What a line must be.
-const EXPECTED: &str = "a line of a Disk Usage table of Windows Performance Analyzer: first a header with `IO Type`, \
-     `Init Time (s)`, `Size (B)`, `Min Offset`, and perhaps `IO Time`, `Disk`, `Count`; then as many cells, separated \
-     by `;` with numbers such as `1.234,5` or by `,` with numbers such as `\"1,234.5\"`, the offset in hex with `0x`";
+const EXPECTED: &str = "a line of a Disk Usage table of Windows Performance Analyzer: \
+                        first a header with `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset`, \
+                        and perhaps `IO Time`, `Disk`, `Count`; then as many cells, separated by \
+                        `;` with numbers such as `1.234,5` or by `,` with numbers such as \
+                        `\"1,234.5\"`, the offset in hex with `0x`";
 
 /// A row that stands for several.
 const SUMMED: &str = "row that sums up requests (its Count is not 1)";
@@ -216,8 +218,8 @@ mod tests {
     use manx_base::units::Duration;
 
     const GERMAN: &str = "\
-IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time (µs);Size (B);Min Offset;QD/I - Queue Depth at \
-Init Time;Disk;Count\r
+IO Type;Priority;Process (Name);Init Time (s);Complete Time (s);IO Time (µs);Size (B);Min Offset;\
+QD/I - Queue Depth at Init Time;Disk;Count\r
 Read;Normal;System;1,079943800;1,080031000;87,200;512;0x0000000000000200;0;1;1\r
 Write;Very Low;\"a; b\";1,080034500;1,080111700;1.795,900;44.167.680;0x000000170641D000;0;0;1\r
 Flush;Normal;System;1,080034400;1,080111700;45,700;0;0xFFFFFFFFFFFFFFFF;1;1;1\r
@@ -261,7 +263,8 @@ Disk,Init Time (ms),IO Type,Min Offset,Size (B)
     fn a_decimal_point_columns_in_another_order_and_another_unit() {
         assert_eq!(
             seen(ENGLISH),
-            [(Op::Read, (0, 1, 32, 0), None), (Op::Write, (90_700, 1, 33, 0), None)] // 1001 + 16384 bytes: 33 sectors
+            // 1001 + 16384 bytes: 33 sectors.
+            [(Op::Read, (0, 1, 32, 0), None), (Op::Write, (90_700, 1, 33, 0), None)]
         );
     }
 

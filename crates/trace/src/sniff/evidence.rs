@@ -118,8 +118,9 @@ impl Evidence {
         let reach = high - low;
         (!aligned && !scattered).then(|| {
             format!(
-                "as sectors, {} of {all} starts are off the boundary of the others, {} of {all} sizes are neither a \
-                 multiple of 8 nor a power of 2, and all lie within {reach} sectors",
+                "as sectors, {} of {all} starts are off the boundary of the others, {} \
+                 of {all} sizes are neither a multiple of 8 nor a power of 2, and all \
+                 lie within {reach} sectors",
                 all - common,
                 all - whole
             )

@@ -217,7 +217,8 @@ impl Case<'_> {
             let why = match requests - multiples {
                 0 => String::new(),
                 others => format!(
-                    ": {others} of {requests} requests are on no multiples of 512, as bytes would be"
+                    ": {others} of {requests} requests are on no multiples \
+                     of 512, as bytes would be"
                 ),
             };
             return Ok((LbaUnit::Sectors, format!("addresses in sectors{why}")));
@@ -230,7 +231,8 @@ impl Case<'_> {
             let otherwise = match impossible {
                 true => "as sectors they would be more than a device has or serves",
                 false => {
-                    "as sectors each request would be of 256 KiB or more on such a boundary: `--lba-unit sectors`"
+                    "as sectors each request would be of 256 KiB or more on such a \
+                     boundary: `--lba-unit sectors`"
                 }
             };
             return Ok((LbaUnit::Bytes, format!("addresses in bytes: {every} ({otherwise})")));
@@ -263,13 +265,14 @@ impl Case<'_> {
             }
             (None, LbaUnit::Bytes) => (Ucare, "bytes are the UCARE replayer's".to_string()),
             (None, LbaUnit::Sectors) if *has_fraction => {
-                let why = "times with a fraction are DiskSim's, or of early UCARE files (`--format ucare`), which read \
-                           the same; SSDsim and MQSim have whole ns (`--format ssdsim`)";
+                let why = "times with a fraction are DiskSim's, or of early UCARE files \
+                           (`--format ucare`), which read the same; SSDsim and MQSim have \
+                           whole ns (`--format ssdsim`)";
                 (Disksim, why.to_string())
             }
             (None, LbaUnit::Sectors) => {
-                let why = "whole times are SSDsim's and MQSim's, which read the same (`--format disksim|ucare` \
-                           chooses the formats in ms)";
+                let why = "whole times are SSDsim's and MQSim's, which read the same \
+                           (`--format disksim|ucare` chooses the formats in ms)";
                 (Ssdsim, why.to_string())
             }
         }

@@ -15,7 +15,12 @@ fn record(at: u64, device: u32, op: Op, lba: u64, sectors: u32) -> Record {
 /// Requests over a few seconds on three devices, some of them in sequence, some at one instant.
 fn requests() -> impl Strategy<Value = Vec<Record>> {
     let gap = prop_oneof![Just(0u64), 0u64..30_000, 0u64..900_000_000];
-    let op = prop_oneof![4 => Just(Op::Read), 4 => Just(Op::Write), 1 => Just(Op::Trim), 1 => Just(Op::Flush)];
+    let op = prop_oneof![
+        4 => Just(Op::Read),
+        4 => Just(Op::Write),
+        1 => Just(Op::Trim),
+        1 => Just(Op::Flush),
+    ];
     let one = (gap, 0u32..3, op, 0u64..400, prop_oneof![Just(8u32), 1u32..70], any::<bool>());
     prop::collection::vec(one, 1..120).prop_map(|list| {
         let (mut at, mut ends) = (0, [0; 3]);
@@ -71,17 +76,19 @@ proptest! {
             let mut sizes: Vec<u64> =
                 records.iter().filter(|r| r.op == op).map(|r| u64::from(r.sectors) * 512).collect();
             sizes.sort_unstable();
-            prop_assert_eq!(found.map(|found| found.requests), (!sizes.is_empty()).then_some(sizes.len() as u64));
+            let requests = (!sizes.is_empty()).then_some(sizes.len() as u64);
+            prop_assert_eq!(found.map(|found| found.requests), requests);
             let Some(found) = found else { continue };
             let at = |percent: usize| sizes[(sizes.len() * percent).div_ceil(100) - 1];
             prop_assert_eq!(
-                [found.p1_bytes, found.p50_bytes, found.p90_bytes, found.p99_bytes, found.max_bytes],
-                [at(1), at(50), at(90), at(99), at(100)]
+                [found.p1_bytes, found.p50_bytes, found.p90_bytes, found.p99_bytes],
+                [at(1), at(50), at(90), at(99)]
             );
+            prop_assert_eq!(found.max_bytes, at(100));
         }
         for top in &report.top_sizes {
-            let count = data(&records).iter().filter(|r| u64::from(r.sectors) * 512 == top.bytes).count() as u64;
-            prop_assert_eq!(top.requests, count);
+            let is_of = |r: &Record| u64::from(r.sectors) * 512 == top.bytes;
+            prop_assert_eq!(top.requests, data(&records).into_iter().filter(is_of).count() as u64);
         }
     }
 
@@ -94,9 +101,11 @@ proptest! {
         gaps.sort_unstable();
         let (n, span) = (gaps.len(), times.last().copied().unwrap_or(0));
         prop_assert_eq!((report.data_requests, report.span_ns), (data.len() as u64, span));
-        prop_assert!(near(report.mean_rate_per_s, (span > 0).then(|| data.len() as f64 / (span as f64 / 1e9))));
+        let rate = (span > 0).then(|| data.len() as f64 / (span as f64 / 1e9));
+        prop_assert!(near(report.mean_rate_per_s, rate));
         let mean = span as f64 / n.max(1) as f64;
-        let deviation = (gaps.iter().map(|gap| (*gap as f64 - mean).powi(2)).sum::<f64>() / n.max(1) as f64).sqrt();
+        let squares = gaps.iter().map(|gap| (*gap as f64 - mean).powi(2)).sum::<f64>();
+        let deviation = (squares / n.max(1) as f64).sqrt();
         let cv = (span > 0).then(|| deviation / mean);
         let found = report.arrivals.gap_cv;
         prop_assert_eq!(found.is_some(), cv.is_some());
@@ -105,12 +114,14 @@ proptest! {
         let median = (n > 0).then(|| gaps[(n - 1) / 2].midpoint(gaps[n / 2]) as f64);
         let found = report.arrivals.median_gap_ns;
         prop_assert_eq!(found.is_some(), median.is_some());
-        prop_assert!((found.unwrap_or(0.0) - median.unwrap_or(0.0)).abs() <= median.unwrap_or(0.0) / 1000.0 + 0.5);
+        let (found, median) = (found.unwrap_or(0.0), median.unwrap_or(0.0));
+        prop_assert!((found - median).abs() <= median / 1000.0 + 0.5);
         let zero = 100.0 * gaps.iter().filter(|gap| **gap == 0).count() as f64 / n.max(1) as f64;
         prop_assert!(near(Some(report.arrivals.zero_gap_percent), Some(zero)));
         let (seconds, ten_ms) = (bins(&times, 1_000_000_000), bins(&times, 10_000_000));
         prop_assert_eq!(report.arrivals.peak_per_s, seconds.map(|(_, peak, _)| peak));
-        prop_assert!(near(report.arrivals.peak_to_mean, seconds.map(|(_, peak, mean)| peak as f64 / mean)));
+        let peak_to_mean = seconds.map(|(_, peak, mean)| peak as f64 / mean);
+        prop_assert!(near(report.arrivals.peak_to_mean, peak_to_mean));
         prop_assert!(near(report.arrivals.idc_1s, seconds.map(|(idc, ..)| idc)));
         prop_assert!(near(report.arrivals.idc_10ms, ten_ms.map(|(idc, ..)| idc)));
     }
@@ -119,8 +130,13 @@ proptest! {
     fn places_and_pages_are_those_of_sets(records in requests()) {
         let report = report(&records);
         let data = data(&records);
-        let percent = |count: usize| Some(if data.is_empty() { 0.0 } else { 100.0 * count as f64 / data.len() as f64 });
-        let unaligned = data.iter().filter(|r| r.lba.0 % 8 != 0 || (r.lba.0 + u64::from(r.sectors)) % 8 != 0).count();
+        let percent = |count: usize| match data.len() {
+            0 => Some(0.0),
+            all => Some(100.0 * count as f64 / all as f64),
+        };
+        let is_unaligned =
+            |r: &&Record| r.lba.0 % 8 != 0 || (r.lba.0 + u64::from(r.sectors)) % 8 != 0;
+        let unaligned = data.iter().filter(is_unaligned).count();
         let sequential = data.iter().enumerate().filter(|(n, r)| {
             let before = data[..*n].iter().rev().find(|before| before.device == r.device);
             before.is_some_and(|before| before.lba.0 + u64::from(before.sectors) == r.lba.0)
@@ -129,7 +145,8 @@ proptest! {
         prop_assert!(near(Some(report.locality.sequential_percent), percent(sequential.count())));
 
         let touched = |op: Option<Op>| {
-            data.iter().filter(|r| op.is_none_or(|op| r.op == op)).flat_map(pages).collect::<Vec<_>>()
+            let of = data.iter().filter(|r| op.is_none_or(|op| r.op == op));
+            of.flat_map(pages).collect::<Vec<_>>()
         };
         let distinct = |op| touched(op).into_iter().collect::<BTreeSet<_>>().len() as u64;
         let found = report.footprint;
@@ -138,8 +155,8 @@ proptest! {
             (found.pages, found.read_pages, found.written_pages),
             (distinct(None), distinct(Some(Op::Read)), distinct(Some(Op::Write)))
         );
-        let (reads, writes) = (touched(Some(Op::Read)).len() as u64, touched(Some(Op::Write)).len() as u64);
-        prop_assert_eq!((found.page_reads, found.page_writes), (reads, writes));
+        prop_assert_eq!(found.page_reads, touched(Some(Op::Read)).len() as u64);
+        prop_assert_eq!(found.page_writes, touched(Some(Op::Write)).len() as u64);
 
         let mut spans = 0;
         for (device, name) in ["a", "b", "c"].into_iter().enumerate() {
@@ -177,11 +194,12 @@ proptest! {
             exact.sort_unstable();
             let at = |percent: usize| exact[(exact.len() * percent).div_ceil(100) - 1];
             let pairs = [
-                (1, found.p1), (10, found.p10), (25, found.p25), (50, found.p50), (75, found.p75), (90, found.p90),
-                (99, found.p99), (100, found.max),
+                (1, found.p1), (10, found.p10), (25, found.p25), (50, found.p50),
+                (75, found.p75), (90, found.p90), (99, found.p99), (100, found.max),
             ];
             for (percent, found) in pairs {
-                prop_assert!(found.abs_diff(at(percent)) <= at(percent) / 2048, "{} for {}", found, at(percent));
+                let exact = at(percent);
+                prop_assert!(found.abs_diff(exact) <= exact / 2048, "{} for {}", found, exact);
             }
         }
     }

@@ -12,11 +12,13 @@ const SAMPLES: [(TraceFormat, &str); 14] = [
     (TraceFormat::Spc, "0,303567,3584,w,0.000000\n1, 88, 3072, R, 0.026214, 7\n"),
     (
         TraceFormat::Etw,
-        "DiskRead, 900, a, b (1), 5, 0xfff, 0x1000, 0x200, 40, 2, 0x1\nDiskFlush, 950, \"c\" (-1), 5, 0xfff, 4, 2\n",
+        "DiskRead, 900, a, b (1), 5, 0xfff, 0x1000, 0x200, 40, 2, 0x1\n\
+         DiskFlush, 950, \"c\" (-1), 5, 0xfff, 4, 2\n",
     ),
     (
         TraceFormat::Etw,
-        "BeginHeader\n DiskRead, TimeStamp, Process Name ( PID), ByteOffset, IOSize, ElapsedTime, DiskNum\nEndHeader\n\
+        "BeginHeader\n DiskRead, TimeStamp, Process Name ( PID), ByteOffset, IOSize, \
+         ElapsedTime, DiskNum\nEndHeader\n\
          OS Version: 6.0\n DiskRead, 900, p (1), 0x1000, 0x200, 40, 2\n",
     ),
     (
@@ -31,7 +33,8 @@ const SAMPLES: [(TraceFormat, &str); 14] = [
     (
         TraceFormat::Wpa,
         "IO Type;Init Time (s);IO Time (µs);Size (B);Min Offset;Disk;Count\n\
-         Read;1,079943800;1.087,200;16.384;0x0000000000000200;1;1\nFlush;1,08;4,5;0;0xFFFFFFFFFFFFFFFF;1;1\n",
+         Read;1,079943800;1.087,200;16.384;0x0000000000000200;1;1\n\
+         Flush;1,08;4,5;0;0xFFFFFFFFFFFFFFFF;1;1\n",
     ),
     (TraceFormat::Libcachesim, "1,7000000,2a,512,1000\n1,7000000,28,6656,18446744\n"),
     (TraceFormat::UcareLog, "0.000,134,1,4096,42242048,0.100,4096\n1000.5,106,0,4096,4841472\n"),
@@ -62,8 +65,9 @@ fn each_is_known_for_what_it_is() {
 fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => prop::sample::select(vec![
-            ",", ";", "\"", "\"\"", "\n", "\r\n", ".", "-", " ", "(", ")", "(1),", "0x", "1", "0", "R", "FF", "µ", "",
-            "BeginHeader\n", "DiskRead,", "t_us,", "18446744073709551615", "140737488355327", "4294967295", "0.0000001",
+            ",", ";", "\"", "\"\"", "\n", "\r\n", ".", "-", " ", "(", ")", "(1),", "0x", "1", "0",
+            "R", "FF", "µ", "", "BeginHeader\n", "DiskRead,", "t_us,", "18446744073709551615",
+            "140737488355327", "4294967295", "0.0000001",
         ])
             .prop_map(|text| text.as_bytes().to_vec()),
         2 => "[0-9]{1,22}".prop_map(String::into_bytes),

@@ -15,13 +15,14 @@ fn nearly_a_trace() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         4 => "[0-9]{1,20}".prop_map(String::into_bytes),
         6 => prop::sample::select(vec![
-            " ", ",", "\n", ".", "+", " D ", "8,0 ", "FWFS", "Read", "Write", "[p]", "-", " 1\n", "\r",
-            " ; ", ": block_rq_issue: ", "a-1 [0] 1.5: block_rq_complete: 8,0 R () ",
+            " ", ",", "\n", ".", "+", " D ", "8,0 ", "FWFS", "Read", "Write", "[p]", "-",
+            " 1\n", "\r", " ; ", ": block_rq_issue: ", "a-1 [0] 1.5: block_rq_complete: 8,0 R () ",
             " wait ", "fio version 2 iolog\n", "\0ustar",
         ])
             .prop_map(|text| text.as_bytes().to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..4),
-        2 => prop::sample::select(vec![MSR, ASCII, BLKPARSE]).prop_map(|text| text.as_bytes().to_vec()),
+        2 => prop::sample::select(vec![MSR, ASCII, BLKPARSE])
+            .prop_map(|text| text.as_bytes().to_vec()),
     ];
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }

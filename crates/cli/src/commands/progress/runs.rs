@@ -148,8 +148,8 @@ mod tests {
         tracks[2].tell(&moment(2, Phase::Preconditioning, 31_000_000, None), s(12));
         assert_eq!(
             line(&tracks, s(12)),
-            "base: 25 %, 200k requests/s, 30 s left; preemptive: preconditioning, 31,000,000 pages, 3.00M pages/s; \
-             1 of 4 runs done; 12 s so far"
+            "base: 25 %, 200k requests/s, 30 s left; preemptive: preconditioning, 31,000,000 \
+             pages, 3.00M pages/s; 1 of 4 runs done; 12 s so far"
         );
         // Nobody knows where it ends.
         tracks[3].tell(&moment(3, Phase::Running, 1_234_567, None), s(13));

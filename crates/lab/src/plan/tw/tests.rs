@@ -215,7 +215,8 @@ proptest! {
         let longest = |inputs: &Inputs| {
             let burst = inputs.bounds().actual.burst;
             [burst.spare, burst.usable].map(|upper| {
-                let all = [upper.credited, upper.conservative].map(|bound| bound.unwrap_or(Duration::MAX));
+                let all = [upper.credited, upper.conservative]
+                    .map(|bound| bound.unwrap_or(Duration::MAX));
                 prop_assert!(all[0] >= all[1] || inputs.bounds().actual.gc_rate < burst.rate);
                 Ok(all)
             })
@@ -224,7 +225,8 @@ proptest! {
         };
         let check = |shorter: &Inputs, longer: &Inputs| {
             for (shorter, longer) in longest(shorter)?.iter().zip(longest(longer)?) {
-                prop_assert!(shorter[0] <= longer[0] && shorter[1] <= longer[1], "{shorter:?} {longer:?}");
+                let ordered = shorter[0] <= longer[0] && shorter[1] <= longer[1];
+                prop_assert!(ordered, "{shorter:?} {longer:?}");
             }
             Ok(())
         };
@@ -236,11 +238,16 @@ proptest! {
     }
 
     #[test]
-    fn a_load_has_a_bound_exactly_when_it_is_more_than_what_can_be_sustained(mb in 1..3_000u64, drives in 2..32u32) {
+    fn a_load_has_a_bound_exactly_when_it_is_more_than_what_can_be_sustained(
+        mb in 1..3_000u64,
+        drives in 2..32u32,
+    ) {
         let burst = Some(Bandwidth::bytes_per_second(mb * 1_000_000));
-        let side = Inputs { burst, ..inputs("femu", drives, 0.5, GcUnit::Superblock, 1.0) }.bounds().actual;
+        let inputs = Inputs { burst, ..inputs("femu", drives, 0.5, GcUnit::Superblock, 1.0) };
+        let side = inputs.bounds().actual;
         prop_assert_eq!(side.burst.spare.credited.is_none(), side.burst.sustainable);
-        prop_assert_eq!(side.burst.sustainable, (mb * 1_000_000) as f64 * f64::from(drives) <= side.gc_rate);
+        let load = (mb * 1_000_000) as f64 * f64::from(drives);
+        prop_assert_eq!(side.burst.sustainable, load <= side.gc_rate);
     }
 }
 
