@@ -1,6 +1,6 @@
-//! What the source must look like, as far as a machine can tell: arrows, sizes, leftovers, paths of
-//! one machine. ARCHITECTURE.md and CONTRIBUTING.md say why. Each complaint is one line: file,
-//! line, rule.
+//! Rules of the source, as far as a machine can check them: arrows, sizes, leftovers, paths of one
+//! machine. ARCHITECTURE.md and CONTRIBUTING.md say why. Each complaint is one line: file, line,
+//! rule.
 
 #[path = "tidy/coupling.rs"]
 mod coupling;

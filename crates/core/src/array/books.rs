@@ -1,8 +1,8 @@
 //! Attribution of an array's requests: the way that led to each completion, step by step, without a
 //! gap.
 //!
-//! What an array does follows from an event: a request comes, a member's command ends, a timer
-//! fires. Whatever is begun then, a command or a timer, remembers the way to that event; when it
+//! Every action of an array follows from an event: a request arrives, a member's command completes,
+//! a timer fires. A command or a timer that is begun then remembers the way to that event; when it
 //! ends, its way is longer by a step. A request that waits for several goes on with the last of
 //! them, so the way that led to its completion is the critical path: each nanosecond of it is a
 //! command's, which its drive has split ([`crate::drive::Attributed`]), or a wait of the array's
@@ -31,9 +31,9 @@ pub(super) struct Link {
 #[derive(Debug, Default)]
 pub(super) struct Books {
     now: Instant,
-    /// What led to what happens now.
+    /// The way to the event that is handled now.
     way: Way,
-    /// What the drive says of the command that ends.
+    /// The drive's attribution of the command that completes.
     said: Option<Attributed>,
     /// By request: when it came.
     came: Vec<Instant>,
@@ -162,7 +162,7 @@ impl Array {
         books.way = extended(before, step);
     }
 
-    /// What led here is `way` from now on; what did before.
+    /// Makes `way` the way to what is begun from now on; returns the one before.
     fn led_by(&mut self, way: Way) -> Way {
         self.books.as_mut().and_then(|books| std::mem::replace(&mut books.way, way))
     }

@@ -41,7 +41,7 @@ impl Array {
         let is_stale = readable & written & !row.landed != 0;
         match layout.level {
             RaidLevel::Raid0 => (dirty & !current) | row.baseless,
-            // Who reads on and was not written is the last of a mirror.
+            // The last member of a mirror is still read, though it was not written.
             _ if is_stale => dirty,
             _ if current.count_ones() < layout.data => (dirty & !current) | row.baseless,
             _ => row.baseless,
@@ -76,7 +76,7 @@ impl Array {
         let now = std::mem::take(&mut row.now);
         row.kept.put_all(&now, pages, data);
         row.now = now;
-        // What is kept is held as well.
+        // Kept pages occupy memory as held ones do.
         self.writes.held += kept;
         self.writes.kept += kept;
     }

@@ -123,7 +123,7 @@ impl ArrayLayout {
         self.member_at(self.first_data(row), index)
     }
 
-    /// What `member` holds of the row: its data page's number, or from k on its parity's.
+    /// Index of the page that `member` holds in the row: below k data, from k on parity.
     #[inline]
     pub fn index(&self, row: u32, member: u32) -> u32 {
         let first = self.first_data(row);

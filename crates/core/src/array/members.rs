@@ -33,7 +33,7 @@ pub(super) enum State {
     Rebuilding,
 }
 
-/// What became of a member.
+/// The failure of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which member.
@@ -88,7 +88,7 @@ impl Member {
         completion
     }
 
-    /// What the drive keeps to from now on: features 13h and 14h.
+    /// Sets the windows that the drive keeps to from now on: features 13h and 14h.
     pub fn set_windows(&mut self, now: Instant, windows: Windows, level: RaidLevel) {
         if self.state == State::Dead {
             return;
@@ -130,7 +130,7 @@ impl Array {
         }
     }
 
-    /// Who failed, or refuses writes, in that order.
+    /// Members that failed or refuse writes, in the order in which they did.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
@@ -182,7 +182,7 @@ impl Array {
     /// How a write or a flush ended at a member; true when the array does without: it is done, or
     /// the member is failed.
     pub(super) fn does_without(&mut self, now: Instant, member: u32, status: Status) -> bool {
-        // What was aborted was asked of a member that failed.
+        // An aborted command was one of a member that failed.
         matches!(status, Status::Success | Status::Aborted) || self.is_failed_for(now, member)
     }
 
@@ -200,7 +200,7 @@ impl Array {
         if does_without {
             if self.fail_member(now, member, true) {
                 self.counters.refusing_members += 1;
-                // What else it was asked is looked at when this event is over.
+                // Its other commands are aborted when this event is over.
                 self.set_timer(now, Timer::Bury { member });
             }
         } else if self.members[member as usize].state == State::Alive {
@@ -234,7 +234,7 @@ impl Array {
         true
     }
 
-    /// What the member that failed was asked has failed.
+    /// Fails the commands that the failed member had in flight.
     pub(super) fn bury(&mut self, now: Instant, member: u32) {
         let lost: Vec<u32> = self
             .ios

@@ -155,7 +155,7 @@ impl Array {
         array
     }
 
-    /// What was counted so far.
+    /// Counters from the start on.
     pub fn counters(&self) -> ArrayCounters {
         let contract_violations =
             (0..self.drives()).map(|number| self.drive(number).violations()).sum();
@@ -168,7 +168,7 @@ impl Array {
         self.members.len()
     }
 
-    /// What is under way, for a report of what is stuck.
+    /// Rows and commands under way, for a report of a run that is stuck.
     pub fn describe(&self) -> String {
         let rows = self.rows.under_way().map(|row| format!("{row:?}\n"));
         let live = self

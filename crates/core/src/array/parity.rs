@@ -3,7 +3,7 @@
 //! mathematics of RAID-6"). A stamp is four bytes of such a page. In a mirror every "parity" is a
 //! copy, which is the XOR of one page.
 //!
-//! What is computed wrongly is read wrongly: the oracle sees it.
+//! A page that is computed wrongly is read wrongly: the oracle sees it.
 
 use super::layout::{ArrayLayout, RaidLevel};
 
@@ -36,7 +36,7 @@ fn inverse(x: u8) -> u8 {
     (0..253).fold(x, |product, _| times(product.into(), x) as u8)
 }
 
-/// What the data page `index` adds to the parity `parity` (0 is P, 1 is Q; a mirror has copies
+/// Share of the data page `index` in the parity `parity` (0 is P, 1 is Q; a mirror has copies
 /// only).
 pub(super) fn share(level: RaidLevel, parity: u32, index: u32, stamp: u32) -> u32 {
     if level == RaidLevel::Raid6 && parity == 1 { times(stamp, power(index)) } else { stamp }
@@ -63,7 +63,7 @@ fn solve(layout: &ArrayLayout, row: &Row) -> Option<Vec<u32>> {
     let k = layout.data as usize;
     let mut data: Vec<u32> = row[..k].iter().map(|stamp| stamp.unwrap_or(0)).collect();
     let missing: Vec<usize> = (0..k).filter(|at| row[*at].is_none()).collect();
-    // What the missing pages add up to in each parity that is known.
+    // Sum of the missing pages in each parity that is known.
     let rest =
         |parity: usize| {
             let stored = row.get(k + parity).copied().flatten()?;

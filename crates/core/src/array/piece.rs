@@ -7,7 +7,7 @@ use crate::drive::Stamp;
 use crate::sim::NIL;
 use crate::units::Lba;
 
-/// What a request reads in one place of one member.
+/// The part of a read that lies together on one member.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
     pub request: u32,
@@ -32,7 +32,7 @@ pub(super) struct Piece {
     /// It is computed from the start.
     pub computes: bool,
     pub done: bool,
-    /// What lies over the members' pages: page of the piece, stamp, whether of the whole page.
+    /// Newer data over the members' pages: page of the piece, stamp, whether of the whole page.
     /// Content only.
     pub overlays: Vec<(u32, Stamp, bool)>,
 }

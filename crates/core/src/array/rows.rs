@@ -15,7 +15,7 @@ pub(super) enum Phase {
     Idle,
     /// Pages gather.
     Gathering,
-    /// What parity needs is being read.
+    /// The old pages that parity needs are being read.
     Reading,
     /// Everything is known; reads of the whole row must end first.
     Ready,
@@ -99,7 +99,7 @@ pub(super) struct Row {
     pub blocked: Vec<u32>,
     /// The update under way, or gathering.
     pub now: Pages,
-    /// What gathers for the next one.
+    /// Pages that gather for the next update.
     pub next: Pages,
     /// Acknowledged pages that no member took: they stay here.
     pub kept: Pages,
@@ -112,7 +112,7 @@ pub(super) struct Row {
     /// Pages whose member failed a read fast, and from which nanosecond on it is free.
     pub refused: u32,
     pub refusals: Vec<(u32, u64)>,
-    /// What the row holds once the update is written, where the run carries content.
+    /// Content of the row once the update is written, where the run carries content.
     pub new: Vec<u32>,
     /// Writes under way, and pages whose member has taken them.
     pub pending: u32,
@@ -141,7 +141,7 @@ impl Row {
         self.phase = if self.now.dirty() == 0 { Phase::Idle } else { Phase::Gathering };
     }
 
-    /// What a reader of page `index` must lay over what its member holds, oldest first: a stamp,
+    /// Newer data that a reader of page `index` lays over its member's page, oldest first: a stamp,
     /// and whether of the whole page.
     pub fn overlays(&self, index: u32) -> impl Iterator<Item = (Stamp, bool)> + '_ {
         let of = move |pages: &Pages| {
@@ -149,7 +149,7 @@ impl Row {
             let stamp = pages.stamps.get(index as usize).copied().unwrap_or_default();
             (pages.dirty() & bit != 0).then_some((stamp, pages.full & bit != 0))
         };
-        // What is written whole hides what was before it.
+        // A page that is written whole hides everything before it.
         let hidden = |by: u32| by >> index & 1 == 1;
         let kept = of(&self.kept).filter(|_| !hidden(self.now.full | self.next.full));
         let before = of(&self.now).filter(|_| !hidden(self.next.full));

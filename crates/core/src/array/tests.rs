@@ -155,8 +155,8 @@ fn free(row: u32, valid: u32) -> Instant {
     released(valid) + times().erase_command + erase
 }
 
-/// What a read costs that no member, one, or several fail fast, at instants from the begin of the
-/// collections to the last nanosecond before their end.
+/// Latency of a read that no member, one, or several fail fast, at instants from the begin of the
+/// GC runs to the last nanosecond before their end.
 #[test]
 fn each_further_fast_fail_costs_the_wait_for_who_is_free_first() {
     let Times { page_read, .. } = times();
@@ -203,7 +203,8 @@ fn each_further_fast_fail_costs_the_wait_for_who_is_free_first() {
     }
 }
 
-/// Who draws instead of looking at the times waits for either, and as long as that takes.
+/// A draw takes no account of the times: the read waits for either member, and as long as that one
+/// takes.
 #[test]
 fn iod1_waits_for_one_of_both() {
     let (at, Times { page_read, .. }) = (begins() + NS, times());
@@ -287,7 +288,7 @@ fn write(
     (end.since(at), [c.drive_reads, c.drive_writes, updates[0], updates[1], updates[2]])
 }
 
-/// What is read goes side by side on different members, and so does what is written: a read and a
+/// Reads run side by side on different members, and so do writes: a small write takes a read and a
 /// program, whatever the width; a row that is written whole takes a program alone.
 #[test]
 fn a_small_write_takes_a_read_and_a_program_and_as_many_commands_as_md_sends() {

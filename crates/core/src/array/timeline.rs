@@ -1,5 +1,5 @@
-//! What a timeline shows of an array beside its drives: its own slow requests, with their steps
-//! where books are kept.
+//! The timeline of an array beside those of its drives: its own slow requests, with their steps
+//! where latencies are attributed.
 
 use super::Array;
 use crate::drive::{SLOW_FACTOR, SlowCommand, Storage, TimelineSpec, Walked};

@@ -42,7 +42,7 @@ pub(super) enum Owner {
     Flush { request: u32 },
 }
 
-/// What happens at a time that no member announces.
+/// An event of the array's own, at a time that no member announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// A piece has been computed.
@@ -55,7 +55,7 @@ pub(super) enum Timer {
     Answer { request: u32 },
     /// The member fails of which the settings say so.
     Fail,
-    /// What a member that failed was asked has failed.
+    /// The commands in flight of a member that failed are aborted.
     Bury { member: u32 },
     /// An empty drive takes its place.
     Replace { member: u32 },

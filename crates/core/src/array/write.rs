@@ -377,7 +377,7 @@ impl Array {
         self.submit_io(now, member, Owner::Write { slot, index }, command);
     }
 
-    /// What the row holds after the update.
+    /// Computes the content of the row after the update.
     fn compute_row(&mut self, slot: u32) {
         if !self.content {
             return;
@@ -476,7 +476,7 @@ impl Array {
     }
 }
 
-/// What old pages are read for.
+/// The way to a new parity, which says which old pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
     /// Nothing, or only the rest of pages that are written in part.

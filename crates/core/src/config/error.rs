@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(Box<Complaint>);
 
-/// What the error holds, on the heap: every `Result` of a load is as large as its error.
+/// The parts of an error, on the heap: every `Result` of a load is as large as its error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Complaint {
     place: Place,

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use toml::Value;
 
-/// What may stand under a key.
+/// The values or keys that are allowed under a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Keys {
     /// These keys and no others.

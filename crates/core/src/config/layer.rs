@@ -13,7 +13,7 @@ pub(crate) struct Layer {
     /// The keys of this layer stand under this one (`device` for a device table, nothing for a
     /// scenario).
     under: Path,
-    /// What the layer says.
+    /// The settings of the layer.
     pub(crate) table: Table,
 }
 

@@ -1,4 +1,4 @@
-//! What is compiled in: the device tables of `devices/`, the scenarios of `scenarios/`, the
+//! Files that are compiled in: the device tables of `devices/`, the scenarios of `scenarios/`, the
 //! workloads of `workloads/`.
 
 use super::{Source, load_device, nearest};

@@ -104,7 +104,7 @@ impl Override {
     }
 }
 
-/// What a scenario is made of.
+/// The layers that a scenario is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The scenario file.
@@ -150,8 +150,7 @@ pub fn load(input: &Input<'_>) -> Result<Scenario, ConfigError> {
     }
     for set in input.overrides {
         if let Some(profile) = &set.profile {
-            // What was said of the workload before counts no more, not even as the place of a
-            // complaint.
+            // Earlier settings of the workload count no more, not even as the place of a complaint.
             for key in ["workload", "measure"] {
                 merged.remove(key);
                 layers.iter_mut().for_each(|layer| drop(layer.table.remove(key)));
@@ -350,8 +349,8 @@ impl Layers {
             }
         }
         let path = default_of_job(path).unwrap_or_else(|| path.to_vec());
-        // What a workload lacks, the file that it is from lacks: the scenario, or a profile in
-        // place of its workload.
+        // A key that a workload lacks is missing from the file that it is from: the scenario, or a
+        // profile in place of its workload.
         let workload = tree::path("workload");
         let from =
             self.layers.iter().find(|layer| path.starts_with(&workload) && layer.says(&workload));
@@ -389,8 +388,8 @@ pub(super) fn read<T: DeserializeOwned>(
         let (place, path) = layers.place(&[under, &inside].concat());
         if let Some(field) = message.strip_prefix("missing field ") {
             let key = dotted(&[path.as_slice(), &[field.trim_matches('`').to_string()]].concat());
-            // What a device lacks, its own table lacks: the layers above it only change some of its
-            // keys.
+            // A key that a device lacks is missing from its own table: the layers above it only
+            // change some of its keys.
             let place = if path.first().is_some_and(|part| part == "device") {
                 layers.layers[0].whole()
             } else {
@@ -411,7 +410,7 @@ fn part(segment: &Segment) -> Option<String> {
     }
 }
 
-/// What serde's message says is allowed, without the words of Rust.
+/// The allowed values that serde's message names, without the words of Rust.
 fn allowed(message: &str) -> String {
     let message = message.trim().replace('\n', "; ");
     // "`3 parsecs` is not a time: .." and "invalid type: string, expected u32": the value is

@@ -21,7 +21,7 @@ use std::fmt;
 const ORDER: [Axis; 7] =
     [Axis::Array, Axis::Gc, Axis::Turns, Axis::Ftl, Axis::Rain, Axis::Erase, Axis::Buffer];
 
-/// What a run is on every axis.
+/// The policy of a run on every axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyPath {
     /// The part of each axis, in the order of a path; `None` where the axis does nothing.

@@ -20,7 +20,7 @@ pub use resolve::{Chosen, resolve_policy};
 pub struct Policy {
     /// The name, as the papers have it.
     pub name: &'static str,
-    /// What it decides; a path has one part an axis.
+    /// The axis that it decides; a path has one part an axis.
     pub axis: Axis,
     /// One line: what it does.
     pub summary: &'static str,
@@ -28,11 +28,11 @@ pub struct Policy {
     pub source: &'static str,
     /// The overlay, as TOML.
     pub overlay: &'static str,
-    /// What a parameter sets in the overlay's last table.
+    /// The key of the overlay's last table that a parameter sets.
     pub parameter: Option<Parameter>,
 }
 
-/// What the parameter of a policy sets.
+/// A key that the parameter of a policy sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
     /// A key whose value is a time; the scenario's own where none is said.
@@ -48,7 +48,7 @@ pub enum Parameter {
 pub struct Alias {
     /// The name.
     pub name: &'static str,
-    /// What it stands for.
+    /// The path that it stands for.
     pub path: &'static str,
 }
 

@@ -1,5 +1,4 @@
-//! What a scenario says of a part that an override replaced: it was said of the other one and does
-//! not count.
+//! Settings of a part that an override replaced: they were said of the other one and do not count.
 //!
 //! - Another device (`--device`, `device.name`): a scenario that cuts its own drive to 128 blocks
 //!   does not cut another. All of its keys of `[device]` go; those that overrides set remain.
@@ -21,9 +20,9 @@ use toml::{Table, Value};
 pub struct Overlaid {
     /// The key: `device.geometry.blocks`.
     pub key: String,
-    /// What the scenario says, as TOML.
+    /// The scenario's value, as TOML.
     pub value: String,
-    /// What the table says; nothing where it leaves the key out.
+    /// The table's value, as TOML; nothing where it leaves the key out.
     pub table: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What a scenario's values may be, and why. The first thing that is wrong is reported; the rest
-//! can be run.
+//! The limits of a scenario's values, and why they are. The first thing that is wrong is reported;
+//! the rest can be run.
 
 mod array;
 mod device;
@@ -33,7 +33,7 @@ pub struct Invalid {
     pub key: String,
     /// Its value, as text.
     pub value: String,
-    /// What is allowed, and why.
+    /// The allowed values, and why.
     pub allowed: String,
 }
 
@@ -135,7 +135,7 @@ fn ftl(ftl: &FtlSpec) -> Check {
     )
 }
 
-/// What `ftl.placement` reads: the other keys are not looked at.
+/// Checks the keys that `ftl.placement` reads; the others are not looked at.
 fn data_placement(ftl: &FtlSpec) -> Check {
     match ftl.placement {
         DataPlacement::Dac => {

@@ -25,7 +25,7 @@ const WARMUP_PART: i64 = 50;
 pub struct Profile {
     /// One line: what it stands for.
     pub summary: String,
-    /// What its figures are from.
+    /// The source of its figures.
     pub source: String,
     /// The key that `NAME(X)` sets.
     pub parameter: Option<String>,

@@ -13,7 +13,7 @@ use super::die::{Operation, What};
 use super::{Block, Flash};
 use crate::units::{Duration, Instant, Ppn};
 
-/// What a slice is.
+/// The kind of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
     /// tR, on a die.
@@ -60,7 +60,7 @@ pub struct Slice {
     pub start: Instant,
     /// Up to here; it is later than the start.
     pub end: Instant,
-    /// What it is.
+    /// Its kind.
     pub act: Act,
     /// Done for garbage collection.
     pub gc: bool,
@@ -74,12 +74,12 @@ pub struct Slice {
     pub sectors: u32,
 }
 
-/// What may be kept: a window of time, and so many records.
+/// The room of a recording: a window of time, and a number of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// What ends at or before this is not kept.
+    /// Slices that end at or before this are not kept.
     pub from: Instant,
-    /// What starts at or after this is not kept.
+    /// Slices that start at or after this are not kept.
     pub to: Instant,
     /// Records at most.
     pub limit: u64,
@@ -159,7 +159,7 @@ impl Flash {
         self.activity = Some(Box::new(Activity { room, slices: Vec::new(), sensed }));
     }
 
-    /// What was logged, in no order of time.
+    /// The slices recorded, in no order of time.
     pub fn activity(&self) -> Option<(&Room, &[Slice])> {
         self.activity.as_ref().map(|activity| (&activity.room, activity.slices.as_slice()))
     }

@@ -1,5 +1,4 @@
-//! Who keeps each die and channel from others, cause by cause, so that every wait can be split
-//! exactly.
+//! The blocker of each die and channel, cause by cause, so that every wait can be split exactly.
 //!
 //! A die is in one state at any instant: a difference of its totals over a wait is that wait,
 //! split. A channel that is asked at `now` is busy without a gap until it is free (its reservations
@@ -11,7 +10,7 @@ use super::{Block, Layout, Operation, What};
 use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::VecDeque;
 
-/// What keeps a die, for those who wait for it.
+/// The work that blocks a die, for operations that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Keeper {
@@ -68,10 +67,10 @@ impl Keeper {
     }
 }
 
-/// What a die did at some instant, to tell of it.
+/// The state of a die at some instant, for a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doing {
-    /// What kept it.
+    /// The work that blocked it.
     pub keeper: Keeper,
     /// The block worked on; `None` when idle.
     pub block: Option<Block>,
@@ -90,7 +89,7 @@ pub(super) enum Whose {
     Preloaded,
 }
 
-/// What an operation waited for inside the flash, after its die had begun it.
+/// Waits of an operation inside the flash, after its die had begun it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
     /// For other requests' transfers, or for the cache register that they occupy.
@@ -206,7 +205,7 @@ impl Blame {
         books.block = None;
     }
 
-    /// What can be suspended is so, or comes back, or its part runs.
+    /// A suspendable operation stops, comes back, or runs its next part.
     pub fn turns(&mut self, now: Instant, die: usize, keeper: Keeper) {
         if self.dies[die].keeper != keeper {
             self.dies[die].turn(now, keeper, self.past_from);
@@ -347,7 +346,7 @@ impl super::Flash {
         self.watches_channels = true;
     }
 
-    /// What kept the die so far, by keeper; zeros without books.
+    /// Blocked time of the die so far, by blocker; zeros without attribution.
     #[inline]
     pub fn kept(&self, now: Instant, die: u32) -> Kept {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
@@ -371,7 +370,7 @@ impl super::Flash {
         self.blame.as_ref().is_some_and(|blame| blame.past_from <= at)
     }
 
-    /// What the die does.
+    /// The work of the die now.
     pub fn doing(&self, die: u32) -> Option<Doing> {
         self.blame.as_ref().map(|blame| blame.doing(die as usize))
     }

@@ -7,9 +7,10 @@ use std::fmt;
 /// The capacities of a device, a pure function of its table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// What the dies hold.
+    /// The capacity of the dies.
     pub raw: Bytes,
-    /// What the host sees: raw x (1 - op), rounded down to a whole number of stripe rounds.
+    /// The capacity that the host sees: raw x (1 - op), rounded down to a whole number of stripe
+    /// rounds.
     pub user: Bytes,
     /// The share of the raw capacity that the host does not see, after that rounding.
     pub op: f64,
@@ -31,7 +32,7 @@ impl Capacity {
         Self { raw: bytes(raw), user: bytes(user), op }
     }
 
-    /// The same where one page in `width` is parity (below 2: none is). A stripe has a page on
+    /// This capacity where one page in `width` is parity (below 2: none is). A stripe has a page on
     /// `width` channels, so whole stripe rounds are whole stripes.
     pub fn behind_parity(self, width: u32) -> Self {
         if width < 2 {

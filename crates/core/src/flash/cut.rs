@@ -161,7 +161,7 @@ impl Flash {
         self.channels[channel].goes_first(now, start, start + time, delay)
     }
 
-    /// What a die does after a transfer comes later; the `whole` of it, or a rest.
+    /// Delays the die's work behind a moved transfer; the `whole` of it, or a rest.
     fn delay(&mut self, moved: &Pending, delay: Duration, whole: bool) {
         let (slot, dies) = (moved.die, self.dies.len());
         self.report_wait(&moved.operation);

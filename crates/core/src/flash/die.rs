@@ -6,7 +6,7 @@ use super::channel::Reserved;
 use super::{Block, Flash};
 use crate::units::{Duration, Instant, Ppn};
 
-/// What a die is asked to do.
+/// The work that a die is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// One array read; then `sectors` cross the channel (0: they stay in the page register, for
@@ -142,7 +142,7 @@ impl Die {
         (self.operation, self.started, self.behind_gc)
     }
 
-    /// What the die did was counted up to `now`.
+    /// Begins to count anew: the die's work was counted up to `now`.
     pub(super) fn restart(&mut self, now: Instant) {
         self.started = now;
     }
@@ -171,12 +171,12 @@ impl Die {
         self.preloaded.is_some()
     }
 
-    /// What is in the cache register, or on its way there, to be programmed next.
+    /// The program whose data is in the cache register, or on its way there.
     pub(super) fn preloaded_operation(&self) -> Option<Operation> {
         self.preloaded.map(|(operation, _)| operation)
     }
 
-    /// What it worked on has ended. Its timer stays until the next operation sets it, or
+    /// Ends the operation under way. Its timer stays until the next operation sets it, or
     /// [`Flash::rest`] clears it: one update instead of two.
     #[inline]
     pub(super) fn free(&mut self, now: Instant) {

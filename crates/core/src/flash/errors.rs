@@ -18,7 +18,7 @@ use crate::sim::{Rng, math};
 use crate::units::Ppn;
 use std::ops::Range;
 
-/// What programs do to the bits, and what the controller can mend.
+/// The bit errors of a program, and how many the controller can correct.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorModel {
     /// Probability that a programmed bit is wrong.
@@ -31,7 +31,7 @@ pub struct ErrorModel {
     pub copies_unchecked: bool,
 }
 
-/// What was copied, and how bad it became.
+/// Copies of pages, and their bit errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorCounters {
     /// Map units copied without error correction.
@@ -116,7 +116,7 @@ impl BitErrors {
         self.per_unit as u32
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> ErrorCounters {
         self.counters
     }
@@ -146,7 +146,7 @@ impl BitErrors {
         } else if self.is_within_reach(found) {
             return self.programmed(to);
         } else {
-            // What is lost stays lost: the controller has nothing better to write.
+            // A lost page stays lost: the controller has nothing better to write.
             self.counters.lost_copies += 1;
         }
         self.chains[to.0 as usize] = chain;

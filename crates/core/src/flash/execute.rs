@@ -104,7 +104,7 @@ impl Flash {
         reserved
     }
 
-    /// What is under way on the die waits on the channel for garbage collection.
+    /// The operation under way on the die waits on the channel for garbage collection.
     #[inline(never)]
     fn waits_behind_gc(&mut self, slot: usize, operation: &Operation) {
         self.dies[slot].behind_gc = true;
@@ -137,7 +137,7 @@ impl Flash {
         self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
     }
 
-    /// The same where books are kept.
+    /// Takes the channel where waits are attributed, or transfers are cut.
     #[inline(never)]
     fn reserve_on_demand(
         &mut self,
@@ -168,7 +168,8 @@ impl Flash {
         (self.next_at(), self.fire_next())
     }
 
-    /// The same for a caller that knows the time. Inlined for what most timers bring.
+    /// Does what is due first, for a caller that knows the time. Inlined for the ends of most
+    /// operations.
     #[inline(always)]
     pub fn fire_next(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");

@@ -1,14 +1,14 @@
-//! What a timer of the flash brings.
+//! The outcome of a timer of the flash.
 
 use crate::sim::NIL;
 
-/// What a timer brought. Numbers or `NIL`: it is made and taken apart at every event.
+/// The outcome of a timer. Numbers or `NIL`: it is made and taken apart at every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
     pub(super) done: u32,
     pub(super) free: u32,
     pub(super) preload: u32,
-    /// What is done waited on the channel for a garbage collection.
+    /// The operation that is done waited on the channel for a garbage collection.
     pub behind_gc: bool,
 }
 

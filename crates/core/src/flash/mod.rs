@@ -118,7 +118,7 @@ pub struct Flash {
     seen: whole::Seen,
     /// Books of every wait, where they are wanted.
     blame: Option<Box<blame::Blame>>,
-    /// What every die and channel did, where that is wanted.
+    /// The work of every die and channel, where it is recorded.
     activity: Option<Box<activity::Activity>>,
 }
 

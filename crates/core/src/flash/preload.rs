@@ -38,7 +38,7 @@ impl Flash {
         self.dies[die as usize].preloaded = Some((operation, load));
     }
 
-    /// What is in the cache register, or on its way there, is programmed next.
+    /// Starts the program whose data is in the cache register, or on its way there.
     pub(super) fn start_preloaded(
         &mut self,
         now: Instant,

@@ -45,8 +45,8 @@ pub(super) struct Pulses {
     shallow: u32,
     count: Duration,
     full_at: u32,
-    /// What each block needed when it was new (of [`ALL`]) and how often it was erased; empty: all
-    /// need the worst case.
+    /// The need of each block when it was new (of [`ALL`]), and its erases; empty: all need the
+    /// worst case.
     blocks: Vec<(u64, u32)>,
 }
 
@@ -57,7 +57,7 @@ impl Pulses {
         Self { step, fractions: 1, worst: steps, shallow, count, full_at, blocks: Vec::new() }
     }
 
-    /// What an erase may take beyond all its steps: fail bits are counted.
+    /// Time that an erase may take beyond all its steps: fail bits are counted.
     pub fn beyond_the_steps(&self) -> Duration {
         if self.shallow > 0 { self.count } else { Duration::ZERO }
     }

@@ -1,4 +1,4 @@
-//! What is left of garbage collection's operation on a die, as its controller knows: it gave the
+//! The rest of garbage collection's operation on a die, as its controller knows: it gave the
 //! command, and it has the device table. It changes nothing.
 
 use super::Flash;
@@ -21,7 +21,7 @@ impl Flash {
         self.timers.due(die as usize).filter(|_| senses)
     }
 
-    /// The same for whatever the die works on.
+    /// The rest of any operation that the die works on.
     pub fn operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
         let d = &self.dies[die as usize];
         let (operation, issued, _) = d.issued();

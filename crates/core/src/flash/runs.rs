@@ -9,7 +9,7 @@ use super::channel::Crossing;
 use super::{Flash, Operation, What};
 use crate::units::{Duration, Instant, Ppn};
 
-/// What a run copies, and how much crosses the channel for each copy, either way.
+/// The copies of a run, and the sectors that cross the channel for each, either way.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     /// From where to where, in order.

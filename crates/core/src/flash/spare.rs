@@ -21,7 +21,7 @@ const ERASED: u32 = u32::MAX;
 const TORN: u32 = u32::MAX - 1;
 const PADDING: u32 = u32::MAX - 2;
 
-/// What a scan finds in a page.
+/// The content of a page's spare area, as a scan finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spare {
     /// It is erased.
@@ -83,7 +83,7 @@ impl Spares {
         self.sequences[to.0 as usize] = self.sequences[from.0 as usize];
     }
 
-    /// What takes no time left so many rows programmed.
+    /// Zero-cost work left so many rows programmed.
     pub(super) fn adopted(&mut self, rows: std::ops::Range<usize>) {
         self.lpns[rows].iter_mut().filter(|lpn| **lpn == ERASED).for_each(|lpn| *lpn = PADDING);
     }
@@ -245,7 +245,7 @@ impl Flash {
         }
     }
 
-    /// The same cells with the power back: nothing is under way, and nothing has been counted.
+    /// These cells with the power back: nothing is under way, and nothing has been counted.
     pub fn power_on(self, device: &Device) -> Self {
         let Self { rows_written, content, spares, any_order, .. } = self;
         Self { rows_written, content, spares, any_order, ..Self::new(device, false) }

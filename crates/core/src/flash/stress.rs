@@ -1,5 +1,4 @@
-//! What erases did to each block beyond erasing it: suspensions, voltage ramps, pulse time given
-//! up.
+//! Stress of each block by its erases: suspensions, voltage ramps, pulse time given up.
 //!
 //! Kim et al. (USENIX ATC '19, section 2.1): ramping the voltage down and up again stresses the
 //! cells, so a policy that stops pulses pays in reliability for what its reads gain. Kept where
@@ -10,7 +9,7 @@ use super::Block;
 use super::die::{Operation, What};
 use crate::units::Duration;
 
-/// What the erases of one block came to.
+/// Stress of one block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockStress {
     /// Erases that ended.

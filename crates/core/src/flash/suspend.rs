@@ -72,7 +72,7 @@ impl Flash {
             + erases.map_or(Duration::ZERO, |erases| erases.pulses.beyond_the_steps())
     }
 
-    /// What the erases of each block came to; empty where they cannot be suspended.
+    /// Stress of each block by its erases; empty where they cannot be suspended.
     pub fn stress(&self) -> &[BlockStress] {
         let erases = self.suspensions.as_ref().and_then(|suspensions| suspensions.erases.as_ref());
         erases.map_or(&[], |erases| erases.stress.blocks())
@@ -85,7 +85,7 @@ impl Flash {
         (self.suspends_programs, self.watches_loads) = (true, true);
     }
 
-    /// What suspensions cost so far.
+    /// Suspensions so far, and their cost.
     pub fn suspensions(&self) -> SuspensionCounters {
         self.suspensions
             .as_ref()
@@ -98,9 +98,9 @@ impl Flash {
         self.dies[die as usize].phase == Phase::Suspended
     }
 
-    /// What the die has under way, how far, and when it was issued; `None` when it can be asked
-    /// nothing: there is no such operation, its command or data is on the way, its part ends now,
-    /// it is being suspended, or a read runs in its place.
+    /// The suspendable operation of the die, its progress, and when it was issued; `None` when it
+    /// can be asked nothing: there is no such operation, its command or data is on the way, its
+    /// part ends now, it is being suspended, or a read runs in its place.
     pub fn suspendable_at(
         &self,
         now: Instant,
@@ -223,7 +223,7 @@ impl Flash {
         }
     }
 
-    /// What it did since it began, or went on, last.
+    /// Records the work of the operation since it began, or went on, last.
     fn log_work(&mut self, now: Instant, slot: usize, work: &Work) {
         let (act, from) = match work.kind {
             Suspendable::Erase => (Act::Erase, work.since),

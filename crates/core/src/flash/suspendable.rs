@@ -9,7 +9,7 @@ use super::stress::{BlockStress, Stress};
 use crate::stats::SuspensionCounters;
 use crate::units::{Duration, Instant};
 
-/// What suspending an erase takes.
+/// Times of the suspension of an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspensionTimes {
     /// From the stop of a pulse to the first read: the voltage recovers.
@@ -22,7 +22,7 @@ pub struct SuspensionTimes {
     pub safe_points: u32,
 }
 
-/// What suspending a program takes.
+/// Times of the suspension of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramSuspensionTimes {
     /// Loops of pulse and verify in a program.
@@ -40,13 +40,13 @@ pub struct ProgramSuspensionTimes {
 pub enum Stop {
     /// At once, and it goes on at once with what is left of it: no die can.
     Free,
-    /// What is left of it goes on later.
+    /// The rest of the part goes on later.
     Keep,
     /// It begins anew later, from the last safe point.
     Discard,
 }
 
-/// What can be suspended.
+/// The kinds of operations that can be suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suspendable {
     /// An erase.
@@ -66,7 +66,7 @@ pub enum Progress {
     Suspended,
 }
 
-/// What comes before the part goes on.
+/// The step before a part goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     Nothing,
@@ -91,7 +91,7 @@ pub(super) struct Work {
     pub parts: u32,
     /// The part under way, counted over the whole operation.
     pub part: u32,
-    /// What was left of it at `since`.
+    /// The rest of that part at `since`.
     pub left: Duration,
     /// Since when the state lasts.
     pub since: Instant,
@@ -112,7 +112,7 @@ pub(super) struct Suspensions {
     pub counters: SuspensionCounters,
 }
 
-/// What erases take, and what they do to their blocks.
+/// Times of erases, and the stress that they put on their blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Erases {
     pub times: SuspensionTimes,

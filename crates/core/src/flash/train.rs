@@ -51,7 +51,7 @@ impl Flash {
         self.trains_under_way > 0
     }
 
-    /// The same of a die.
+    /// True when the die works on a train of more than one copy.
     #[inline]
     pub fn has_train(&self, die: u32) -> bool {
         self.has_trains() && self.trains[die as usize].count > 1
@@ -71,7 +71,8 @@ impl Flash {
         over.min(u64::from(count) - 1) as u32
     }
 
-    /// The same for all dies, as far as the flash was brought.
+    /// Copies that are over on all dies, at the instant that the flash was brought to, and of which
+    /// nobody was told.
     pub fn all_copies_over(&self) -> u64 {
         if self.trains_under_way == 0 {
             return 0;

@@ -99,7 +99,7 @@ impl Flash {
         self.timers.set(die as usize, loaded + self.timing.program(&self.layout, to));
     }
 
-    /// The same where the host uses the channel, too: the read begins.
+    /// Starts the read of a copy in two events, where the host uses the channel, too.
     #[inline]
     fn start_copy_in_two(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn)) {
         let d = &mut self.dies[die as usize];
@@ -179,7 +179,7 @@ impl Flash {
         self.seen = Seen(limit);
     }
 
-    /// What is left of the die's copy at `now`, or of its read.
+    /// The rest of the die's copy at `now`, or of its read.
     pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
         let end = self.copy_end(now, die).unwrap_or(now);
         match self.inside(now, die) {
@@ -247,7 +247,7 @@ impl Flash {
         false
     }
 
-    /// The same where it has two events.
+    /// Splits a copy in two events.
     fn part_copy_in_two(&mut self, die: u32) -> bool {
         let Some((from, to)) = self.whole_copy(die) else { return false };
         let d = &mut self.dies[die as usize];

@@ -1,4 +1,4 @@
-//! What is known of each block: valid pages, wear, last change, reads under way.
+//! The state of each block: valid pages, wear, last change, reads under way.
 
 use crate::flash::Block;
 use crate::sim::prefetch;

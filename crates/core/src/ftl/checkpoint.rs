@@ -16,7 +16,7 @@
 //! Deallocated pages have no place that could tell: their numbers are in the checkpoint, so the
 //! journal up to it is not needed any more.
 //!
-//! What had not landed of a checkpoint whose writing was cut is erased flash
+//! Pages of a checkpoint that had not landed when its writing was cut are erased flash
 //! ([`Checkpoint::tear`]): it is worthless.
 
 use super::{PageMap, Stream};

@@ -79,7 +79,7 @@ pub struct OpenBlocks {
 }
 
 impl OpenBlocks {
-    /// What the settings ask for.
+    /// The open blocks that the settings ask for.
     pub fn of(ftl: &FtlSpec) -> Self {
         let regions = ftl.dac_regions;
         let (classes, host, copies) = match ftl.placement {
@@ -102,7 +102,7 @@ impl OpenBlocks {
     }
 }
 
-/// What decides.
+/// The rule that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// Regions less one; the age that divides young from old, if any.
@@ -318,7 +318,7 @@ impl Classes {
         self.of_block.len() + 8 * (self.last_write.len() + self.opened_at.len())
     }
 
-    /// What a snapshot keeps: the classes of blocks, and numbers.
+    /// The state in a snapshot: the classes of blocks, and numbers.
     pub(super) fn state(&self) -> (&[u8], impl Iterator<Item = u64> + '_) {
         let (sum, gathering, collected) = match self.rule {
             Rule::Sepbit(Lifespans { sum, gathering, collected }) => (sum, gathering, collected),

@@ -10,7 +10,7 @@ use super::{PageMap, Stream};
 use crate::flash::Block;
 use crate::units::Ppn;
 
-/// What a chain asks for next.
+/// The next operation of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Read `units` map units with one array read at `page`; then [`PageMap::read_done`].
@@ -140,7 +140,7 @@ impl PageMap {
             && !self.relocations[lane as usize].copied
     }
 
-    /// What the chain of `lane` does next.
+    /// The next operation of the chain of `lane`.
     #[inline]
     pub fn step(&mut self, lane: u32) -> Step {
         if self.splits_victims {
@@ -203,7 +203,7 @@ impl PageMap {
         Step::Read { page: Ppn(first), units }
     }
 
-    /// What was read first goes into the next row.
+    /// Fills the next row with the pages that were read first.
     #[inline]
     fn take_row(&mut self, lane: u32) {
         let chain = &mut self.relocations[lane as usize];

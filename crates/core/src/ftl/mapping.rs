@@ -1,4 +1,4 @@
-//! Who lives where: logical to physical, physical to logical, and which physical pages are valid.
+//! The map: logical to physical, physical to logical, and which physical pages are valid.
 //!
 //! Eight bytes and a bit for each 4 KiB page. The bitmap makes a row's valid pages one word
 //! operation; the counters of valid pages live with the blocks.

@@ -1,6 +1,6 @@
 //! The flash translation layer: translates, places and reclaims; it never touches timing.
 //!
-//! What the drive asks: where a page lies ([`PageMap::translate`]), which lane a write goes to
+//! The drive asks where a page lies ([`PageMap::translate`]), which lane a write goes to
 //! ([`PageMap::place`]), the next row of a lane ([`PageMap::open_row`]), and, step by step, what a
 //! collection does next ([`PageMap::step`]). Whoever runs those steps decides what time they take:
 //! the drive's scheduler in a run, [`timeless`] in preconditioning.

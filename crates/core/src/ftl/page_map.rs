@@ -83,7 +83,7 @@ pub struct PageMap {
     pub(super) superstripes: Option<Box<Superstripes>>,
     /// Log blocks in place of page mapping, where that is asked for.
     pub(super) log: Option<Box<LogLanes>>,
-    /// What the first page of each block says of it, where the power may fail.
+    /// The headers of blocks, where the power may fail.
     pub(super) headers: Option<Box<Headers>>,
     /// Bad blocks, where there are any.
     pub(super) retire: Option<Box<Retire>>,
@@ -176,7 +176,8 @@ impl PageMap {
         self.open_row_of(lane, stream, 0)
     }
 
-    /// The same for a class.
+    /// The next row of a lane for a stream of `class`, now taken; `None` when the lane has no room
+    /// for it.
     #[inline]
     pub fn open_row_of(&mut self, lane: u32, stream: Stream, class: u32) -> Option<Ppn> {
         let pool = self.by_pool.quotient(lane) as usize;

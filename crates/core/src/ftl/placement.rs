@@ -59,7 +59,7 @@ impl Placement {
         }
     }
 
-    /// Who chooses the lane of a page.
+    /// The way in which the lane of a page is chosen.
     pub fn allocation(&self) -> Allocation {
         self.allocation
     }

@@ -13,7 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// waits for them, or half-filled groups would pile up.
 const OPEN_GROUPS_MAX: usize = 2;
 
-/// Who writes: each stream has open blocks of its own, in each class (`classes`).
+/// The writer of a row: each stream has open blocks of its own, in each class (`classes`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The host's data.
@@ -36,7 +36,7 @@ pub struct Pool {
     pub reserve: u32,
     /// Erased group blocks.
     pub free: FreeBlocks,
-    /// What each class's streams have open.
+    /// Open blocks of each class, by stream.
     pub logs: Vec<[OpenLog; 2]>,
     /// Closed group blocks in the order of closing; kept only where a policy asks for it.
     pub closed: VecDeque<u32>,

@@ -135,8 +135,7 @@ impl Stripes {
 }
 
 impl PageMap {
-    /// The same empty map with parity: of its logical pages one in `width` becomes parity; 0 is
-    /// none.
+    /// This empty map with parity: of its logical pages one in `width` becomes parity; 0 is none.
     pub fn with_parity(mut self, ftl: &FtlSpec, device: &Device, width: u32) -> Self {
         let Some(stripes) = self.mapping.logical().checked_div(width) else { return self };
         let unit = match ftl.stripe {

@@ -28,7 +28,7 @@ use crate::flash::{Block, Flash, Spare};
 use crate::units::{Lpn, Ppn};
 use std::collections::BTreeMap;
 
-/// What a block was opened for.
+/// The use that a block was opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Host data; with log blocks the data block of a logical block, which holds each page in its
@@ -83,12 +83,12 @@ impl Headers {
     }
 }
 
-/// What is left after a power loss.
+/// The evidence that is left after a power loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     /// The cells.
     pub flash: &'a Flash,
-    /// What legible blocks say of themselves.
+    /// Headers of legible blocks.
     pub headers: &'a Headers,
     /// Erases of every block.
     pub erases: &'a [u32],
@@ -100,7 +100,7 @@ pub struct Evidence<'a> {
     pub checkpoint: Option<&'a Checkpoint>,
 }
 
-/// What must be done on flash before the drive can serve.
+/// A repair that the flash needs before the drive can serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// A page is copied.
@@ -137,7 +137,7 @@ pub struct Rebuilt {
     pub illegible_blocks: u32,
     /// Logical blocks of a log-block FTL that were merged.
     pub merges: u32,
-    /// What was read, where there was a checkpoint; every spare area without one.
+    /// The pages read, where there was a checkpoint; every spare area without one.
     pub reads: Option<Reads>,
 }
 
@@ -184,13 +184,13 @@ impl PageMap {
         self.headers = Some(Box::new(headers));
     }
 
-    /// What blocks were opened when and for what, if that is noted.
+    /// The headers of blocks: when each was opened and what for, if that is noted.
     pub fn headers(&self) -> Option<&Headers> {
         self.headers.as_deref()
     }
 
-    /// What the spare area of each programmed page would hold, had it been kept from the start:
-    /// versions without a history, all of the same number.
+    /// The spare area of each programmed page, as if it had been kept from the start: versions
+    /// without a history, all of the same number.
     pub fn spares(&self) -> impl Fn(Ppn) -> Spare + use<'_> {
         let mut owners = vec![u32::MAX; self.layout.total_units() as usize];
         // Translation pages, too.
@@ -209,7 +209,7 @@ impl PageMap {
         }
     }
 
-    /// The same layer, which is fresh, with what is left on flash.
+    /// Rebuilds this fresh map from the evidence on flash.
     pub fn rebuild(mut self, evidence: &Evidence<'_>) -> Rebuilt {
         let mut found = evidence.scan(self.mapping.logical());
         self.blocks.restore_erases(evidence.erases.to_vec());

@@ -4,7 +4,7 @@
 use super::PageMap;
 use super::relocation::Relocation;
 
-/// What a chain has before it.
+/// The work that a chain has before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopiesLeft {
     /// Its operation, waiting or under way, is a read and not a program.
@@ -42,7 +42,7 @@ impl PageMap {
         self.lanes_of(pool).map(left).sum()
     }
 
-    /// What the chain of `lane` still has to copy; `None` when it copies nothing.
+    /// The copies that the chain of `lane` has before it; `None` when it copies nothing.
     pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
         if !self.is_copying(lane) {
             return None;

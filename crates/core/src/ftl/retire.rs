@@ -34,7 +34,7 @@ use crate::flash::Block;
 use crate::units::Ppn;
 use std::collections::VecDeque;
 
-/// What is known of a block.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Good,
@@ -77,7 +77,7 @@ struct Health {
     dead: bool,
 }
 
-/// What a drive knows of its bad blocks.
+/// The table of bad blocks, as a drive keeps it.
 #[derive(Clone, Debug)]
 pub struct BadBlocks {
     retire: Option<Box<Retire>>,
@@ -224,7 +224,8 @@ impl PageMap {
         }
     }
 
-    /// The same of one lane; the group is the one of `number` that it opens.
+    /// Gives up the rows of one lane in an open group, which is the one of `number` that the lane
+    /// opens.
     fn close_lane_early(&mut self, lane: u32, index: u32, stream: Stream, number: u64) {
         let (rows, block) = (self.layout.rows, self.layout.block(lane, index));
         let pool = self.pool_of(lane) as usize;

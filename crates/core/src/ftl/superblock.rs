@@ -1,10 +1,10 @@
 //! Parity over superblocks: which rows form a stripe, which of them is parity, and when a lane may
 //! take what.
 //!
-//! What current drives do: a superblock is written once, row by row over all its lanes, one row of
-//! each stripe holds the XOR of the others, and the whole of it is reclaimed at once. So membership
-//! is physical, nothing is ever updated in place, and a stripe ends with the erase of its
-//! superblock.
+//! Current drives do it in this way: a superblock is written once, row by row over all its lanes,
+//! one row of each stripe holds the XOR of the others, and the whole of it is reclaimed at once. So
+//! membership is physical, nothing is ever updated in place, and a stripe ends with the erase of
+//! its superblock.
 //!
 //! **Stripes.** The lanes at one place of `width` channels are a *set* (as in `rain`: with more
 //! channels sets lie side by side). Row r of the block of one number on the lanes of set k is a
@@ -131,8 +131,8 @@ impl Superstripes {
     }
 }
 
-/// What a page that holds `version` adds to the parity of its stripe: a bijection of it, another
-/// one for each page; nothing where it is padding.
+/// Share of a page that holds `version` in the parity of its stripe: a bijection of it, another one
+/// for each page; nothing where it is padding.
 pub fn part_of(page: Ppn, version: u32) -> u32 {
     if version == GARBAGE { 0 } else { mix(version ^ key(page)) }
 }
@@ -147,8 +147,8 @@ fn key(page: Ppn) -> u32 {
 }
 
 impl PageMap {
-    /// The same empty map with parity over superblocks: of its logical pages one in `width` makes
-    /// room for parity; 0 is none.
+    /// This empty map with parity over superblocks: of its logical pages one in `width` makes room
+    /// for parity; 0 is none.
     pub fn with_superblock_parity(mut self, ftl: &FtlSpec, device: &Device, width: u32) -> Self {
         let Some(stripes) = self.mapping.logical().checked_div(width) else { return self };
         self.user = stripes * (width - 1);
@@ -270,7 +270,7 @@ impl PageMap {
         self.placement.set_taking(lane, taking);
     }
 
-    /// The same for every lane, none of which is busy.
+    /// Placement passes over every lane whose next row is parity; no lane is busy.
     pub(super) fn pass_over_parity(&mut self) {
         if self.superstripes.is_some() {
             (0..self.layout.lanes).for_each(|lane| self.refresh_taking(lane, false));
@@ -313,7 +313,7 @@ impl PageMap {
         done.saturating_sub(before).min(u64::from(self.layout.rows)) as u32
     }
 
-    /// Who writes to a block, if it is open.
+    /// The stream that writes to a block, if it is open.
     pub fn writes_to(&self, block: Block) -> Option<Stream> {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         let logs = &self.pools[pool as usize].logs[0];

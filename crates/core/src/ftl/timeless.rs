@@ -11,7 +11,7 @@ use crate::units::{Lpn, Ppn};
 pub trait Medium {
     /// The content of a page.
     fn load(&self, ppn: Ppn) -> u32;
-    /// What a page adds to the parity of its stripe.
+    /// Share of a page in the parity of its stripe.
     fn part(&self, ppn: Ppn) -> u32;
     /// Keeps the content of a page.
     fn put(&mut self, ppn: Ppn, content: u32);
@@ -55,7 +55,7 @@ impl Medium for Flash {
     }
 }
 
-/// What an executor did.
+/// The work of an executor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Map units written for the caller.
@@ -76,7 +76,7 @@ impl Work {
         self.written + self.parity + self.copied + self.padded
     }
 
-    /// What was done since `earlier`.
+    /// The work since `earlier`.
     pub fn since(&self, earlier: &Work) -> Work {
         Work {
             written: self.written - earlier.written,
@@ -138,7 +138,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What was done so far.
+    /// The work so far.
     pub fn work(&self) -> Work {
         self.work
     }

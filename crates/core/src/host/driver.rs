@@ -110,26 +110,26 @@ impl<S: Storage> Driver<S> {
         }
     }
 
-    /// The same driver, with its completions also told to `recorder`.
+    /// This driver, which also reports its completions to `recorder`.
     pub fn with_act(mut self, recorder: ActRecorder) -> Self {
         self.act = Some(recorder);
         self
     }
 
-    /// The same driver, which also splits every latency into its causes (`Measured::causes`).
+    /// This driver, which also splits every latency into its causes (`Measured::causes`).
     pub fn with_attribution(mut self) -> Self {
         self.storage.attribute();
         self.measured.causes = Some(Box::default());
         self
     }
 
-    /// The same driver, which also keeps every request until [`Driver::take_records`].
+    /// This driver, which also keeps every request until [`Driver::take_records`].
     pub fn with_records(mut self) -> Self {
         self.records = Some(Records::default());
         self
     }
 
-    /// The same driver, which ends the run when a request is `timeout` old ([`Driver::starved`]).
+    /// This driver, which ends the run when a request is `timeout` old ([`Driver::starved`]).
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.patience = Patience::of(timeout);
         self.look_at = self.look_at.min(self.patience.due);
@@ -146,8 +146,9 @@ impl<S: Storage> Driver<S> {
         self.play_while(completions, &mut |_| true)
     }
 
-    /// The same, until `go_on` says no. It is asked now and then, also while nothing completes, and
-    /// told how many requests are outstanding.
+    /// Plays until `completions` more requests have completed, or `go_on` says no; false when the
+    /// workload is over. It is asked now and then, also while nothing completes, and told how many
+    /// requests are outstanding.
     pub fn play_while(&mut self, completions: u64, go_on: &mut dyn FnMut(u64) -> bool) -> bool {
         let goal = self.progress.completed.saturating_add(completions);
         while self.progress.completed < goal {
@@ -340,7 +341,7 @@ impl<S: Storage> Driver<S> {
         self.measured.moments.keep(now);
     }
 
-    /// What was done to the flash so far, on all drives.
+    /// Host writes and reclaimed blocks so far, on all drives.
     fn written(&self) -> Written {
         let drives = (0..self.storage.drives()).map(|number| self.storage.drive(number));
         drives
@@ -348,7 +349,8 @@ impl<S: Storage> Driver<S> {
             .fold(Written::default(), |sum, drive| sum.and(&drive))
     }
 
-    /// What was done to the flash in the two halves of what the host wrote in the counted part.
+    /// Host writes and reclaimed blocks in the two halves of the counted part, by bytes that the
+    /// host wrote.
     pub fn halves(&self) -> [Written; 2] {
         let before = self.measured.counters_before.iter().map(written);
         let from = before.fold(Written::default(), |sum, drive| sum.and(&drive));
@@ -399,12 +401,12 @@ impl<S: Storage> Driver<S> {
         self.progress
     }
 
-    /// What was measured so far; requests that a read-only drive refused are not in it.
+    /// The measured part so far; requests that a read-only drive refused are not in it.
     pub fn measured(&self) -> &Measured {
         &self.measured
     }
 
-    /// What is played against.
+    /// The drive, or array, that the jobs are played against.
     pub fn storage(&self) -> &S {
         &self.storage
     }

@@ -1,5 +1,5 @@
-//! What the driver keeps of each request beyond its latency: why it took so long, and, on demand,
-//! every one of them.
+//! The driver's evidence of each request beyond its latency: why it took so long, and, on demand, a
+//! record of every one.
 
 use crate::drive::{Attributed, Op, Status, Step, Story};
 use crate::stats::{SLOWEST, SplitStats};
@@ -12,7 +12,7 @@ pub struct Record {
     pub at: Instant,
     /// From there to its completion.
     pub latency: Duration,
-    /// What it asked for.
+    /// Its kind.
     pub op: Op,
     /// First sector.
     pub lba: Lba,
@@ -35,7 +35,7 @@ pub struct Slow {
     pub record: Record,
     /// Its latency, split.
     pub split: Split,
-    /// What happened at the die of its last flash operation.
+    /// The story of its last flash operation, at its die.
     pub story: Option<Story>,
     /// Its steps, of an array's.
     pub steps: Vec<Step>,

@@ -5,7 +5,7 @@ use crate::drive::{Completion, Drive, Op};
 use crate::stats::{Counters, Kind, Moments, OpStats, OverTime, Written};
 use crate::units::{Duration, Instant};
 
-/// What the counted part of a run saw.
+/// The counted part of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Reads.
@@ -34,7 +34,7 @@ pub struct Measured {
     pub buffered_before: Vec<u32>,
     /// Map units free on each drive when the run began; none where the FTL has log blocks.
     pub free_before: Vec<Option<u64>>,
-    /// What was written up to moments on the way.
+    /// Host writes and reclaimed blocks up to moments on the way.
     pub moments: Moments,
     /// When the last counted request completed.
     pub until: Instant,

@@ -10,7 +10,8 @@ use crate::drive::{Command, Completion, Op, Stamp, Status, Storage};
 use crate::units::{Instant, Lpn};
 use std::collections::BTreeMap;
 
-/// What was written where, and what reads brought back. Eight bytes a page.
+/// The expected version of every page, and the reads that were checked against it. Eight bytes a
+/// page.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     unit_sectors: u64,

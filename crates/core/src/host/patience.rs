@@ -12,10 +12,10 @@ use crate::units::{Duration, Instant};
 /// to simulate.
 pub(super) const LOOK_EVERY: Duration = Duration::from_ms(10);
 
-/// What ended a run: a request that waited too long.
+/// A request that waited too long, which ended the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Starved {
-    /// What the oldest request was.
+    /// The kind of the oldest request.
     pub op: Op,
     /// How long it had waited.
     pub age: Duration,

@@ -1,4 +1,4 @@
-//! What was promised to the host, and whether a power loss broke it.
+//! Promises to the host, and whether a power loss broke one.
 //!
 //! Promised is a version of a page (a deallocation is one, too) from the completion that made it
 //! durable: a write with FUA or of a drive that writes through, any of a drive with power-loss
@@ -35,7 +35,7 @@ pub struct Broken {
     pub promised: u32,
     /// The newest submitted.
     pub submitted: u32,
-    /// What it holds.
+    /// The version that it holds.
     pub left: u32,
 }
 
@@ -93,7 +93,7 @@ impl Promises {
         Some(got == kept || is_new || (got == 0 && trim > Some(floor)))
     }
 
-    /// What is beneath a partial write of a page whose newest submitted version is `newest`.
+    /// The version beneath a partial write of a page whose newest submitted version is `newest`.
     pub(super) fn beneath(&self, lpn: u32, newest: u32) -> Option<u32> {
         (self.floor[lpn as usize] == newest).then_some(self.kept[lpn as usize])
     }

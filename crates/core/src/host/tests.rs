@@ -96,12 +96,12 @@ impl Setup {
         DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
     }
 
-    /// The same without books of where the time goes.
+    /// The drive without attribution.
     pub fn bare_drive(&self) -> Drive {
         self.bare_drive_that(RecoverySpec::default())
     }
 
-    /// The same that keeps `recovery`.
+    /// The drive without attribution, with the settings `recovery`.
     pub fn bare_drive_that(&self, recovery: RecoverySpec) -> Drive {
         let config = self.config(recovery);
         let raw = crate::flash::Layout::new(&self.device).total_units();
@@ -150,7 +150,7 @@ impl Setup {
     }
 }
 
-/// What is kept for each block adds up to what the drive counted.
+/// The stress of the blocks adds up to the drive's counters.
 fn check_stress(drive: &Drive) {
     let (blocks, suspended) = (drive.flash().stress(), drive.counters().suspended);
     let sum = |of: fn(&BlockStress) -> u64| blocks.iter().map(of).sum::<u64>();

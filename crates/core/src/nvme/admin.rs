@@ -54,7 +54,7 @@ pub enum AdminReply {
     Later,
 }
 
-/// What a command did, before it is a completion.
+/// The outcome of a command, before it is a completion.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub result: u32,

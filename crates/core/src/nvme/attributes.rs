@@ -1,4 +1,4 @@
-//! What a drive can promise: the static numbers of Identify and of log 0Ah, from its geometry and
+//! The promises of a drive: the static numbers of Identify and of log 0Ah, from its geometry and
 //! times.
 //!
 //! NVMe asks for the worst case over the drive's life and leaves the rest to the vendor (Base 2.1,
@@ -45,7 +45,7 @@ pub struct Attributes {
     pub ndwin_low_ms: u64,
 }
 
-/// What log 0Ah counts reads in.
+/// The unit in which log 0Ah counts reads.
 pub(super) const READ_BYTES: u64 = 4096;
 const MS: u64 = 1_000_000;
 

@@ -18,7 +18,7 @@ use crate::drive::{Command, Completion, Drive, Op, PredictableLatency, Status, W
 use crate::units::{Duration, Instant, Lba};
 use std::collections::VecDeque;
 
-/// What a host may see differently from drive to drive, or from host to host.
+/// Options that differ from drive to drive, or from host to host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Serial number; the first 20 bytes are told.
@@ -54,7 +54,7 @@ pub struct Controller {
     pub(super) attributes: Attributes,
     pub(super) options: Options,
     pub(super) plm: Plm,
-    /// What the drive was last told to keep to.
+    /// Windows that the drive was last told to keep to.
     windows: Windows,
     /// Violations already told.
     violations_seen: u64,
@@ -71,7 +71,7 @@ pub struct Controller {
     next_range: u32,
 }
 
-/// What became of an entry.
+/// The outcome of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
     /// It is under way; its completion has the identifier `queue << 16 | cid`.
@@ -127,7 +127,7 @@ impl Controller {
         &mut self.drive
     }
 
-    /// What entries are judged by.
+    /// The terms by which entries are judged.
     pub fn terms(&self) -> Terms {
         let transfer_max = (self.transfer_bytes_max() / 512).min(u64::from(u32::MAX)) as u32;
         let Options { artefact, limited_retry, .. } = self.options;
@@ -336,7 +336,7 @@ impl Controller {
             self.windows = windows;
             self.drive.set_windows(now, windows);
         }
-        // What was before this window is not this window's.
+        // Earlier violations are not this window's.
         self.violations_seen = self.violations();
         self.announce();
     }

@@ -57,8 +57,8 @@ impl Cqe {
         Self::new((completion.id >> 16) as u16, completion.id as u16, status, completion.result64)
     }
 
-    /// The same with what only a queue knows: its head, and the phase of this pass over the
-    /// completion queue.
+    /// This entry with the fields that only a queue knows: its head, and the phase of this pass
+    /// over the completion queue.
     pub fn in_queue(self, head: u16, phase: bool) -> Self {
         let status = self.phase_and_status.get() & !1 | u16::from(phase);
         Self { sq_head: head.into(), phase_and_status: status.into(), ..self }
@@ -150,7 +150,7 @@ impl StatusField {
     }
 }
 
-/// What a drive may say.
+/// Statuses that a drive may return.
 const STATUSES: [Status; 6] = [
     Status::Success,
     Status::LbaOutOfRange,

@@ -27,7 +27,7 @@ pub const EVENT_AGGREGATE: u8 = 0x0b;
 /// The vendor's: schedule, violations, fast-fails.
 pub const VENDOR: u8 = 0xc0;
 
-/// What the vendor's page looks like; a change of its layout changes this.
+/// The version of the vendor page's layout; a change of the layout changes it.
 pub const VENDOR_VERSION: u8 = 1;
 /// Buckets of the histogram of busy remaining times: bucket `i` counts those from 2^i ns to 2^(i+1)
 /// ns, 0 is in the first.
@@ -180,7 +180,7 @@ pub struct FastFails {
     pub busy: [u64; BUCKETS],
 }
 
-/// What the controller counts for SMART.
+/// The controller's counters for SMART.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traffic {
     reads: u64,

@@ -53,7 +53,7 @@ pub enum Window {
     NonDeterministic = 2,
 }
 
-/// What feature 13h says.
+/// The settings of feature 13h.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Events to be told of ([`event`]).
@@ -72,7 +72,7 @@ pub struct Config {
 /// The vendor's part of feature 13h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// What kind of array it is: told, not used.
+    /// The kind of the array: told, not used.
     pub array: ArrayType,
     /// Whose turn it is when.
     pub windows: WindowSchedule,

@@ -113,7 +113,7 @@ const ARTEFACT_ON: u64 = 911;
 /// Likewise: do not fail me.
 const ARTEFACT_MUST_WAIT: u64 = 1024;
 
-/// What a command is judged by.
+/// The terms by which a command is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terms {
     /// Logical blocks of the namespace.
@@ -126,7 +126,7 @@ pub struct Terms {
     pub limited_retry: bool,
 }
 
-/// What an entry asks of the drive.
+/// The request of an entry.
 #[derive(Clone, Debug)]
 pub enum Request<'a> {
     /// One command.
@@ -176,7 +176,7 @@ impl Sqe {
         self.cdw12 = cdw12.into();
     }
 
-    /// What the entry asks, or the status with which it is refused. `id` becomes the command's
+    /// The request of the entry, or the status with which it is refused. `id` becomes the command's
     /// identifier; `data` are the ranges of Dataset Management.
     pub fn decode<'a>(
         &self,

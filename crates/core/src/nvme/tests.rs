@@ -76,7 +76,7 @@ fn command(id: u32, op: Op, lba: u64, sectors: u32) -> Command {
     }
 }
 
-/// What is due before `limit`.
+/// Completions that are due before `limit`.
 fn advance(controller: &mut Controller, limit: Instant) -> Vec<Completion> {
     std::iter::from_fn(|| controller.advance_before(limit)).collect()
 }

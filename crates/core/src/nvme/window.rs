@@ -49,7 +49,7 @@ enum Mode {
     ByHost,
 }
 
-/// What is left of the deterministic window: log 0Ah's estimates.
+/// The rest of the deterministic window: log 0Ah's estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Left {
     pub reads: u64,
@@ -57,7 +57,7 @@ pub(super) struct Left {
     pub time_ms: u64,
 }
 
-/// What selecting a window came to.
+/// The outcome of selecting a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selected {
     Now,
@@ -111,7 +111,7 @@ impl Plm {
         }
     }
 
-    /// What the drive has to keep to.
+    /// The windows that the drive has to keep to.
     pub fn windows(&self) -> Windows {
         match (self.mode, self.window) {
             (Mode::Scheduled(schedule), _) => Windows::Scheduled(schedule),
@@ -217,8 +217,8 @@ impl Plm {
         }
     }
 
-    /// What is due at [`Plm::next_at`]. True when the host that waits for the deterministic window
-    /// has it now.
+    /// Does what is due at [`Plm::next_at`]. True when the host that waits for the deterministic
+    /// window has it now.
     pub fn fire(&mut self, now: Instant) -> bool {
         self.look(now);
         if self.window == Window::Deterministic {
@@ -263,7 +263,7 @@ impl Plm {
         }
     }
 
-    /// What is left of the deterministic window, or what the next one will have.
+    /// The rest of the deterministic window, or the whole of the next one.
     pub fn left(&mut self, now: Instant) -> Left {
         self.look(now);
         let a = &self.attributes;

@@ -10,7 +10,7 @@ pub fn mix(mut x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// What [`mix`] made `value` of.
+/// The number of which [`mix`] made `value`.
 pub fn unmix(value: u32) -> u32 {
     let mut x = value ^ (value >> 16);
     x = x.wrapping_mul(inverse(SECOND));

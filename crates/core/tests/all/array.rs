@@ -5,7 +5,7 @@ use manx_core::config::{Input, Override, Source, load};
 const ARRAY: &str = "name = \"four\"\n[device]\nname = \"femu\"\n[array]\nmembers = 4\n[workload]\n\
                      requests = 1000\n";
 
-/// What the scenario is refused with, if it is, under these settings.
+/// The refusal of the scenario under these settings, if it is refused.
 fn answer(sets: &[&str]) -> Option<String> {
     let scenario = Source { file: "four.toml".to_string(), text: ARRAY.to_string() };
     let overrides: Vec<Override> =

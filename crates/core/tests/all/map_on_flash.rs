@@ -62,7 +62,7 @@ fn a_map_on_flash_takes_spare_space_and_goes_with_no_parity_or_is_refused() {
     );
     let scrubbed = refused(&["ftl.map.cache=64KiB", "scrub.rate=10"]);
     assert_says(&scrubbed, &["ftl.map.cache = 64KiB", "scrub.rate", "needs 0"]);
-    // What is left must still hold the reserve: an entry of a whole page doubles what is valid.
+    // The rest must still hold the reserve: an entry of a whole page doubles the valid pages.
     let full = refused(&["ftl.map.cache=64KiB", "ftl.map.stored=4KiB"]);
     assert_says(&full, &["device.op", "data and their map take"]);
 }

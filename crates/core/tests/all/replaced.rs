@@ -1,5 +1,5 @@
-//! What an option puts in the place of a part of a scenario, what becomes of the scenario's own
-//! words about that part, and which path a run is on after all of it.
+//! Options that replace a part of a scenario: the scenario's own words about that part, and the
+//! path that a run is on after all of it.
 
 use manx_core::config::{
     ALIASES, ConfigError, Input, Overlaid, Override, POLICIES, PolicyPath, Scenario, Source,
@@ -123,7 +123,7 @@ fn a_percentage_is_a_share_and_of_over_provisioning_what_a_data_sheet_says() {
     }
 }
 
-/// What is no policy: a drive without a buffer for writes.
+/// Undoes a setting that no policy stands for: a drive without a buffer for writes.
 const BUFFERED: [&str; 1] = ["drive.write_through=false"];
 
 #[test]

@@ -64,14 +64,13 @@ pub trait Strategy: Debug + Send {
     /// A read of a member completed, `latency` after its submission.
     fn completed(&mut self, _member: u32, _io: u32, _latency: Duration) {}
 
-    /// What each member takes between the mark at which it begins to collect and the one at which
-    /// it must.
+    /// Bytes that each member takes between the watermark at which GC begins and the critical one.
     fn reserve(&mut self, _bytes: u64) {}
 
     /// The host wrote so many bytes to members.
     fn wrote(&mut self, _bytes: u64) {}
 
-    /// What `member` keeps to from the start.
+    /// Windows that `member` keeps to from the start.
     fn windows(&self, _member: u32) -> Windows {
         Windows::Off
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::drive::{Attributed, Step};
 use crate::units::{Cause, Split, Stage};
 
-/// What each command of the drives spends in the controller: that is all that a fast failure takes.
+/// Time of each command of the drives in the controller: that is all that a fast failure takes.
 const TRIP: Duration = Duration::from_ns(3_210);
 
 /// A row on the channel that collects, whose data are on members 0 to 3 of five.

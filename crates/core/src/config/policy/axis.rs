@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a policy decides.
+/// A decision of the drive, or of the array, that policies answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Axis {
     /// Translation and placement.

@@ -16,7 +16,7 @@ pub struct Chosen {
     pub overlay: String,
 }
 
-/// What parts of a path are joined by.
+/// Characters that join the parts of a path.
 const JOINTS: [char; 2] = ['/', '+'];
 
 /// The policies that `name` stands for, in the order they are laid over a scenario.

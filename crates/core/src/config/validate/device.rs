@@ -1,4 +1,4 @@
-//! What a device table may say.
+//! The limits of a device table.
 
 use super::{Check, require, require_operation_time, require_rate};
 use crate::flash::{Device, lanes, program_unit, raw_bytes};

@@ -1,4 +1,4 @@
-//! What the settings of bad blocks may be, and whether each drive with the bad blocks of its seed
+//! The limits of the settings of bad blocks, and whether each drive with the bad blocks of its seed
 //! can begin at all.
 
 use super::{Check, require};
@@ -76,7 +76,7 @@ fn worst(scenario: &Scenario, layout: &Layout) -> (u32, String) {
     (most, place)
 }
 
-/// What the worst pool has must do for a new drive, as without bad blocks.
+/// The worst pool must have the blocks that a new drive needs, as without bad blocks.
 fn enough(scenario: &Scenario, superblock: bool) -> Check {
     let Scenario { device, gc, faults, .. } = scenario;
     let layout = Layout::new(device);

@@ -1,4 +1,4 @@
-//! What the jobs of a workload may ask for.
+//! The limits of the jobs of a workload.
 
 use super::{Check, TIME_MAX, require, require_percent, require_time};
 use crate::config::Scenario;

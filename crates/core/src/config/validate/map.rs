@@ -1,4 +1,4 @@
-//! What the settings of a map that lies on flash may be.
+//! The limits of the settings of a map that lies on flash.
 
 use super::{Check, Scenario, require};
 use crate::ftl::{DataPlacement, FtlKind};

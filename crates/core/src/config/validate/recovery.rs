@@ -74,7 +74,7 @@ pub(super) fn all(scenario: &Scenario) -> Check {
     )
 }
 
-/// What the scenario says under a dotted key.
+/// The scenario's value under a dotted key.
 fn written(scenario: &Scenario, key: &str) -> String {
     let table = toml::Value::try_from(scenario).ok();
     let value = table

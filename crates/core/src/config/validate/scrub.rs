@@ -1,4 +1,4 @@
-//! What the settings of bit errors and scrubbing may be.
+//! The limits of the settings of bit errors and scrubbing.
 
 use super::{Check, require};
 use crate::drive::ScrubSpec;

@@ -13,7 +13,7 @@ struct Blocks {
     held: u64,
     /// Of those, the ones that are open while the others are collected.
     open: u64,
-    /// Who holds them, in words.
+    /// The owner of these pages, in words.
     who: String,
 }
 
@@ -74,8 +74,8 @@ impl Lane {
     }
 }
 
-/// What is left beside the user's pages must hold the hard reserve and the blocks held, and reach
-/// the soft level.
+/// The space beside the user's pages must hold the reserve of the critical watermark and the open
+/// blocks, and reach the low watermark.
 pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpec) -> Check {
     // A log-block FTL counts its own blocks.
     if ftl.kind == FtlKind::LogBlock {

@@ -317,7 +317,7 @@ impl Policy for Fast {
                 Phase::Progressive => self.merge_isolated(),
                 Phase::Idle => return None,
             }
-            // What was decided has a step, unless it was only to go on.
+            // A decision has a step, unless it was only to go on.
             if let Some(step) = self.lane.resume() {
                 return Some(step);
             }

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 /// Blocks below which the firmware merges at every write.
 const BLOCKS_FREE_LEAST: usize = 2;
 
-/// What the pointer meets.
+/// The page that the pointer meets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Oldest {
     /// A valid page, now behind the pointer.

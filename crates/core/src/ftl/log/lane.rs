@@ -45,7 +45,7 @@ pub(super) struct Lane {
     erases: Vec<u32>,
     /// The data block of each logical block.
     data: Vec<Block>,
-    /// What each block was opened for last.
+    /// The role that each block was opened for last.
     roles: Vec<Role>,
     free: VecDeque<Block>,
     ranks: Option<Box<Ranks>>,

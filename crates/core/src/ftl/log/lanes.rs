@@ -98,7 +98,7 @@ impl LogLanes {
         self.lanes[lane as usize].write_of(local, request);
     }
 
-    /// What the write under way on `lane` needs next, in the numbers of the drive (but the host's
+    /// The next step of the write under way on `lane`, in the numbers of the drive (but the host's
     /// page in those of the lane).
     #[inline]
     pub fn step(&mut self, lane: u32) -> Step {
@@ -130,7 +130,7 @@ impl LogLanes {
         self.lanes[lane as usize].written(Block(block))
     }
 
-    /// What a block was opened for.
+    /// The role that a block was opened for.
     pub fn role(&self, lane: u32, block: u32) -> Role {
         self.lanes[lane as usize].role(Block(block))
     }
@@ -168,13 +168,13 @@ impl LogLanes {
         }
     }
 
-    /// What the lanes have lost.
+    /// The blocks that the lanes have lost.
     pub(in crate::ftl) fn losses(&self) -> Losses {
         let Self { spares, bad, factory_bad, retired, .. } = self.clone();
         Losses { spares, bad, factory_bad, retired }
     }
 
-    /// The same for fresh lanes; their blocks are sorted by [`PageMap::rebuild`].
+    /// Restores the losses of fresh lanes; their blocks are sorted by [`PageMap::rebuild`].
     pub(in crate::ftl) fn take_losses(&mut self, losses: &Losses) {
         let Losses { spares, bad, factory_bad, retired } = losses.clone();
         (self.spares, self.bad, self.factory_bad, self.retired) =
@@ -196,7 +196,7 @@ impl LogLanes {
         (self.factory_bad, self.retired)
     }
 
-    /// What all lanes did, added up.
+    /// Counters of all lanes, added up.
     pub fn counters(&self) -> LogCounters {
         let mut all = LogCounters::default();
         self.lanes.iter().for_each(|lane| all.add(lane.counters()));
@@ -210,8 +210,8 @@ impl LogLanes {
 }
 
 impl PageMap {
-    /// The same drive with log blocks in place of page mapping: call it before anything is written.
-    /// The error names the key, its value and what is allowed.
+    /// This map with log blocks in place of page mapping: call it before anything is written. The
+    /// error names the key, its value and what is allowed.
     pub fn with_log_blocks(mut self, spec: &LogSpec) -> Result<Self, String> {
         self.log = Some(Box::new(LogLanes::new(spec, &self.layout, self.user)?));
         Ok(self)
@@ -249,7 +249,7 @@ impl PageMap {
         self.lanes_mut().write(lane, lpn, request);
     }
 
-    /// What the write under way on `lane` needs next; the same until it is done.
+    /// The next step of the write under way on `lane`; it stays until it is done.
     #[inline]
     pub fn log_step(&mut self, lane: u32) -> Step {
         let step = self.lanes_mut().step(lane);

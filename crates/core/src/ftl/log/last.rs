@@ -14,9 +14,10 @@
 //! - The cold partition may have what the hot one does not use. A hot page that finds the hot
 //!   partition at its share, with no dead block, goes among the cold ones.
 //!
-//! What was at hand of the paper does not say how it adapts. Here, after `last_epoch` log pages in
-//! which hot pages had no room: if half as many hot blocks died as the partition may have, it gets
-//! one block more, and the age that is hot an eighth, up to its start; otherwise both lose as much.
+//! The part of the paper that was at hand does not say how it adapts. Here, after `last_epoch` log
+//! pages in which hot pages had no room: if half as many hot blocks died as the partition may have,
+//! it gets one block more, and the age that is hot an eighth, up to its start; otherwise both lose
+//! as much.
 //!
 //! Trap: what a sequential log block holds may be older than the random log (a page of a long
 //! request is written again by a short one), so becoming a data block is no proof that the random
@@ -70,7 +71,7 @@ struct Bound {
     order: Queue,
 }
 
-/// What the hot partition's share and age follow.
+/// State by which the hot partition's share and age adapt.
 #[derive(Clone, Debug)]
 struct Adapting {
     epoch: u64,

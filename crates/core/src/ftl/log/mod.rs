@@ -89,7 +89,7 @@ pub enum Step {
     Done,
 }
 
-/// What one FTL decides; the rest is the same for all.
+/// The decisions of one FTL; the rest is common to all.
 trait Policy {
     fn lane(&self) -> &Lane;
     fn lane_mut(&mut self) -> &mut Lane;
@@ -138,7 +138,7 @@ impl LogBlocks {
         Ok(Self { policy, shape })
     }
 
-    /// What the blocks are for.
+    /// The numbers of blocks, by their use.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -224,7 +224,7 @@ impl LogBlocks {
         self.lane_mut().trim(page);
     }
 
-    /// What was done so far.
+    /// Counters from the start on.
     pub fn counters(&self) -> &LogCounters {
         &self.lane().counters
     }
@@ -239,7 +239,7 @@ impl LogBlocks {
         self.lane().erases()
     }
 
-    /// What a block was opened for.
+    /// The role that a block was opened for.
     pub fn role(&self, block: Block) -> Role {
         self.lane().role(block)
     }

@@ -29,7 +29,7 @@ enum Cell {
     Counts(Lpn),
 }
 
-/// What a scan leaves of a lane, in its own numbers.
+/// A lane as a scan finds it, in its own numbers.
 struct Scanned {
     cells: Vec<Cell>,
     headers: Vec<Option<(u64, Role)>>,

@@ -11,7 +11,7 @@ use super::{LogSpec, Sequential};
 use crate::flash::Block;
 use crate::units::{Lpn, Ppn};
 
-/// What a write means for the block.
+/// The effect of a write on the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placing {
     /// It goes there.
@@ -60,8 +60,8 @@ impl SequentialLog {
         self.last = Some(page);
     }
 
-    /// What a write of offset `offset` of `lbn` means, which is not to be programmed in its data
-    /// block.
+    /// The effect on the block of a write of offset `offset` of `lbn` that is not programmed in its
+    /// data block.
     pub fn place(&self, lane: &Lane, lbn: u32, offset: u32) -> Placing {
         let starts = match self.rule {
             Sequential::Off => return Placing::No,

@@ -17,8 +17,8 @@
 //!    from cold ones: whole blocks of cold pages, the cold pages left over with the hot ones, so
 //!    that no more blocks are needed than without.
 //!
-//! What blocks are for is only how many a superblock has: as many as logical blocks are its own,
-//! the others are the pool's. After step 4 a D-block may hold any pages.
+//! The use of blocks is only a number for each superblock: as many as its logical blocks are its
+//! own, the others are the pool's. After step 4 a D-block may hold any pages.
 //!
 //! Step 4 takes the blocks with the fewest valid pages, as many as save one block
 //! (`superblock_compaction = "least"`), or all; the paper's own choice is not in what was at hand.
@@ -341,8 +341,8 @@ impl Superblock {
                 .filter(|page| !self.is_hot(*page))
                 .count() as u32;
         }
-        // What the cold pages do not fill is left to the hot ones, so that the host's next updates
-        // go there too.
+        // Room that the cold pages do not fill is left to the hot ones, so that the host's next
+        // updates go there too.
         (self.compacting.targets, self.compacting.cold) =
             ([None; 2], cold - cold % self.lane.pages);
         self.phase = Phase::Compact;

@@ -18,7 +18,7 @@ use crate::sim::Rng;
 use crate::stats::LogCounters;
 use crate::units::Lpn;
 
-/// What one write cost.
+/// The cost of one write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     copies: u64,
@@ -68,7 +68,7 @@ struct Bench {
     /// The newest version of each logical page whose program is done; 0: none.
     newest: Vec<u64>,
     version: u64,
-    /// What the flash was told to do, counted here.
+    /// The operations that the flash was given, counted here.
     cost: Cost,
     /// Reads of spare areas.
     reads: u64,

@@ -102,12 +102,12 @@ impl Evidence<'_> {
 
     /// Rows of a block that the checkpoint vouches for.
     fn vouched(&self, block: Block) -> u32 {
-        // What is out of service says nothing: nobody looks.
+        // A block that is out of service says nothing: nobody looks.
         let opened = || self.header(block).map(|(order, _)| order);
         self.checkpoint.map_or(0, |checkpoint| checkpoint.vouched(block, opened()))
     }
 
-    /// What the checkpoint lists and still vouches for joins what was scanned.
+    /// Adds the pages that the checkpoint lists and still vouches for to those scanned.
     fn add_listed(&self, checkpoint: &Checkpoint, vouched: &[u32], found: &mut Found) {
         let layout = &self.flash.layout;
         found.newest = found.newest.max(checkpoint.number);

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// next collection.
 const HELD: u64 = 3;
 
-/// What a pool must hold.
+/// The blocks that a pool needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Data that may be valid at once, in map units.
@@ -37,7 +37,7 @@ impl Needs {
 }
 
 impl PageMap {
-    /// The same empty map with bad blocks as `spec` says; call it last, before anything is written.
+    /// This empty map with bad blocks as `spec` says; call it last, before anything is written.
     pub fn with_bad_blocks(mut self, spec: &FaultSpec, seed: u64) -> Self {
         if !spec.is_on() {
             return self;
@@ -118,7 +118,7 @@ impl PageMap {
         BadBlocks { retire: self.retire.clone(), of_log }
     }
 
-    /// The same fresh map with the table of before a power loss; operations may fail if `fails`.
+    /// This fresh map with the table of before a power loss; operations may fail if `fails`.
     pub fn with_bad_block_table(mut self, table: &BadBlocks, fails: bool) -> Self {
         if let (Some(log), Some(losses)) = (&mut self.log, &table.of_log) {
             log.take_losses(losses);

@@ -14,7 +14,7 @@ use crate::sim::Rng;
 use crate::units::Lpn;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What each rule should say, from the history of pages, with l as a real number.
+/// The classes that each rule should give, from the history of pages, with l as a real number.
 pub(super) struct NaiveClasses {
     ftl: FtlSpec,
     logical: u32,
@@ -287,7 +287,7 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
     let (layout, open) = (Layout::new(device), OpenBlocks::of(ftl));
     let ahead = if unit == VictimUnit::Block { 0 } else { open.host };
     let held = (open.open + open.reserve + ahead).max(3);
-    // What `config::validate::space` allows at most.
+    // The most that `config::validate::space` allows.
     let full = (layout.blocks - held) * (layout.units_per_block - layout.units_per_row);
     let allocation =
         if unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };

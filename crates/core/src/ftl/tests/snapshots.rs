@@ -99,7 +99,7 @@ fn kinds() -> Vec<Kind> {
     kinds
 }
 
-/// What 10,000 more writes do, and where they leave every page.
+/// The work of 10,000 more writes, and the map and erase counts after them.
 fn afterwards(map: &mut PageMap) -> (Work, Vec<u32>, Vec<u32>) {
     let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(3, "more"));
     let mut writer = Writer::new(map);

@@ -1,4 +1,4 @@
-//! What a collection may and may not do, whichever policy chose its victim.
+//! The limits of a GC run, whichever policy chose its victim.
 
 use super::{device, fill_and_overwrite, map};
 use crate::ftl::timeless::{NoMedium, Work};

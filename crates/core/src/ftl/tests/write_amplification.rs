@@ -30,8 +30,8 @@ fn greedy_fixed_point(user: f64, usable: f64, b: u32) -> f64 {
     panic!("{user} pages do not fit {usable} blocks of {b}");
 }
 
-/// What a settled run of uniformly random overwrites amplifies: five times the user pages to
-/// settle, four to measure.
+/// WAF of a settled run of uniformly random overwrites: five times the user pages to settle, four
+/// to measure.
 fn measured(blocks: u32, b: u32, user: u32, gc: &GcSpec) -> f64 {
     let ftl = FtlSpec { free_block: FreeBlock::Fifo, ..FtlSpec::default() };
     let mut map = map(&device(blocks, b), &ftl, gc, user);

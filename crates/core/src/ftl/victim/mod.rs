@@ -26,7 +26,7 @@ pub struct Candidates<'a> {
     pub(super) data_rows: u32,
     /// Of two regions: the class of every block, and that of the cold region (`classes`).
     pub(super) apart: Option<(&'a [u8], u8)>,
-    /// What is looked at.
+    /// The region that is looked at.
     pub(super) region: Region,
 }
 

@@ -40,7 +40,7 @@ pub(super) fn judge(
     report
 }
 
-/// What failed has failed; what did not may still.
+/// A failed rule stays failed; one that holds so far may still fail.
 fn verdict(holds: bool, undecided: bool) -> ActVerdict {
     match (holds, undecided) {
         (false, _) => ActVerdict::Fail,

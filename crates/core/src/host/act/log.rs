@@ -1,11 +1,11 @@
 //! The tool's output, as its own script `analysis/act_latency.py` reads it.
 //!
-//! What that script needs: a line `ACT version 6.x`; `report-interval-sec: N` and
-//! `microsecond-histograms: no|yes` somewhere after it; blocks that end in an empty line and begin
-//! with `ACT-STORAGE CONFIGURATION`, `DERIVED CONFIGURATION` and `HISTOGRAM NAMES`; then for each
-//! interval `after N sec:`, and for each histogram its name, its total and its buckets, cumulative
-//! since the start. It takes the histogram whose name a line begins with, so no device may be
-//! called `reads..`: ours stand below `/dev/`.
+//! The script needs a line `ACT version 6.x`; `report-interval-sec: N` and `microsecond-histograms:
+//! no|yes` somewhere after it; blocks that end in an empty line and begin with `ACT-STORAGE
+//! CONFIGURATION`, `DERIVED CONFIGURATION` and `HISTOGRAM NAMES`; then for each interval `after N
+//! sec:`, and for each histogram its name, its total and its buckets, cumulative since the start.
+//! It takes the histogram whose name a line begins with, so no device may be called `reads..`: ours
+//! stand below `/dev/`.
 
 use super::recorder::{BUCKETS, CLASSES, Class, Role};
 use super::{ActPlan, ActSpec};

@@ -14,7 +14,7 @@
 //! a latency counts from the issue, not from the schedule; and a bucket named "over 1 ms" holds
 //! what took exactly 1 ms.
 //!
-//! What it does not do: several devices, the tomb raider, compressible content, the index test
+//! Not modelled: several devices, the tomb raider, compressible content, the index test
 //! (`act_index`).
 
 mod judge;

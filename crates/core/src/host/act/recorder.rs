@@ -1,5 +1,5 @@
-//! What the tool keeps of a test: cumulative histograms for each report, and for each slice what
-//! the rules ask.
+//! The tool's records of a test: cumulative histograms for each report, and for each slice the
+//! shares that the rules ask for.
 //!
 //! It counts from the first request on, whatever the warm-up of a run is: the tool knows none. A
 //! request counts in the report after its completion; one that completes after the last report is

@@ -87,7 +87,7 @@ pub struct ActError {
     pub key: &'static str,
     /// Its value.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for ActError {
 
 impl std::error::Error for ActError {}
 
-/// What the tool derives from its settings.
+/// The plan that the tool derives from its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActPlan {
     /// Size of a stored record, and of the largest, bytes.
@@ -125,11 +125,11 @@ pub struct ActPlan {
     pub time: Duration,
     /// The slice, rounded up to whole report intervals as the tool's script does.
     pub slice: Duration,
-    /// What each job does, in their order.
+    /// The role of each job, in their order.
     pub roles: Vec<Role>,
 }
 
-/// What a job of the test does.
+/// The role of a job of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The service threads: records.
@@ -150,7 +150,8 @@ const SPLIT: u64 = 1 << 20;
 const TIME_MAX: Duration = Duration::from_s(366 * 24 * 3600);
 
 impl ActSpec {
-    /// What the tool derives from these settings, for a device of which the host sees `user` bytes.
+    /// The plan that the tool derives from these settings, for a device of which the host sees
+    /// `user` bytes.
     pub fn plan(&self, user: Bytes) -> Result<ActPlan, ActError> {
         self.check(user)?;
         let (read_reqs, write_reqs) = self.rates()?;

@@ -9,10 +9,9 @@
 //! A profile holds shares, sizes and rates: no address, no name, no time of day. So it can be given
 //! away where the trace cannot. Memory is bounded, however long the trace is.
 //!
-//! What it keeps: rate, dispersion in 10 ms and 1 s, the mix, sizes, the footprint, how hot its
-//! pages are, how long requests run on, alignment. What it does not: what follows what (order,
-//! phases, daily cycles), the sizes of trims (they get those of writes), which sizes go to which
-//! pages.
+//! It keeps rate, dispersion in 10 ms and 1 s, the mix, sizes, the footprint, how hot its pages
+//! are, how long requests run on, alignment. It does not keep what follows what (order, phases,
+//! daily cycles), the sizes of trims (they get those of writes), which sizes go to which pages.
 
 mod bursts;
 mod heat;
@@ -66,7 +65,7 @@ pub struct Figures {
     pub footprint_pages: u64,
     /// Variance over mean of the counts in 10 ms.
     pub idc_10ms: Option<f64>,
-    /// The same in 1 s.
+    /// Variance over mean of the counts in 1 s.
     pub idc_1s: Option<f64>,
 }
 

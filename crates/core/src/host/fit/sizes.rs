@@ -91,7 +91,7 @@ mod tests {
         let folded = sizes.folded(8);
         assert!(folded.len() <= 2 * KEPT, "{folded:?}");
         let mean: f64 = folded.iter().map(|(size, share)| size.get() as f64 * share / 100.0).sum();
-        // What comes after the first 4096 kinds is counted as powers of two, a third too large.
+        // Sizes after the first 4096 kinds are counted as powers of two, a third too large.
         assert!((mean / sizes.mean() - 1.0).abs() < 0.01, "{mean} {}", sizes.mean());
         assert!((folded.iter().map(|(_, share)| share).sum::<f64>() - 100.0).abs() < 1e-9);
     }

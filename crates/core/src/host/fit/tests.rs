@@ -114,7 +114,7 @@ fn a_profile_s_own_requests_have_the_figures_of_the_trace() {
 
 #[test]
 fn a_profile_holds_no_address_and_no_name() {
-    // The same requests elsewhere on the device, later on the clock.
+    // These requests elsewhere on the device, later on the clock.
     let spec = JobSpec { requests: 50_000, flush_every: 0, ..made() };
     let here = fitter(&spec, CAPACITY).fit().to_toml(None);
     let shifted = JobSpec { offset: Bytes::new(CAPACITY * SECTOR), ..spec };

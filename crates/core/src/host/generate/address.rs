@@ -29,13 +29,13 @@ const BEYOND_MAX: i64 = 1 << 40;
 
 /// Requests that follow one another from where the pattern put the first.
 ///
-/// What the last request of a run has beyond its end is taken from the next run: so runs have their
+/// The part of a run's last request beyond its end is taken from the next run: so runs have their
 /// length on average, also where it is no multiple of the requests, as with runs of 1.2 requests.
 #[derive(Clone, Debug)]
 struct Run {
     /// Sectors of a run; 0 for none.
     sectors: i64,
-    /// What is left of the present one, and where it goes on.
+    /// The rest of the present one, and where it goes on.
     left: i64,
     next: u64,
 }

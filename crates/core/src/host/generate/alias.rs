@@ -38,7 +38,7 @@ impl AliasTable {
                 low.push(donor);
             }
         }
-        // What is left has height 1 but for rounding, and is full already.
+        // The columns left have height 1 but for rounding, and are full already.
         Self { columns }
     }
 

@@ -1,5 +1,5 @@
-//! What is wrong with a job's settings. Every part of the generator validates its own keys with
-//! these helpers.
+//! Errors in a job's settings. Every part of the generator validates its own keys with these
+//! helpers.
 
 use crate::host::JobSpec;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct GenerateError {
     pub key: &'static str,
     /// Its value.
     pub value: String,
-    /// What is allowed, to follow the words "it must be".
+    /// The allowed values, to follow the words "it must be".
     pub allowed: String,
 }
 

@@ -9,9 +9,9 @@
 //! jobs that differ in their read mix only ask for the same addresses at the same times (common
 //! random numbers). Nothing is allocated after construction.
 //!
-//! What it doesn't do: it keeps no closed loop going (the driver does, with `queue_depth`, `think`
-//! and `time`), and it does not know what was written before: a read may ask for a sector that
-//! never was.
+//! Not done here: no closed loop is kept going (the driver does that, with `queue_depth`, `think`
+//! and `time`), and nothing is known of earlier writes: a read may ask for a sector that was never
+//! written.
 
 mod address;
 mod alias;
@@ -107,7 +107,7 @@ impl RequestSource for Generator {
     }
 }
 
-/// What the requests do.
+/// The mix of reads, writes, deallocations and flushes.
 #[derive(Clone, Debug)]
 struct Mix {
     reads: Chance,

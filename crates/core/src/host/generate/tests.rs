@@ -226,7 +226,7 @@ fn two_jobs_and_two_seeds_ask_for_different_addresses() {
     assert_ne!(first(1, 0), first(2, 0));
 }
 
-/// What the requests are is part of the output: a change here changes every result.
+/// The requests are part of the output: a change here changes every result.
 #[test]
 fn the_requests_are_those_of_every_machine() {
     let mut hash = 0u64;

@@ -64,8 +64,8 @@ impl Tiers {
     }
 }
 
-/// What tiers are made of: slots of the smallest request, or blocks of `tier_block`; and the step
-/// of the places in it.
+/// The unit of tiers: slots of the smallest request, or blocks of `tier_block`; and the step of the
+/// places in it.
 fn granule(job: Job, range: Range, smallest: Fit) -> Result<(Fit, u64), GenerateError> {
     let block = whole_sectors(job, "tier_block", job.spec.tier_block)?;
     if block == 0 {

@@ -60,7 +60,7 @@ fn play(setup: &Setup, spec: &ArraySpec) -> Driver<Array> {
     driver
 }
 
-/// What a drive holds in each page, by reading it.
+/// Content of each page of a drive, by reading it.
 pub(super) fn content(drive: &Drive, pages: u32) -> Vec<u32> {
     let mut drive = drive.clone();
     while drive.advance_before(Instant::NEVER - Duration::from_ns(1)).is_some() {}

@@ -45,7 +45,7 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
         assert_eq!(of_run.get(Cause::Stripe), stages_of_run.get(Stage::Stripe), "seed {seed}");
         for (record, split) in attributed.0.requests.iter().zip(&attributed.0.splits) {
             assert_eq!(split.total(), record.latency, "seed {seed}: {record:?}");
-            // What no drive says was behind a collection has no part behind one.
+            // A request that no drive says was behind a GC run has no part behind one.
             let behind = split.get(Cause::GcCopy) + split.get(Cause::Erase);
             let blocked = record.gc_blocked || record.op != Op::Read;
             assert!(blocked || behind.is_zero(), "seed {seed}: {record:?} {split:?}");
@@ -70,8 +70,8 @@ fn the_parts_of_random_arrays_requests_add_up_and_change_nothing() {
     }
 }
 
-/// What is asked of an array is on its timeline, each request with steps that cover it; its drives'
-/// are what it asked of them. A limit leaves the rest out.
+/// Requests of an array are on its timeline, each with steps that cover it; those of its drives are
+/// the commands that it sent. A limit leaves the rest out.
 #[test]
 fn a_timeline_of_an_array_holds_its_requests_step_by_step() {
     let setup = setup(800);

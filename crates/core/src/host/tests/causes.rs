@@ -207,7 +207,7 @@ fn a_read_has_a_part_behind_gc_where_the_drive_says_it_was_blocked() {
                     "seed {seed}: {record:?} {split:?}"
                 );
             } else {
-                // What was suspended may have been a program of host data.
+                // The suspended operation may have been a program of host data.
                 assert!(
                     record.gc_blocked || behind_gc.is_zero(),
                     "seed {seed}: {record:?} {split:?}"
@@ -301,7 +301,7 @@ fn writes_of_every_kind_of_drive_wait_for_causes_and_hardly_for_the_buffer() {
     }
 }
 
-/// What a result says of a request is what the driver knows.
+/// A result has the driver's own parts of a request.
 #[test]
 fn a_result_has_the_parts_of_its_slowest_request() {
     let mut setup = small();

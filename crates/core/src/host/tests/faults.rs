@@ -36,7 +36,7 @@ fn check(setup: &Setup, driver: &Driver) {
     drive.check_nobody_reads();
     drive.check_parity();
     if !setup.drive.power_loss_protection {
-        // What the drive would return of each page: from the buffer, or from flash.
+        // The version that the drive would return of each page: from the buffer, or from flash.
         let buffered: BTreeMap<Lpn, u32> =
             drive.at_risk().iter().map(|page| (page.lpn, page.lost)).collect();
         let left =
@@ -285,7 +285,7 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
         }
     }
     assert!(refused > 1_000 && read > 1_000, "{refused} {read}");
-    // What was acknowledged is on flash in the end.
+    // Acknowledged writes are on flash in the end.
     let drive = rest(&driver);
     assert_eq!((drive.buffered(), drive.counters().faults.stranded), (0, 0));
 }
@@ -362,7 +362,7 @@ fn drives_drawn_at_random_lose_blocks_and_no_data() {
 
 /// `cargo test --release -p manx-core --lib tests::faults -- --ignored --nocapture`.
 #[test]
-// What it checks `make test` checks, too, on fewer drives (above): this is only longer.
+// `make test` checks this, too, on fewer drives (above): this is only longer.
 #[ignore = "minutes for 10,000 drives: for closing notes; the test above plays 600 of the same \
             kind in every run"]
 fn ten_thousand_drives_lose_blocks_and_no_data() {

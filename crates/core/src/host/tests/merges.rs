@@ -105,7 +105,7 @@ fn records(setup: &Setup, attributed: bool) -> (Vec<Record>, String) {
     let mut driver = setup.driver_of(drive).with_records();
     driver.play_to_the_end();
     let records = driver.take_records().expect("they were asked for");
-    // What a merge still has to do is done, too.
+    // The rest of a merge is done, too.
     let mut drive = driver.drive().clone();
     while drive.advance_before(Instant::NEVER).is_some() {}
     let (counters, operations) = (drive.counters(), drive.flash().operations());
@@ -132,8 +132,8 @@ fn a_run_of_copies_as_one_operation_changes_nothing() {
     }
 }
 
-/// What is counted in the middle of a run, when a run of the whole program ends there say, is what
-/// was done by then.
+/// Counters in the middle of a run of copies, when the whole program ends there say, have the
+/// copies that are over.
 #[test]
 fn a_run_of_copies_counts_what_is_over_of_it_at_every_instant() {
     let mut within = 0;

@@ -34,7 +34,7 @@ impl Between {
         completion
     }
 
-    /// What an honest drive does, with a hand on the completion.
+    /// An honest drive, with a hand on the completion.
     fn tampered(
         &mut self,
         op: Op,

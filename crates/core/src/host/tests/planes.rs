@@ -119,7 +119,7 @@ fn urgent_planes_collect_out_of_turn() {
     (setup.gc.rotate, setup.gc.soft, setup.gc.hard) = (Rotate::Static, 0.2, 0.19);
     let (_, collections) = with_timeline(&setup);
     assert!(most_at_once(&collections, |c| group(&setup, c.pool), |c| c.end) > 1);
-    // Who starts beside another one of the group is urgent.
+    // A GC run that starts beside another one of the group is urgent.
     for c in collections.iter().filter(|c| !c.forced) {
         let beside = |other: &&Collection| {
             let same = group(&setup, other.pool) == group(&setup, c.pool) && other.pool != c.pool;

@@ -346,7 +346,7 @@ fn the_host_may_say_which_window_it_is_in() {
     );
 }
 
-/// The same seed does the same, however the advance is cut.
+/// A seed gives the same run, however the advance is cut.
 #[test]
 fn cutting_the_advance_changes_nothing() {
     for seed in 0..60 {

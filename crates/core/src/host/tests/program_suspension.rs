@@ -141,7 +141,7 @@ fn dense_reads_starve_ipc_where_a_phase_is_longer_than_their_gaps_and_never_ips(
     }
 }
 
-/// What reads took from a program is no service of the write that waits for it.
+/// The time that reads took from a program is no service of the write that waits for it.
 #[test]
 fn a_write_serves_for_its_own_program_and_waits_for_the_reads_in_between() {
     for mode in [ProgramMode::None].into_iter().chain(ALL) {

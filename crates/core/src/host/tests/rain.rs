@@ -96,7 +96,7 @@ fn the_same_seed_gives_the_same_bytes_with_parity_too() {
     );
 }
 
-/// What is computed is what the members hold: spoil a few of them, and the oracle sees it.
+/// A reconstructed page is made of the other members: spoil a few of them, and the oracle sees it.
 #[test]
 fn a_parity_page_that_is_wrong_is_caught() {
     for (reconstruct, seen) in [(Reconstruct::Always, true), (Reconstruct::Never, false)] {

@@ -1,5 +1,5 @@
-//! What else befalls a drive that lost its power: it fails again during the recovery, rows become
-//! illegible, blocks are bad and go bad, the map lies on flash.
+//! A power loss together with others of a drive's troubles: it fails again during the recovery,
+//! rows become illegible, blocks are bad and go bad, the map lies on flash.
 
 use super::recovery::{NS, any, campaign_of, cut_everywhere, driver, look, mixed, with_log};
 use super::{Setup, one_of, small};

@@ -119,8 +119,8 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
     );
 }
 
-/// What is computed is what the members hold: spoil parity, or a member that nobody has any more,
-/// and the oracle sees it.
+/// A reconstructed page is made of the other members: spoil parity, or a stale member, and the
+/// oracle sees it.
 #[test]
 fn a_wrong_page_of_a_stripe_is_caught() {
     for is_parity in [true, false] {

@@ -159,8 +159,8 @@ fn a_host_looks_again_after_times_without_requests() {
     }
 }
 
-/// What `erase.timeout` is for: the longer it is, the fewer reads wait for a step, and the longer
-/// writes wait.
+/// `erase.timeout` trades reads for writes: the longer it is, the fewer reads wait for a step, and
+/// the longer writes wait.
 #[test]
 fn the_time_of_t_es_moves_reads_and_writes_apart() {
     let runs: Vec<_> =
@@ -224,8 +224,8 @@ fn policies_differ_in_what_they_do_to_the_blocks() {
     assert_eq!(total(EraseMode::None), (0, 0, false));
 }
 
-/// What a block's erases took, by block: the same draw under every policy; less than the worst
-/// case, more when worn.
+/// The time of a block's erases follows from one draw, the same under every policy; less than the
+/// worst case, more when worn.
 #[test]
 fn adaptive_erases_take_what_each_block_needs_whatever_the_policy() {
     let mean = |mode, need_all_at, length| {

@@ -56,7 +56,7 @@ const OF_PLANES: [usize; 3] = [2, 13, 14];
 const OF_PARITY: [usize; 3] = [4, 5, 6];
 const OF_PLACE: [usize; 6] = [1, 5, 6, 12, 19, 21];
 
-/// What validation refuses, and what would say nothing.
+/// False for rows that validation refuses, and for those in which a switch would change nothing.
 fn makes_sense(row: &Row) -> bool {
     let [mode, copyback, _, rain, ..] = *row;
     let off = |switches: &[usize]| switches.iter().all(|switch| row[*switch] == 0);
@@ -313,9 +313,9 @@ fn every_two_settings_meet_in_a_row_that_makes_sense() {
     assert!(rows.iter().all(makes_sense));
     assert!(rows.len() >= 36 && rows.len() < 90, "{}: 6 x 6 at least", rows.len());
     let met: std::collections::BTreeSet<Pair> = rows.iter().flat_map(pairs_of).collect();
-    // What validation refuses, by hand: PB without copyback, turns and what they go with elsewhere,
-    // rules without parity, preemption in the foreground, what superblocks with parity do not go
-    // with, and a map on flash with parity or scrubbing. The rest meets.
+    // Pairs that validation refuses, by hand: PB without copyback, turns and what they go with
+    // elsewhere, rules without parity, preemption in the foreground, what superblocks with parity
+    // do not go with, and a map on flash with parity or scrubbing. The rest meets.
     let refused = |((a, x), (b, y)): Pair| match (a, b) {
         (0, 1) => x == 0 && y == 0,
         (0, 2 | 13 | 14) => x > 0 && y > 0,
@@ -351,8 +351,8 @@ fn drives_of_every_two_settings_complete_every_request_and_keep_the_data() {
 /// `cargo test --release -p manx-core --lib switches -- --ignored --nocapture`: ten million
 /// requests in all.
 #[test]
-// What it checks `make test` checks, too, on the same drives with 1,500 requests each (above): this
-// is only longer.
+// `make test` checks this, too, on the same drives with 1,500 requests each (above): this is only
+// longer.
 #[ignore = "a campaign of three minutes; the same drives play 1,500 requests each in every test \
             run"]
 fn ten_million_requests_on_drives_of_every_two_settings() {

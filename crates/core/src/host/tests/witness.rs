@@ -23,7 +23,7 @@ fn bytes(width: u8, index: u16, [window, start, guard]: [u64; 3]) -> [u8; 32] {
     bytes
 }
 
-/// What the drive makes of them.
+/// The windows that the drive decodes from them.
 fn windows(bytes: &[u8; 32]) -> Windows {
     let schedule = Schedule::decode(bytes).expect("valid").expect("a schedule");
     Windows::Scheduled(schedule.windows)

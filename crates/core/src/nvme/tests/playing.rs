@@ -63,7 +63,7 @@ fn without_the_mode_a_controller_does_what_its_drive_does() {
     assert!(drive.counters().collections > 0);
 }
 
-/// What a host saw of a run.
+/// A run as the host saw it.
 #[derive(Debug, PartialEq)]
 struct Seen {
     completions: Vec<String>,

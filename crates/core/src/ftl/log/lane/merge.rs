@@ -7,7 +7,7 @@ use crate::ftl::log::Step;
 use crate::ftl::recovery::Role;
 use crate::units::Ppn;
 
-/// What kind of merge makes a data block.
+/// The kinds of merges that make a data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ftl::log) enum Merge {
     /// The log block holds every page in its place: it becomes the data block.

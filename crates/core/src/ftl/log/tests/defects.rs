@@ -1,4 +1,4 @@
-//! What public code of these FTLs gets wrong (reference 2.1 to 2.3), one test each.
+//! Defects of the public code of these FTLs (reference 2.1 to 2.3), one test each.
 
 use super::{Bench, Cost, Mix};
 use crate::ftl::log::{LogSpec, Progressive, Sequential, Step, Tail};

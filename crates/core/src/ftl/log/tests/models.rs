@@ -157,7 +157,7 @@ fn last_does_what_the_naive_last_does() {
     assert!(switch_merges > 100 && partial_merges > 1000 && full_merges > 10_000, "{total:?}");
 }
 
-/// What the random operations reach: without it the comparison could pass over nothing.
+/// The random operations reach the rare cases: otherwise the comparison could pass over nothing.
 #[test]
 fn the_random_operations_reach_the_rare_cases_of_last() {
     let spec =

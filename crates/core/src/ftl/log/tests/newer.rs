@@ -189,7 +189,7 @@ fn a_host_read_asks_for_its_table_once() {
     }
 }
 
-/// The same writes under two settings.
+/// One series of writes, to be run under two settings.
 fn campaign(spec: &LogSpec, data: u32, pages: u32) -> LogCounters {
     let (mut bench, mut mix) = (Bench::filled(spec, data, pages), Mix::new(5));
     for nth in 0..20_000 {
@@ -327,7 +327,8 @@ fn long_requests_are_switched_and_short_ones_are_not() {
     }
 }
 
-/// What a short request wrote since is newer than the sequential block that becomes the data block.
+/// Pages that a short request wrote since are newer than the sequential block that becomes the data
+/// block.
 #[test]
 fn a_sequential_block_of_last_may_be_older_than_the_random_log() {
     let mut bench =

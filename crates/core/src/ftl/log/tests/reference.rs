@@ -121,7 +121,8 @@ fn the_firmware_s_interval_is_the_naive_one() {
     assert!(merges > 500, "{merges}");
 }
 
-/// What the random operations reach: without it the comparison could pass over nothing.
+/// The random operations reach every kind of merge: otherwise the comparison could pass over
+/// nothing.
 #[test]
 fn the_random_operations_reach_every_kind_of_merge() {
     let bench = compare(&LogSpec::bast(50.0), 8, 4, 4000, 7);

@@ -6,7 +6,7 @@ use crate::ftl::{GcSpec, PageMap, Translation, Victim};
 use crate::units::{Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the translation layer should have done, from what it was asked and where it said that rows
+/// The expected state of the translation layer, from what it was asked and where it said that rows
 /// go.
 pub(super) struct Naive {
     pub rows: u32,
@@ -15,7 +15,7 @@ pub(super) struct Naive {
     pub blocks: u32,
     /// Version and page of each logical page.
     pub newest: BTreeMap<u32, (u32, u32)>,
-    /// What each physical page holds: logical page and version; a page of padding holds nothing.
+    /// Content of each physical page: logical page and version; a page of padding has none.
     pub content: BTreeMap<u32, (u32, u32)>,
     /// Rows programmed and rows taken of each block.
     pub programmed: Vec<u32>,

@@ -19,7 +19,7 @@ pub(in crate::host::tests) struct Played {
     pub log: Vec<(u32, Instant, Status, u64)>,
     pub counters: PredictableCounters,
     state: String,
-    /// What every die and channel did, where it was asked for.
+    /// The work of every die and channel, where it was asked for.
     pub slices: Vec<Slice>,
 }
 
