@@ -51,7 +51,7 @@ pub struct ArraySpec {
     pub strategy: ReadStrategy,
     /// The length of a member's busy window, where members collect in windows (TW).
     pub window: Duration,
-    /// What the end of a step of a GC run keeps from its window's end.
+    /// The distance that a step of a GC run keeps from the end of its window.
     pub guard: Duration,
     /// `ioda-adaptive`: the window while little is written; 0s: four times `window`.
     pub window_norm: Duration,

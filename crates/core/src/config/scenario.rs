@@ -54,18 +54,18 @@ pub struct Scenario {
     /// The drive around the flash.
     #[serde(default)]
     pub drive: DriveSpec,
-    /// What a drive keeps so that it can recover from a power loss, and when there is one.
+    /// Metadata that a drive keeps to recover from a power loss, and when there is one.
     #[serde(default)]
     pub recovery: RecoverySpec,
     /// The array, where there are several drives.
     #[serde(default)]
     pub array: ArraySpec,
-    /// What the drive holds at the start.
+    /// The state of the drive at the start.
     #[serde(default)]
     pub precondition: PreconditionSpec,
-    /// What the host asks for.
+    /// The requests of the host.
     pub workload: WorkloadSpec,
-    /// What is measured.
+    /// The measured part of the run.
     #[serde(default)]
     pub measure: MeasureSpec,
 }
@@ -96,7 +96,7 @@ impl Scenario {
     }
 }
 
-/// What is measured.
+/// The measured part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeasureSpec {

@@ -18,7 +18,7 @@ pub struct Device {
     pub summary: String,
     /// How many of everything there are.
     pub geometry: Geometry,
-    /// What the dies can do beyond one page at a time.
+    /// Features of the dies beyond one page at a time.
     #[serde(default)]
     pub feature: Features,
     /// How long the array operations take.

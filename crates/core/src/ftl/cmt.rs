@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes of an entry of the directory that finds the translation pages: a physical page number.
 pub const DIRECTORY_ENTRY: u64 = 4;
 
-/// What of the map DRAM holds.
+/// The part of the map that DRAM holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSpec {
@@ -264,7 +264,7 @@ impl Cmt {
         self.link(entry, PROBATION);
     }
 
-    /// What the entry says has changed.
+    /// Marks the entry as changed.
     #[inline]
     pub fn set_dirty(&mut self, entry: u32) {
         let page = self.page_of(Lpn(self.entries[entry as usize].lpn)) as usize;
@@ -358,8 +358,8 @@ impl Cmt {
 }
 
 impl PageMap {
-    /// The same empty map with translation pages behind the host's pages, as many as hold it;
-    /// `spec` says if any.
+    /// This empty map with translation pages behind the host's pages, as many as hold it; `spec`
+    /// says if any.
     pub fn with_translation_pages(mut self, spec: &MapSpec) -> Self {
         let pages = spec.pages(u64::from(self.user), u64::from(self.layout.unit_bytes)) as u32;
         if pages > 0 {

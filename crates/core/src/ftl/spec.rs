@@ -15,7 +15,7 @@ pub struct FtlSpec {
     pub kind: FtlKind,
     /// `log-block` only: which of them, and how it works.
     pub log: LogSpec,
-    /// Who chooses the lane (die, plane group) of a write.
+    /// The way in which the lane (die, plane group) of a write is chosen.
     pub allocation: Allocation,
     /// The order in which consecutive stripe units visit the dimensions, fastest first; each
     /// exactly once.
@@ -87,8 +87,8 @@ pub enum DataPlacement {
     Dac,
     /// By the inferred time of their invalidation, in six classes (Wang et al., FAST '22).
     Sepbit,
-    /// What is still valid when its block is reclaimed is cold and stays apart (Kang et al., VLDB
-    /// '20).
+    /// A page that is still valid when its block is reclaimed is cold and stays apart (Kang et al.,
+    /// VLDB '20).
     #[serde(rename = "2r")]
     TwoRegions,
     /// The same, after a second chance among the others (An and Lee, 2022).
@@ -122,7 +122,7 @@ pub enum StreamCopies {
     Shared,
 }
 
-/// Who chooses the lane of a write.
+/// The ways in which the lane of a write is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
@@ -170,7 +170,7 @@ pub enum FreeBlock {
     Fifo,
 }
 
-/// Who shares an open block.
+/// The sharing of open blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frontiers {
@@ -186,13 +186,13 @@ pub enum Frontiers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcSpec {
-    /// What a GC run blocks.
+    /// The resource that a GC run blocks.
     pub mode: GcMode,
     /// When a GC run may start.
     pub when: GcWhen,
     /// How the victim is chosen.
     pub victim: Victim,
-    /// What is reclaimed at once.
+    /// The blocks that are reclaimed at once.
     pub unit: VictimUnit,
     /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this.
     #[serde(deserialize_with = "share")]
@@ -264,7 +264,8 @@ impl Default for GcSpec {
     }
 }
 
-/// What a GC run blocks (reference: ttFlash section 3; Lee et al. for the preemptive one).
+/// The resources that GC runs block (reference: ttFlash section 3; Lee et al. for the preemptive
+/// one).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcMode {
@@ -339,7 +340,7 @@ pub enum Victim {
     Random,
 }
 
-/// What is reclaimed at once.
+/// The blocks of a victim, which are reclaimed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimUnit {

@@ -81,7 +81,7 @@ pub struct JobSpec {
     pub trim_percent: f64,
     /// The hint that its writes carry (`ftl.placement = "stream"`).
     pub stream: u8,
-    /// What chooses the hint.
+    /// The source of the hint.
     pub stream_by: StreamBy,
 }
 
@@ -134,7 +134,7 @@ pub enum Pattern {
     Tiers,
 }
 
-/// What chooses the hint of a write.
+/// The sources of the hint of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamBy {

@@ -1,4 +1,4 @@
-//! What a run of the Aerospike Certification Tool's load says: slices, and whether the drive
+//! The report of a run of the Aerospike Certification Tool's load: slices, and whether the drive
 //! passes.
 
 use super::ratio;

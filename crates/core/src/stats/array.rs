@@ -1,4 +1,4 @@
-//! What an array of drives did.
+//! Counters of an array of drives.
 
 use super::counters::counters;
 use super::seconds;
@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What an array of drives did, warm-up included.
+    /// Counters of an array of drives, warm-up included.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(default)]
     #[schemars(rename = "ArrayReport")]
     pub struct ArrayCounters {
         /// Drives that it began with (drives).
         level members: u64,
-        /// What of reads lay together on one drive (pieces).
+        /// Parts of reads that lay together on one drive (pieces).
         sum pieces: u64,
         /// Of those, answered from the array's memory (pieces).
         sum from_memory: u64,

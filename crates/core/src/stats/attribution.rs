@@ -152,7 +152,7 @@ pub struct AttributionBand {
     pub count: u64,
     /// Time of one of them on average, by cause (microseconds).
     pub mean_us: CauseTimes,
-    /// The same time by stage, of an array's requests (microseconds).
+    /// Mean time by stage, of an array's requests (microseconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stages_us: Option<StageTimes>,
 }
@@ -278,9 +278,9 @@ pub struct SlowRequest {
     pub latency_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of its last flash operation, of a write in the buffer at that of
-    /// the row which it waited for longest, of an array's request in its longest step; null where
-    /// flash took no part.
+    /// The die of its last flash operation, of a write in the buffer that of the row which it
+    /// waited for longest, of an array's request that of its longest step; null where flash took no
+    /// part.
     pub flash: Option<SlowFlash>,
     /// An array's request step by step; none of a drive's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -290,7 +290,7 @@ pub struct SlowRequest {
 /// A step of an array's slow request. Steps follow one another from its coming to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowStep {
-    /// What it waited for: a stage, by its name in `stages_us`.
+    /// The stage that it waited for, by its name in `stages_us`.
     pub stage: String,
     /// The drive whose command ended the step (number, from 0); null where the array waited for
     /// itself.
@@ -301,8 +301,7 @@ pub struct SlowStep {
     pub took_us: f64,
     /// Where the time went (microseconds).
     pub parts_us: CauseTimes,
-    /// What happened at the die of that command's last flash operation; null where flash took no
-    /// part.
+    /// The die of that command's last flash operation; null where flash took no part.
     pub flash: Option<SlowFlash>,
 }
 
@@ -311,8 +310,8 @@ pub struct SlowStep {
 pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
-    /// What it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed` (GC drains
-    /// or holds the channel).
+    /// The work that it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed`
+    /// (GC drains or holds the channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.
     pub block: Option<u32>,

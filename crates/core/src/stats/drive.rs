@@ -1,4 +1,4 @@
-//! What a drive counts while it works, from its start on: plain numbers, one addition each.
+//! Counters of a drive at work, from its start on: plain numbers, one addition each.
 
 use super::counters::counters;
 use super::{
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What a drive counts.
+    /// Counters of a drive.
     pub struct Counters {
         /// Bytes that the host wrote.
         sum host_bytes_written: u64,
@@ -37,21 +37,21 @@ counters! {
         sum erases_held_time: Duration,
         /// For how long at most.
         max erases_held_max: Duration,
-        /// What the write buffer did.
+        /// The write buffer.
         group buffer: BufferCounters,
         /// Pages of reads that were never written.
         sum unwritten_reads: u64,
         /// Blocks erased.
         sum erases: u64,
-        /// What suspended erases and programs cost.
+        /// Suspensions of erases and programs, and their cost.
         group suspended: SuspensionCounters,
-        /// What parity cost.
+        /// Parity inside the drive.
         group rain: RainCounters,
-        /// What it cost that planes take turns.
+        /// Turns of planes.
         group rotation: RotationCounters,
-        /// What became of bit errors.
+        /// Bit errors and scrubbing.
         group scrub: ScrubCounters,
-        /// What a log-block FTL did.
+        /// A log-block FTL.
         group log: LogCounters,
         /// Pages of the journal of deallocations programmed.
         sum journal_pages: u64,
@@ -59,11 +59,11 @@ counters! {
         sum checkpoint_units: u64,
         /// Checkpoints that are whole.
         sum checkpoints: u64,
-        /// What the map cost, where it lies on flash.
+        /// The map, where it lies on flash.
         group map: MapCounters,
-        /// What failed.
+        /// Failed operations and bad blocks.
         group faults: FaultCounters,
-        /// What predictable latency cost.
+        /// Predictable latency.
         group predictable: PredictableCounters,
     }
 }
@@ -79,7 +79,7 @@ impl Counters {
 }
 
 counters! {
-    /// What the write buffer did.
+    /// Counters of the write buffer.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(default)]
     pub struct BufferCounters {
@@ -95,7 +95,7 @@ counters! {
 }
 
 counters! {
-    /// What suspensions cost.
+    /// Suspensions, and their cost.
     pub struct SuspensionCounters {
         /// Times an erase was suspended, at whatever point.
         sum suspensions: u64,
@@ -115,7 +115,7 @@ counters! {
 }
 
 counters! {
-    /// What predictable latency cost.
+    /// Counters of predictable latency.
     pub struct PredictableCounters {
         /// Reads that may be failed fast.
         sum reads: u64,
@@ -127,7 +127,7 @@ counters! {
         sum steps_in_window: u64,
         /// Steps that were forced at or below the hard mark, and did not lie inside a window.
         sum violations: u64,
-        /// What these took, added up.
+        /// The time of these, added up.
         sum violation_time: Duration,
         /// Steps that were not forced and ended after their window. Only what gives way to reads
         /// may.

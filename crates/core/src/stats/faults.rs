@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What failed, what was retired, what is left.
+    /// Failed operations, retired blocks, and the spares left.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[schemars(rename = "FaultReport")]
     pub struct FaultCounters {

@@ -1,4 +1,4 @@
-//! What a log-block FTL did.
+//! Counters of a log-block FTL.
 
 use super::counters::counters;
 use super::ratio;
@@ -62,7 +62,7 @@ impl LogCounters {
     }
 }
 
-/// What a log-block FTL did.
+/// The report of a log-block FTL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LogReport {

@@ -1,4 +1,4 @@
-//! What a map cost that lies on flash with a part of it in DRAM (DFTL).
+//! Counters of a map that lies on flash with a part of it in DRAM (DFTL).
 
 use super::counters::counters;
 use super::ratio;
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What the map cost; pages are mapping units.
+    /// Counters of the map; pages are mapping units.
     pub struct MapCounters {
         /// Pages looked up whose entry DRAM held.
         sum hits: u64,
@@ -92,7 +92,7 @@ pub struct MapReport {
 }
 
 impl MapCounters {
-    /// What a result says of it.
+    /// Its report in a result.
     pub(super) fn report(&self, memory: &MapMemory) -> MapReport {
         MapReport {
             hits: self.hits,

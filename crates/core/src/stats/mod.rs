@@ -1,4 +1,4 @@
-//! What is counted: histograms, percentiles, the result of a run.
+//! Counts: histograms, percentiles, the result of a run.
 //!
 //! Beside the data path, not on it: the drive and the driver fill these structures, nothing here
 //! reads the model. In the order of a run: [`Histogram`] takes each latency, [`OpStats`] one kind
@@ -8,8 +8,8 @@
 //! [`SplitStats`] adds up what requests waited for, [`OverTime`] when they did, [`Curve`] is the
 //! tail as a line.
 //!
-//! What it does not do: printing (crate `manx-lab`), the wall clock. What depends on the machine
-//! arrives from outside in [`MachineReport`].
+//! Not done here: printing (crate `manx-lab`), the wall clock. Figures that depend on the machine
+//! arrive from outside in [`MachineReport`].
 
 mod act;
 mod array;

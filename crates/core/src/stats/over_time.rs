@@ -111,7 +111,7 @@ impl OverTime {
         }
     }
 
-    /// What a result says of it; `None` of nothing.
+    /// Its report in a result; `None` if nothing was counted.
     pub fn report(&self, since: Instant) -> Option<OverTimeReport> {
         let [read, write] = &self.kinds;
         (!read.is_empty() || !write.is_empty()).then(|| OverTimeReport {

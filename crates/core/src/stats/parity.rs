@@ -1,4 +1,4 @@
-//! What a result says of parity.
+//! Parity in a result, and its counters.
 
 use super::counters::counters;
 use super::{Counters, ratio};
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What parity cost, and what it was used for.
+    /// Counters of parity: its cost and its use.
     pub struct RainCounters {
         /// Map units of parity programmed, copies not counted.
         sum parity_units: u64,
@@ -45,7 +45,7 @@ pub struct RainKind {
     pub over_superblocks: bool,
 }
 
-/// What parity cost and what it was used for.
+/// Parity inside the drive: its cost and its use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RainReport {
     /// Pages of parity programmed with what the host wrote, copies not counted; the WAF counts them
@@ -74,13 +74,12 @@ pub struct RainReport {
     pub reconstructed_reads: u64,
     /// Pages read for them that no request had asked for (pages, in mapping units).
     pub extra_reads: u64,
-    /// What was done about garbage collection in the way; absent where neither reads nor updates
-    /// look at it.
+    /// Reads and updates with garbage collection in their way; absent where neither looks at it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerant: Option<TolerantReport>,
 }
 
-/// What reads, and updates of parity, did about garbage collection in their way.
+/// Reads, and updates of parity, with garbage collection in their way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TolerantReport {
     /// Pages computed in stripes that a request asked for as a whole (pages).

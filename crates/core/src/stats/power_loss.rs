@@ -4,7 +4,7 @@ use super::result::is_zero;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a power loss cost, and whether the drive kept what it had promised.
+/// The cost of a power loss, and whether the drive kept its promises.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PowerLossReport {
     /// When the power failed (nanoseconds of virtual time).

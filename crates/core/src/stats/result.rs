@@ -21,23 +21,23 @@ pub struct RunSet {
     pub runs: Vec<RunResult>,
 }
 
-/// What one run tells. Requests of the warm-up are in none of its numbers.
+/// The result of one run. Requests of the warm-up are in none of its numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// The scenario's name.
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
-    /// What that amounts to with what the scenario says: the path of everything that is decided,
+    /// The policy and the scenario's own settings as one path of everything that is decided,
     /// `base/sepbit`.
     #[serde(default)]
     pub path: String,
-    /// The same for each axis (array, gc, turns, ftl, rain, erase, buffer), also where it does
+    /// The policy on each axis (array, gc, turns, ftl, rain, erase, buffer), also where it does
     /// nothing.
     #[serde(default)]
     pub axes: BTreeMap<String, String>,
-    /// What was run on which drive, for a title: the scenario, or the trace that takes its
-    /// workload's place.
+    /// The run and its drive, for a title: the scenario, or the trace that takes its workload's
+    /// place.
     #[serde(default)]
     pub title: String,
     /// The root seed of every random stream.
@@ -65,8 +65,8 @@ pub struct RunResult {
     pub gc: GcReport,
     /// The flash.
     pub flash: FlashReport,
-    /// What erase suspension did to the blocks; null where no erase can be suspended and all
-    /// take the same time.
+    /// Stress of the blocks by erase suspension; null where no erase can be suspended and all take
+    /// the same time.
     #[serde(default)]
     pub stress: Option<StressReport>,
     /// The write buffer.
@@ -74,16 +74,16 @@ pub struct RunResult {
     /// Parity inside the drive; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rain: Option<RainReport>,
-    /// What it cost that the planes of a group collect in turn; absent where they do not.
+    /// Turns of the planes of a group, and their cost; absent where planes take no turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationReport>,
     /// Bit errors and scrubbing; absent where they are not modelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrub: Option<ScrubReport>,
-    /// What an array of drives did; absent with a drive alone.
+    /// The array of drives; absent with a drive alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayCounters>,
-    /// What a log-block FTL did; absent with page mapping.
+    /// The log-block FTL; absent with page mapping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogReport>,
     /// The power loss of the run; absent without one.
@@ -97,9 +97,9 @@ pub struct RunResult {
     pub faults: Option<FaultCounters>,
     /// Capacity and over-provisioning.
     pub capacity: CapacityReport,
-    /// What was read from a trace; null for a generated workload.
+    /// The trace that was replayed; null for a generated workload.
     pub trace: Option<TraceReport>,
-    /// What the integrity oracle checked; null when it was off.
+    /// The integrity oracle's checks; null when it was off.
     pub verify: Option<VerifyReport>,
     /// The Aerospike Certification Tool's slices and verdicts; null unless that was the load.
     pub act: Option<ActReport>,
@@ -113,9 +113,9 @@ pub struct RunResult {
     pub virtual_s: f64,
     /// The warm-up: requests that are in no number.
     pub warmup_excluded: WarmupExcluded,
-    /// What a reader of these numbers must know, one sentence each.
+    /// Warnings that a reader of these numbers must know, one sentence each.
     pub warnings: Vec<String>,
-    /// What depends on the machine, and only that.
+    /// Figures that depend on the machine, and only those.
     pub machine: MachineReport,
 }
 
@@ -136,7 +136,7 @@ pub enum Outcome {
     Partial,
 }
 
-/// What garbage collection did, and to whom.
+/// Garbage collection, and the reads that it blocked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GcReport {
     /// Reads with any nanosecond of GC in their latency (percent of reads); null without reads.
@@ -164,7 +164,7 @@ pub struct GcReport {
     pub free_min_percent: f64,
 }
 
-/// What was done to the flash.
+/// Operations of the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlashReport {
     /// Pages written by the host (pages, in mapping units).
@@ -239,9 +239,9 @@ pub struct WearReport {
 /// Capacity and over-provisioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityReport {
-    /// What the flash holds (bytes).
+    /// Raw capacity of the flash (bytes).
     pub raw_bytes: u64,
-    /// What the host can address (bytes).
+    /// Capacity that the host can address (bytes).
     pub user_bytes: u64,
     /// Over-provisioning: (raw - user) / user (percent); null without user capacity.
     pub op_percent: Option<f64>,
@@ -252,7 +252,7 @@ pub struct CapacityReport {
     pub map_ram_bytes: u64,
 }
 
-/// What the integrity oracle checked.
+/// The integrity oracle's checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyReport {
     /// Completed reads compared with the newest acknowledged write (reads).
@@ -287,8 +287,8 @@ pub struct Program {
     pub schema: u32,
 }
 
-/// What depends on the machine, and on the build. The core reads no clock: who runs it fills this
-/// in, and null means "not measured".
+/// Figures that depend on the machine, and on the build. The core reads no clock: the program that
+/// runs it fills this in, and null means "not measured".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MachineReport {
@@ -325,7 +325,7 @@ impl MachineReport {
         Self { requests_per_cpu_s: timed.rate_of(requests), ..timed }
     }
 
-    /// The same with `operations` of the flash.
+    /// This report with `operations` of the flash.
     pub fn with_flash_ops(self, operations: u64) -> Self {
         Self { flash_ops_per_cpu_s: self.rate_of(operations), ..self }
     }
@@ -334,7 +334,7 @@ impl MachineReport {
         self.cpu_s.filter(|s| *s > 0.0).map(|s| count as f64 / s).filter(|rate| rate.is_finite())
     }
 
-    /// The same with the memory: of the whole process, and of a model of `model_bytes` that
+    /// This report with the memory: of the whole process, and of a model of `model_bytes` that
     /// simulates `pages` pages.
     pub fn with_memory(self, peak_rss_bytes: Option<u64>, model_bytes: u64, pages: u64) -> Self {
         let per_page = ratio::rounded(u128::from(model_bytes), u128::from(pages), 3);

@@ -1,4 +1,4 @@
-//! What it cost that the planes of a group collect in turn.
+//! Turns of the planes of a group, and their cost.
 
 use super::counters::counters;
 use super::ratio;
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What taking turns cost.
+    /// Counters of turns.
     pub struct RotationCounters {
         /// Collections that could have started if another plane of the group had not collected.
         sum postponed: u64,
@@ -20,7 +20,7 @@ counters! {
     }
 }
 
-/// What it cost that the planes of a group collect in turn.
+/// The cost of turns of the planes of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RotationReport {
     /// GC runs that could have started had no other plane of the group collected (GC runs).

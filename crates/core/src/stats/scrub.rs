@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What reads found, and what the scrubber did.
+    /// Bit errors that reads found, and the work of the scrubber.
     pub struct ScrubCounters {
         /// Mapping units that the scrubber read.
         sum pages: u64,
@@ -61,13 +61,14 @@ counters! {
 pub struct ScrubReport {
     /// Pages that the scrubber read (pages, in mapping units).
     pub pages_scrubbed: u64,
-    /// The same over time; the scenario asks for `scrub.rate` (pages per second).
+    /// Pages that the scrubber read per second; the scenario asks for `scrub.rate` (pages per
+    /// second).
     pub pages_scrubbed_per_s: f64,
     /// Array reads that brought them (array reads).
     pub scrub_reads: u64,
-    /// The same over time (array reads per second).
+    /// Array reads of the scrubber per second (array reads per second).
     pub scrub_reads_per_s: f64,
-    /// What crossed the channels for scrub reads and rewrites (bytes).
+    /// Transfers over the channels for scrub reads and rewrites (bytes).
     pub channel_bytes: u64,
     /// Times that every valid page had been looked at (passes).
     pub passes: u64,

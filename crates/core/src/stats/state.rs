@@ -23,7 +23,7 @@ pub const RECLAIMS_LEAST: u64 = 40;
 /// Moments kept at most: the halves are equal to a part in half of them.
 const MOMENTS: usize = 64;
 
-/// What was done to the flash up to a moment, on all drives.
+/// Host writes and reclaimed blocks up to a moment, on all drives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Bytes that the host wrote.
@@ -33,7 +33,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// What was done since `earlier`.
+    /// Host writes and reclaimed blocks since `earlier`.
     pub fn since(&self, earlier: &Written) -> Written {
         Written {
             host_bytes: self.host_bytes.saturating_sub(earlier.host_bytes),
@@ -104,7 +104,7 @@ impl Moments {
     }
 }
 
-/// What a run knows of its state when it ends.
+/// The state of a run's drives, as known when it ends.
 #[derive(Clone, Debug, Default)]
 pub struct StateTotals {
     /// How the drives were prepared.
@@ -116,7 +116,7 @@ pub struct StateTotals {
     pub unit: u64,
     /// Bytes of a block.
     pub block: u64,
-    /// What was done in the two halves of the measured part.
+    /// Host writes and reclaimed blocks in the two halves of the measured part.
     pub halves: [Written; 2],
 }
 
@@ -163,10 +163,10 @@ impl Began {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct StateReport {
-    /// What preconditioning made: `empty`, `fill` (written once), `steady` (and overwritten),
+    /// State that preconditioning made: `empty`, `fill` (written once), `steady` (and overwritten),
     /// `aged` (as SSDsim does).
     pub began: String,
-    /// The same in words.
+    /// That state in words.
     pub text: String,
     /// How often preconditioning overwrote what the host sees (full overwrites).
     pub overwrites: f64,
@@ -179,10 +179,10 @@ pub struct StateReport {
     /// The WAF of the overwrites had settled (`precondition.settled_below`), or nothing had to
     /// settle.
     pub settled: bool,
-    /// What could be programmed without reclaiming anything, when the run began (bytes); null with
-    /// log blocks.
+    /// Free space when the run began, which could be programmed without reclaiming anything
+    /// (bytes); null with log blocks.
     pub free_bytes: Option<u64>,
-    /// What was programmed in the measured part, for whatever reason (bytes).
+    /// Data programmed in the measured part, for whatever reason (bytes).
     pub programmed_bytes: u64,
     /// How many times space was reclaimed in the measured part: blocks erased, and those that the
     /// `nogc` baseline reclaims at no cost (blocks).
@@ -205,7 +205,7 @@ impl StateTotals {
         }
     }
 
-    /// What a result says of it; `programmed` mapping units and `reclaimed` blocks are those of the
+    /// Its report in a result; `programmed` mapping units and `reclaimed` blocks are those of the
     /// measured part.
     pub fn report(&self, programmed: u64, reclaimed: u64) -> StateReport {
         let Began { state, overwrites, overwritten_by, waf, settled } = &self.began;

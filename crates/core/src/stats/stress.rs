@@ -1,4 +1,4 @@
-//! What erase suspension did to the blocks, so that policies compare by what they cost and not by
+//! Stress of the blocks by erase suspension, so that policies compare by their cost and not by
 //! latency alone.
 //!
 //! Source: Kim et al., Practical Erase Suspension for Modern Low-latency SSDs, USENIX ATC '19,
@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 counters! {
-    /// What the erases of all blocks came to.
+    /// Stress of all blocks.
     pub struct StressCounters {
         /// Blocks.
         level blocks: u64,
@@ -38,7 +38,7 @@ counters! {
     }
 }
 
-/// What erase suspension did to the blocks, over the whole run, warm-up included.
+/// Stress of the blocks by erase suspension, over the whole run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StressReport {
     /// Erases that ended (erases).
@@ -70,15 +70,15 @@ pub struct StressReport {
     /// Raw bit error rate of a block, relative to one never suspended, on average: 1 +
     /// `erase.rber_per_1000` x extra ramps / 1000 (factor).
     pub rber_factor_mean: f64,
-    /// The same of the block with the most extra ramps (factor).
+    /// RBER factor of the block with the most extra ramps (factor).
     pub rber_factor_max: f64,
-    /// The same of a block after 1000 erases with as many extra ramps each as these on average, so
-    /// that runs of any length compare (factor); null without erases.
+    /// RBER factor of a block after 1000 erases with as many extra ramps each as these on average,
+    /// so that runs of any length compare (factor); null without erases.
     pub rber_factor_per_1000_erases: Option<f64>,
 }
 
 impl StressCounters {
-    /// What a result says of it, where 1000 extra ramps let the error rate grow by `rber_per_1000`.
+    /// Its report in a result, where 1000 extra ramps let the error rate grow by `rber_per_1000`.
     pub(super) fn report(&self, rber_per_1000: f64) -> StressReport {
         let per = |count: u64, of: u64| ratio::rounded(u128::from(count), u128::from(of), 6);
         let us_per_erase =

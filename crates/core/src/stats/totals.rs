@@ -17,11 +17,11 @@ pub struct RunTotals {
     pub scenario: String,
     /// The policy's name.
     pub policy: String,
-    /// What that amounts to.
+    /// The path of everything that is decided.
     pub path: String,
-    /// The same by axis.
+    /// The policy on each axis.
     pub axes: BTreeMap<String, String>,
-    /// What was run on which drive.
+    /// The run and its drive, for a title.
     pub title: String,
     /// The root seed.
     pub seed: u64,
@@ -43,7 +43,7 @@ pub struct RunTotals {
     pub flush: OpStats,
     /// The state of the drives at the start and in `span`.
     pub state: StateTotals,
-    /// What the drives counted in `span`.
+    /// Counters of the drives in `span`.
     pub counters: Counters,
     /// Which parts of the result they have.
     pub parts: Parts,
@@ -54,29 +54,29 @@ pub struct RunTotals {
     pub blocked_at_split_reads: u64,
     /// Pages written by the host in `span`, in mapping units, rounded for each drive.
     pub host_pages_written: u64,
-    /// What the fullest pool held at its fullest, in millionths of its raw pages.
+    /// Pages in use in the fullest pool at its fullest, in millionths of its raw pages.
     pub used_max_millionths: u64,
     /// Wear at the end.
     pub wear: WearCounters,
-    /// What erase suspension did to the blocks, where it is on.
+    /// Stress of the blocks by erase suspension, where it is on.
     pub stress: Option<StressCounters>,
     /// Relative growth of the error rate with 1000 extra ramps.
     pub rber_per_1000: f64,
-    /// What the array did, where there is one.
+    /// The array's counters, where there is one.
     pub array: Option<ArrayCounters>,
     /// The power loss, if there was one.
     pub power_loss: Option<PowerLossReport>,
     /// Where the map lies, if that is on flash.
     pub map: Option<MapMemory>,
-    /// What the flash holds.
+    /// Raw capacity of the flash.
     pub raw: Bytes,
-    /// What the host can address.
+    /// Capacity that the host can address.
     pub user: Bytes,
     /// RAM for the map (bytes).
     pub map_ram: u64,
-    /// What was read from a trace.
+    /// The trace that was replayed.
     pub trace: Option<TraceReport>,
-    /// What the oracle checked.
+    /// The oracle's checks.
     pub verify: Option<VerifyReport>,
     /// The view of the Aerospike Certification Tool.
     pub act: Option<ActReport>,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct TraceReport {
     /// Counts by name: records read, remapped, dropped by reason (records).
     pub counts: BTreeMap<String, u64>,
-    /// The same for a person, one or more lines.
+    /// This report for a person, one or more lines.
     pub text: String,
     /// The latencies that the trace recorded; absent where it recorded none. They are the same for
     /// every policy.

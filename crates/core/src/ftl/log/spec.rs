@@ -141,7 +141,7 @@ pub enum LogPolicy {
     Last,
 }
 
-/// What the superblock FTL copies together.
+/// The blocks that the superblock FTL copies together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compaction {
@@ -182,7 +182,7 @@ pub enum LogVictim {
     Fifo,
 }
 
-/// What goes to the log block of sequential writes.
+/// The writes that go to the log block of sequential writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sequential {
@@ -206,7 +206,7 @@ pub enum Tail {
     Mixed,
 }
 
-/// What becomes of an expired block whose pages are all valid and had no second chance.
+/// The treatment of an expired block whose pages are all valid and had no second chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FullBlock {
@@ -297,8 +297,8 @@ impl LogSpec {
             && self.sequential != Sequential::Off
     }
 
-    /// The same with what `log_percent = 0` stands for on a lane of `blocks` blocks of `pages`
-    /// pages of which the host sees `logical` pages.
+    /// These settings with the log that `log_percent = 0` stands for, on a lane of `blocks` blocks
+    /// of `pages` pages of which the host sees `logical` pages.
     pub fn fitted(&self, logical: u32, pages: u32, blocks: u32) -> Self {
         if self.log_percent != 0.0 {
             return self.clone();
@@ -310,7 +310,7 @@ impl LogSpec {
         };
         let fits = |spec: &Self| spec.shape(data, pages).is_ok_and(|shape| shape.blocks <= blocks);
         let spare = blocks.saturating_sub(data);
-        // What does not fit at all is refused with what there would be.
+        // A log that does not fit at all is refused with the blocks that there would be.
         (0..=spare).rev().map(with).find(fits).unwrap_or_else(|| with(spare))
     }
 
