@@ -14,6 +14,7 @@ mod outputs;
 mod packaging;
 mod plan;
 mod plot;
+mod recipes;
 mod report_browser;
 mod robust;
 mod schema;
