@@ -148,7 +148,7 @@ impl SideBySide {
     /// The lane of the next page; `None` when no lane takes it even if all are free.
     fn place(&mut self, step: u64, waits: &mut u64) -> Option<usize> {
         // Busy lanes are passed over; sometimes all but one.
-        let busy = |lane: u32| (step / 50 + u64::from(lane)) % 3 == 0;
+        let busy = |lane: u32| (step / 50 + u64::from(lane)).is_multiple_of(3);
         (0..self.lanes()).for_each(|lane| self.map.refresh_taking(lane, busy(lane)));
         let place = self.map.place_in_stripe().or_else(|| {
             *waits += 1;
