@@ -23,7 +23,7 @@ fn main() {
     println!("cargo::rustc-env=MANX_FEATURES={parquet}");
 }
 
-/// What `cargo package` writes into a crate.
+/// Commit that `cargo package` writes into a crate.
 fn packaged() -> Option<String> {
     let about = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let hash = about.split("\"sha1\": \"").nth(1)?.get(..12)?.to_string();

@@ -50,7 +50,7 @@ const EXAMPLES: &str = "Examples:
 #[command(name = "manx", version, long_version = VERSION, arg_required_else_help = true)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub enum When {
     Never,
 }
 
-/// What every command understands.
+/// Options that every command understands.
 #[derive(Clone, Copy, Debug, ClapArgs)]
 #[command(next_help_heading = "Output")]
 pub struct Screen {

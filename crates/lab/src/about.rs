@@ -1,5 +1,4 @@
-//! What runs are about, in words: the drive and the workload, for the head of a table and of a
-//! page.
+//! Runs in words: the drive and the workload, for the head of a table and of a page.
 
 use crate::table::cell;
 use manx_core::config::Scenario;
@@ -42,7 +41,7 @@ pub fn workload(named: Option<&str>, scenario: &Scenario) -> String {
     }
 }
 
-/// What a page or a picture of these runs is called: "oltp on ttflash-256g".
+/// Title of a page or a picture of these runs: "oltp on ttflash-256g".
 pub fn title(named: Option<&str>, scenario: &Scenario) -> String {
     let workload = workload(named, scenario);
     let name = workload.split_once(": ").map_or(workload.as_str(), |(name, _)| name);

@@ -25,7 +25,7 @@ const MAGIC: &[u8; 16] = b"manx state v1\n\0\0";
 const HASH: usize = 32;
 /// All files together; the oldest go first.
 const LIMIT_BYTES: u64 = 4 << 30;
-/// What took less CPU time than this is not worth a file.
+/// Least CPU time of a state that is worth a file.
 const WORTH_KEEPING_CPU_S: f64 = 0.2;
 /// CPU time of reading a state back, for each byte (measured: 5 to 10 ns, most of it in first
 /// touching the memory).
@@ -63,7 +63,7 @@ impl Cache {
         Self { folder: folder.into(), limit_bytes: LIMIT_BYTES, keeps_all: false }
     }
 
-    /// The same with another bound on the size of all files together.
+    /// This cache with another bound on the size of all files together.
     pub fn with_limit(self, limit_bytes: u64) -> Self {
         Self { limit_bytes, ..self }
     }
@@ -83,8 +83,8 @@ impl Cache {
         self.folder.join(format!("{key}.state"))
     }
 
-    /// What is kept under `key`: what its maker said about it, and the snapshot. `None` for
-    /// whatever is not exactly that.
+    /// The state under `key`: its maker's account of it, and the snapshot. `None` for whatever is
+    /// not exactly that.
     pub(crate) fn load(&self, key: &Key) -> Option<(About, Vec<u8>)> {
         let path = self.path(key);
         // Whatever else stands there (a pipe would be waited for) is no state.

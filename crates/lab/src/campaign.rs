@@ -24,7 +24,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What is to be run: the name of the policy and the scenario with it laid over.
+/// A run to be done: the name of the policy and the scenario with it laid over.
 pub type Point = (String, Scenario);
 
 /// One process at a time has a journal: two would write into the files of one folder. The lock is
@@ -69,7 +69,7 @@ struct Line {
     result: RunResult,
 }
 
-/// What a campaign came to.
+/// Result of a campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Done {
     /// A result for each point; `None` for one that was stopped before its end or never begun.
@@ -98,8 +98,8 @@ impl Campaign {
         while reader.read_until(b'\n', &mut line).map_err(refused)? > 0 {
             number += 1;
             match unseal(&line) {
-                // What else cannot be read is of a program with other results: its run is done
-                // again.
+                // Any other text that cannot be read is of a program with other results: its run is
+                // done again.
                 Seal::Whole(text) => {
                     if let Some(Line { key, .. }) = from_bytes(text) {
                         done.insert(key, Place { from, length: line.len() });
@@ -116,7 +116,7 @@ impl Campaign {
         Ok(Self { path: path.to_path_buf(), file, done, altered, unsealed, keys: Keys::default() })
     }
 
-    /// What must be said of the journal: lines that are not believed.
+    /// Remark on the journal: lines that are not believed.
     pub fn remark(&self) -> Option<String> {
         let list =
             |lines: &[usize]| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
@@ -223,7 +223,7 @@ impl Campaign {
     }
 }
 
-/// What is known so far, and how much of it was told.
+/// Runs known so far, and how many of them were told.
 struct Ledger<'a> {
     results: Vec<Option<RunResult>>,
     told: usize,
@@ -253,11 +253,11 @@ fn write_line(file: &mut File, key: &str, finished: &Finished) -> std::io::Resul
     Ok(Place { from: end - text.len() as u64, length: text.len() })
 }
 
-/// What stands before the checksum of a line; then come its 64 digits, and [`SEAL_END`].
+/// Text before the checksum of a line; then come its 64 digits, and [`SEAL_END`].
 const SEAL: &[u8] = b",\"sha256\":\"";
 const SEAL_END: &[u8] = b"\"}\n";
 
-/// What a line of a journal is worth.
+/// Trust in a line of a journal.
 enum Seal<'a> {
     /// It is as it was written.
     Whole(&'a [u8]),
@@ -289,7 +289,7 @@ fn unseal(line: &[u8]) -> Seal<'_> {
     }
 }
 
-/// What is appended must not join a line that was cut short.
+/// Ends a last line that was cut short, so that an appended line does not join it.
 fn end_last_line(file: &mut File) -> std::io::Result<()> {
     if file.seek(SeekFrom::End(0))? == 0 {
         return Ok(());
@@ -448,7 +448,7 @@ mod tests {
         let other = self::points(&[1000, 7000]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, false).unwrap(), [true, false]);
         assert_eq!(Campaign::open(&path).unwrap().known(&other, true).unwrap(), [false, false]);
-        // The same run twice is done once, and told twice.
+        // A run that is asked for twice is done once, and told twice.
         let (twice, told) = run(&folder.join("twice"), &self::points(&[1000, 2000, 1000]), None);
         assert_eq!((told, twice.results[0] == twice.results[2]), (vec![0, 1, 2], true));
         assert_eq!(std::fs::read_to_string(folder.join("twice")).unwrap().lines().count(), 2);

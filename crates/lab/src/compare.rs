@@ -20,17 +20,17 @@ pub struct Options<'a> {
     pub verify: bool,
     /// Where preconditioned states are kept between processes.
     pub cache: Option<&'a Cache>,
-    /// What the runs write beside their results.
+    /// Files that the runs write beside their results.
     pub beside: Beside<'a>,
     /// Set to end all runs soon: they are then partial.
     pub stop: &'a AtomicBool,
-    /// Who is told how far the runs are.
+    /// Callback for the progress of the runs.
     pub observer: Observer<'a>,
-    /// Who is told of each run that ended, by its number, from the threads of the runs.
+    /// Callback for each run that ended, by its number, from the threads of the runs.
     pub finished: Option<Ended<'a>>,
 }
 
-/// Who is told of a run that ended.
+/// Callback for a run that ended.
 pub type Ended<'a> = &'a (dyn Fn(usize, &Finished) + Sync);
 
 /// Runs every scenario; each comes with the name of the policy that is already laid over it.

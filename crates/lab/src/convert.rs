@@ -19,7 +19,7 @@ const CHUNK: usize = 256 << 10;
 /// Requests between two looks at the clock's side of things: progress, and whether to stop.
 const STRIDE: u64 = 1 << 14;
 
-/// What to convert, and where to.
+/// A trace to convert, and its target.
 pub struct Conversion<'a> {
     /// The trace and what of it.
     pub spec: &'a TraceSpec,
@@ -35,12 +35,12 @@ pub struct Conversion<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What became of a conversion.
+/// Outcome of a conversion.
 #[derive(Debug)]
 pub struct Converted {
-    /// What was read.
+    /// Summary of the trace that was read.
     pub summary: TraceSummary,
-    /// What of it the target does not hold.
+    /// Losses: the parts of the trace that the target does not hold.
     pub losses: Losses,
     /// Requests written.
     pub written: u64,

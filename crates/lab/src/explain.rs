@@ -154,7 +154,7 @@ fn band_line(kind: &str, band: &AttributionBand) -> String {
     format!("{which}: {} on average{shares}", cell::latency(total))
 }
 
-/// The same time of an array's requests by stage.
+/// The mean time of an array's requests, by stage.
 fn stages_line(stages: &StageTimes) -> String {
     format!("by stage: {}", shares(&stages.all().map(|(stage, us)| (activity(stage), us))))
 }
@@ -171,7 +171,7 @@ fn shares(parts: &[(&str, f64)]) -> String {
     shares.join(" + ")
 }
 
-/// What an array's request does in a stage.
+/// Activity of an array's request in a stage.
 fn activity(stage: Stage) -> &'static str {
     match stage {
         Stage::Read => "reading its own drive",
@@ -249,8 +249,7 @@ fn told_parts(
     said.join(", ")
 }
 
-/// What else there is to know of the operation at the die: whose it was, and that garbage
-/// collection went first.
+/// Further notes on the operation at the die: whose it was, and that garbage collection went first.
 fn notes(parts: &CauseTimes, latency: f64, op: &str, flash: Option<&SlowFlash>) -> String {
     let Some(flash) = flash else { return String::new() };
     let mut notes = String::new();
@@ -294,7 +293,7 @@ fn told_step(step: &SlowStep, latency: f64, op: &str) -> String {
     format!("{which} ({}{notes})", told_parts(parts_us, *took_us, latency, op, flash.as_ref()))
 }
 
-/// What a part was spent on, with the place and the culprit where they are known.
+/// Phrase for a part of a latency, with the place and the culprit where they are known.
 fn phrase(cause: Cause, op: &str, flash: Option<&SlowFlash>) -> String {
     let die = flash.map_or("its die".to_string(), |flash| format!("die {}", flash.die));
     let met = |what: &str| flash.filter(|flash| flash.met == what);

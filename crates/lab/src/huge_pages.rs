@@ -158,8 +158,8 @@ mod kernel {
         }
     }
 
-    /// What [`map`] gave for `size` bytes, with room for `new_size`, perhaps elsewhere; null, and
-    /// nothing was done, when there is none.
+    /// Moves memory of [`map`] of `size` bytes to a place with room for `new_size`, perhaps
+    /// elsewhere; null, and nothing was done, when there is none.
     pub fn remap(start: *mut u8, size: usize, new_size: usize) -> *mut u8 {
         let (length, new_length) = (size.next_multiple_of(HUGE), new_size.next_multiple_of(HUGE));
         if new_length == length {

@@ -72,8 +72,8 @@ pub fn strip_machine(document: &str) -> Result<String, serde_json::Error> {
     Ok(indented(&value))
 }
 
-/// The same on a parsed document: a result, a set of them, or a larger document (`lab run`) that
-/// holds sets.
+/// Strips a parsed document: a result, a set of them, or a larger document (`lab run`) that holds
+/// sets.
 pub fn strip_machine_value(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -35,7 +35,7 @@ impl Request {
         Self::of(read_scenario(name)?, overrides)
     }
 
-    /// The same for a scenario that was read already.
+    /// The request for a scenario that was read already.
     pub fn of(scenario: Source, overrides: Vec<Override>) -> Result<Self, ConfigError> {
         let named = device_name(&scenario, &[])?;
         let device = match device_name(&scenario, &overrides)? {
@@ -63,7 +63,7 @@ impl Request {
         Self { trace_from_here: true, ..self }
     }
 
-    /// The same with more overrides, over those that are there; none of them may name another
+    /// This request with more overrides, over those that are there; none of them may name another
     /// device.
     pub fn with(&self, more: impl IntoIterator<Item = Override>) -> Self {
         let mut request = self.clone();
@@ -105,8 +105,8 @@ impl Request {
         self.load(Some(policy))
     }
 
-    /// What was said in vain: keys that none of `runs` looks at, and values whose place another one
-    /// takes.
+    /// Overrides without effect: keys that none of `runs` looks at, and values whose place another
+    /// one takes.
     pub fn notes(&self, runs: &[(String, Scenario)]) -> Vec<String> {
         let mut notes = Vec::new();
         for (at, set) in self.overrides.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What the machine says of a run: CPU time and memory. Nothing of it may reach a result outside
+//! CPU time and memory of a run, from the machine. Nothing of it may reach a result outside
 //! `machine`.
 
 /// CPU time of the calling thread in seconds; `None` where the system does not tell.

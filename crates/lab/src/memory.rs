@@ -125,7 +125,7 @@ fn in_words(bytes: u64) -> String {
     }
 }
 
-/// What this process may still take, and who says so.
+/// Memory that this process may still take, and the limit that says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Available {
     bytes: u64,
@@ -159,7 +159,7 @@ fn of_group() -> Option<Available> {
     let left = |folder: &str, [limit, used]: [&str; 2]| {
         let (limit, used) =
             (number(format!("{folder}/{limit}"))?, number(format!("{folder}/{used}"))?);
-        // What only caches files is given up when it is needed.
+        // The page cache is given up when memory is needed.
         let stat = std::fs::read_to_string(format!("{folder}/memory.stat")).unwrap_or_default();
         let files = field(&stat, "file ").or_else(|| field(&stat, "cache ")).unwrap_or(0);
         Some(limit.saturating_sub(used.saturating_sub(files)))

@@ -1,7 +1,7 @@
 //! The state a run starts from: made by preconditioning, or taken from the cache, or shared with
 //! another policy's run.
 //!
-//! What determines a state is its [`Key`]: device geometry, placement, reclaiming (but not what a
+//! A state is determined by its [`Key`]: device geometry, placement, reclaiming (but not what a
 //! collection blocks, which takes time and so no part in preconditioning), the kind of state, the
 //! seed, the program. Runs of one comparison with the same key share the state: it is made once and
 //! cloned.
@@ -27,7 +27,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What names a state: the SHA-256 of everything that determines it.
+/// Name of a state: the SHA-256 of everything that determines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(pub(crate) [u8; 32]);
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What preconditioning says of its result.
+/// Preconditioning's account of its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct About {
     pub(crate) waf: f64,
@@ -60,12 +60,12 @@ pub(crate) struct About {
 pub(crate) struct Prepared {
     pub(crate) map: PageMap,
     pub(crate) about: About,
-    /// What making it took, or reading it.
+    /// CPU time of making it, or of reading it.
     pub(crate) cpu_s: f64,
     pub(crate) from_cache: bool,
     /// It is what its key says: nobody stopped its making. Otherwise it is neither kept nor shared.
     pub(crate) whole: bool,
-    /// What was wrong with the cache, if anything.
+    /// Trouble with the cache, if any.
     pub(crate) trouble: Option<String>,
 }
 
@@ -267,7 +267,7 @@ impl Keys {
             all["rain"] = json!([scenario.rain.width, scenario.rain.update]);
         }
         if scenario.faults.is_on() {
-            // What is bad from the start, and whether a reserve is kept for failures.
+            // Blocks that are bad from the start, and whether a reserve is kept for failures.
             all["faults"] = json!([scenario.faults.factory_bad, scenario.faults.fails()]);
         }
         if overwrites_as_workload(scenario) {

@@ -40,7 +40,7 @@ pub const SHORT: [(&str, &str, &str); 21] = [
 /// The words that a field may be asked for.
 const WORDS: [&str; 7] = ["completed", "starved", "stuck", "partial", "pass", "fail", "undecided"];
 
-/// What stands before the latency in the name of a share of slower requests.
+/// Text before the latency in the name of a share of slower requests.
 const SLOWER: &str = ".slower_than_";
 
 /// A result whose numbers can be asked for by name.
@@ -52,9 +52,9 @@ pub struct Quantities(Value);
 pub enum Missing {
     /// There is no such field; the nearest name, if one is near.
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What may have been meant.
+        /// The known name that may have been meant.
         nearest: Option<String>,
     },
     /// The field is null in this result: nothing was measured there.
@@ -118,7 +118,7 @@ impl Quantities {
         }
     }
 
-    /// What stands in the field called `name`, number or not.
+    /// Value of the field called `name`, number or not.
     pub fn value(&self, name: &str) -> Result<&Value, Missing> {
         let mut value = &self.0;
         for field in path_of(name).split('.') {

@@ -1,5 +1,5 @@
-//! What became of the traces of a run: the sources belong to the driver, their tallies are wanted
-//! when it is done.
+//! Tallies of a run's traces: the sources belong to the driver, their tallies are wanted when it is
+//! done.
 
 use crate::open::{note, opener, trace_source};
 use manx_core::host::{Request, RequestSource};
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What became of one trace.
+/// Tallies of one trace.
 #[derive(Debug)]
 struct Replay {
     summary: TraceSummary,
@@ -19,7 +19,7 @@ struct Replay {
     error: Option<TraceError>,
 }
 
-/// What became of the traces of a run, in the order of its jobs.
+/// Tallies of a run's traces, in the order of its jobs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replays(Arc<Mutex<Vec<Replay>>>);
 

@@ -1,6 +1,5 @@
-//! What must be known before the numbers of a set are compared: whether anything was collected,
-//! from which state the drives began, whether their WAF was steady, and whether the runs differ in
-//! one thing only.
+//! Conditions of comparing the numbers of a set: whether anything was collected, from which state
+//! the drives began, whether their WAF was steady, and whether the runs differ in one thing only.
 
 use crate::table::three_digits;
 use manx_core::stats::{RunResult, RunSet};
@@ -56,7 +55,7 @@ pub fn lines(set: &RunSet, cached: bool) -> Vec<String> {
         .collect()
 }
 
-/// What the names of policies amount to, where that is more than they say.
+/// Paths that the names of policies stand for, where they say more than the names.
 fn paths(set: &RunSet) -> Option<String> {
     let longer = set.runs.iter().filter(|run| !run.path.is_empty() && run.path != run.policy);
     let longer: Vec<String> = longer.map(of_path).collect();
@@ -65,7 +64,7 @@ fn paths(set: &RunSet) -> Option<String> {
 
 /// Where runs differ in more than one thing: in which axes, and what each of them is.
 pub fn mixed_axes(set: &RunSet) -> Option<String> {
-    // What no drive can have is a yardstick, not a rival.
+    // A bound that no drive can have is a yardstick, not a rival.
     let rivals: Vec<&RunResult> = set.runs.iter().filter(|run| is_collected_in_time(run)).collect();
     let first = rivals.first()?;
     let differs =

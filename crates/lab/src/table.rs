@@ -77,7 +77,7 @@ pub fn is_bound(run: &RunResult) -> bool {
 #[derive(Default)]
 struct Chosen {
     shown: Vec<&'static Column>,
-    /// The same in every row.
+    /// Columns with one value in every row.
     flat: Vec<&'static Column>,
     /// No row has a value.
     empty: Vec<&'static Column>,
@@ -215,8 +215,7 @@ fn paint(of: &Of<'_>, column: &Column, at: usize, rows: &mut [Vec<Cell>]) {
     }
 }
 
-/// What the table cannot say by itself: what is compared with what, why a cell is `-`, which
-/// columns are not there.
+/// Notes on the table: what is compared with what, why a cell is `-`, which columns are not there.
 fn notes(of: &Of<'_>, chosen: &Chosen) -> Vec<String> {
     let runs = &of.set.runs;
     let mut notes = Vec::new();

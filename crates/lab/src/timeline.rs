@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// Records in a timeline, of each drive, where nothing else was said.
 pub const TIMELINE_LIMIT: u64 = 200_000;
 
-/// What a timeline holds.
+/// Counts of a timeline's contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimelineReport {
     /// Where it is.
@@ -81,8 +81,8 @@ impl TimelineFile {
         }
     }
 
-    /// What a drive did, which stands for `device` where a run has several; or an array and its
-    /// drives.
+    /// Adds the events of a drive, which stands for `device` where a run has several; or of an
+    /// array and its drives.
     pub(crate) fn add<S: Storage>(&mut self, driver: &Driver<S>, device: Option<&String>) {
         let title =
             device.map_or(self.title.clone(), |device| format!("{}, device {device}", self.title));
@@ -137,11 +137,11 @@ impl TimelineFile {
     }
 }
 
-/// What the tracks of a drive are called.
+/// Names of a drive's tracks.
 struct Place {
     /// Before the names of its dies, channels and pools.
     before: String,
-    /// What it was asked for.
+    /// Name of the track of its requests.
     requests: String,
 }
 

@@ -53,16 +53,17 @@ pub struct Options<'a> {
     pub progress: &'a (dyn Fn(u32, u32) + Sync),
 }
 
-/// What was found in a run.
+/// A violation found in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The seed that repeats it.
     pub seed: u64,
-    /// What it was.
+    /// Its description.
     pub what: String,
 }
 
-/// What a campaign came to. The same for any number of threads, but for the seconds.
+/// Result of a campaign. It does not change with the number of threads, but for the seconds. any
+/// number of threads, but for the seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Runs played.
@@ -89,7 +90,7 @@ pub struct Tally {
     pub pages_checked: u64,
     /// The longest recovery, in microseconds.
     pub recovery_max_us: u64,
-    /// What was found, by seed.
+    /// The violations found, by seed.
     pub violations: Vec<Violation>,
     /// Of the wall clock.
     pub seconds: f64,
@@ -292,7 +293,7 @@ fn play(mut driver: Driver, seed: u64, cuts: u32, tally: &mut Tally) -> Result<(
     Ok(())
 }
 
-/// What else befalls a drive without power: rows without anything that counts become illegible, and
+/// Further damage to a drive without power: rows without anything that counts become illegible, and
 /// the power comes back only to fail again, up to three times, at any time of the recovery or, as
 /// often, of its repairs. Counts these cuts, and the rows.
 fn strike(mut remains: CrashImage, rng: &mut Rng, (cuts, rows): &mut (u64, u64)) -> CrashImage {
@@ -325,7 +326,7 @@ pub fn drawn(seed: u64, over: &[Override]) -> Result<Scenario, ConfigError> {
     };
     let mut overrides = vec![Override::new("seed", seed.to_string(), format!("--seed {seed}"))];
     let mut keys = kind(seed);
-    // What somebody asks for may not go with a checkpoint.
+    // A setting that the user names may not go with a checkpoint.
     if over.is_empty() {
         keys.extend(checkpoint(seed, &keys));
     }

@@ -1,4 +1,4 @@
-//! What a trace holds and asks for, from one pass over it: `manx trace info`.
+//! Contents and demands of a trace, from one pass over it: `manx trace info`.
 
 mod render;
 
@@ -17,10 +17,10 @@ const STEP: u64 = 1 << 16;
 /// requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceInfo {
-    /// What the file holds: format, counts, times, devices, what was dropped or altered.
+    /// Contents of the file: format, counts, times, devices, what was dropped or altered.
     #[serde(flatten)]
     pub summary: TraceSummary,
-    /// What its reads and writes ask of a drive.
+    /// Demands of its reads and writes on a drive.
     pub statistics: StatisticsReport,
 }
 

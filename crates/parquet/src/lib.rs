@@ -2,7 +2,7 @@
 //!
 //! | column | type | what |
 //! |---|---|---|
-//! | `t_us` | DOUBLE (or INT64) | us since the first request; exact to 1 ns for 101 days (2^43 us) |
+//! | `t_us` | DOUBLE (or INT64) | us since the first request; exact to 1 ns for 101 days |
 //! | `op` | BYTE_ARRAY, UTF-8 | `R`, `W`, `F` (flush) or `D` (discard) |
 //! | `offset`, `bytes` | INT64 | the range, in bytes; 0 for a flush |
 //! | `latency_us` | DOUBLE (or INT64), optional | how long it took where it was recorded |

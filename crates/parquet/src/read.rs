@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// What the stream begins with.
+/// Header of the stream.
 const HEADER: &[u8; 16] = b"MANXREC1\0\0\0\0\0\0\0\0";
 
 /// Rows that are decoded at once.
@@ -47,7 +47,7 @@ pub fn open(path: &Path) -> io::Result<impl Read + Send + use<>> {
     stream(File::open(path)?)
 }
 
-/// The same of anything that can be read in any order.
+/// The stream of any reader that reads in any order.
 pub(crate) fn stream<R: ChunkReader + 'static>(from: R) -> io::Result<Stream<R>> {
     let file = guarded(|| SerializedFileReader::new(from).map_err(failed))?;
     let places = places(file.metadata().file_metadata().schema_descr())?;

@@ -33,7 +33,7 @@ pub struct Row {
     pub at: Instant,
     /// From there to its completion.
     pub latency: Duration,
-    /// What it asked for.
+    /// Its kind.
     pub op: Op,
     /// First sector.
     pub lba: Lba,

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Rows that are held and written at once.
 const GROUP_ROWS: usize = 1 << 16;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// BYTE_ARRAY, UTF-8.

@@ -1,4 +1,5 @@
-//! What is written is read again; what others write is read, or refused by the name of the column.
+//! A file that we write is read again; a file that others write is read, or refused by the name of
+//! the column.
 
 use crate::read::stream;
 use bytes::Bytes;

@@ -21,14 +21,14 @@ const DPI: f32 = 600.0;
 /// CSS pixels an inch, in which usvg counts.
 const CSS_DPI: f32 = 96.0;
 
-/// What to draw.
+/// Kind of chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The inverse cumulative distribution over an axis of nines.
     Cdf,
     /// The 99th percentile of each slice of time.
     Time,
-    /// What requests waited for, by band.
+    /// Causes of the requests' waits, by band.
     Attribution,
     /// Percentiles side by side.
     Bars,
@@ -99,7 +99,7 @@ impl Op {
     }
 }
 
-/// What kind of file.
+/// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Scalable Vector Graphics.
@@ -150,11 +150,11 @@ impl Length {
 pub struct Plot<'a> {
     /// The runs, each under its policy's name.
     pub runs: &'a [RunResult],
-    /// What of them.
+    /// The kind of chart.
     pub kind: Kind,
     /// Of which requests.
     pub op: Op,
-    /// What stands above it.
+    /// Its title.
     pub title: Option<&'a str>,
     /// How wide.
     pub width: Length,

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 struct Program {
     #[command(flatten)]
     args: PlotArgs,
-    /// What every command understands; nothing of it concerns a picture.
+    /// Options that every command understands; none of them concerns a picture.
     #[command(flatten)]
     _screen: Screen,
 }

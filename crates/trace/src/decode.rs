@@ -1,4 +1,4 @@
-//! What a format's reader is: a decoder of one piece of the file at a time.
+//! Interface of a format's reader: a decoder of one piece of the file at a time.
 //!
 //! Contract: a decoder keeps what it must know from piece to piece (a header's columns, the time so
 //! far) in bounded memory, never panics whatever the bytes, and counts nothing itself: the
@@ -17,7 +17,7 @@ pub enum Framing {
     Records(usize),
 }
 
-/// What the user said, or the sniffer found, about what a format leaves open.
+/// Choices that a format leaves open, as the user gave or the sniffer found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The unit of the times; the format's own where `None`.
@@ -26,7 +26,7 @@ pub struct Reading {
     pub lba: Option<LbaUnit>,
     /// Which of a request's events is its record, in traces of the block layer.
     pub event: TraceEvent,
-    /// What becomes of requests within a tick of a clock of whole seconds.
+    /// Treatment of requests within a tick of a clock of whole seconds.
     pub spread: Spread,
 }
 
@@ -64,7 +64,7 @@ pub trait Decoder: Send {
         512
     }
 
-    /// What one piece is; `None` if it is none of this format.
+    /// Meaning of one piece; `None` if it is none of this format.
     fn decode<'a>(&'a mut self, piece: &'a [u8]) -> Option<Line<'a>>;
 
     /// Bytes after the record just decoded that belong to it and are passed over.
@@ -78,7 +78,7 @@ pub trait Decoder: Send {
         None
     }
 
-    /// What a piece must be, for the error that shows one that is not.
+    /// Form of a piece, for the error that shows one that has another.
     fn expected(&self) -> &'static str;
 }
 
@@ -87,7 +87,7 @@ pub trait Decoder: Send {
 pub struct Entry<'a> {
     /// Time in the decoder's [`Decoder::tick`].
     pub ticks: u64,
-    /// What was asked.
+    /// Its kind.
     pub op: Op,
     /// First sector.
     pub lba: u64,
@@ -116,7 +116,7 @@ pub enum DeviceName<'a> {
     Node(u32),
 }
 
-/// What one piece of a trace is.
+/// Meaning of one piece of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// A request.
@@ -171,7 +171,7 @@ impl<'a> Entry<'a> {
         Self::new(ticks, Op::Flush, 0, 0)
     }
 
-    /// The same on another device.
+    /// This request on another device.
     pub fn on(self, device: DeviceName<'a>) -> Self {
         Self { device, ..self }
     }

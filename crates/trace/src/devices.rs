@@ -14,7 +14,7 @@ pub(super) struct Devices {
     numbers: BTreeMap<u64, u32>,
     nodes: BTreeMap<u32, u32>,
     keys: Vec<Key>,
-    /// What to call each, by number.
+    /// Names of the devices, by number.
     pub(super) names: Vec<String>,
     /// Most records are of the same device as the one before.
     last: u32,

@@ -1,5 +1,4 @@
-//! What can be wrong with a trace. Every error ends the reading, so that no run is played from half
-//! a file.
+//! Errors of a trace. Every error ends the reading, so that no run is played from half a file.
 
 use super::TraceFormat;
 use std::fmt;
@@ -33,14 +32,14 @@ pub enum TraceError {
     Open {
         /// The file.
         file: Arc<str>,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// Reading failed on the way: a broken disk, or a damaged compressed file.
     Read {
         /// After which line.
         place: Place,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// A line is not what the format has.
@@ -49,7 +48,7 @@ pub enum TraceError {
         place: Place,
         /// The line, shortened.
         text: String,
-        /// What should stand there.
+        /// The line that the format has.
         expected: &'static str,
     },
     /// The last line has no end and is not whole: the file was cut.
@@ -58,7 +57,7 @@ pub enum TraceError {
         place: Place,
         /// The line, shortened.
         text: String,
-        /// What should stand there.
+        /// The line that the format has.
         expected: &'static str,
     },
     /// Bytes that no text has.
@@ -68,11 +67,11 @@ pub enum TraceError {
         /// The bytes, escaped and shortened.
         text: String,
     },
-    /// What is plainly something else, and what it is.
+    /// A file that is plainly something else, with its kind.
     Foreign {
         /// The file.
         file: Arc<str>,
-        /// What it is, and what to do.
+        /// Its kind, and a remedy.
         what: &'static str,
     },
     /// Nothing in the file.
@@ -112,14 +111,14 @@ pub enum TraceError {
         file: Arc<str>,
         /// As which format it was read.
         format: TraceFormat,
-        /// What it held instead.
+        /// The lines that it held instead.
         held: String,
     },
     /// The unit of the times is not stated and the assumed one is not believable.
     TimeUnit {
         /// The file.
         file: Arc<str>,
-        /// What makes nanoseconds implausible.
+        /// Evidence against nanoseconds.
         why: String,
         /// The other units and what each would mean.
         candidates: String,
@@ -128,7 +127,7 @@ pub enum TraceError {
     LbaUnit {
         /// The file.
         file: Arc<str>,
-        /// What leaves the doubt.
+        /// Evidence that leaves the doubt.
         why: String,
         /// The readings and what each would mean.
         candidates: String,
@@ -170,7 +169,7 @@ pub enum TraceError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
     },
     /// The file was not the same on a later pass.

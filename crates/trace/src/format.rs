@@ -7,7 +7,7 @@
 use super::decode::{Decoder, Reading};
 use super::{LbaUnit, TimeUnit, TraceFormat, formats};
 
-/// What is known of a format.
+/// Entry of the table of formats.
 pub struct Format {
     /// Which.
     pub id: TraceFormat,
@@ -15,7 +15,7 @@ pub struct Format {
     pub name: &'static str,
     /// Whose it is, for a list.
     pub title: &'static str,
-    /// What a record looks like.
+    /// Form of a record.
     pub shape: &'static str,
     /// How to get such a trace: from a live system where that is possible, else where it is from.
     pub source: &'static str,
@@ -346,7 +346,7 @@ pub static FORMATS: [Format; 25] = [
 ];
 
 impl TraceFormat {
-    /// What is known of it.
+    /// Its entry of the table.
     pub fn info(self) -> &'static Format {
         FORMATS
             .iter()

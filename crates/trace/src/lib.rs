@@ -22,8 +22,8 @@
 //! trace is surveyed once, whole, before it is played; so a malformed line is an error before the
 //! run, not in it.
 //!
-//! What this does not do: sort records that are far out of order (`reorder` has a window; beyond it
-//! a time that goes back is clamped and counted), or impose a trace's own latencies on the drive:
+//! Not done here: sorting records that are far out of order (`reorder` has a window; beyond it a
+//! time that goes back is clamped and counted), or imposing a trace's own latencies on the drive:
 //! they stand beside its own.
 
 pub mod convert;
@@ -69,7 +69,7 @@ pub type Stream = Box<dyn Read + Send>;
 
 /// One of the files that make a trace.
 pub struct Part {
-    /// What errors call it.
+    /// Its name in errors.
     pub file: Arc<str>,
     /// Its bytes.
     pub stream: Stream,
@@ -84,7 +84,7 @@ pub type Opener = Box<dyn FnMut() -> Result<Vec<Part>, TraceError> + Send>;
 pub struct Record {
     /// Time since the trace's first record; it never decreases from one record to the next.
     pub at: Duration,
-    /// What was asked.
+    /// Its kind.
     pub op: Op,
     /// First sector, within the address space of `device`.
     pub lba: Lba,

@@ -40,21 +40,21 @@ pub struct TraceReader {
     altered: [Option<&'static str>; 3],
 }
 
-/// What all parts of a trace share.
+/// State that all parts of a trace share.
 #[derive(Default)]
 struct Shared {
     devices: Devices,
     counts: ReadCounts,
 }
 
-/// What a reader met besides records, as far as it looked ahead.
+/// Lines that a reader met besides records, as far as it looked ahead.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReadCounts {
     pub(super) dropped: Tally,
     pub(super) skipped_lines: Tally,
 }
 
-/// What to expect of a piece whose device is one too many.
+/// Expectation of a piece whose device is one too many.
 const TOO_MANY_DEVICES: &str = "of a trace of at most 65536 devices (is the format right?)";
 
 /// A line that may be cut within its last number, which nobody can know.

@@ -94,7 +94,8 @@ mod tests {
     const WINDOW: usize = 512;
 
     proptest! {
-        /// What is out of order by less than the window comes out as a stable sort would put it.
+        /// Records that are out of order by less than the window come out as a stable sort would
+        /// put them.
         #[test]
         fn a_window_sorts_what_is_nearly_in_order(
             late in prop::collection::vec(0..WINDOW as u64 - 1, 1..2000),

@@ -14,12 +14,12 @@ pub const UNKNOWN_KIND: &str = "event of a kind that is not replayed (zone manag
 /// Why a write with a flush before it is not played so.
 pub const PREFLUSH: &str = "flush before the write (F) not replayed";
 
-/// What the column says: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S`
-/// sync, `M` meta, `B` barrier, `E` erase.
+/// Flags of the column: `[F]` preflush, one of R W D F N, then any of `F` FUA, `A` ahead, `S` sync,
+/// `M` meta, `B` barrier, `E` erase.
 pub struct Flags {
     /// A flush goes before it.
     pub preflush: bool,
-    /// What is asked.
+    /// Kind of request.
     pub op: Op,
     /// Neither a read nor a write (N).
     pub dataless: bool,

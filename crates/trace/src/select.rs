@@ -17,7 +17,7 @@ pub(super) struct Selected {
     skip: u64,
     left: u64,
     rebase: bool,
-    /// What is taken off the times, known with the first request.
+    /// Time subtracted from all times, known with the first request.
     base: Option<Duration>,
     /// Of what is selected, give out only the requests of this device.
     only: Option<u32>,
@@ -68,7 +68,7 @@ impl Selected {
         })
     }
 
-    /// The same selection, rebased as a whole, of which only one device's requests are given out.
+    /// This selection, rebased as a whole, of which only one device's requests are given out.
     pub(super) fn only(self, only: Option<u32>) -> Self {
         Self { only, ..self }
     }
@@ -78,8 +78,8 @@ impl Selected {
         while !self.ended {
             let Some(record) = self.reader.next_record()? else { break };
             if record.at >= self.to || self.left == 0 {
-                // What follows is later still. It is not read, so a trace of weeks costs only its
-                // window.
+                // All further requests are later still. They are not read, so a trace of weeks
+                // costs only its window.
                 self.ended = true;
                 break;
             }

@@ -191,7 +191,7 @@ impl TraceSource {
     }
 }
 
-/// What the sources of a trace have in common.
+/// Parameters that the sources of a trace have in common.
 struct Plan<'a> {
     spec: &'a TraceSpec,
     capacity: u64,
@@ -242,7 +242,7 @@ impl Plan<'_> {
             dropped: Tally::default(),
             error: None,
         };
-        // What is widened may reach beyond a device that holds the trace as it is.
+        // A widened request may reach beyond a device that holds the trace as it is.
         let may_be_beyond = spec.remap == Remap::None && space.next_multiple_of(grain) > capacity;
         match may_be_beyond.then(|| source.first_beyond()).flatten() {
             Some(error) => Err(error),

@@ -30,7 +30,7 @@ pub struct TraceSpec {
     /// Which event of a request counts, in traces of the block layer.
     #[serde(default)]
     pub event: TraceEvent,
-    /// What becomes of requests within one second, where the format's clock has whole seconds.
+    /// Treatment of requests within one second, where the format's clock has whole seconds.
     #[serde(default)]
     pub spread: Spread,
     /// The devices of the trace that are replayed, by name; all when empty.
@@ -67,7 +67,7 @@ pub struct TraceSpec {
     /// Requests are widened to multiples of this, trims narrowed; 0B leaves them as they are.
     #[serde(default)]
     pub align: Bytes,
-    /// What to do with addresses beyond the device.
+    /// Treatment of addresses beyond the device.
     #[serde(default)]
     pub remap: Remap,
 }
@@ -209,7 +209,7 @@ pub enum TraceEvent {
     Complete,
 }
 
-/// What becomes of requests within one second, where the format's clock has whole seconds.
+/// Treatment of requests within one second, where the format's clock has whole seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
@@ -264,7 +264,7 @@ pub enum TimeUnit {
     S,
 }
 
-/// What to do with addresses beyond the device.
+/// Treatment of addresses beyond the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remap {

@@ -1,4 +1,4 @@
-//! What a trace holds, for a person and for a program.
+//! Summary of a trace's contents, for a person and for a program.
 
 use super::error::escaped;
 use super::sniff::Sniffed;
@@ -60,7 +60,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What a trace holds. Counts are of the requests that are played; what is not is under `dropped`.
+/// Summary of a trace's contents. Counts are of the requests that are played; all others are under
+/// `dropped`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TraceSummary {
     /// The file, as the user named it.

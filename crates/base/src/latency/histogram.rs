@@ -8,8 +8,8 @@
 //! sum of squares are exact. Two histograms merge exactly, in any order: parallel sweeps give the
 //! same bytes as serial ones.
 //!
-//! What it does not know: how values lie between the extremes of a bucket. It is our own because
-//! the HdrHistogram crate is not exact where a latency repeats, and no faster
+//! It does not know how values lie between the extremes of a bucket. It is our own because the
+//! HdrHistogram crate is not exact where a latency repeats, and no faster
 //! (reference/engine-performance.md, section 5).
 
 use super::buckets::index_of;

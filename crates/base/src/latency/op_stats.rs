@@ -15,7 +15,7 @@ pub struct OpStats {
     pub bytes: u64,
 }
 
-/// What a result says of reads or of writes. Times are null when there was no such request.
+/// Latencies of reads or of writes in a result. Times are null when there was no such request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencySummary {
     /// Completed requests (requests).
@@ -50,15 +50,14 @@ pub struct LatencySummary {
     pub p99_999_us: Option<f64>,
     /// Longest latency (microseconds), exact.
     pub max_us: Option<f64>,
-    /// The same percentiles with the samples beyond each and its 95 % confidence interval
-    /// (microseconds).
+    /// Percentiles with the samples beyond each and its 95 % confidence interval (microseconds).
     pub percentiles: Percentiles,
     /// The whole distribution as a line.
     #[serde(default)]
     pub curve: Curve,
 }
 
-/// What a result says of requests that are rare: trims and flushes.
+/// Counts of rare requests in a result: trims and flushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CountSummary {
     /// Completed requests (requests).

@@ -3,7 +3,7 @@
 use super::Duration;
 use std::ops::AddAssign;
 
-/// What a nanosecond of a request's latency was spent on (DESIGN 5).
+/// Cause that a nanosecond of a request's latency is charged to (DESIGN 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
@@ -109,7 +109,7 @@ impl Split {
         Duration::from_ns(self.0.iter().sum())
     }
 
-    /// What of it is beyond `before`, which was a part of it.
+    /// The part of it beyond `before`, which was a part of it.
     #[inline]
     pub fn beyond(&self, before: &Split) -> Split {
         Split(std::array::from_fn(|cause| self.0[cause] - before.0[cause]))

@@ -4,7 +4,7 @@
 use super::Duration;
 use std::ops::AddAssign;
 
-/// What a nanosecond of a request to an array was in.
+/// Stage of an array's request that a nanosecond of its latency is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stage {

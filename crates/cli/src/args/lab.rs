@@ -1,4 +1,4 @@
-//! What can be said to `manx lab`.
+//! `manx lab`.
 
 use clap::{Args as ClapArgs, Subcommand, value_parser};
 use std::path::PathBuf;

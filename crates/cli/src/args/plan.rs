@@ -1,4 +1,4 @@
-//! What can be said to `manx plan`.
+//! `manx plan`.
 
 use super::{time, whole};
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
@@ -65,7 +65,7 @@ pub struct TwArgs {
     pub json: bool,
 }
 
-/// What a drive reclaims together.
+/// Unit that a drive reclaims together.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Unit {
     /// One block of every die, each for itself
@@ -79,13 +79,13 @@ pub enum Unit {
 }
 
 impl TwArgs {
-    /// What was said, as the calculator asks for it.
+    /// The options, as the calculator asks for them.
     pub fn question(&self) -> Result<Question, ConfigError> {
         Ok(Question {
             device: self.device.clone(),
             scenario: self.scenario.clone(),
             sets: self.sets.iter().map(|set| Override::from_set(set)).collect::<Result<_, _>>()?,
-            // What does not fit is too large for an array too, and is refused there.
+            // A number that does not fit is too large for an array too, and is refused there.
             drives: self.drives.map(|drives| u32::try_from(drives).unwrap_or(u32::MAX)),
             dwpd: self.dwpd,
             op: self.op,

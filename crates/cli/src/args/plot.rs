@@ -1,4 +1,4 @@
-//! What can be said to `manx plot`.
+//! `manx plot`.
 
 use clap::Args as ClapArgs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What `manx sweep` can be told.
+//! `manx sweep`.
 
 use super::{SharedArgs, whole};
 use clap::Args as ClapArgs;

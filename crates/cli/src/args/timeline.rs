@@ -7,7 +7,8 @@ use manx_core::units::{Duration, Instant};
 use manx_lab::timeline::TIMELINE_LIMIT;
 use std::path::PathBuf;
 
-/// What dies, channels, GC runs and slow requests did, for https://ui.perfetto.dev.
+/// Options of the timeline of dies, channels, GC runs and slow requests, for
+/// https://ui.perfetto.dev.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Timeline (docs/timeline.md)")]
 pub struct TimelineArgs {

@@ -150,14 +150,14 @@ pub struct TraceReplayArgs {
 }
 
 impl TraceReadingArgs {
-    /// What was said, as overrides that make `file` the trace of a scenario.
+    /// The options given, as overrides that make `file` the trace of a scenario.
     pub fn overrides(&self, file: &str) -> Vec<Override> {
         let mut overrides = trace_overrides(file);
         overrides.extend(said(self.keys()));
         overrides
     }
 
-    /// What was said, as keys of a scenario.
+    /// The options given, as keys of a scenario.
     pub fn keys(&self) -> Vec<TraceKey> {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
         let number = |value: Option<u64>| value.map(|value| value.to_string());
@@ -178,7 +178,7 @@ impl TraceReadingArgs {
 }
 
 impl TraceReplayArgs {
-    /// What was said, as keys of a scenario.
+    /// The options given, as keys of a scenario.
     pub fn keys(&self) -> Vec<TraceKey> {
         let text = |value: &Option<String>| value.as_deref().map(quoted);
         vec![

@@ -54,7 +54,7 @@ fn is_stdout(out: &Path) -> bool {
     out == Path::new("-")
 }
 
-/// What to write, and whether it can be written there.
+/// The target format, checked against the file's ending and place.
 fn target(args: &TraceConvertArgs) -> Result<Target, Failure> {
     let out = args.out.display();
     let Some(target) = args.target.or_else(|| Target::of_file(&args.out)) else {
@@ -96,7 +96,7 @@ fn encoder(target: Target, about: &About, fio_file: Option<&str>) -> Box<dyn Enc
     }
 }
 
-/// What was read, what was written, and what is missing there.
+/// Report of a conversion: what was read, what was written, and what is missing there.
 fn report(converted: &Converted, target: Target, out: &Path) -> String {
     let Converted { summary, losses, written } = converted;
     let place =

@@ -119,7 +119,7 @@ impl<'a> Ended<'a> {
         let Some(folder) = self.request.out.as_ref().filter(|_| !is_last) else { return };
         let (ended, finished) = with_results(&self.request.runs, &runs);
         let set = RunSet { runs: finished.into_iter().map(|run| run.result).collect() };
-        // What is wrong with the folder is told at the end.
+        // A mistake in the folder is told at the end.
         let _ = save(folder, &set, self.request, &ended);
     }
 
@@ -167,7 +167,7 @@ fn run_all(request: &RunRequest, ended: &Ended<'_>, screen: &Screen) -> Result<(
     Ok(())
 }
 
-/// What was wrong with the cache, and a line of the timeline.
+/// Trouble with the cache, and a line of the timeline.
 fn in_words(policy: &str, Finished { preparation, timeline, .. }: &Finished) -> String {
     let timeline = timeline.as_ref().map(ToString::to_string);
     let lines = [preparation.trouble.clone(), timeline].into_iter().flatten();
@@ -228,7 +228,7 @@ fn act_lines(policy: &str, act: &ActReport) -> String {
     text
 }
 
-/// What the exit code must tell.
+/// The exit code of a set of runs.
 fn verdict(set: &RunSet) -> Result<(), Failure> {
     for RunResult { policy, verify, outcome, power_loss, .. } in &set.runs {
         let broken = power_loss.map_or(0, |loss| loss.broken_promises);

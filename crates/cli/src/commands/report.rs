@@ -35,7 +35,7 @@ pub fn page(
     page_of(&title, workload, set, runs, &[])
 }
 
-/// The same of an experiment, with its name and its claims.
+/// The page of an experiment, with its name and its claims.
 pub fn page_of(
     title: &str,
     workload: Option<&str>,

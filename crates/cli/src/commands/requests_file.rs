@@ -18,7 +18,7 @@ pub fn check(file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What writes the requests of one run.
+/// Writer of the requests of one run.
 #[cfg(feature = "parquet")]
 pub fn make(path: &Path, with_parts: bool) -> Result<Box<dyn Sink>, String> {
     Ok(Box::new(parquet::RequestsFile::create(path, with_parts)?))

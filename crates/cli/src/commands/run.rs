@@ -120,7 +120,7 @@ const PAGES_CUT: u64 = 1 << 24;
 /// Bytes of the model for a page of page mapping.
 const BYTES_A_PAGE: f64 = 7.4;
 
-/// What a large drive costs, and how to have less of it.
+/// Cost of a large drive, and how to have less of it.
 fn cost(scenario: &Scenario) -> Option<String> {
     let device = &scenario.device;
     let pages = scenario.capacity().raw.get() / device.geometry.map_unit.get()
@@ -140,8 +140,7 @@ fn cost(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// What the scenario says of its device in place of the device's own table: the drive is not the
-/// one of that name.
+/// Keys of the scenario in place of the device's own table: the drive is not the one of that name.
 fn overlaid(request: &Request, scenario: &Scenario) -> Result<Option<String>, ConfigError> {
     let told = |Overlaid { key, value, table }: &Overlaid| {
         let table = table.as_deref().unwrap_or("nothing");

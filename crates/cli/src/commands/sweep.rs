@@ -81,7 +81,7 @@ pub fn run(args: &SweepArgs, screen: &Screen) -> Result<(), Failure> {
     verdict(&swept)
 }
 
-/// What is written of one run has no place in a sweep of many.
+/// Refuses files of one run, which have no place in a sweep of many.
 fn refuse_for_one_run(args: &SweepArgs) -> Result<(), Failure> {
     let files = [
         ("--act-log", &args.shared.act_log),
@@ -181,7 +181,7 @@ fn show(swept: &Swept, out: &Path, args: &SweepArgs) -> Result<(), Failure> {
     }
 }
 
-/// What the exit code must tell.
+/// The exit code of a sweep.
 fn verdict(swept: &Swept) -> Result<(), Failure> {
     match &swept.trouble {
         Some(trouble) => Err(Failure::Work(trouble.clone())),

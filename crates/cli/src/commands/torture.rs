@@ -18,7 +18,7 @@ pub fn run(args: &TortureArgs, screen: &Screen) -> Result<(), Failure> {
         args.sets.iter().map(|set| Override::from_set(set)).collect::<Result<Vec<_>, _>>()?;
     let request = args.scenario.as_ref().map(|name| Request::read(name, Vec::new())).transpose()?;
     let scenario = |seed: u64| scenario(request.as_ref(), seed, &sets);
-    // What cannot be played at all is told before anything else.
+    // A scenario that cannot be played at all is told before anything else.
     check(&scenario(args.seed)?)?;
     signals::listen();
     let bar = Bar::new(screen, "torture", "runs");

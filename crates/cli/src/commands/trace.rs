@@ -37,8 +37,8 @@ fn formats() -> Result<(), Failure> {
     print(&text)
 }
 
-/// What each file holds. All options are checked before the first file is read; of several files
-/// those that can be read are shown, and what is wrong with the others is told.
+/// Shows the contents of each file. All options are checked before the first file is read; of
+/// several files those that can be read are shown, and what is wrong with the others is told.
 fn info(args: &TraceInfoArgs, screen: &Screen) -> Result<(), Failure> {
     let specs = args
         .files

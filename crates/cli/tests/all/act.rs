@@ -73,7 +73,7 @@ fn each_policy_writes_a_log_that_agrees_with_its_result() {
             act["large_writes"]["count"], 283,
             "12 x 23.529 = 282.4 after the first, at once"
         );
-        // What a run leaves in its folder runs again.
+        // The scenario that a run leaves in its folder runs again.
         let again =
             manx(&["run", &format!("{out}/scenario.{policy}.toml"), "--json", "--no-cache"]);
         let again: serde_json::Value = serde_json::from_slice(&again.stdout).unwrap();

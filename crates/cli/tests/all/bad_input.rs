@@ -140,14 +140,13 @@ type Traces<'a> = Vec<(&'a str, Vec<u8>, &'a [&'a str])>;
 
 fn assert_traces_refused(traces: &Traces) {
     for (name, bytes, pieces) in traces {
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused/deep").display().to_string();
+        // A folder of its own: tests run side by side.
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("refused-{name}"));
+        let out = folder.join("deep").display().to_string();
         let args =
             ["compare", "quick", "--trace", &file(name, bytes), "--remap", "none", "--out", &out];
         assert_refused(&args, &[pieces, [*name].as_slice()].concat());
-        assert!(
-            !Path::new(env!("CARGO_TARGET_TMPDIR")).join("refused").exists(),
-            "{name} left a folder"
-        );
+        assert!(!folder.exists(), "{name} left a folder");
     }
 }
 

@@ -69,7 +69,7 @@ fn build_plot() {
     }
 }
 
-/// What looks like a command stands where the test above finds it.
+/// Every text that looks like a command stands where the test above finds it.
 #[test]
 fn a_command_stands_in_a_block_that_is_run() {
     for document in user_documents() {
@@ -160,7 +160,7 @@ impl Sandbox {
         Self { folder, path }
     }
 
-    /// What went wrong in the commands of a document.
+    /// Failures of the commands of a document.
     fn run(&self, document: &Document) -> Vec<String> {
         let folder = self.folder.join(document.name.replace('/', "_"));
         std::fs::create_dir_all(folder.join("traces")).unwrap();
@@ -237,7 +237,7 @@ fn missing(said: Result<(), String>) -> Result<(), String> {
     }
 }
 
-/// What the last command said beside its output, cut to its beginning.
+/// Output of the last command beside its result, cut to its beginning.
 fn said(folder: &Path) -> String {
     let text = std::fs::read_to_string(folder.join(".stderr")).unwrap_or_default();
     text.trim_end().chars().take(600).collect()

@@ -109,7 +109,7 @@ fn through(target: &str, ending: &str, options: &[&str]) -> (Vec<Row>, String) {
     (rows(&std::fs::read_to_string(back).unwrap()), said)
 }
 
-/// What remains of the rows that a format of reads and writes holds.
+/// Rows that a format of reads and writes holds.
 fn data(grain: u64) -> impl Iterator<Item = Row> {
     let kept = generated().into_iter().filter(|row| matches!(row.op, 'R' | 'W'));
     kept.map(move |row| Row { ns: row.ns / grain * grain, fua: false, ..row })

@@ -1,4 +1,4 @@
-//! What the documents count and list is what the program knows.
+//! Counts and lists of the documents are what the program knows.
 
 use crate::documents::{document, root};
 use crate::support::{manx, stderr, stdout};

@@ -40,7 +40,7 @@ fn a_result_explains_its_tail_in_words() {
             && stories[20].trim().starts_with("1. write of LPN ")
     );
     assert!(text.contains("behind garbage collection"), "{text}");
-    // What a write waited for is what held up the row that made its room.
+    // A write's wait is charged to what held up the row that made its room.
     assert!(
         stories[20].contains(" behind ") && stories[20].contains("for room in the write buffer"),
         "{text}"

@@ -25,7 +25,7 @@ fn failing(document: &Value) -> Vec<String> {
     let mut failing = Vec::new();
     for experiment in several.unwrap_or_else(|| vec![document.clone()]) {
         for claim in experiment["claims"].as_array().unwrap() {
-            // What an experiment skips in small it skips with a reason.
+            // An experiment skips nothing in small without a reason.
             let skipped = claim["holds"].is_null()
                 && claim["missing"].as_str().is_some_and(|why| !why.is_empty());
             if claim["holds"] != true && !skipped {
@@ -80,7 +80,7 @@ fn every_experiment_holds_in_small_and_a_mechanism_broken_on_purpose_fails_its_c
         assert_eq!(document["what_if"][0], set);
         assert!(said.contains(&format!("what if: --set {set}")), "{said}");
     }
-    // What if left no trace in what the experiment itself measured.
+    // The overrides (what if) left no trace in what the experiment itself measured.
     let (code, again, said) = run(&[]);
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("engine-laws: 12 of 12 runs are in the journal"), "{said}");

@@ -1,5 +1,5 @@
-//! What is written and read again, by someone who is careless or hostile: options that write,
-//! results of other hands.
+//! Files written and read again, by someone who is careless or hostile: options that write, results
+//! of other hands.
 
 use crate::support::{assert_refused, file, manx, stderr, stdout};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a package needs: which program this is, wherever it says so; manual pages; completions with
+//! Needs of a package: which program this is, wherever it says so; manual pages; completions with
 //! names.
 
 use crate::support::{manx, stderr, stdout};

@@ -11,7 +11,7 @@ fn plan(args: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What `symbol` is in a document, and where from.
+/// Value and source of `symbol` in a document.
 #[track_caller]
 fn symbol<'a>(document: &'a Value, name: &str) -> (&'a Value, &'a str) {
     let found =

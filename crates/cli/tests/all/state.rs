@@ -1,5 +1,5 @@
-//! What the output says of the drive before its numbers: its state, what was collected, which drive
-//! it is, and on which path each run is.
+//! Remarks on the drive before its numbers: its state, what was collected, which drive it is, and
+//! on which path each run is.
 
 use crate::support::{manx, stderr, stdout};
 use serde_json::Value;

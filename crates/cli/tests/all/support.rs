@@ -1,4 +1,4 @@
-//! What the tests of the binary share.
+//! Helpers of the binary's tests.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -11,12 +11,12 @@ pub fn manx(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_manx")).args(args).output().unwrap()
 }
 
-/// What it printed.
+/// Its stdout as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What it said beside that.
+/// Its stderr as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What users read: every link leads somewhere, the words are those of docs/glossary.md, and they
+//! Texts for users: every link leads somewhere, the words are those of docs/glossary.md, and they
 //! are spelt right.
 
 use crate::documents::{Document, all_documents, document, prose, root, user_documents};
@@ -164,7 +164,7 @@ fn what_users_read_is_spelt_right() {
     assert!(output.status.success(), "{}{}", stdout(&output), stderr(&output));
 }
 
-/// What the program says by itself: the help of each command, the lists, the schemas.
+/// Texts of the program itself: the help of each command, the lists, the schemas.
 fn screens() -> Vec<(String, String)> {
     let mut all = Vec::new();
     let mut left = vec![String::new()];

@@ -1,4 +1,4 @@
-//! What a claim measures: an expression over the results of named runs, such as `p99_99(ttflash) /
+//! Expression of a claim: a formula over the results of named runs, such as `p99_99(ttflash) /
 //! p99_99(nogc)`.
 //!
 //! ```text
@@ -49,12 +49,12 @@ pub enum Reference {
     Defined(String),
 }
 
-/// What cannot be read, and where: columns count characters from 1.
+/// A place that cannot be read: columns count characters from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Where.
     pub column: usize,
-    /// What is wrong there, and what was expected.
+    /// The mistake, and what was expected.
     pub message: String,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct File {
     pub(super) claims: Vec<ClaimEntry>,
 }
 
-/// What `--quick` changes for every run.
+/// Changes of `--quick` to every run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Quick {
@@ -50,7 +50,7 @@ pub(super) struct RunEntry {
     pub(super) workload: Option<String>,
     #[serde(default)]
     pub(super) set: Table,
-    /// What `--quick` sets for this run.
+    /// Settings of `--quick` for this run.
     #[serde(default)]
     pub(super) quick: Table,
 }
@@ -78,7 +78,7 @@ pub(super) struct Axis {
     /// A key of the scenario, or `policy`, or `workload`.
     pub(super) key: String,
     pub(super) values: Vec<Value>,
-    /// What stands for each value in names; the values themselves where they are absent.
+    /// Labels of the values in names; the values themselves where they are absent.
     #[serde(default)]
     pub(super) labels: Vec<String>,
 }

@@ -18,7 +18,7 @@ use toml::Table;
 
 /// Runs of one experiment.
 pub(super) const RUNS_MAX: usize = 10_000;
-/// What a run's name may have beside letters and digits.
+/// Characters of a run's name beside letters and digits.
 const IN_NAMES: &str = "-_.+()/";
 
 /// How an experiment is asked for.
@@ -26,7 +26,8 @@ const IN_NAMES: &str = "-_.+()/";
 pub struct Asked {
     /// The small version of it.
     pub quick: bool,
-    /// What if: `KEY=VALUE` for all runs, `RUN:KEY=VALUE` for one. The claims stay as they are.
+    /// Overrides (what if): `KEY=VALUE` for all runs, `RUN:KEY=VALUE` for one. The claims stay as
+    /// they are.
     pub sets: Vec<String>,
 }
 
@@ -67,21 +68,21 @@ pub struct Run {
 /// A claim.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// What it is called.
+    /// Its name.
     pub id: String,
-    /// What is claimed.
+    /// The claim in words.
     pub text: String,
     /// Paper and figure, table or section; or `arithmetic`.
     pub source: String,
-    /// What is measured, as it is written.
+    /// The measured quantity, as it is written.
     pub quantity: String,
-    /// What was published, if it was a number.
+    /// The published number, if it was one.
     pub published: Option<f64>,
-    /// What counts as reproduced.
+    /// The values that count as reproduced.
     pub band: Band,
     /// Why that band.
     pub why: String,
-    /// What differs from the source's conditions.
+    /// Differences from the source's conditions.
     pub conditions: String,
     /// Why it is not measured, where it is left out.
     pub skip: Option<String>,
@@ -145,7 +146,7 @@ impl Experiment {
         Ok(Self { name, summary, source: from, text, asked, seeds, runs, claims, definitions })
     }
 
-    /// The same with only the runs that its claims ask for. What they measure stays.
+    /// This experiment with only the runs that its claims ask for. What they measure stays.
     pub fn with_claimed_runs_only(mut self) -> Self {
         let mut asked = BTreeSet::new();
         for claim in self.claims.iter().filter(|claim| claim.skip.is_none()) {
@@ -195,7 +196,7 @@ impl Run {
     }
 }
 
-/// What the parts of a load share.
+/// Common parts of a load.
 struct Reader<'a> {
     file: &'a File,
     place: &'a str,

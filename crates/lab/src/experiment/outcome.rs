@@ -1,4 +1,4 @@
-//! What came of an experiment: its results, and what each claim measured.
+//! Outcome of an experiment: its results, and what each claim measured.
 //!
 //! With several seeds a claim is measured under each, all runs with the same seed (so that policies
 //! see the same workload), and the mean is held against the band.
@@ -18,11 +18,11 @@ pub struct Outcome<'a> {
     pub experiment: &'a Experiment,
     /// The results in the order of [`Experiment::points`]; `policy` is the name of the point.
     pub results: Vec<RunResult>,
-    /// What each claim measured, in the order of the claims.
+    /// Measurement of each claim, in the order of the claims.
     pub measured: Vec<Measured>,
 }
 
-/// What a claim measured.
+/// Measurement of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The value, the mean over seeds.
@@ -47,8 +47,8 @@ impl Measured {
 }
 
 impl Experiment {
-    /// What is to be run: every run with every seed. A point is called like its run, so that
-    /// whatever labels results by their policy labels them by run.
+    /// The points of the campaign: every run with every seed. A point is called like its run, so
+    /// that whatever labels results by their policy labels them by run.
     pub fn points(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for run in &self.runs {

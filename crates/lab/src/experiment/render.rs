@@ -63,7 +63,7 @@ fn heading(experiment: &Experiment) -> String {
     text
 }
 
-/// The same as Markdown, with the reasons of every claim.
+/// The outcome as Markdown, with the reasons of every claim.
 pub fn markdown(outcome: &Outcome<'_>) -> String {
     let experiment = outcome.experiment;
     let quick = if experiment.asked.quick { " (quick)" } else { "" };

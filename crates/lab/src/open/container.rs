@@ -1,4 +1,4 @@
-//! What a file, or a member of an archive, is wrapped in: told by its first bytes, not by its name.
+//! Container of a file, or of a member of an archive: told by its first bytes, not by its name.
 //! Downloaded traces lose their endings, and some that end in `.gz` were unpacked on the way.
 
 use manx_trace::Stream;
@@ -7,7 +7,7 @@ use std::io::{self, BufRead};
 /// Large enough that a call into the system or a decompressor is rare; small enough for the cache.
 pub(super) const BUFFER: usize = 128 << 10;
 
-/// What a file is wrapped in.
+/// Container of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     Plain,

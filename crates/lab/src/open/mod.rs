@@ -1,8 +1,8 @@
 //! Opens trace files: the one place where a trace meets the file system.
 //!
-//! What a user may name: a file; `archive.tar:path/in/archive`, a member of a tar archive; `sda`
-//! for the files of all CPUs that blktrace wrote, `sda.blktrace.0` and so on. Each of them, and an
-//! archive's members too, may be compressed (gzip, zstd, xz, bzip2). All is read in place.
+//! Names that a user may give: a file; `archive.tar:path/in/archive`, a member of a tar archive;
+//! `sda` for the files of all CPUs that blktrace wrote, `sda.blktrace.0` and so on. Each of them,
+//! and an archive's members too, may be compressed (gzip, zstd, xz, bzip2). All is read in place.
 //!
 //! Reading order: [`opener`], `container`, `archive`, `per_cpu`.
 
@@ -32,8 +32,7 @@ pub fn set_parquet_opener(opener: ParquetOpener) {
 pub fn opener(path: impl Into<PathBuf>) -> Opener {
     let (path, mut found) = (path.into(), None);
     Box::new(move || {
-        // What the name means is found out once: walking a compressed archive takes as long as
-        // reading it.
+        // The name is resolved once: walking a compressed archive takes as long as reading it.
         let sources = match &found {
             Some(sources) => sources,
             None => found.insert(resolve(&path)?),
@@ -50,7 +49,7 @@ pub fn trace_source(
     TraceSource::new(spec, capacity_sectors, opener(&spec.file))
 }
 
-/// What the trace of `spec` holds; no device is needed.
+/// Summary of the trace of `spec`; no device is needed.
 pub fn trace_summary(spec: &TraceSpec) -> Result<TraceSummary, TraceError> {
     manx_trace::survey(spec, &mut opener(&spec.file))
 }
@@ -62,7 +61,7 @@ pub fn files_of(path: &Path) -> Result<Vec<PathBuf>, TraceError> {
     Ok(files)
 }
 
-/// What a user should know of the file named, beside what is in it.
+/// Note on the file named, beside what is in it.
 pub fn note(path: &Path) -> Option<String> {
     per_cpu::note(path)
 }
@@ -87,7 +86,7 @@ impl Source {
     }
 }
 
-/// What the user means by a name.
+/// Sources that the user's name stands for.
 fn resolve(path: &Path) -> Result<Vec<Source>, TraceError> {
     let error = match check(path) {
         Ok(()) => return whole(path),

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 /// The name of a file of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PerCpu<'a> {
-    /// What stands before `.blktrace.`.
+    /// The name before `.blktrace.`.
     pub(super) prefix: &'a str,
     pub(super) cpu: u32,
-    /// What a compressor added to the name.
+    /// Ending that a compressor added to the name.
     pub(super) ending: &'a str,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn files(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What to say of a file that is one CPU's, where those of others stand beside it.
+/// Note on a file that is one CPU's, where those of others stand beside it.
 pub(super) fn note(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let prefix = PerCpu::of(name)?.prefix;

@@ -16,7 +16,7 @@ const DWPD_MAX: f64 = 1e6;
 /// The longest guard.
 const GUARD_MAX: Duration = Duration::from_s(3600);
 
-/// What was asked: `manx plan tw` with its options.
+/// The question: `manx plan tw` with its options.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// `--device`: a name or a path.
@@ -82,17 +82,17 @@ pub struct Origins {
     pub burst: String,
     /// N_dwpd.
     pub dwpd: String,
-    /// What is reclaimed at once.
+    /// Unit of reclaiming: the blocks that GC reclaims at once.
     pub unit: String,
     /// The guard.
     pub guard: String,
     /// t_cpt.
     pub transfer: String,
-    /// What stands before the key of a number of the flash.
+    /// Prefix of the key of a number of the flash.
     pub flash: String,
 }
 
-/// What the drive is: from a table, or from a scenario.
+/// The drive of the question: from a table, or from a scenario.
 struct Drive {
     device: Device,
     capacity: Capacity,

@@ -15,7 +15,7 @@ struct Symbol {
     name: &'static str,
     /// In `unit`.
     value: Value,
-    /// The same for people, with its unit.
+    /// The value for people, with its unit.
     shown: String,
     unit: &'static str,
     meaning: String,
@@ -271,7 +271,7 @@ fn upper(bound: Option<Duration>) -> String {
     bound.map_or("none".to_string(), |bound| latency(bound.as_us_f64()))
 }
 
-/// What must be known beside the numbers.
+/// Notes beside the numbers.
 fn notes(plan: &Plan) -> Vec<String> {
     let (inputs, side) = (&plan.inputs, &plan.bounds.actual);
     let drives = f64::from(inputs.drives);

@@ -31,7 +31,7 @@ pub const BUSY_SECONDS: u64 = 28_800;
 /// The fullest victim that IODA's artefact takes in the background: a quarter of it is invalid.
 pub const VALID: f64 = 0.75;
 
-/// What a drive reclaims together.
+/// Unit that a drive reclaims together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GcUnit {
     /// One block of every die, each for itself.
@@ -68,12 +68,12 @@ impl GcUnit {
     }
 }
 
-/// What the formula wants to know of the flash. A page here is a row: what one program covers.
+/// Flash parameters of the formula. A page here is a row: what one program covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flash {
     /// N_ch.
     pub channels: u32,
-    /// What works by itself: dies, or plane groups where these are independent.
+    /// Parts that work by themselves: dies, or plane groups where these are independent.
     pub dies: u32,
     /// Plane groups of the drive; each has blocks of its own.
     pub lanes: u32,
@@ -206,13 +206,13 @@ pub struct Inputs {
     pub raw: Bytes,
     /// S_p: what the host does not see of it.
     pub spare: Bytes,
-    /// What lies between the soft and the hard mark of GC: what a cycle may really use.
+    /// Space between the soft and the hard mark of GC: what a cycle may really use.
     pub reserve: Bytes,
     /// R_v: share of valid pages in a victim, from 0 to below 1.
     pub valid: f64,
     /// The flash.
     pub flash: Flash,
-    /// What is reclaimed at once.
+    /// Blocks that are reclaimed at once.
     pub parallel: Parallel,
     /// B_pcie: the host link; unlimited is 0.
     pub link: Bandwidth,
@@ -220,7 +220,7 @@ pub struct Inputs {
     pub burst: Option<Bandwidth>,
     /// N_dwpd: drive writes a day.
     pub dwpd: f64,
-    /// What is added to the time of a collection for the least window.
+    /// Time added to that of a collection for the least window.
     pub guard: Duration,
 }
 
@@ -320,7 +320,7 @@ pub fn bounds(device: &Device, drives: u32, gc: &GcSpec) -> Bounds {
     Inputs::of(device, drives, gc).bounds()
 }
 
-/// What lies between the two marks of GC, counted as the translation layer does: in whole map units
+/// Space between the two marks of GC, counted as the translation layer does: in whole mapping units
 /// of each pool.
 pub fn reserve(device: &Device, gc: &GcSpec) -> Bytes {
     let layout = Layout::new(device);
@@ -342,7 +342,7 @@ fn window(space: Bytes, rate: f64) -> Option<Duration> {
     (rate > 0.0).then(|| Duration::from_ns((space.get() as f64 / rate * 1e9) as u64))
 }
 
-/// What the calculator finds.
+/// Results of the calculator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// With N_ch blocks at once, as the formula says.

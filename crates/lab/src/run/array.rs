@@ -84,8 +84,8 @@ fn behind_nvme(scenario: &Scenario, drive: Drive) -> Controller {
     Controller::new(drive, attributes, Options::default())
 }
 
-/// What must be said of an array: of every member that failed, refuses writes or turned read-only,
-/// and of pages that found no member.
+/// Warnings of an array: every member that failed, refuses writes or turned read-only, and pages
+/// that found no member.
 fn warnings(array: &Array) -> Vec<String> {
     let mut warnings: Vec<String> = array
         .failures()

@@ -1,4 +1,4 @@
-//! What a run writes beside its result, as it goes: the log of an ACT load, a timeline, every
+//! Files that a run writes beside its result, as it goes: the log of an ACT load, a timeline, every
 //! request.
 
 use super::RunError;
@@ -12,8 +12,8 @@ use manx_core::stats::{ActReport, Outcome};
 use std::fmt;
 use std::path::Path;
 
-/// What the runs of a comparison write beside their results. Of several runs each has a file with
-/// its policy's name before the ending ([`path_for`]). None of it changes a result.
+/// Files that the runs of a comparison write beside their results. Of several runs each has a file
+/// with its policy's name before the ending ([`path_for`]). None of it changes a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
     /// The Aerospike Certification Tool's log.
@@ -76,7 +76,7 @@ impl Files {
         Ok(files)
     }
 
-    /// What the drive is to keep for a timeline.
+    /// Settings of the timeline that the drive is to keep.
     pub(super) fn timeline(&self) -> Option<&TimelineSpec> {
         self.timeline.as_ref().map(|(_, spec)| spec)
     }

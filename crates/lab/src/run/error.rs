@@ -21,7 +21,7 @@ pub enum RunError {
     ActLog(String),
     /// A file beside the result cannot be made.
     Beside(String),
-    /// What a run wrote as it went cannot be written any more: not the input's fault.
+    /// A file that the run writes as it goes cannot be written any more: not the input's fault.
     Write(String),
     /// The machine has not the memory that the run needs.
     Memory(String),

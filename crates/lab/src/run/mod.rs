@@ -63,7 +63,7 @@ pub struct Preparation {
     pub cpu_s: f64,
     /// It was read from the cache.
     pub from_cache: bool,
-    /// What was wrong with the cache, if anything.
+    /// Trouble with the cache, if any.
     pub trouble: Option<String>,
 }
 

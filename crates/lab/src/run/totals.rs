@@ -1,4 +1,4 @@
-//! What a drive measured, as the numbers of a result, and what must be said about them.
+//! Measurements of a drive, as the numbers of a result, and the warnings about them.
 
 use super::Run;
 use crate::machine::peak_rss_bytes;
@@ -24,7 +24,7 @@ const ORACLE_BYTES: u64 = 8;
 const MAP_ENTRY: u64 = 4;
 
 impl Run<'_> {
-    /// What the run of a drive, or of an array of them, tells, without what became of its traces.
+    /// Totals of the run of a drive, or of an array of them, without what became of its traces.
     pub(super) fn totals<S: Storage>(&self, driver: &Driver<S>, outcome: Outcome) -> RunTotals {
         let mut all = self.drive_totals(driver, 0, driver.measured(), outcome);
         // The requests are the array's: they are counted once.
@@ -41,7 +41,7 @@ impl Run<'_> {
         all
     }
 
-    /// What one drive counted, and `measured`.
+    /// Counts of one drive, and `measured`.
     fn drive_totals<S: Storage>(
         &self,
         driver: &Driver<S>,
@@ -117,7 +117,7 @@ impl Run<'_> {
         }
     }
 
-    /// What a simulated page costs: the maps, its bit errors if there are any, and with `--verify`
+    /// Memory of a simulated page: the maps, its bit errors if there are any, and with `--verify`
     /// its content and what the oracle knows of it.
     pub(super) fn with_memory<S: Storage>(
         &self,
@@ -135,7 +135,7 @@ impl Run<'_> {
         machine.with_memory(peak_rss_bytes(), ftl.bytes() as u64 + verified + errors, pages)
     }
 
-    /// What must be said of the state that the drives started from.
+    /// Warnings about the state that the drives started from.
     pub(super) fn state_warnings(&self, about: About, outcome: Outcome) -> Vec<String> {
         let mut warnings = about.notes;
         if !about.settled && outcome != Outcome::Partial {
@@ -256,7 +256,7 @@ impl Run<'_> {
     }
 }
 
-/// What is run on which drive: a trace by the name of its file, which is not the scenario's own
+/// Title of a run, load on drive: a trace by the name of its file, which is not the scenario's own
 /// load any more.
 fn title(scenario: &Scenario) -> String {
     let jobs = scenario.workload.jobs.iter();
@@ -340,7 +340,7 @@ fn map_ram(scenario: &Scenario, drive: &Drive) -> u64 {
     }
 }
 
-/// What erase suspension did to the blocks, where it is on.
+/// Stress of erase suspension on the blocks, where it is on.
 fn stress(drive: &Drive) -> Option<StressCounters> {
     let flash = drive.flash();
     let start = StressCounters {

@@ -11,7 +11,7 @@ use manx_trace::Layout;
 /// The request sources of a drive, each with its arrival process.
 pub(super) type Sources = Vec<(Box<dyn RequestSource>, Pacing)>;
 
-/// What is played.
+/// The workload as it is played.
 pub(super) struct Workload {
     /// The jobs of each drive; all but one drive only where each device of a trace has its own.
     pub(super) drives: Vec<Sources>,

@@ -14,7 +14,7 @@ const DRAWN_DIGITS: usize = 9;
 pub struct Axis {
     /// The key of the scenario.
     pub key: String,
-    /// What it takes, as `--set` would say it.
+    /// Its values, as `--set` would say them.
     pub values: Vec<String>,
     /// `--grid` or `--random`.
     pub option: &'static str,

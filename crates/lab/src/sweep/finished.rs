@@ -29,7 +29,7 @@ pub fn front_of(
     let head: Vec<String> =
         rows.next().unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect();
     let rows: Vec<Vec<Option<String>>> = rows.collect();
-    // What stands before the seed is the point: its number, its policy, its keys.
+    // The cells before the seed are the point: its number, its policy, its keys.
     let seed = head
         .iter()
         .position(|name| name == "seed")

@@ -33,7 +33,7 @@ use std::fmt;
 /// Why a sweep did not do its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SweepError {
-    /// What was asked for cannot be done; nothing was run.
+    /// The sweep that was asked for cannot be done; nothing was run.
     Input(String),
     /// A file cannot be written.
     Write(String),

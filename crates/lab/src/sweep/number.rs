@@ -1,15 +1,15 @@
 //! Numbers of a command line with and without a unit: `8000`, `0.05`, `64KiB`, and ranges of them.
 //!
-//! What has a unit is a whole number of nanoseconds, bytes or bytes per second, and its arithmetic
-//! is exact. What has none is exact where all of it is whole, and otherwise rounded to twelve
-//! digits, so that 0.05 + 2 x 0.05 is 0.15.
+//! A number with a unit is a whole number of nanoseconds, bytes or bytes per second, and its
+//! arithmetic is exact. A number without one is exact where all of it is whole, and otherwise
+//! rounded to twelve digits, so that 0.05 + 2 x 0.05 is 0.15.
 
 use manx_core::units::{Bandwidth, Bytes, Duration};
 
 /// Values that one range may stand for.
 pub const VALUES_MAX: usize = 1_000_000;
 
-/// What a number counts, and so how it is written.
+/// Quantity that a number counts, and so how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// A plain number.
@@ -195,7 +195,7 @@ impl Ends {
 }
 
 impl Number<'_> {
-    /// What both ends count: an end that is zero needs no unit.
+    /// Quantity that both ends count: an end that is zero needs no unit.
     fn measure(&self, high: &Self) -> Result<Measure, String> {
         match (self.own_measure()?, high.own_measure()?) {
             (low, high) if low == high => Ok(low),

@@ -21,14 +21,14 @@ use std::sync::{Mutex, PoisonError};
 /// The most rows of one sweep.
 pub const ROWS_MAX: u64 = 1_000_000;
 
-/// What was asked for.
+/// The sweep as it was asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The whole command, for a person to read.
     pub command: String,
     /// The scenario: a built-in name or a path.
     pub scenario: String,
-    /// What overrides it at every point.
+    /// Overrides at every point.
     pub overrides: Vec<Override>,
     /// The trace is an option's: its path is relative to the current folder.
     pub trace_from_here: bool,
@@ -103,7 +103,7 @@ impl Plan {
         all.map(|count| count as u64).try_fold(1u64, u64::checked_mul)
     }
 
-    /// What was asked for.
+    /// The question of the plan.
     pub fn asked(&self) -> &Asked {
         &self.asked
     }
@@ -230,7 +230,8 @@ impl Plan {
     }
 }
 
-/// What only the run itself would refuse. `traces` remembers which of them can be opened.
+/// Why a point cannot be run, where only the run itself would refuse it. `traces` remembers which
+/// of them can be opened.
 fn unusable(
     scenario: &Scenario,
     traces: &Mutex<BTreeMap<String, Option<String>>>,

@@ -37,7 +37,7 @@ pub struct Question {
     /// The grid.
     #[serde(default)]
     pub grid: Vec<Key>,
-    /// What is drawn.
+    /// Keys that are drawn.
     #[serde(default)]
     pub random: Vec<Key>,
 }
@@ -53,7 +53,7 @@ pub struct Key {
 }
 
 impl Question {
-    /// What `plan` asks; `first` is the scenario of its first valid point.
+    /// The question of `plan`; `first` is the scenario of its first valid point.
     pub fn of(plan: &Plan, first: &Scenario) -> Self {
         let asked = plan.asked();
         let mut options: Vec<String> =
@@ -82,7 +82,7 @@ impl Question {
         }
     }
 
-    /// What the folder's sweep was asked; `None` where there is none.
+    /// The question of the folder's sweep; `None` where there is none.
     pub fn read(folder: &Path) -> Result<Option<Self>, String> {
         let path = folder.join(FILE);
         let name = path.display();

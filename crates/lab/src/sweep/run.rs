@@ -72,7 +72,7 @@ pub struct Options<'a> {
     pub cache: Option<&'a Cache>,
     /// The quantities of a row; all short names if there are none.
     pub columns: &'a [String],
-    /// What the front is of; without any there is none.
+    /// Objectives of the Pareto front; without any there is none.
     pub pareto: &'a [Objective],
     /// Points that cannot be run are left out and listed.
     pub skip_invalid: bool,
@@ -88,7 +88,7 @@ pub struct Options<'a> {
     pub sink: Option<OpenSink<'a>>,
 }
 
-/// What became of a sweep.
+/// Result of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Swept {
     /// The columns of the rows.
@@ -107,7 +107,7 @@ pub struct Swept {
     pub front: Option<Front>,
     /// The first run that shows a defect of the model.
     pub trouble: Option<String>,
-    /// What must be said of the journal, and of axes on which nothing changes.
+    /// Remarks on the journal, and on axes on which nothing changes.
     pub remarks: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ struct Checked {
     skipped: Vec<(usize, String)>,
     /// The others' rows.
     rows: Vec<usize>,
-    /// What the folder is to be told, if it does not know it.
+    /// Question to write into the folder, if it is not there.
     question: Option<Question>,
 }
 

@@ -1,4 +1,4 @@
-//! What type a key of a scenario or a field of a result has, from the JSON schema of the two.
+//! Type of a key of a scenario or of a field of a result, from the JSON schema of the two.
 
 use manx_core::config::scenario_schema;
 use manx_core::stats::RunResult;

@@ -9,7 +9,7 @@ use crate::table::cell;
 use crate::table::grid::Grid;
 use serde_json::{Map, Value, json};
 
-/// What a table of rows shows where no columns were named.
+/// Columns of a table of rows where none were named.
 const USUAL: [&str; 8] = ["mean", "p99", "p99_9", "p99_99", "iops", "write_p99", "waf", "blocked"];
 
 /// The document `{"rows": [..], "front": [..]}`; `null` for a front that was not asked for, or rows
@@ -28,7 +28,7 @@ pub fn to_json(swept: &Swept) -> String {
     indented(&document)
 }
 
-/// The same document of a front alone.
+/// The document of a front alone.
 pub fn front_to_json(front: &Front) -> String {
     indented(&json!({ "rows": null, "front": front_json(front) }))
 }
@@ -91,7 +91,7 @@ pub fn front_table(front: &Front) -> String {
     text
 }
 
-/// What is told in two ways in one table.
+/// Note on a quantity that one table holds by two definitions.
 fn two_definitions(names: &[&str]) -> &'static str {
     match ["device.op", "capacity.op_percent"].iter().all(|name| names.contains(name)) {
         true => {

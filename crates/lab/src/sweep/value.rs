@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What a column holds.
+/// Kind of value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Text.
@@ -55,7 +55,7 @@ impl Cell {
         }
     }
 
-    /// What stands in a field of a result.
+    /// Value of a field of a result.
     pub fn of_json(value: &Value, kind: Kind) -> Self {
         match (kind, value) {
             (Kind::Integer, value) => value.as_i64().map_or(Self::Missing, Self::Integer),
@@ -75,7 +75,7 @@ impl Cell {
         }
     }
 
-    /// The same in a column of `kind`, where it was written as `text`.
+    /// This value in a column of `kind`, where it was written as `text`.
     pub fn into_kind(self, kind: Kind, text: &str) -> Self {
         match (self, kind) {
             (Self::Integer(value), Kind::Number) => Self::Number(value as f64),

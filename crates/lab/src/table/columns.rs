@@ -55,7 +55,7 @@ impl<'a> Of<'a> {
             && self.any(|run| (self.op)(run).count > 0)
     }
 
-    /// What a ratio is to, in a head.
+    /// The baseline of a ratio, in a head.
     fn vs(&self, percentile: &str) -> String {
         let name = &self.baseline.policy;
         let short = name.chars().count() <= BASELINE_LETTERS;
@@ -65,7 +65,7 @@ impl<'a> Of<'a> {
 
 /// One column.
 pub(super) struct Column {
-    /// What stands above it.
+    /// Its head.
     pub(super) head: fn(&Of<'_>) -> String,
     /// The columns of the lowest ranks are shown; 0 and 1 never leave.
     pub(super) rank: u8,

@@ -53,7 +53,7 @@ pub(super) struct Trace {
     annotation_names: Vec<&'static str>,
 }
 
-/// What a slice says when it is clicked on.
+/// Annotations of a slice, shown when it is clicked on.
 #[derive(Debug, Default)]
 pub(super) struct Args(Vec<(&'static str, Value)>);
 

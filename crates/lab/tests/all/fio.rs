@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Larger than every address of the trace.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// What fio is asked to do: 1 for a write, offset, bytes.
+/// A request to fio: 1 for a write, offset, bytes.
 type Request = (u64, u64, u64);
 
 /// An MSR trace over `span_us`, its requests, and the folder that it is in.

@@ -168,7 +168,8 @@ fn a_spare_takes_the_place_of_a_member_that_refused_a_write() {
     assert!(restored > 500, "{restored} rows");
 }
 
-/// What a drive computes from its own parity is what it holds, whatever the array's parity in it.
+/// A page that a drive computes from its own parity is the page it holds, whatever the array's
+/// parity in it.
 #[test]
 fn parity_inside_of_members_is_made_of_what_they_hold() {
     for (level, members) in

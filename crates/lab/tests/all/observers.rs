@@ -1,5 +1,5 @@
-//! Who looks on changes nothing: a result is the same byte for byte with attribution, a timeline,
-//! the oracle or a file of every request beside it, whatever the translation layer, alone and in
+//! Observers change nothing: a result is the same byte for byte with attribution, a timeline, the
+//! oracle or a file of every request beside it, whatever the translation layer, alone and in
 //! arrays.
 
 use manx_core::config::{Override, Scenario, Source};
@@ -89,7 +89,7 @@ fn nowhere(_: &Path, _: bool) -> Result<Box<dyn Sink>, String> {
     Ok(Box::new(Nowhere))
 }
 
-/// What each run tells, without what only an observer can tell.
+/// Results of the runs, without what only an observer can tell.
 fn played(runs: &[(String, Scenario)], verify: bool, beside: Beside<'_>) -> Vec<String> {
     static GO_ON: AtomicBool = AtomicBool::new(false);
     let options = Options {

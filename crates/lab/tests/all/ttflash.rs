@@ -74,8 +74,8 @@ fn a_collection_of_base_takes_what_its_pages_take() {
     assert!(near(ours.gc.copying_max_us, 1045.15), "{}", ours.gc.copying_max_us);
     for run in [authors, ours] {
         assert_eq!(run.verify.unwrap().mismatches, 0);
-        // What every copy held its channel for, and no free space below the mark at which nothing
-        // can be postponed.
+        // No GC run copied more than 76 pages, and free space never fell to the mark at which no GC
+        // run can be postponed.
         assert!(run.gc.pages_copied <= run.gc.runs * 76 && run.gc.free_min_percent > 29.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What the charts of the page draw, as the JSON in it.
+//! Data of the page's charts, as the JSON in it.
 
 use crate::style::{POLICY_COLOURS, policy_dash};
 use manx_core::stats::{Curve, LatencySummary, OverTimeReport, RunSet, SliceTimes};

@@ -52,7 +52,7 @@ pub(super) fn sentence(runs: &[RunResult]) -> String {
     format!("<p class=\"headline\">{said}</p>\n")
 }
 
-/// What the slowest requests of a run wait for most.
+/// Cause that the slowest requests of a run wait for most.
 fn cause(run: &RunResult, reads: bool, op: &str) -> Option<String> {
     let attribution = run.attribution.as_ref()?;
     let bands: &[AttributionBand] = if reads { &attribution.read } else { &attribution.write };

@@ -19,10 +19,10 @@ use manx_core::stats::{RunResult, RunSet};
 use manx_lab::table::RECORDED;
 use std::fmt::Write;
 
-/// What a page is made of.
+/// Contents of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// What it is called; the names of the scenarios where that is nothing.
+    /// Its title; the names of the scenarios where that is nothing.
     pub title: &'a str,
     /// The results.
     pub set: &'a RunSet,
@@ -43,9 +43,9 @@ pub struct Page<'a> {
 pub struct Claim {
     /// Its name.
     pub id: String,
-    /// What is claimed.
+    /// The claim in words.
     pub text: String,
-    /// Who claims it: paper and figure.
+    /// Source of the claim: paper and figure.
     pub source: String,
     /// The published number.
     pub published: String,
@@ -57,7 +57,7 @@ pub struct Claim {
     pub holds: Option<bool>,
     /// Why the band is what it is.
     pub why: String,
-    /// What differs from the paper's conditions.
+    /// Differences from the paper's conditions.
     pub conditions: String,
 }
 

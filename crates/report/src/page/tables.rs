@@ -7,7 +7,7 @@ use manx_lab::state;
 use manx_lab::table::RECORDED;
 use std::fmt::Write;
 
-/// What stands in for a number that does not exist.
+/// Cell of a number that does not exist.
 const NONE: &str = "<td class=\"none\"><span title=\"no such number\">–</span></td>";
 const TOO_FEW: &str =
     "<td class=\"none\"><span title=\"fewer than 10 samples lie beyond it\">–</span></td>";
@@ -126,7 +126,7 @@ fn policy_cell(number: usize, run: &RunResult) -> String {
         Outcome::Stuck => " <em>stuck</em>",
         Outcome::Partial => " <em>partial</em>",
     };
-    // What the name amounts to, where that is more than it says.
+    // The path that the name stands for, where it says more than the name.
     let path = Some(&run.path).filter(|path| !path.is_empty() && **path != run.policy);
     let path = path.map_or(String::new(), |path| format!("<br><small>{}</small>", escape(path)));
     format!(
@@ -144,7 +144,7 @@ pub(super) fn cell(value: Option<String>, class: &str, missing: &str) -> String 
     }
 }
 
-/// What happened to the flash and what collection did.
+/// Table of flash operations and GC.
 pub(super) fn flash(runs: &[RunResult]) -> String {
     let heads = [
         "policy",
@@ -212,7 +212,7 @@ pub(super) fn warnings(runs: &[RunResult]) -> String {
     format!("<aside class=\"warnings\" aria-label=\"Warnings\"><ul>{items}</ul></aside>\n")
 }
 
-/// What was read from traces, each text once.
+/// Table of the traces read, each text once.
 pub(super) fn traces(runs: &[RunResult]) -> String {
     let mut said: Vec<&str> = Vec::new();
     let mut html = String::new();
@@ -243,7 +243,7 @@ pub(super) fn traces(runs: &[RunResult]) -> String {
     )
 }
 
-/// What the Aerospike Certification Tool says of each run that played its load.
+/// Verdict of the Aerospike Certification Tool on each run that played its load.
 pub(super) fn acts(runs: &[RunResult]) -> String {
     let mut rows = String::new();
     for (number, run) in runs.iter().enumerate() {
@@ -276,7 +276,7 @@ pub(super) fn acts(runs: &[RunResult]) -> String {
     )
 }
 
-/// What depends on the machine: the last section.
+/// Numbers that depend on the machine: the last section.
 pub(super) fn machine(runs: &[RunResult]) -> String {
     let heads = [
         "policy",

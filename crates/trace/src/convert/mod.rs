@@ -51,7 +51,7 @@ pub enum Target {
 pub const TARGETS: [Target; 5] =
     [Target::Parquet, Target::Manx, Target::Msr, Target::FioV3, Target::Mqsim];
 
-/// What a target could not hold.
+/// Losses: fields and requests that a target could not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Requests that are not in the output, by reason.
@@ -62,14 +62,14 @@ pub struct Losses {
 
 /// Writes requests in one format.
 pub trait Encoder {
-    /// What stands before the first request; called once, first.
+    /// Writes the text before the first request; called once, first.
     fn begin(&mut self, out: &mut Vec<u8>) -> io::Result<()>;
 
     /// One request, in the order of time. What of it is lost is counted.
     fn encode(&mut self, record: &Record, losses: &mut Losses, out: &mut Vec<u8>)
     -> io::Result<()>;
 
-    /// What stands after the last request; called once, last.
+    /// Writes the text after the last request; called once, last.
     fn end(&mut self, out: &mut Vec<u8>) -> io::Result<()>;
 }
 

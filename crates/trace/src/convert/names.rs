@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// another device has that name already.
 pub(super) fn fitted(names: &[String], fit: impl Fn(&str, u32) -> String) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    // Who keeps its name has it first: a trace of `a,0` and `a` must not rename the former.
+    // A name that is kept goes first: a trace of `a,0` and `a` must not rename the former.
     let kept: Vec<bool> =
         names.iter().map(|name| fit(name, 0) == *name && taken.insert(name.clone())).collect();
     let fitted = names.iter().zip(kept).map(|(name, kept)| {

@@ -8,7 +8,7 @@ use super::super::{Opener, Record, TraceError, TraceSummary};
 use crate::{TraceFormat, TraceSpec};
 use manx_base::units::Duration;
 
-/// What a converter must know of a trace before its first request.
+/// Facts of a trace that a converter must know before its first request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// The names of the trace's devices, by number.

@@ -1,5 +1,5 @@
-//! What is written is what is read again, as far as the target holds it; and what it does not hold
-//! is counted.
+//! A written trace is read again as it was, as far as the target holds it; and what it does not
+//! hold is counted.
 
 use super::*;
 use crate::tests::{opener, read_as, records as read_records, spec};

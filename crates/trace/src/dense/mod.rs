@@ -23,7 +23,7 @@ const CHUNK: u64 = 1 << 16;
 /// not the trace.
 #[derive(Debug, Default)]
 pub(super) struct Extents {
-    /// What is touched without a gap just now: a sequential trace is one such extent.
+    /// The extent touched without a gap just now: a sequential trace is one such extent.
     open: Span,
     /// By device and number.
     chunks: BTreeMap<(u32, u64), Grains>,

@@ -13,7 +13,7 @@ use crate::fields::whole;
 use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "an Alibaba line: \
                         `device,R|W,offset in bytes,length in bytes,microseconds`, in whole \
                         numbers, offsets below 64 PiB, lengths below 2 TiB";

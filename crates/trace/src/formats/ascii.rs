@@ -11,7 +11,7 @@ use crate::fields::{digits, expect, whole, word};
 use crate::{MAX_SECTOR, TimeUnit, unit_ns};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "an MQSim/SSDsim line: `time device sector sectors type`, in whole numbers, \
      type 1 for a read and 0 for a write, sectors below 2^47; \
      a time with a fraction needs a time unit coarser than ns that makes it whole nanoseconds";
@@ -52,7 +52,7 @@ pub struct Columns<'a> {
     pub address: u64,
     /// How much it asks for.
     pub size: u64,
-    /// What it is: 0, 1 or flags.
+    /// Its last column: 0, 1 or flags.
     pub kind: &'a [u8],
 }
 

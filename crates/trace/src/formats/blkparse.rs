@@ -15,7 +15,7 @@ use crate::rwbs::{AfterFlush, Flags, PASS_THROUGH, UNKNOWN_KIND};
 use crate::sniff::{Guess, Head};
 use crate::{TraceEvent, TraceFormat};
 
-/// What a line must be.
+/// Form of a line.
 pub const EXPECTED: &str = "a blkparse event: \
      `major,minor cpu sequence seconds.nanoseconds pid action rwbs sector + sectors [process]` \
      with the sector below 2^47";
@@ -146,7 +146,7 @@ fn time(mut word: &[u8]) -> Option<(u64, u64)> {
     (word.len() == 9).then_some((seconds, whole(word)?))
 }
 
-/// What to call an event of an action that is not played.
+/// Name of an event of an action that is not played.
 pub fn other_action(action: &[u8]) -> Option<&'static str> {
     Some(match action {
         b"Q" => "Q event (queued)",

@@ -143,7 +143,7 @@ fn is_swapped(header: &[u8; HEADER]) -> Option<bool> {
     }
 }
 
-/// What a request is, from its categories.
+/// Kind of a request, from its categories.
 #[inline]
 fn flags(action: u32) -> Flags {
     let op = match action {
@@ -155,7 +155,7 @@ fn flags(action: u32) -> Flags {
     Flags { preflush: action & FLUSH != 0, op, dataless: false, fua }
 }
 
-/// What to call an event that is not played; the names are those of blkparse's letters.
+/// Name of an event that is not played, as blkparse's letters have it.
 fn kind(action: u32) -> &'static str {
     let letter: &[u8] = match action & EVENT {
         _ if action & NOTIFY != 0 => return "notice (process, clock or message)",
@@ -199,7 +199,7 @@ mod tests {
         event
     }
 
-    /// The same event as a big endian kernel writes it.
+    /// This event as a big endian kernel writes it.
     fn big_endian(mut event: Vec<u8>) -> Vec<u8> {
         for (start, end) in
             [(0, 4), (4, 8), (8, 16), (16, 24), (24, 28), (28, 32), (32, 36), (36, 40), (40, 44)]
@@ -310,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_queued_write_with_a_flush_before_it_is_both() {
-        // What a journal's commit is: the block layer sends the flush and the write one after the
-        // other (D), but one request is queued (Q).
+        // A journal's commit: the block layer sends the flush and the write one after the other
+        // (D), but one request is queued (Q).
         let queued = [
             event(1000, 80, 4096, 1 | R, 0),
             event(2000, 1000, 512, 1 | WRITE | FLUSH | FUA, 3),

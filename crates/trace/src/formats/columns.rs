@@ -1,4 +1,4 @@
-//! What the csv formats share: lines cut at a separator, numbers in cells, headers that name
+//! Common parts of the csv formats: lines cut at a separator, numbers in cells, headers that name
 //! columns, and guesses.
 
 use crate::TraceFormat;

@@ -12,7 +12,7 @@ use crate::TimeUnit;
 use crate::decode::{Decoder, Entry, Line, Reading};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a DiskSim line: `ms device block blocks flags`, the flags in \
                         hexadecimal with bit 0 set for a read, blocks of 512 bytes below \
                         2^47, a time within 584 years";

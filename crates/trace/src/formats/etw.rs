@@ -21,7 +21,7 @@ use crate::fields::{find, is_binary, whole};
 use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "an event of a Windows trace: \
                         `DiskRead|DiskWrite,TimeStamp,process (PID),thread,IRP,ByteOffset,IOSize,\
                         ElapsedTime,DiskNum,...` or `DiskFlush` without offset and size, in the \

@@ -24,7 +24,7 @@ const VERSION_2: &[u8] = b"fio version 2 iolog";
 
 const VERSION_3: &[u8] = b"fio version 3 iolog";
 
-/// What the line that names the version is called.
+/// Name of the line with the version.
 const HEADER: Line<'static> = Line::Skip("header line");
 
 /// A pause that fio's manual says is discarded.
@@ -121,7 +121,7 @@ pub fn recognise(head: &Head<'_>) -> Option<Guess> {
     Some(Guess { format, strength: 1000, why, doubt: None })
 }
 
-/// What was called, without its time.
+/// A call, without its time.
 struct Call<'a> {
     file: &'a [u8],
     action: &'a [u8],
@@ -144,7 +144,7 @@ impl<'a> Call<'a> {
         (!file.is_empty() && !is_binary(file)).then_some(Self { file, action, offset, length })
     }
 
-    /// What the call is at this time; `None` if it is none of fio's.
+    /// The line of the call at this time; `None` if it is none of fio's.
     fn line(&self, ticks: u64) -> Option<Line<'a>> {
         let device = DeviceName::Text(self.file);
         let op = match self.action {

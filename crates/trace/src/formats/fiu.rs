@@ -63,7 +63,7 @@ pub fn parse(line: &[u8]) -> Option<Line<'_>> {
     Some(Line::Request(Entry::new(ticks, op, lba, sectors).on(device)))
 }
 
-/// What of an archive a line is, if it is any.
+/// Part of an archive that a line is, if it is any.
 fn archive(line: &[u8]) -> Option<Line<'_>> {
     let Some(tail) = line.iter().rposition(|b| *b == 0).map(|zero| &line[zero + 1..]) else {
         let mut rest = line;

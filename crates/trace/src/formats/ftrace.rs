@@ -23,7 +23,7 @@ const QUEUE: &[u8] = b"block_bio_queue";
 const ISSUE: &[u8] = b"block_rq_issue";
 const COMPLETE: &[u8] = b"block_rq_complete";
 
-/// What a block event is called of which no more is known.
+/// Name of a block event of which no more is known.
 const UNKNOWN: &str = "another block event";
 
 /// Reads block events of ftrace.
@@ -128,7 +128,7 @@ impl Events {
     }
 }
 
-/// What a line is that is no block event.
+/// Name of a line that is no block event.
 fn other_line(line: &[u8]) -> Option<&'static str> {
     match line {
         [] => None,
@@ -139,7 +139,7 @@ fn other_line(line: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What to call a block event that is not played.
+/// Name of a block event that is not played.
 fn other_event(name: &[u8]) -> &'static str {
     match name {
         QUEUE => "block_bio_queue",

@@ -13,7 +13,7 @@ use crate::sniff::{Guess, Head, Look};
 use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::{Op, SECTOR};
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a libCacheSim csv line: \
                         `version,seconds,SCSI command in hex,size in bytes,logical \
                         block`, the version below 256, whole seconds, blocks of 512 \

@@ -14,7 +14,7 @@ use crate::sniff::{Guess, Head};
 use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a line of Manx's csv: first a header of `t_us`, either `op,offset,bytes` \
                         or `rwbs,sector,nsectors`, and perhaps `latency_us`, `device`, `fua`, each \
                         once; then as many cells, times with at most 3 decimals, op R|W|F|D, fua \
@@ -143,8 +143,8 @@ impl Columns {
         Some(Line::Request(Entry { op: flags.op, lba, sectors, fua, altered, ..flush }))
     }
 
-    /// What is asked: `None` if that is none of the letters, `Some(None)` if they are some that
-    /// nobody plays.
+    /// Flags of the letters: `None` if they are none of the format's, `Some(None)` if they are some
+    /// that nobody plays.
     fn flags(&self, letters: &[u8]) -> Option<Option<Flags>> {
         let flags = Flags::read(letters);
         match self.is_block {

@@ -12,7 +12,7 @@ use crate::fields::{le16, le32, le64};
 use crate::sniff::{Guess, Head};
 use manx_base::units::Op;
 
-/// What the file starts with.
+/// Magic number at the start of the file.
 const MAGIC: [u8; 8] = *b"MANXREC1";
 
 /// Bytes before the first record.
@@ -35,7 +35,7 @@ pub struct Row {
     pub latency: Option<u64>,
     /// The device's number.
     pub device: u32,
-    /// What was asked.
+    /// Its kind.
     pub op: Op,
     /// Force unit access.
     pub fua: bool,

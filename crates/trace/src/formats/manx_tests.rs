@@ -8,7 +8,7 @@ fn fault(text: &str) -> String {
     read(text).unwrap_err().to_string()
 }
 
-/// What was asked; time, sector, sectors and device; FUA.
+/// Kind; time, sector, sectors and device; FUA.
 type What = (Op, (u64, u64, u32, u32), bool);
 
 fn what(records: &[Record]) -> Vec<What> {

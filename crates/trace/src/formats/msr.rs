@@ -10,7 +10,7 @@ use crate::decode::{Decoder, DeviceName, Entry, Line, ZERO_LENGTH, sectors_of};
 use crate::fields::{digits, expect};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "an MSR line: \
                         `FILETIME ticks,host,disk,Read|Write,offset in bytes,size in bytes,\
                         response \

@@ -20,7 +20,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Why no record is played as it is.
 const NO_OPERATION: &str = "no operation in the format: read as a read";
 
-/// The same of a request that is not on whole sectors.
+/// Note on a record that is not on whole sectors either.
 const AND_WIDENED: &str =
     "no operation in the format: read as a read; widened to whole 512-byte sectors";
 

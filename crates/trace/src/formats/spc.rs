@@ -14,7 +14,7 @@ use crate::sniff::{Guess, Head, Look};
 use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::{Op, SECTOR};
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "an SPC line: `ASU,LBA,size in bytes,r|w,seconds[,optional fields]`, \
                         the LBA in blocks of 512 bytes below 2^47, the size below 2 TiB, the \
                         seconds with at most 9 decimals";

@@ -14,7 +14,7 @@ use crate::fields::whole;
 use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a SYSTOR '17 line: \
                         `Unix seconds,response in seconds,R|W|blank,LUN,offset in bytes,size in \
                         bytes`, the seconds with at most 9 decimals, offsets below 64 PiB, sizes \

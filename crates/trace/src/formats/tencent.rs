@@ -13,7 +13,7 @@ use crate::sniff::{Guess, Head, Look};
 use crate::{MAX_SECTOR, TraceFormat};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a Tencent line: \
                         `Unix seconds,offset in sectors,size in sectors,0|1,volume`, in whole \
                         numbers, 0 for a read and 1 for a write, sectors below 2^47";

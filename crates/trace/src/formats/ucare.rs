@@ -10,7 +10,7 @@ use super::ascii::{columns, type_of};
 use crate::decode::{Decoder, DeviceName, Entry, Line, Reading, ZERO_LENGTH, sectors_of};
 use crate::{LbaUnit, TimeUnit};
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a line of the UCARE replayer: `ms device offset size type`, type 1 for a \
                         read and 0 for a write, offset and size in bytes or in sectors \
                         (`--lba-unit`) and below 64 PiB, a time within 584 years";

@@ -1,4 +1,4 @@
-//! What the replayer of the UCARE group writes (ttFlash, IODA, Heimdall, FlashNet):
+//! Log of the replayer of the UCARE group (ttFlash, IODA, Heimdall, FlashNet):
 //! `ts_ms,latency_us,type,size,offset[,submit_ms[,bytes_done]]`, without a header.
 //!
 //! 1 is a READ; size and offset are bytes, the size first. The time is the one that the replayed
@@ -13,7 +13,7 @@ use crate::fields::whole;
 use crate::sniff::{Guess, Head, Look};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a line of the UCARE replayer's log: \
                         `ms,latency in us,type,size in bytes,offset in bytes[,ms of submission[,\
                         bytes \

@@ -16,7 +16,7 @@ use crate::fields::{find, whole};
 use crate::sniff::{Guess, Head};
 use manx_base::units::Op;
 
-/// What a line must be.
+/// Form of a line.
 const EXPECTED: &str = "a line of a Disk Usage table of Windows Performance Analyzer: \
                         first a header with `IO Type`, `Init Time (s)`, `Size (B)`, `Min Offset`, \
                         and perhaps `IO Time`, `Disk`, `Count`; then as many cells, separated by \
@@ -50,7 +50,7 @@ struct Columns {
     number: Option<usize>,
 }
 
-/// What a locale puts between cells, before decimals and between thousands.
+/// Separators of a locale: between cells, before decimals and between thousands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Marks {
     cells: u8,
@@ -234,7 +234,7 @@ Disk,Init Time (ms),IO Type,Min Offset,Size (B)
 1,1080.0345,Write,0x3E9,16384
 ";
 
-    /// What was asked; time, sector, sectors and device; latency.
+    /// Kind; time, sector, sectors and device; latency.
     type Seen = (Op, (u64, u64, u32, u32), Option<Duration>);
 
     fn seen(text: &str) -> Vec<Seen> {

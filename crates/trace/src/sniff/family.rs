@@ -1,10 +1,10 @@
 //! The look-alikes: MQSim, SSDsim, DiskSim and the UCARE replayer share lines of five numbers, and
 //! none says in which unit its times are, nor (UCARE) its addresses.
 //!
-//! The same records go round under one name in ns, us and ms, in sectors and in bytes. So a reading
-//! follows from evidence that is stated, with the alternatives and the options that choose them;
-//! where the evidence does not decide, the file is refused with the candidates. What the user gives
-//! is taken as it is.
+//! Files of these records go round under one name in ns, us and ms, in sectors and in bytes. So a
+//! reading follows from evidence that is stated, with the alternatives and the options that choose
+//! them; where the evidence does not decide, the file is refused with the candidates. What the user
+//! gives is taken as it is.
 //!
 //! The evidence, strongest first:
 //! * a last column beyond 0 and 1 is flags: DiskSim;
@@ -109,7 +109,7 @@ pub(super) fn settle(
     Ok(sniffed)
 }
 
-/// What the lines show.
+/// Evidence of the lines.
 #[derive(Debug, Default)]
 struct Evidence {
     /// The pace with sizes as they stand, as if they were bytes.
@@ -123,7 +123,7 @@ struct Evidence {
     multiples: u64,
     /// Different sizes, up to 2.
     sizes: BTreeSet<u64>,
-    /// What divides all times: the step of the clock.
+    /// Greatest common divisor of all times: the step of the clock.
     step: u64,
     largest_end: u64,
 }
@@ -185,7 +185,7 @@ fn common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// What is to be decided, and what the user said.
+/// A case to decide, and the options that the user gave.
 struct Case<'a> {
     head: &'a Head<'a>,
     evidence: &'a Evidence,
@@ -357,7 +357,7 @@ impl Case<'_> {
         Ok((usual, said))
     }
 
-    /// What the step of the clock says, where times are whole numbers of something coarser.
+    /// Remark on the clock's step, where times are whole numbers of something coarser.
     fn clock(&self, unit: TimeUnit) -> String {
         match self.evidence.step {
             step if step >= 1000 && !self.evidence.has_fraction => {

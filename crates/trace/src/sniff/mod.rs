@@ -30,7 +30,7 @@ const HEAD: u64 = 64 << 10;
 /// The strength of a guess by a magic number or by a header that no other format has.
 pub const HEADER: u32 = 1000;
 
-/// What was found.
+/// Format and units that were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sniffed {
     /// The format.
@@ -39,7 +39,7 @@ pub struct Sniffed {
     pub why: String,
     /// How it is to be read: units given or found; those that the format states are `None`.
     pub reading: Reading,
-    /// What speaks for the units, where the format leaves them open.
+    /// Evidence for the units, where the format leaves them open.
     pub units_why: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Head<'a> {
     pub is_whole: bool,
 }
 
-/// What a recogniser makes of a head.
+/// Judgement of a recogniser on a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guess {
     /// The format.
@@ -151,8 +151,8 @@ fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
-/// What people take for a trace by mistake, by the first bytes of a head that no format knows. The
-/// outermost compression is gone already, and so are whole archives.
+/// Files that people take for a trace by mistake, by the first bytes of a head that no format
+/// knows. The outermost compression is gone already, and so are whole archives.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     Some(match head {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {

@@ -27,7 +27,7 @@ const SLOW_MILLI: u128 = 10;
 pub(super) enum Verdict {
     /// Hardly a request in minutes.
     Slow,
-    /// What such devices did.
+    /// A usual pace of such devices.
     Ordinary,
     /// More than most of them did.
     Fast,
@@ -35,7 +35,7 @@ pub(super) enum Verdict {
     Implausible,
 }
 
-/// What the head asks for, and in how long.
+/// Demands of the head, and the time that they come in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     pub(super) requests: u64,
@@ -64,7 +64,7 @@ impl Pace {
         }
     }
 
-    /// What the unit would mean, in a few words.
+    /// Meaning of the unit, in a few words.
     pub(super) fn means(&self, unit: TimeUnit) -> String {
         let verdict = match self.verdict(unit) {
             Verdict::Slow => ", hardly any",

@@ -12,9 +12,9 @@ use roaring::RoaringTreemap;
 
 /// Both bitmaps together stay below this, however the pages lie: uniform writes to 3 TiB are exact.
 const BYTES_MAX: u64 = 96 << 20;
-/// What a container costs beside its content: itself, and what an allocation of its own wastes.
+/// Bytes of a container beside its content: itself, and the waste of an allocation of its own.
 const CONTAINER_BYTES: u64 = 96;
-/// What each 2^32 pages cost where there are any.
+/// Bytes of each 2^32 pages where there are any.
 const BITMAP_BYTES: u64 = 256;
 /// A container of 2^16 pages as plain bits.
 const BITSET_BYTES: u64 = 8 << 10;

@@ -1,4 +1,4 @@
-//! What a trace asks of a drive, in numbers: sizes, rate and bursts, locality, footprint, write
+//! Demands of a trace on a drive, in numbers: sizes, rate and bursts, locality, footprint, write
 //! intervals, latencies.
 //!
 //! Only *data requests* (reads and writes) are measured: a flush has no address, and one trim may
@@ -87,7 +87,7 @@ impl TraceStatistics {
         }
     }
 
-    /// What was seen, to print. `names` are the devices', by number.
+    /// The report, to print. `names` are the devices', by number.
     pub fn report(&self, names: &[&str]) -> StatisticsReport {
         let all = self.read_sizes.merged(&self.write_sizes);
         StatisticsReport {

@@ -3,7 +3,7 @@
 use manx_base::latency::Histogram;
 use serde::Serialize;
 
-/// What a trace asks of a drive. *Data requests* are reads and writes; flushes and trims are in no
+/// Demands of a trace on a drive. *Data requests* are reads and writes; flushes and trims are in no
 /// number here.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatisticsReport {
@@ -85,7 +85,8 @@ pub struct ArrivalReport {
     /// Variance over mean of the requests in bins of 1 s, empty ones included: 1 for Poisson; null
     /// below 2 bins.
     pub idc_1s: Option<f64>,
-    /// The same in bins of 10 ms.
+    /// Variance over mean of the requests in bins of 10 ms, empty ones included; null below 2
+    /// bins.
     pub idc_10ms: Option<f64>,
 }
 

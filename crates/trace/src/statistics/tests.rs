@@ -228,7 +228,7 @@ fn a_metronome_varies_in_nothing_and_bursts_show_at_every_width() {
         (Some(0.0), Some(0.0), Some(0.0))
     );
     assert_eq!((metronome.peak_per_s, metronome.peak_to_mean), (Some(1000), Some(1.0)));
-    // The same rate, but 500 requests at once each half second.
+    // At an equal rate, but 500 requests at once each half second.
     let bursts =
         trace(10_000, Op::Read, |n| if n % 500 == 0 { 500_000_000 } else { 0 }, |n| n).arrivals;
     assert!(bursts.idc_10ms.unwrap() > 400.0 && bursts.gap_cv.unwrap() > 20.0, "{bursts:?}");

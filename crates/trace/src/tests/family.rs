@@ -117,7 +117,7 @@ fn a_pace_that_no_unit_of_the_format_explains_is_asked_about() {
     );
     let given = TraceSpec { format: Some(Ucare), ..spec() };
     assert_eq!(units(&found(&given, &whole)), (Ucare, Some(TimeUnit::Ms), Some(LbaUnit::Bytes)));
-    // The same over two devices is believed.
+    // This load over two devices is believed.
     let text = lines(200, |i| format!("{} {} {} 128 1", i * 37_000, i % 2, 63 + i * 128));
     assert_eq!(units(&found(&spec(), &text)), (Ssdsim, Some(TimeUnit::Ns), None));
     // Six decimals are seconds as well as milliseconds.

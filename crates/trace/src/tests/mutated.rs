@@ -61,7 +61,7 @@ fn each_is_known_for_what_it_is() {
     }
 }
 
-/// What replaces a piece of a trace.
+/// Replacement for a piece of a trace.
 fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => prop::sample::select(vec![

@@ -1,4 +1,4 @@
-//! What each reader makes of its format.
+//! Records that each reader makes of its format.
 
 use super::super::sniff::sniff;
 use super::super::survey;

@@ -1,4 +1,4 @@
-//! What is played of a trace, and how: selection, layout, alignment, rate, repetition. Each thing
+//! Treatment of a trace in a replay: selection, layout, alignment, rate, repetition. Each thing
 //! left out or changed is counted under its reason.
 
 use super::super::{TraceSource, TraceSummary, survey};
@@ -204,7 +204,7 @@ fn requests_are_widened_to_the_alignment_within_their_device() {
         [(0, 0, 128), (10, 256, 128), (20, 0, 128), (30, 128, 128), (40, 0, 128)]
     );
     assert_eq!(source.altered().iter().collect::<Vec<_>>(), [("widened to the alignment", 5)]);
-    // What holds the trace as it is does not hold it widened.
+    // A device that holds the trace as it is does not hold it widened.
     let error = TraceSource::new(&aligned, 128 + 200, opener(TWO)).err().unwrap().to_string();
     assert!(error.contains("t.trace:2") && error.contains("LBA 256"), "{error}");
     for (remap, capacity) in [(Remap::Modulo, 300), (Remap::Dense, 300), (Remap::Scale, 300)] {

@@ -87,7 +87,7 @@ impl Bar {
     pub fn show_part(&self, done: u64, total: Option<u64>, part: Option<f64>, more: &str) {
         let now = self.output.now();
         let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was done before the first look took no time, and says nothing of how long the rest
+        // Work done before the first look took no time, and says nothing of how long the rest
         // takes; nor does a first pass whose end was not known.
         let (_, gauge) = match *gauge {
             Some((had_end, gauge)) if had_end == part.is_some() => (had_end, gauge),
