@@ -134,8 +134,10 @@ proptest! {
             0 => Some(0.0),
             all => Some(100.0 * count as f64 / all as f64),
         };
-        let is_unaligned =
-            |r: &&Record| r.lba.0 % 8 != 0 || (r.lba.0 + u64::from(r.sectors)) % 8 != 0;
+        let is_unaligned = |r: &&Record| {
+            let end = r.lba.0 + u64::from(r.sectors);
+            !r.lba.0.is_multiple_of(8) || !end.is_multiple_of(8)
+        };
         let unaligned = data.iter().filter(is_unaligned).count();
         let sequential = data.iter().enumerate().filter(|(n, r)| {
             let before = data[..*n].iter().rev().find(|before| before.device == r.device);
