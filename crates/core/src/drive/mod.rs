@@ -56,7 +56,7 @@ use crate::units::{Instant, Lba, Lpn};
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
 use face::request::{Asked, Content, Request};
-use gc::collect::Collector;
+use gc::domains::Collector;
 use gc::mode::{Lease, Scope};
 use io::buffer::WriteBuffer;
 use later::{Later, Task};
@@ -82,13 +82,13 @@ pub struct Drive {
     /// Who may suspend an erase or a program, if anybody may.
     suspension: Option<Box<dies::suspension::Suspension>>,
     /// Erases that wait for the end of a burst of reads, if they do.
-    holds: Option<Box<dies::hold::Holds>>,
+    holds: Option<Box<gc::hold::Holds>>,
     /// When the next of them is looked at, or steps of collections that wait for their window.
     wakes_at: Instant,
     /// Reads that may be failed fast, if there were any.
     predictable: Option<Box<gc::fast_fail::Predictable>>,
     /// When collections may go on, if that depends on windows.
-    gate: Option<Box<gc::window_gate::Gate>>,
+    gate: Option<Box<dies::gate::Gate>>,
     /// There is one of these: every event is looked at.
     watches: bool,
     /// Parity, if there is any.

@@ -19,7 +19,9 @@ impl Drive {
             return self.op_failed(now, op);
         }
         self.book_end(now, op, die);
-        self.on_gc_op_end(class, die);
+        if let Some(planes) = self.collector.planes.as_mut().filter(|_| !class.is_of_host()) {
+            planes.on_gc_op_end(&self.flash.layout, die);
+        }
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);

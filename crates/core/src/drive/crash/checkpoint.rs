@@ -20,18 +20,18 @@ use crate::units::{Bytes, Instant, Ppn};
 
 /// A checkpoint in its place in the system area.
 #[derive(Clone, Debug)]
-struct Place {
-    checkpoint: Checkpoint,
+pub(super) struct Place {
+    pub(super) checkpoint: Checkpoint,
     /// The how manieth it is.
     count: u64,
     /// Of its pages, which are on flash; the last one says that it is whole.
-    landed: Vec<bool>,
+    pub(super) landed: Vec<bool>,
     /// Pages of the journal that were on flash, or on their way, when it was taken.
     journal_pages: u64,
 }
 
 impl Place {
-    fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.landed.last() == Some(&true)
     }
 }
@@ -40,12 +40,12 @@ impl Place {
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Checkpoints {
     every: u64,
-    places: [Option<Place>; 2],
+    pub(super) places: [Option<Place>; 2],
     /// Which of them is being written.
-    writing: Option<usize>,
+    pub(super) writing: Option<usize>,
     /// Its next page, and how many are on flash.
     next_page: u32,
-    pages_done: u32,
+    pub(super) pages_done: u32,
     /// The write clock when the last one began.
     clock: u64,
 }
@@ -146,7 +146,7 @@ impl Drive {
     }
 
     /// The next page is programmed on a die, if it may be: the last one only behind all the others.
-    fn program_checkpoint(&mut self, now: Instant, die: u32) {
+    pub(super) fn program_checkpoint(&mut self, now: Instant, die: u32) {
         let layout = &self.flash.layout;
         let (lanes, units) = (layout.lanes_per_die, layout.units_per_row);
         let sectors = units * layout.unit_sectors;
@@ -172,26 +172,5 @@ impl Drive {
         );
         let op = self.ops.insert(op);
         self.enqueue(now, op);
-    }
-
-    /// A page of a checkpoint is on flash.
-    pub(in crate::drive) fn checkpoint_written(&mut self, now: Instant, die: u32, page: u32) {
-        self.counters.checkpoint_units += u64::from(self.flash.layout.units_per_row);
-        let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut()
-        else {
-            return;
-        };
-        checkpoints.pages_done += 1;
-        let at = checkpoints.writing.expect("one is being written");
-        let place = checkpoints.places[at].as_mut().expect("it has its place");
-        place.landed[page as usize] = true;
-        if place.is_whole() {
-            self.counters.checkpoints += 1;
-            checkpoints.writing = None;
-            // So are the deallocations in it.
-            journal.on_flash(&place.checkpoint.trims);
-            return;
-        }
-        self.program_checkpoint(now, die);
     }
 }

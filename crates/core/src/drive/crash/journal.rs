@@ -6,9 +6,7 @@
 //! needs.
 
 use crate::drive::Drive;
-use crate::drive::crash::recovery::Kept;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::face::command::Status;
 use crate::drive::io::buffer::State;
 use crate::flash::Block;
 use crate::units::{Instant, Lpn, Ppn};
@@ -23,14 +21,14 @@ pub(in crate::drive) struct Journal {
     pub durable: BTreeMap<u32, u64>,
     /// In DRAM, and the lowest number of any since it was empty.
     pending: BTreeMap<u32, u64>,
-    oldest: Option<u64>,
+    pub(super) oldest: Option<u64>,
     /// On their way, as so many pages.
-    flying: BTreeMap<u32, u64>,
-    flying_oldest: Option<u64>,
-    pages_flying: u32,
+    pub(super) flying: BTreeMap<u32, u64>,
+    pub(super) flying_oldest: Option<u64>,
+    pub(super) pages_flying: u32,
     /// Writes whose page was deallocated before it came to flash, by the number of the
     /// deallocation.
-    waiters: Vec<(u64, u32)>,
+    pub(super) waiters: Vec<(u64, u32)>,
     pub next_die: u32,
     /// Pages programmed so far: what recovery reads.
     pub pages: u64,
@@ -79,7 +77,7 @@ impl Drive {
     /// a flush.
     pub(in crate::drive) fn note_trim(&mut self, now: Instant, lpn: Lpn) {
         let (number, slot) = (self.buffer.number(), self.buffer.find(lpn));
-        let (protected, waiting) = (self.spec.power_loss_protection, !self.writes_flushed());
+        let (protected, waiting) = (self.spec.power_loss_protection, !self.writes.is_flushed());
         let Some(kept) = &mut self.kept else { return };
         let journal = &mut kept.journal;
         journal.pending.insert(lpn.0, number);
@@ -98,17 +96,6 @@ impl Drive {
         journal.oldest = Some(journal.oldest.map_or(oldest, |before| before.min(oldest)));
         if hurry {
             self.write_journal(now);
-        }
-    }
-
-    /// Writes that wait for a deallocation which is on flash now.
-    fn tell_waiters(&mut self, now: Instant) {
-        let Some(kept) = &mut self.kept else { return };
-        let in_dram = kept.journal.oldest.unwrap_or(u64::MAX);
-        let waiters = &mut kept.journal.waiters;
-        let landed = waiters.partition_point(|(number, _)| *number < in_dram);
-        for (_, request) in waiters.drain(..landed).collect::<Vec<_>>() {
-            self.durable_elsewhere(now, request);
         }
     }
 
@@ -145,27 +132,6 @@ impl Drive {
         }
     }
 
-    /// A page of the journal is on flash.
-    pub(in crate::drive) fn journal_written(&mut self, now: Instant) {
-        self.counters.journal_pages += 1;
-        let Some(kept) = &mut self.kept else { return };
-        let journal = &mut kept.journal;
-        journal.pages_flying -= 1;
-        if journal.pages_flying > 0 {
-            return;
-        }
-        journal.flying_oldest = None;
-        let landed = std::mem::take(&mut journal.flying);
-        journal.on_flash(&landed);
-        self.tell_waiters(now);
-        self.finish_flushes(now);
-        self.let_erases_go(now);
-        let wanted = |kept: &Kept| !kept.held.is_empty() || !kept.journal.waiters.is_empty();
-        if !self.writes_flushed() || self.kept.as_ref().is_some_and(|kept| wanted(kept)) {
-            self.write_journal(now);
-        }
-    }
-
     /// True while the block may hold pages whose deallocation is not on flash: were it erased now,
     /// a power loss would bring back what was there before them.
     pub(in crate::drive) fn journal_holds(&mut self, now: Instant, block: Block) -> bool {
@@ -182,18 +148,6 @@ impl Drive {
         true
     }
 
-    /// Erases that waited for the journal go on.
-    fn let_erases_go(&mut self, now: Instant) {
-        let Some(kept) = &self.kept else { return };
-        let blocks: Vec<Block> = kept.held.keys().map(|block| Block(*block)).collect();
-        for block in blocks {
-            match self.merges.is_some() {
-                true => self.merge_read_ended(now, self.flash.layout.first_page(block)),
-                false => self.may_erase(now, block),
-            }
-        }
-    }
-
     /// The baseline that collects in no time also writes the journal in no time.
     pub(in crate::drive) fn journal_settles(&mut self) {
         if let Some(kept) = &mut self.kept {
@@ -201,16 +155,6 @@ impl Drive {
             journal.durable.extend(&journal.flying);
             journal.durable.extend(std::mem::take(&mut journal.pending));
             (journal.oldest, journal.flying_oldest) = (None, None);
-        }
-    }
-
-    /// What a durable write waited for need not come to flash any more: something newer did.
-    fn durable_elsewhere(&mut self, now: Instant, request: u32) {
-        self.requests[request].remaining -= 1;
-        if self.requests[request].remaining == 0
-            && self.requests[request].next_unit == self.units(request)
-        {
-            self.finish_with(now, request, Status::Success);
         }
     }
 }

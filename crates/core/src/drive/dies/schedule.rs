@@ -7,7 +7,6 @@
 use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
-use crate::flash::{Operation, What};
 use crate::ftl::Stream;
 use crate::units::{Instant, Ppn};
 
@@ -33,8 +32,8 @@ impl Drive {
         self.ops[op].sequence = self.next_sequence;
         let die = self.flash.layout.die_of(lane);
         if class == Class::Gc {
-            if self.predictable.is_some() {
-                self.gc_came(die);
+            if let Some(predictable) = &mut self.predictable {
+                predictable.gc_came(die);
             }
             if self.may_skip_the_queue(now, die, op) {
                 return self.issue(now, die, op);
@@ -51,11 +50,12 @@ impl Drive {
         {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
             self.requests[request].gc_blocked_at_split |= self.flash.is_collecting(die);
-            if self.holds.is_some() {
-                self.read_arrived(die);
+            if let Some(holds) = &mut self.holds {
+                holds.read_arrived(die);
+                self.set_alarm();
             }
-            if self.predictable.is_some() {
-                self.gc_came(die);
+            if let Some(predictable) = &mut self.predictable {
+                predictable.gc_came(die);
             }
         }
         if self.dftl.is_some() {
@@ -280,7 +280,7 @@ impl Drive {
     /// Gives a program the row it goes to, unless it has one; false when its lane has no room until
     /// something is reclaimed.
     #[inline]
-    fn make_startable(&mut self, op: u32) -> bool {
+    pub(super) fn make_startable(&mut self, op: u32) -> bool {
         let FlashOp { owner: Owner::Row { .. }, lane, ppn: Ppn::NONE, data_class, .. } =
             self.ops[op]
         else {
@@ -289,125 +289,12 @@ impl Drive {
         match self.ftl.open_row_of(lane, Stream::Host, data_class.into()) {
             Some(row) => {
                 self.ops[op].ppn = row;
-                self.plane_fills(self.ftl.pool_of(lane));
+                if let Some(planes) = &mut self.collector.planes {
+                    planes.fills(&self.ftl, &self.flash.layout, lane);
+                }
                 true
             }
             None => false,
         }
-    }
-
-    pub(in crate::drive) fn issue(&mut self, now: Instant, die: u32, op: u32) {
-        if self.faults.is_some() && self.finds_no_row(now, die, op) {
-            return;
-        }
-        let gc = self.ops[op].class == Class::Gc;
-        if gc && self.watches {
-            self.gc_begins(now, die, op);
-        }
-        let what = self.prepare(now, die, op);
-        self.flash.start(now, die, Operation { what, token: op, gc });
-    }
-
-    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the
-    /// die in registers and not by way of the stack.
-    #[inline(always)]
-    fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
-        if self.attribution.is_some() && self.ops[op].class.is_of_host() {
-            self.book_issue(now, op, die);
-        }
-        let operation = &mut self.ops[op];
-        match operation.owner {
-            Owner::Request { request, .. } => {
-                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
-                // In a backlog it came long ago.
-                self.requests.prefetch(request);
-                self.collector.user_read_started(die);
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
-                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
-                self.collector.user_read_started(die);
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
-            // Nobody asks what they waited for.
-            Owner::Fill { .. } | Owner::Update { .. } => {
-                self.collector.user_read_started(die);
-                What::Read { page: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::ChainRead { .. }
-            | Owner::MergeRead { .. }
-            | Owner::SpareRead { .. }
-            | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
-            Owner::Row { first_slot } => {
-                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
-                if self.dftl.is_some() {
-                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
-                }
-                self.issue_row(first_slot);
-                what
-            }
-            Owner::LogProgram { lane } => {
-                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
-                self.page_takes_off(lane);
-                what
-            }
-            Owner::Parity | Owner::Rewrite | Owner::MergeProgram { .. } => {
-                What::Program { row: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::ChainProgram { .. } if operation.ppn.is_some() => {
-                What::Program { row: operation.ppn, sectors: operation.sectors }
-            }
-            Owner::ChainProgram { lane: chain } => {
-                let (lane, sectors) = (operation.lane, operation.sectors);
-                let row = self
-                    .ftl
-                    .open_copy_row(chain, lane)
-                    .expect("the reserve holds a victim's copies");
-                operation.ppn = row;
-                What::Program { row, sectors }
-            }
-            Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
-                let block = self.flash.layout.block_of(operation.ppn);
-                self.split_copies_beside(now, die);
-                What::Erase { block }
-            }
-            Owner::Journal | Owner::Checkpoint { .. } => {
-                What::System { sectors: operation.sectors }
-            }
-            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
-        }
-    }
-
-    /// Cache program: the next program goes ahead into the cache register, unless something else
-    /// goes first.
-    #[inline]
-    pub(in crate::drive) fn preload(&mut self, now: Instant, die: u32) {
-        if !self.flash.accepts_preload(die) {
-            return;
-        }
-        let queues = &self.queues[die as usize];
-        let others = queues.read.front().is_some()
-            || queues.fill.front().is_some()
-            || queues.gc.front().is_some();
-        let Some(op) = queues.write.front() else { return };
-        if others
-            || self.collector.is_closed(die)
-            || self.collection_owns(die)
-            || !self.make_startable(op)
-        {
-            return;
-        }
-        self.queues[die as usize].write.pop(&self.ops);
-        let what = self.prepare(now, die, op);
-        self.flash.preload(now, die, Operation { what, token: op, gc: false });
-    }
-
-    /// True while a collection on one of the die's lanes goes before the host, even between its
-    /// operations.
-    fn collection_owns(&self, die: u32) -> bool {
-        let lanes = self.flash.layout.lanes_per_die;
-        (die * lanes..(die + 1) * lanes)
-            .map(|lane| self.ftl.pool_of(lane))
-            .any(|pool| self.ftl.is_collecting(pool) && self.gc_goes_before(pool, false))
     }
 }

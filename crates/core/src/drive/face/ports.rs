@@ -179,9 +179,12 @@ impl Drive {
     #[inline]
     pub(in crate::drive) fn finish_with(&mut self, now: Instant, request: u32, status: Status) {
         if self.requests[request].failed {
-            return self.failed_is_over(request);
+            if let Some(predictable) = &mut self.predictable {
+                predictable.one_is_over();
+            }
+        } else {
+            self.complete(now, request, status, 0);
         }
-        self.complete(now, request, status, 0);
         self.requests.release(request);
     }
 

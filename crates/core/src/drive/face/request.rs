@@ -1,7 +1,8 @@
 //! A command while the drive works on it.
 
 use crate::drive::{Command, Drive, Op, Payload, PredictableLatency, Status};
-use crate::units::{Lba, Lpn, SECTOR};
+use crate::ftl::Translation;
+use crate::units::{Lba, Lpn, Ppn, SECTOR};
 
 /// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a
 /// box of its own, in runs that carry content.
@@ -153,5 +154,30 @@ impl Drive {
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.faults.as_ref().is_some_and(|faults| faults.is_read_only())
+    }
+
+    /// True when a write completes only on flash.
+    pub(in crate::drive) fn is_durable(&self, request: u32) -> bool {
+        let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
+        fua || self.spec.write_through
+    }
+
+    /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or
+    /// was never written.
+    pub(in crate::drive) fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
+        let unit = self.unit(request, number);
+        let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
+        if self.buffer.find(unit.lpn).is_some_and(covers) {
+            return None;
+        }
+        match self.ftl.translate(unit.lpn) {
+            Translation::Unwritten => None,
+            Translation::Ready(page) => Some(page),
+        }
+    }
+
+    pub(in crate::drive) fn die_of_page(&self, page: Ppn) -> u32 {
+        let layout = &self.flash.layout;
+        layout.die_of(layout.lane_of(layout.block_of(page)))
     }
 }

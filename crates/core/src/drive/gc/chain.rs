@@ -3,7 +3,8 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::ftl::{Step, Stream};
+use crate::flash::{Operation, What};
+use crate::ftl::Step;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 
@@ -60,40 +61,58 @@ impl Drive {
         op
     }
 
-    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {
-        self.counters.units_read += u64::from(self.ops[op].units);
-        let flash = &self.flash;
-        self.ftl.read_done(lane, |page| flash.load(page));
-        self.advance_chain(now, lane);
-    }
-
-    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
-        if self.superblock.is_some() {
-            self.stripe_row_done(to, Stream::Copy);
-        }
-        self.counters.copied_units += u64::from(units);
-        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        if let Some(timeline) = &mut self.timeline {
-            timeline.copied(self.ftl.pool_of(lane), units);
-        }
-        if self.faults.is_some() {
-            self.count_moved(lane, units);
-        }
-        let flash = &mut self.flash;
-        self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-        if self.dftl.is_some() {
-            self.pages_moved(self.ftl.pool_of(lane), row, units);
-        }
-        if self.holds.is_some() {
-            self.hurry_erases(now, self.ftl.pool_of(lane));
-        }
-        self.advance_chain(now, lane);
-    }
-
     fn lane_copied(&mut self, now: Instant, lane: u32) {
         if self.ftl.lane_copied(lane) {
             self.victim_copied(now, self.ftl.pool_of(lane));
+        }
+    }
+
+    /// The next operation of a chain starts on `die`, where its last one just ended.
+    #[inline]
+    pub(in crate::drive) fn start_next_copy(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: u32,
+        lane: u32,
+        step: Step,
+    ) {
+        let layout = &self.flash.layout;
+        let queues = &self.queues[die as usize];
+        let first = if self.collector.takes_the_die() {
+            queues.gc.front().is_none()
+        } else {
+            queues.is_empty()
+        };
+        let crossing = |units: u32| {
+            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
+        };
+        let (on, units, owner, what) = match step {
+            Step::Read { page, units } if first && layout.die_of(lane) == die => {
+                let what = What::Read { page, sectors: crossing(units) };
+                (lane, units, Owner::ChainRead { lane }, what)
+            }
+            Step::Program { lane: to, units } if first && layout.die_of(to) == die => {
+                let sectors = crossing(layout.units_per_row);
+                let row =
+                    self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
+                (to, units, Owner::ChainProgram { lane }, What::Program { row, sectors })
+            }
+            step => return self.take_step(now, lane, step),
+        };
+        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else {
+            return;
+        };
+        let operation = &mut self.ops[op];
+        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
+        (operation.units, operation.sectors) = (units, sectors);
+        self.flash.start(now, die, Operation { what, token: op, gc: true });
+    }
+
+    /// The chain of `lane` ends: its pool reclaims nothing any more.
+    pub(in crate::drive) fn stop_chain(&mut self, now: Instant, lane: u32) {
+        if self.ftl.stop_chain(lane) {
+            self.copying_is_over(now, self.ftl.pool_of(lane));
         }
     }
 }

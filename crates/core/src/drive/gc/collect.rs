@@ -7,264 +7,11 @@
 //! *held* until the victim is copied; the erase keeps only its die. A lease on dies is `plane`'s.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::gc::mode::{Admission, Lease, Rank, Scope};
-use crate::drive::gc::plane::Planes;
-use crate::drive::gc::straight::Way;
-use crate::flash::{Block, Flash};
+use crate::drive::gc::domains::Phase;
+use crate::drive::gc::mode::Admission;
+use crate::flash::Block;
 use crate::ftl::timeless::Work;
-use crate::ftl::{GcSpec, GcWhen, PageMap};
-use crate::sim::NIL;
 use crate::units::Instant;
-use std::collections::VecDeque;
-use std::ops::Range;
-
-/// Which collections wait, and what is held.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Collector {
-    pub lease: Lease,
-    when: GcWhen,
-    copyback: bool,
-    reads_first: bool,
-    domains: Vec<Domain>,
-    domain_of_die: Vec<u16>,
-    domain_of_pool: Vec<u16>,
-    /// Pools in a domain's `waiting` and in its `urgent` list.
-    listed: Vec<(bool, bool)>,
-    /// Dies on which no host operation may start.
-    pub closed: Vec<bool>,
-    /// `plane-blocking` only.
-    pub planes: Option<Box<Planes>>,
-    /// Since when each pool's collection copies.
-    copying_since: Vec<Instant>,
-    /// The operation of each lane's chain: it has one at a time, and keeps its place.
-    pub chain_ops: Vec<u32>,
-    /// Which way copies go.
-    pub way: Way,
-}
-
-/// Channels that are held together.
-#[derive(Clone, Debug)]
-struct Domain {
-    channels: Range<u32>,
-    phase: Phase,
-    /// Host operations that wait for or work on the domain's dies.
-    user_pending: u32,
-    /// Host reads that still need the channel.
-    user_reads: u32,
-    waiting: VecDeque<u32>,
-    urgent: VecDeque<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Open,
-    Draining {
-        pool: u32,
-    },
-    Holding {
-        pool: u32,
-    },
-    /// One run at a time, and nothing is closed to the host.
-    Copying {
-        pool: u32,
-    },
-}
-
-impl Collector {
-    pub fn new(gc: &GcSpec, flash: &Flash, ftl: &PageMap) -> Self {
-        let layout = &flash.layout;
-        let lease = Lease::of(gc.mode);
-        let per_channel = lease.scope != Scope::Drive
-            && (0..ftl.pools()).all(|pool| {
-                let channel = |lane| layout.channel_of(layout.die_of(lane));
-                let lanes = ftl.lanes_of(pool);
-                channel(lanes.start) == channel(lanes.end - 1)
-            });
-        let (domains, width) =
-            if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
-        let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
-        Self {
-            lease,
-            // Runs that yield to the host need not wait for a pause of it.
-            when: if lease.yields_in_turn() { GcWhen::Foreground } else { gc.when },
-            copyback: gc.copyback,
-            reads_first: gc.reads_first,
-            domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
-            domain_of_die: (0..layout.dies).map(domain).collect(),
-            domain_of_pool: (0..ftl.pools())
-                .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start)))
-                .collect(),
-            listed: vec![(false, false); ftl.pools() as usize],
-            closed: vec![false; layout.dies as usize],
-            planes: (lease.scope == Scope::Die).then(|| Box::new(Planes::new(gc, flash, ftl))),
-            copying_since: vec![Instant::START; ftl.pools() as usize],
-            chain_ops: vec![NIL; layout.lanes as usize],
-            way: Way::default(),
-        }
-    }
-
-    /// True when host operations must not start on the die: it, or its domain, drains or is held.
-    #[inline]
-    pub fn is_closed(&self, die: u32) -> bool {
-        self.closed[die as usize]
-    }
-
-    /// True when a collection of a channel need not wait for the host's operations there.
-    pub fn is_quiet(&self, channel: u32) -> bool {
-        self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
-    }
-
-    /// True while host reads need the die's domain.
-    pub fn serves_reads(&self, die: u32) -> bool {
-        self.domains[self.domain_of_die[die as usize] as usize].user_reads > 0
-    }
-
-    /// True when space is reclaimed at no cost.
-    pub fn takes_no_time(&self) -> bool {
-        self.lease.admission == Admission::ZeroCost
-    }
-
-    /// True when nothing can come between the read and the program of a copy inside a plane: the
-    /// die is the collection's own, and no other one of its channel may begin to copy.
-    pub fn is_undisturbed(&self) -> bool {
-        self.copyback && self.planes.as_ref().is_some_and(|planes| planes.copy_one_by_one())
-    }
-
-    /// True when copies stay in their plane and do not cross the channel.
-    pub fn copies_inside(&self) -> bool {
-        self.copyback
-    }
-
-    /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is
-    /// held already.
-    pub fn keeper_of(&self, die: u32) -> Option<(u32, bool)> {
-        match self.domains[self.domain_of_die[die as usize] as usize].phase {
-            Phase::Open | Phase::Copying { .. } => None,
-            Phase::Draining { pool } => Some((pool, false)),
-            Phase::Holding { pool } => Some((pool, true)),
-        }
-    }
-
-    /// Since when the pool's collection copies.
-    pub fn copying_since(&self, pool: u32) -> Instant {
-        self.copying_since[pool as usize]
-    }
-
-    /// The channels that a collection of the pool drains and holds.
-    pub fn channels_of(&self, pool: u32) -> Range<u32> {
-        self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone()
-    }
-
-    /// Pools whose collection follows in the die's domain before the host's operations.
-    pub fn follow_after(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
-        let Domain { urgent, waiting, .. } =
-            &self.domains[self.domain_of_die[die as usize] as usize];
-        let at_once = if self.when == GcWhen::Foreground { waiting.len() } else { 0 };
-        urgent
-            .iter()
-            .chain(waiting.iter().take(at_once).filter(|pool| !urgent.contains(pool)))
-            .copied()
-    }
-
-    /// True when GC operations always go before the host's on their die.
-    #[inline]
-    pub fn takes_the_die(&self) -> bool {
-        self.lease.rank == Rank::First
-    }
-
-    /// True when an urgent collection lets the reads that wait for its die go first.
-    #[inline]
-    pub fn yields_to_reads(&self, reads_wait: bool) -> bool {
-        self.reads_first && reads_wait
-    }
-
-    /// The channels that a collection of the pool holds: the first, and how many.
-    fn held_by(&self, pool: u32) -> (u32, u32) {
-        if !self.lease.holds_channels() {
-            return (0, 0);
-        }
-        let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
-        (channels.start, channels.end - channels.start)
-    }
-
-    #[inline]
-    fn domain_mut(&mut self, die: u32) -> &mut Domain {
-        &mut self.domains[self.domain_of_die[die as usize] as usize]
-    }
-
-    #[inline]
-    pub fn user_arrived(&mut self, die: u32) {
-        self.domain_mut(die).user_pending += 1;
-    }
-
-    /// A host read arrives and starts.
-    #[inline]
-    pub fn direct_read_started(&mut self, die: u32) {
-        let domain = self.domain_mut(die);
-        domain.user_pending += 1;
-        domain.user_reads += 1;
-    }
-
-    #[inline]
-    pub fn user_ended(&mut self, die: u32) {
-        self.domain_mut(die).user_pending -= 1;
-    }
-
-    #[inline]
-    pub fn user_read_started(&mut self, die: u32) {
-        self.domain_mut(die).user_reads += 1;
-    }
-
-    #[inline]
-    pub fn user_read_ended(&mut self, die: u32) {
-        self.domain_mut(die).user_reads -= 1;
-    }
-
-    /// Lists a pool that wants to collect, once, and once more when it becomes urgent.
-    fn list(&mut self, pool: u32, urgent: bool) {
-        let domain = &mut self.domains[self.domain_of_pool[pool as usize] as usize];
-        let (waiting, hurrying) = &mut self.listed[pool as usize];
-        if !*waiting {
-            *waiting = true;
-            domain.waiting.push_back(pool);
-        }
-        if urgent && !*hurrying {
-            *hurrying = true;
-            domain.urgent.push_back(pool);
-        }
-    }
-
-    /// False when no collection may start in an open domain now.
-    #[inline]
-    fn may_start(&self, domain: usize) -> bool {
-        let d = &self.domains[domain];
-        let quiet = self.when == GcWhen::Foreground || d.user_pending == 0;
-        !d.urgent.is_empty() || (quiet && !d.waiting.is_empty())
-    }
-
-    /// The pool whose collection may start in an open domain now.
-    fn next_pool(&mut self, domain: usize) -> Option<u32> {
-        let d = &mut self.domains[domain];
-        if let Some(pool) = d.urgent.pop_front() {
-            self.listed[pool as usize].1 = false;
-            return Some(pool);
-        }
-        if self.when == GcWhen::Foreground || d.user_pending == 0 {
-            let pool = d.waiting.pop_front()?;
-            self.listed[pool as usize].0 = false;
-            return Some(pool);
-        }
-        None
-    }
-}
-
-impl Domain {
-    fn new(channels: Range<u32>) -> Self {
-        let (waiting, urgent) = (VecDeque::new(), VecDeque::new());
-        Self { channels, phase: Phase::Open, user_pending: 0, user_reads: 0, waiting, urgent }
-    }
-}
 
 impl Drive {
     /// Space of the pool was used or regained: perhaps it should collect.
@@ -441,8 +188,8 @@ impl Drive {
         if let Some(planes) = &mut self.collector.planes {
             planes.note_change(self.flash.layout.channel_of(die));
         }
-        if closed && self.predictable.is_some() {
-            self.gc_came(die);
+        if let Some(predictable) = self.predictable.as_mut().filter(|_| closed) {
+            predictable.gc_came(die);
         }
         self.flash.close_die(now, die, closed);
     }
@@ -553,37 +300,19 @@ impl Drive {
         self.enqueue_erase(now, block);
     }
 
-    /// Queues the erase of a victim's block.
-    pub(in crate::drive) fn enqueue_erase(&mut self, now: Instant, block: Block) {
-        let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
-        // It goes before the program of a copy that is being read.
-        self.split_copy(now, self.flash.layout.die_of(lane));
-        let op =
-            self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
-        self.enqueue(now, op);
-    }
-
-    pub(in crate::drive) fn chain_erase_done(&mut self, now: Instant, block: Block) {
-        self.counters.erases += 1;
-        let is_whole = self.ftl.erased(block);
-        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
-        if is_whole {
-            self.victim_reclaimed(now, block);
+    /// A pool is, perhaps, urgent now: its steps that wait for a window wait no longer.
+    pub(in crate::drive) fn hurry_steps(&mut self, now: Instant, pool: u32) {
+        if !self.ftl.is_urgent(pool) || !self.ftl.is_collecting(pool) {
+            return;
         }
-    }
-
-    /// The last block of a victim is erased.
-    pub(in crate::drive) fn victim_reclaimed(&mut self, now: Instant, block: Block) {
-        let pool = self.ftl.pool_of(self.flash.layout.lane_of(block));
-        self.timeline_reclaimed(now, pool, block);
+        if self.is_paused(pool) {
+            return self.requeue(now, pool);
+        }
         for lane in self.ftl.lanes_of(pool) {
-            self.dispatch(now, self.flash.layout.die_of(lane));
+            let die = self.flash.layout.die_of(lane);
+            if self.queues[die as usize].gc.front().is_some() {
+                self.dispatch(now, die);
+            }
         }
-        if self.collector.planes.is_some() {
-            self.plane_erased(now, pool);
-        }
-        self.space_used(now, pool);
-        // Dynamic allocation may have found no lane with room until now.
-        self.take_writes(now);
     }
 }

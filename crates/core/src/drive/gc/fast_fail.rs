@@ -32,7 +32,6 @@ use crate::drive::gc::rehearse::Moment;
 use crate::drive::gc::replay::Replay;
 use crate::drive::io::direct::Direct;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
-use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 use std::cell::RefCell;
@@ -44,11 +43,33 @@ pub(in crate::drive) struct Predictable {
     dies: Vec<u32>,
     listed: Vec<bool>,
     /// Requests that failed and still have operations under way.
-    failed: usize,
+    pub(super) failed: usize,
     /// Operations that are looked at.
-    found: Vec<u32>,
+    pub(super) found: Vec<u32>,
     /// A collection of several lanes, played ahead.
     pub replay: RefCell<Replay>,
+}
+
+impl Predictable {
+    /// Garbage collection may have come before reads that wait for `die`.
+    #[inline]
+    pub fn gc_came(&mut self, die: u32) {
+        if !std::mem::replace(&mut self.listed[die as usize], true) {
+            self.dies.push(die);
+        }
+    }
+
+    /// The last operation of a request that failed is over.
+    pub fn one_is_over(&mut self) {
+        self.failed -= 1;
+    }
+
+    /// The next die where it may have come, since the last look.
+    pub fn take_die(&mut self) -> Option<u32> {
+        let die = self.dies.pop()?;
+        self.listed[die as usize] = false;
+        Some(die)
+    }
 }
 
 impl Drive {
@@ -82,90 +103,12 @@ impl Drive {
             return false;
         };
         self.fail_fast(now, request, busy);
+        self.requests.release(request);
         true
     }
 
-    /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or
-    /// was never written.
-    pub(in crate::drive) fn page_of_unit(&self, request: u32, number: u32) -> Option<Ppn> {
-        let unit = self.unit(request, number);
-        let covers = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();
-        if self.buffer.find(unit.lpn).is_some_and(covers) {
-            return None;
-        }
-        match self.ftl.translate(unit.lpn) {
-            Translation::Unwritten => None,
-            Translation::Ready(page) => Some(page),
-        }
-    }
-
-    pub(in crate::drive) fn die_of_page(&self, page: Ppn) -> u32 {
-        let layout = &self.flash.layout;
-        layout.die_of(layout.lane_of(layout.block_of(page)))
-    }
-
-    /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the
-    /// channel.
-    pub fn gc_keeps(&self, now: Instant, die: u32) -> bool {
-        self.gc_keeps_die(now, die) || !self.flash.gc_keeps_channel_for(now, die).is_zero()
-    }
-
-    /// The same of the die alone, which is closed, or collects, or collects before it serves reads.
-    pub fn gc_keeps_die(&self, now: Instant, die: u32) -> bool {
-        self.collector.is_closed(die)
-            || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))
-            || self.queues[die as usize]
-                .gc
-                .iter(&self.ops)
-                .any(|op| self.goes_before_reads(now, op))
-    }
-
-    /// True when a collection's operation that waits goes before the reads that wait for its die.
-    pub(in crate::drive) fn goes_before_reads(&self, now: Instant, op: u32) -> bool {
-        self.gc_goes_before(self.ftl.pool_of(self.ops[op].lane), true)
-            && !self.gives_way_now(op)
-            && self.may_step(now, op)
-    }
-
-    /// Garbage collection may have come before reads that wait for `die`.
-    #[inline]
-    pub(in crate::drive) fn gc_came(&mut self, die: u32) {
-        if let Some(predictable) = &mut self.predictable
-            && !std::mem::replace(&mut predictable.listed[die as usize], true)
-        {
-            predictable.dies.push(die);
-        }
-    }
-
-    /// An event is over: reads that must not wait for garbage collection and now would are failed.
-    pub(in crate::drive) fn fail_overtaken(&mut self, now: Instant) {
-        while let Some(op) = self.flash.next_behind_gc() {
-            if let Some(request) = self.predictable_owner(op) {
-                let die = self.flash.layout.die_of(self.ops[op].lane);
-                let busy = self.flash.gc_keeps_channel_for(now, die);
-                self.fail_late(now, request, busy);
-            }
-        }
-        while let Some(die) =
-            self.predictable.as_mut().and_then(|predictable| predictable.dies.pop())
-        {
-            if let Some(predictable) = &mut self.predictable {
-                predictable.listed[die as usize] = false;
-            }
-            while self.gc_keeps(now, die)
-                && let Some((request, page)) = self.waiting_on(die)
-            {
-                let busy = match self.spec.brt {
-                    BusyRemaining::Forecast => self.gc_release(now, page),
-                    BusyRemaining::Exact => self.rehearse(now, request, Moment::Waits { die }),
-                };
-                self.fail_late(now, request, busy);
-            }
-        }
-    }
-
     /// The read that an operation serves, if it may be failed and was not.
-    fn predictable_owner(&self, op: u32) -> Option<u32> {
+    pub(super) fn predictable_owner(&self, op: u32) -> Option<u32> {
         let may_fail = |request: &u32| {
             let r = &self.requests[*request];
             r.command.predictable == PredictableLatency::On && !r.failed
@@ -184,52 +127,23 @@ impl Drive {
     }
 
     /// A read that waits for `die` and may be failed, and its page.
-    fn waiting_on(&self, die: u32) -> Option<(u32, Ppn)> {
+    pub(super) fn waiting_on(&self, die: u32) -> Option<(u32, Ppn)> {
         let of_die = |op: &u32| self.flash.layout.die_of(self.ops[*op].lane) == die;
         let in_order = self.in_order.iter().copied().filter(of_die);
         let mut waiting = self.queues[die as usize].read.iter(&self.ops).chain(in_order);
         waiting.find_map(|op| self.predictable_owner(op).map(|request| (request, self.ops[op].ppn)))
     }
 
-    fn fail_fast(&mut self, now: Instant, request: u32, busy: Duration) {
+    /// Ends a read as failed. Its operations, if it has any, are left.
+    pub(super) fn fail_fast(&mut self, now: Instant, request: u32, busy: Duration) {
         self.counters.predictable.fast_fails += 1;
         (self.requests[request].failed, self.requests[request].content) = (true, None);
         self.complete(now, request, Status::PredictableLatencyNotMet, busy.as_ns().max(1));
-        let mut withdrawn = self.withdraw(request);
-        if self.requests[request].remaining == 0 {
-            self.requests.release(request);
-        } else if let Some(predictable) = &mut self.predictable {
-            predictable.failed += 1;
-        }
-        for op in withdrawn.drain(..) {
-            let (lane, page, units) = (self.ops[op].lane, self.ops[op].ppn, self.ops[op].units);
-            let die = self.flash.layout.die_of(lane);
-            self.book_withdrawn(op);
-            self.ops.release(op);
-            self.collector.user_ended(die);
-            if self.holds.is_some() {
-                self.read_left(now, die);
-            }
-            for at in 0..units {
-                self.end_of_read(now, Ppn(page.0 + at));
-            }
-            self.dispatch(now, die);
-            self.poll_gc(now, die);
-        }
-        if let Some(predictable) = &mut self.predictable {
-            predictable.found = withdrawn;
-        }
-    }
-
-    /// The same for a read that has begun.
-    pub(in crate::drive) fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
-        self.counters.predictable.fast_fails_late += 1;
-        self.fail_fast(now, request, busy);
     }
 
     /// Takes the operations of a request that wait out of their lists, but for those that a page to
     /// be computed needs.
-    fn withdraw(&mut self, request: u32) -> Vec<u32> {
+    pub(super) fn withdraw(&mut self, request: u32) -> Vec<u32> {
         let found =
             self.predictable.as_mut().map(|predictable| std::mem::take(&mut predictable.found));
         let mut found = found.unwrap_or_default();
@@ -253,14 +167,6 @@ impl Drive {
         }
         self.requests[request].remaining -= found.len() as u32;
         found
-    }
-
-    /// The last operation of a request that failed is over.
-    pub(in crate::drive) fn failed_is_over(&mut self, request: u32) {
-        if let Some(predictable) = &mut self.predictable {
-            predictable.failed -= 1;
-        }
-        self.requests.release(request);
     }
 
     /// Requests that completed and still have operations under way.

@@ -16,9 +16,9 @@
 //! drain.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::{Class, Owner};
+use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Lpn};
 
 /// What garbage collection does to a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,28 +148,32 @@ impl Drive {
         array + out + timing.transfer(layout.units_per_row * layout.unit_sectors) * u64::from(rows)
     }
 
-    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<u32> {
-        match self.ops[op].owner {
-            Owner::ChainRead { lane }
-            | Owner::ChainProgram { lane }
-            | Owner::ChainCopy { lane }
-            | Owner::ChainErase { lane } => Some(self.ftl.pool_of(lane)),
-            Owner::Parity if self.ops[op].class == Class::Gc => {
-                Some(self.ftl.pool_of(self.ops[op].lane))
-            }
-            _ => None,
-        }
+    /// What garbage collection does to the die where a page of a stripe lives.
+    pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
+        self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
     }
 
-    /// True when a read would suspend a collection's operation.
-    pub(in crate::drive) fn gives_way_now(&self, op: u32) -> bool {
-        let Some(suspension) = &self.suspension else { return false };
-        match self.ops[op].owner {
-            Owner::ChainErase { .. } => suspension.gives_way(Suspendable::Erase),
-            Owner::ChainProgram { .. } | Owner::Parity => {
-                suspension.gives_way(Suspendable::Program)
-            }
-            _ => false,
-        }
+    /// A page read alone: command, array, `sectors` over the channel.
+    pub(in crate::drive) fn read_alone(&self, sectors: u32) -> Duration {
+        let timing = self.flash.timing();
+        timing.command + timing.means().0 + timing.transfer(sectors)
+    }
+
+    /// Until a domain that drains for `pool` is held: reads under way bring their data, and the
+    /// victim's dies are free.
+    pub(in crate::drive) fn drain_left(&self, now: Instant, pool: u32) -> Duration {
+        let reads = self
+            .collector
+            .channels_of(pool)
+            .map(|channel| self.flash.host_reads_left(now, channel))
+            .max();
+        let layout = &self.flash.layout;
+        let operation = |lane| {
+            self.flash
+                .operation_left(now, layout.die_of(lane))
+                .map_or(Duration::ZERO, |(_, left)| left)
+        };
+        let dies = self.ftl.lanes_of(pool).map(operation).max();
+        reads.unwrap_or_default().max(dies.unwrap_or_default())
     }
 }

@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 pub(in crate::drive) struct Merges {
     lanes: Vec<Chain>,
     /// Writes wait for the end of the chain that they cause.
-    write_waits: bool,
+    pub(super) write_waits: bool,
     /// Runs of copies change the maps at once.
     runs: bool,
     no_time: bool,
@@ -40,26 +40,26 @@ pub(in crate::drive) struct Merges {
 
 /// What happens on one lane.
 #[derive(Clone, Debug)]
-struct Chain {
+pub(super) struct Chain {
     /// Slots of pages that wait for their turn.
     waiting: VecDeque<u32>,
     /// The slot of the page being written, or `NIL`.
-    slot: u32,
+    pub(super) slot: u32,
     /// Its page is on flash.
-    landed: bool,
+    pub(super) landed: bool,
     /// The operation of the merge: it has one at a time, and keeps its place.
     op: u32,
     /// Copies under way or to be done, and the first that is not done.
-    run: Vec<(Ppn, Ppn)>,
-    at: usize,
+    pub(super) run: Vec<(Ppn, Ppn)>,
+    pub(super) at: usize,
     /// The version on its way.
-    version: u32,
+    pub(super) version: u32,
     /// An erase that waits for the reads of its block.
-    erase: Option<Block>,
+    pub(super) erase: Option<Block>,
     /// When the page's turn began, and where its time went up to `booked`.
     began: Instant,
-    booked: Instant,
-    split: Split,
+    pub(super) booked: Instant,
+    pub(super) split: Split,
     /// What led to it.
     led_by: u64,
     /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased
@@ -68,10 +68,10 @@ struct Chain {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Reclaiming {
+pub(super) struct Reclaiming {
     copying: Instant,
     erasing: Instant,
-    copied: u32,
+    pub(super) copied: u32,
     block: Block,
 }
 
@@ -116,6 +116,11 @@ impl Merges {
 }
 
 impl Merges {
+    /// The slot of the page that a lane writes.
+    pub fn page_of(&self, lane: u32) -> u32 {
+        self.lanes[lane as usize].slot
+    }
+
     /// The copies of a lane's run, from its start.
     pub fn run_of(&self, lane: u32, layout: &Layout) -> Run {
         let sectors = if self.copyback { 0 } else { layout.unit_sectors };
@@ -124,7 +129,7 @@ impl Merges {
 }
 
 impl Chain {
-    fn reclaims(&mut self, now: Instant, block: Block) -> &mut Reclaiming {
+    pub(super) fn reclaims(&mut self, now: Instant, block: Block) -> &mut Reclaiming {
         self.reclaiming.get_or_insert(Reclaiming {
             copying: now,
             erasing: Instant::NEVER,
@@ -139,13 +144,8 @@ const RUN_MAX: Duration = Duration::from_ns(u32::MAX as u64);
 
 impl Drive {
     #[inline]
-    fn chain(&mut self, lane: u32) -> &mut Chain {
+    pub(super) fn chain(&mut self, lane: u32) -> &mut Chain {
         &mut self.merges.as_mut().expect("the drive has a log-block FTL").lanes[lane as usize]
-    }
-
-    /// The slot of the page that a lane writes.
-    pub(in crate::drive) fn page_of(&mut self, lane: u32) -> u32 {
-        self.chain(lane).slot
     }
 
     /// A page leaves the buffer for its lane.
@@ -176,7 +176,7 @@ impl Drive {
     }
 
     /// Does the next step of a lane's chain, and all that take no time.
-    fn advance_merge(&mut self, now: Instant, lane: u32) {
+    pub(super) fn advance_merge(&mut self, now: Instant, lane: u32) {
         let no_time = self.merges.as_ref().is_some_and(|merges| merges.no_time);
         loop {
             match self.ftl.log_step(lane) {
@@ -216,7 +216,7 @@ impl Drive {
     /// True when nothing can come between the copies of a run, not even a read that suspends an
     /// erase or a program.
     #[inline]
-    fn copies_in_runs(&self) -> bool {
+    pub(super) fn copies_in_runs(&self) -> bool {
         self.suspension.is_none() && self.merges.as_ref().is_some_and(|merges| merges.runs)
     }
 
@@ -280,7 +280,7 @@ impl Drive {
         self.chain(lane).op
     }
 
-    fn enqueue_merge(&mut self, now: Instant, lane: u32, owner: Owner, ppn: Ppn) {
+    pub(super) fn enqueue_merge(&mut self, now: Instant, lane: u32, owner: Owner, ppn: Ppn) {
         let copyback = self.merges.as_ref().is_some_and(|merges| merges.copyback);
         let sectors = if copyback { 0 } else { self.flash.layout.unit_sectors };
         let op = self.merge_op(lane);
@@ -292,66 +292,10 @@ impl Drive {
         self.enqueue(now, op);
     }
 
-    /// A part of the page map is read from a spare area.
-    fn spare_read_done(&mut self, now: Instant, lane: u32) {
-        self.counters.units_read += 1;
-        self.book_merge(now, lane, Cause::GcCopy);
-        self.ftl.log_done(lane);
-        self.advance_merge(now, lane);
-    }
-
-    /// An operation of a chain is done.
-    pub(in crate::drive) fn merge_goes_on(&mut self, now: Instant, op: u32, owner: Owner) {
-        match owner {
-            Owner::MergeRead { lane } => self.merge_read_done(now, op, lane),
-            Owner::SpareRead { lane } => self.spare_read_done(now, lane),
-            Owner::MergeProgram { lane } => self.merge_program_done(now, lane),
-            Owner::MergeRun { lane } => self.merge_run_done(now, lane),
-            Owner::MergeErase { lane } => self.merge_erase_done(now, op, lane),
-            Owner::LogProgram { lane } => self.log_programmed(now, op, lane),
-            _ => unreachable!("{owner:?} is no part of a merge"),
-        }
-    }
-
-    fn read_copy(&mut self, now: Instant, lane: u32) {
+    pub(super) fn read_copy(&mut self, now: Instant, lane: u32) {
         let chain = self.chain(lane);
         let from = chain.run[chain.at].0;
         self.enqueue_merge(now, lane, Owner::MergeRead { lane }, from);
-    }
-
-    fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let version = self.flash.load(self.ops[op].ppn);
-        self.counters.units_read += 1;
-        let chain = self.chain(lane);
-        chain.version = version;
-        let to = chain.run[chain.at].1;
-        self.enqueue_merge(now, lane, Owner::MergeProgram { lane }, to);
-    }
-
-    fn merge_program_done(&mut self, now: Instant, lane: u32) {
-        self.counters.copied_units += 1;
-        let chain = self.chain(lane);
-        let ((from, to), version) = (chain.run[chain.at], chain.version);
-        chain.at += 1;
-        let goes_on = chain.at < chain.run.len();
-        self.chain(lane).reclaims(now, Block(0)).copied += 1;
-        self.flash.copied(from, to, version);
-        if goes_on {
-            return self.read_copy(now, lane);
-        }
-        self.book_merge(now, lane, Cause::GcCopy);
-        if !self.copies_in_runs() {
-            self.ftl.log_done(lane);
-        }
-        self.advance_merge(now, lane);
-    }
-
-    /// A run that was one operation is done.
-    fn merge_run_done(&mut self, now: Instant, lane: u32) {
-        let copies = self.chain(lane).run.len() as u64;
-        self.counters.units_read += copies;
-        self.counters.copied_units += copies;
-        self.advance_merge(now, lane);
     }
 
     fn erase_merged(&mut self, now: Instant, lane: u32, block: Block) {
@@ -359,41 +303,6 @@ impl Drive {
         (reclaiming.erasing, reclaiming.block) = (reclaiming.erasing.min(now), block);
         let page = self.flash.layout.first_page(block);
         self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
-    }
-
-    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
-        let block = self.flash.layout.block_of(self.ops[op].ppn);
-        self.counters.erases += 1;
-        self.book_merge(now, lane, Cause::Erase);
-        self.ftl.log_erased(block);
-        self.advance_merge(now, lane);
-    }
-
-    /// The erase of a merge has failed: the block leaves its lane, or is erased again where the
-    /// lane has none to spare.
-    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
-        self.counters.erases += 1;
-        self.count_erase_failure();
-        let block = self.flash.layout.block_of(self.ops[op].ppn);
-        self.book_merge(now, lane, Cause::Erase);
-        if self.ftl.log_erase_failed(block) {
-            return self.advance_merge(now, lane);
-        }
-        self.turn_read_only(now);
-        let page = self.ops[op].ppn;
-        self.enqueue_merge(now, lane, Owner::MergeErase { lane }, page);
-    }
-
-    /// A block is no longer read: an erase may have waited for that.
-    #[inline]
-    pub(in crate::drive) fn merge_read_ended(&mut self, now: Instant, page: Ppn) {
-        let block = self.flash.layout.block_of(page);
-        let lane = self.flash.layout.lane_of(block);
-        if self.chain(lane).erase == Some(block) && !self.ftl.is_being_read(block) {
-            self.chain(lane).erase = None;
-            self.book_merge(now, lane, Cause::Reads);
-            self.advance_merge(now, lane);
-        }
     }
 
     /// The host's page is next.
@@ -411,33 +320,8 @@ impl Drive {
         self.enqueue(now, op);
     }
 
-    /// The host's page is on flash.
-    fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
-        let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
-        let (lpn, version, dropped, born) = {
-            let s = self.buffer.slot(slot);
-            (s.lpn, s.stamp.version, s.dropped, s.born)
-        };
-        self.flash.store(to, version);
-        self.flash.note(to, lpn, born);
-        self.counters.host_units += 1;
-        self.writes.leaving -= 1;
-        self.ftl.log_done(lane);
-        if dropped {
-            self.ftl.trim(lpn);
-        }
-        self.book_log_program(now, op, lane);
-        let waits = self.merges.as_ref().is_some_and(|merges| merges.write_waits);
-        self.chain(lane).landed = true;
-        if !waits {
-            self.tell_page(now, lane, slot);
-        }
-        self.advance_merge(now, lane);
-        self.take_writes(now);
-    }
-
     /// Whoever waited for the page goes on.
-    fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
+    pub(super) fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
         self.chain(lane).slot = BUSY;
         let Chain { began, split, led_by, .. } = *self.chain(lane);
         self.book_chained(Some(Chained { began, split, led_by }));
@@ -476,25 +360,11 @@ impl Drive {
 
     /// The lane's chain spent its time up to now on `cause`.
     #[inline]
-    fn book_merge(&mut self, now: Instant, lane: u32, cause: Cause) {
+    pub(super) fn book_merge(&mut self, now: Instant, lane: u32, cause: Cause) {
         if self.attribution.is_some() {
             let chain = self.chain(lane);
             let spent = now.since(chain.booked);
             chain.split.add(cause, spent);
-            chain.booked = now;
-        }
-    }
-
-    /// The page's own program is done: its waits are in the books of the operation.
-    fn book_log_program(&mut self, now: Instant, op: u32, lane: u32) {
-        if let Some(split) = self.split_of_program(now, op) {
-            let chain = self.chain(lane);
-            debug_assert_eq!(
-                split.total(),
-                now.since(chain.booked),
-                "the program follows the last step"
-            );
-            chain.split += split;
             chain.booked = now;
         }
     }

@@ -16,9 +16,8 @@
 //! their wait ([`Planes::note_change`]): operations end far more often.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::Class;
 use crate::drive::gc::rotate::Rotation;
-use crate::flash::Flash;
+use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
 use crate::units::Instant;
 
@@ -102,9 +101,24 @@ impl Planes {
         self.rotation.as_ref().is_some_and(Rotation::is_off)
     }
 
+    /// Space of the plane of `lane` was taken: it may be urgent now.
+    #[inline]
+    pub fn fills(&mut self, ftl: &PageMap, layout: &Layout, lane: u32) {
+        let pool = ftl.pool_of(lane);
+        if self.is_listed(pool) && !self.seen_urgent[pool as usize] && ftl.is_urgent(pool) {
+            self.note_change(layout.channel_of(layout.die_of(ftl.lanes_of(pool).start)));
+        }
+    }
+
+    /// An operation that was not the host's ended on `die`: a plane may have waited for that.
+    #[inline]
+    pub fn on_gc_op_end(&mut self, layout: &Layout, die: u32) {
+        self.note_change(layout.channel_of(die));
+    }
+
     /// False when no collection of the channel may start now.
     #[inline]
-    fn may_start(&self, channel: u32) -> bool {
+    pub(super) fn may_start(&self, channel: u32) -> bool {
         let Channel { copying, waiting, .. } = &self.channels[channel as usize];
         *copying < self.per_channel && !waiting.is_empty()
     }
@@ -192,27 +206,6 @@ impl Drive {
         let channel = self.flash.layout.channel_of(die);
         if self.collector.planes.as_ref().is_some_and(|planes| planes.may_start(channel)) {
             self.scan_channel(now, channel);
-        }
-    }
-
-    /// An operation ended on `die`: if it was not the host's, a plane may have waited for that.
-    #[inline]
-    pub(in crate::drive) fn on_gc_op_end(&mut self, class: Class, die: u32) {
-        if let Some(planes) = self.collector.planes.as_mut().filter(|_| !class.is_of_host()) {
-            planes.note_change(self.flash.layout.channel_of(die));
-        }
-    }
-
-    /// Space of a plane was taken: it may be urgent now.
-    #[inline]
-    pub(in crate::drive) fn plane_fills(&mut self, pool: u32) {
-        if let Some(planes) = &mut self.collector.planes
-            && planes.is_listed(pool)
-            && !planes.seen_urgent[pool as usize]
-            && self.ftl.is_urgent(pool)
-        {
-            let layout = &self.flash.layout;
-            planes.note_change(layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start)));
         }
     }
 

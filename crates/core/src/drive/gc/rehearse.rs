@@ -56,7 +56,9 @@ impl Drive {
         if moment == Moment::Begins {
             twin.begin_read(now, request);
         }
-        dies.iter().for_each(|die| twin.gc_came(*die));
+        if let Some(predictable) = &mut twin.predictable {
+            dies.iter().for_each(|die| predictable.gc_came(*die));
+        }
         twin.event_is_over(now);
         let mut dies: Vec<_> =
             dies.into_iter().map(|die| (die, twin.host_operation(now, die))).collect();

@@ -244,22 +244,4 @@ impl Drive {
             self.chain_pool(op)
         }
     }
-
-    /// Until a domain that drains for `pool` is held: reads under way bring their data, and the
-    /// victim's dies are free.
-    pub(in crate::drive) fn drain_left(&self, now: Instant, pool: u32) -> Duration {
-        let reads = self
-            .collector
-            .channels_of(pool)
-            .map(|channel| self.flash.host_reads_left(now, channel))
-            .max();
-        let layout = &self.flash.layout;
-        let operation = |lane| {
-            self.flash
-                .operation_left(now, layout.die_of(lane))
-                .map_or(Duration::ZERO, |(_, left)| left)
-        };
-        let dies = self.ftl.lanes_of(pool).map(operation).max();
-        reads.unwrap_or_default().max(dies.unwrap_or_default())
-    }
 }

@@ -327,7 +327,7 @@ impl Replay {
     }
 
     /// The chain's operation waits for the die.
-    fn list(&mut self, die: u32, lane: u32) {
+    pub(super) fn list(&mut self, die: u32, lane: u32) {
         self.chains[lane as usize].next = NIL;
         let entry = &mut self.dies[die as usize];
         let last = std::mem::replace(&mut entry.last, lane);

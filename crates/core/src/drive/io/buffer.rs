@@ -11,6 +11,7 @@
 //! slots of their own behind the host's.
 
 use crate::drive::face::command::Stamp;
+use crate::ftl::PageMap;
 use crate::sim::{Divisor, NIL, prefetch};
 use crate::units::Lpn;
 
@@ -357,6 +358,21 @@ impl WriteBuffer {
             self.slots[slot as usize].urgent = true;
             self.urgent += 1;
         }
+    }
+
+    /// The pages of a row are frozen. Their maps are asked for: the old places become stale soon.
+    pub fn freeze_row(&mut self, first_slot: u32, ftl: &PageMap) {
+        let mut slot = first_slot;
+        while slot != NIL {
+            self.freeze(slot);
+            ftl.prefetch_old(self.slot(slot).lpn);
+            slot = self.row_next(slot);
+        }
+    }
+
+    /// The page of a slot is frozen: its data crosses the channel.
+    pub fn freeze(&mut self, slot: u32) {
+        self.slot_mut(slot).state = State::Flying;
     }
 
     /// The next slot of a row, or of a list of parked ones.

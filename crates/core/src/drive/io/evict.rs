@@ -66,17 +66,6 @@ impl Drive {
         }
     }
 
-    /// A page leaves the buffer: a write may be the reason, and wait for it.
-    #[inline]
-    pub(in crate::drive) fn leaves(&mut self, slot: u32, state: State) {
-        self.buffer.leave_dirty(slot, state);
-        if let Some(request) = self.writes.leaves_for {
-            self.buffer.add_waiter(slot, request);
-            self.requests[request].remaining += 1;
-            self.book_waiting(request);
-        }
-    }
-
     /// The maps of a page that leaves soon are asked for: their entries are scattered over memory.
     #[inline]
     fn hint_eviction(&self, lpn: Lpn) {
@@ -157,21 +146,5 @@ impl Drive {
         );
         let op = self.ops.insert(op);
         self.enqueue(now, op);
-    }
-
-    pub(in crate::drive) fn fill_done(&mut self, now: Instant, op: u32, slot: u32) {
-        let page = self.ops[op].ppn;
-        self.counters.units_read += 1;
-        self.writes.leaving -= 1;
-        let beneath = self.flash.load(page);
-        self.end_of_read(now, page);
-        if self.buffer.slot(slot).dropped {
-            self.slot_done(now, slot);
-        } else {
-            self.buffer.filled(slot, beneath);
-            self.buffer.make_dirty_first(slot);
-            self.evict_awaited(now, slot);
-        }
-        self.take_writes(now);
     }
 }

@@ -8,19 +8,14 @@
 //! the way out. A write completes when the buffer has it, or, with FUA, write-through and no
 //! power-loss protection, when it is on flash.
 
-use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::io::buffer::State;
+use crate::drive::io::rows::Row;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
-use crate::ftl::Stream;
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::Instant;
 use std::collections::VecDeque;
-
-/// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die
-/// busy, few enough to choose late.
-pub(in crate::drive) const ROWS_WAITING_MAX: u32 = 2;
 
 /// The state of the write path.
 #[derive(Clone, Debug)]
@@ -33,7 +28,7 @@ pub(in crate::drive) struct WritePath {
     /// first.
     pub(in crate::drive) rows: Vec<Row>,
     /// Of these, those that hold something.
-    open_rows: Vec<u32>,
+    pub(in crate::drive) open_rows: Vec<u32>,
     /// Dirty pages that stay in the buffer.
     pub(in crate::drive) dirty_max: u32,
     /// Pages that waiting writes still want room for, where they evict for themselves.
@@ -54,25 +49,6 @@ pub(in crate::drive) struct Flush {
     request: u32,
     /// It is done when no page that became dirty up to this birth is left in the buffer.
     up_to: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Row {
-    first: u32,
-    last: u32,
-    units: u32,
-    listed: bool,
-    lane: u32,
-    class: u8,
-    /// Rows of this lane that wait for their die, of any class; kept in the lane's first row.
-    pub(in crate::drive) waiting: u32,
-}
-
-impl Row {
-    /// True when nothing gathers.
-    pub fn is_empty(&self) -> bool {
-        self.units == 0
-    }
 }
 
 impl WritePath {
@@ -104,15 +80,13 @@ impl WritePath {
             seal_wanted: false,
         }
     }
+    /// True when no flush waits.
+    pub fn is_flushed(&self) -> bool {
+        self.flushes.is_empty()
+    }
 }
 
 impl Drive {
-    /// True when a write completes only on flash.
-    pub(in crate::drive) fn is_durable(&self, request: u32) -> bool {
-        let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
-        fua || self.spec.write_through
-    }
-
     pub(in crate::drive) fn begin_write(&mut self, now: Instant, request: u32) {
         if self.is_read_only() {
             self.count_refused(1);
@@ -312,140 +286,6 @@ impl Drive {
         self.revive_pools(now);
     }
 
-    /// Rows of `lane` that wait for their die.
-    pub(in crate::drive) fn rows_waiting(&self, lane: u32) -> u32 {
-        self.writes.rows[lane as usize].waiting
-    }
-
-    /// True when the row that gathers for `lane` and the first class of data holds `slot`.
-    pub(in crate::drive) fn row_holds(&self, lane: u32, slot: u32) -> bool {
-        let row = &self.writes.rows[lane as usize];
-        let slots =
-            std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
-        slots.take(row.units as usize).any(|held| held == slot)
-    }
-
-    /// Adds a page to the row that gathers for `lane` and its class of data.
-    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: u32, class: u32) {
-        self.ftl.note_write(self.buffer.slot(slot).lpn);
-        let at = class * self.flash.layout.lanes + lane;
-        let row = &mut self.writes.rows[at as usize];
-        self.buffer.link_row(row.last, slot);
-        if row.units == 0 {
-            row.first = slot;
-        }
-        row.last = slot;
-        row.units += 1;
-        self.writes.seal_wanted |= self.buffer.slot(slot).waiters != NIL;
-        if row.units == self.flash.layout.units_per_row {
-            self.seal_row(now, at);
-        } else if !row.listed {
-            row.listed = true;
-            self.writes.open_rows.push(at);
-        }
-    }
-
-    /// Queues the program of every row that holds something, with padding.
-    pub(in crate::drive) fn seal_rows(&mut self, now: Instant) {
-        while let Some(at) = self.writes.open_rows.pop() {
-            self.writes.rows[at as usize].listed = false;
-            if self.writes.rows[at as usize].units > 0 {
-                self.seal_row(now, at);
-            }
-        }
-    }
-
-    pub(in crate::drive) fn seal_row(&mut self, now: Instant, at: u32) {
-        let layout = &self.flash.layout;
-        let row = &mut self.writes.rows[at as usize];
-        let Row { first: first_slot, units, lane, class, .. } = *row;
-        (row.first, row.last, row.units) = (NIL, NIL, 0);
-        let waiting = &mut self.writes.rows[lane as usize].waiting;
-        *waiting += 1;
-        if *waiting == ROWS_WAITING_MAX {
-            self.ftl.set_taking(lane, false);
-        }
-        self.writes.leaving += 1;
-        if units < layout.units_per_row {
-            self.ftl.row_closed_early(lane, class.into());
-        }
-        let sectors = layout.units_per_row * layout.unit_sectors;
-        let owner = Owner::Row { first_slot };
-        let mut op = FlashOp::new(owner, Class::Write, lane, Ppn::NONE, units, sectors);
-        op.data_class = class;
-        let op = self.ops.insert(op);
-        if self.superblock.is_some() {
-            return self.enqueue_in_stripe(now, op, first_slot);
-        }
-        self.enqueue_known(now, op, Class::Write, owner, lane);
-    }
-
-    /// The pages of a row are frozen: their data crosses the channel.
-    pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
-        let mut slot = first_slot;
-        while slot != NIL {
-            if self.dftl.is_some() {
-                self.map_page_takes_off(slot);
-            }
-            self.buffer.slot_mut(slot).state = State::Flying;
-            self.ftl.prefetch_old(self.buffer.slot(slot).lpn);
-            slot = self.buffer.row_next(slot);
-        }
-    }
-
-    /// The page that a lane of a log-block FTL writes is frozen.
-    pub(in crate::drive) fn page_takes_off(&mut self, lane: u32) {
-        let slot = self.page_of(lane);
-        self.buffer.slot_mut(slot).state = State::Flying;
-    }
-
-    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
-        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
-        let (mut parity, mut of_map) = (0, 0);
-        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        let waiting = &mut self.writes.rows[lane as usize].waiting;
-        *waiting -= 1;
-        if *waiting + 1 == ROWS_WAITING_MAX {
-            self.ftl.set_taking(lane, true);
-        }
-        if self.superblock.is_some() {
-            self.stripe_row_done(lane, Stream::Host);
-        }
-        self.writes.leaving -= 1;
-        let (mut slot, mut ppn) = (first_slot, row);
-        while slot != NIL {
-            let next = self.buffer.row_next(slot);
-            let s = self.buffer.slot(slot);
-            self.flash.store(ppn, s.stamp.version);
-            self.flash.note(ppn, s.lpn, s.born);
-            self.flash.programmed(ppn);
-            if self.rain.is_some() {
-                parity += u32::from(self.stripe_landed(now, slot, ppn));
-            } else if self.dftl.is_some() {
-                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
-            } else {
-                if !s.dropped {
-                    self.ftl.commit(s.lpn, ppn);
-                }
-                self.slot_done(now, slot);
-            }
-            (slot, ppn) = (next, Ppn(ppn.0 + 1));
-        }
-        self.counters.host_units += u64::from(units - parity - of_map);
-        self.counters.rain.parity_units += u64::from(parity);
-        self.ftl.row_programmed(row);
-        self.row_was_written(now, self.ftl.pool_of(lane));
-        self.space_used(now, self.ftl.pool_of(lane));
-        if self.faults.is_some() {
-            self.wake_pool(now, lane);
-        }
-        self.revive_pools(now);
-        if self.dftl.is_some() {
-            self.awaited_row(now, lane);
-        }
-        self.take_writes(now);
-    }
-
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
     pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: u32) {
         if self.dftl.is_some() {
@@ -472,11 +312,6 @@ impl Drive {
         if self.buffer.slot(successor).waiters != NIL {
             self.evict_awaited(now, successor);
         }
-    }
-
-    /// True when no flush waits.
-    pub(in crate::drive) fn writes_flushed(&self) -> bool {
-        self.writes.flushes.is_empty()
     }
 
     /// Flushes end in their order: each waits for the oldest pages.

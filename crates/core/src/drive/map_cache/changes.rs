@@ -57,7 +57,7 @@ impl Drive {
     }
 
     /// A page of the host lies elsewhere now, or nowhere.
-    fn mapping_changed(&mut self, now: Instant, lpn: Lpn) {
+    pub(super) fn mapping_changed(&mut self, now: Instant, lpn: Lpn) {
         let Some(dftl) = &mut self.dftl else { return };
         match dftl.cmt.find(lpn) {
             Some(entry) => dftl.cmt.set_dirty(entry),
@@ -69,26 +69,6 @@ impl Drive {
                 self.owe(now, page, false);
             }
         }
-    }
-
-    /// A row's page is on flash: the host's, or a translation page; true for the latter.
-    pub(in crate::drive) fn landed_with_map(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        ppn: Ppn,
-        op: u32,
-    ) -> bool {
-        if self.map_page_landed(now, slot, ppn, op) {
-            return true;
-        }
-        let (lpn, dropped) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).dropped);
-        if !dropped {
-            self.ftl.commit(lpn, ppn);
-            self.mapping_changed(now, lpn);
-        }
-        self.slot_done(now, slot);
-        false
     }
 
     /// The host gives a page back.

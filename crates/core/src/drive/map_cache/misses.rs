@@ -23,10 +23,9 @@
 //! wait for their lane's collection, which waits for reads under way only. With every entry of the
 //! cache on its way in, a miss waits for one of them, reads before writes.
 
+use crate::drive::Drive;
 use crate::drive::io::buffer::State;
-use crate::drive::later::Task;
 use crate::drive::map_cache::changes::Stored;
-use crate::drive::{Drive, Request};
 use crate::ftl::{Cmt, MapSpec, Room};
 use crate::sim::{NIL, Slab};
 use crate::units::{Instant, Lpn, Ppn};
@@ -42,9 +41,9 @@ pub(in crate::drive) enum Who {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiter {
-    who: Who,
-    next: u32,
+pub(super) struct Waiter {
+    pub(super) who: Who,
+    pub(super) next: u32,
 }
 
 /// An entry on its way into the cache.
@@ -54,7 +53,7 @@ pub(in crate::drive) struct Miss {
     entry: u32,
     /// A read waits: its operations go with the host's reads.
     pub urgent: bool,
-    waiters: u32,
+    pub(super) waiters: u32,
     last_waiter: u32,
     /// The next one that waits for the same thing.
     next: u32,
@@ -112,15 +111,15 @@ pub(in crate::drive) struct Dftl {
     /// The first translation page's logical number: how many pages the host sees.
     pub first: u32,
     pub misses: Slab<Miss>,
-    waiters: Slab<Waiter>,
+    pub(super) waiters: Slab<Waiter>,
     /// Misses of reads, and of writes only, for which the cache has no room.
-    no_room: [VecDeque<u32>; 2],
+    pub(super) no_room: [VecDeque<u32>; 2],
     /// By slot of the buffer: its page has been looked up.
     translated: Vec<bool>,
     /// What an entry that came has just told to whom it concerns: not looked up again.
-    telling: bool,
+    pub(super) telling: bool,
     /// The operation that the next page of a read told so may join.
-    open: Option<u32>,
+    pub(super) open: Option<u32>,
     pub pages: crate::drive::map_cache::pages::Pages,
     /// Pages that `nogc` just moved.
     pub moved: Vec<Ppn>,
@@ -138,7 +137,7 @@ impl Dftl {
         waiter
     }
 
-    fn append(&mut self, miss: u32, waiter: u32) {
+    pub(super) fn append(&mut self, miss: u32, waiter: u32) {
         let last = std::mem::replace(&mut self.misses[miss].last_waiter, waiter);
         match last {
             NIL => self.misses[miss].waiters = waiter,
@@ -148,7 +147,7 @@ impl Dftl {
     }
 
     /// Those who wait for a miss, in their order.
-    fn waiters_of(&self, miss: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn waiters_of(&self, miss: u32) -> impl Iterator<Item = u32> + '_ {
         let some = |waiter: u32| (waiter != NIL).then_some(waiter);
         std::iter::successors(some(self.misses[miss].waiters), move |waiter| {
             some(self.waiters[*waiter].next)
@@ -286,7 +285,7 @@ impl Drive {
 
     /// Makes room in the cache, which has some to make, and asks for the entry; true when it is
     /// known at once.
-    fn begin_miss(&mut self, now: Instant, miss: u32) -> bool {
+    pub(super) fn begin_miss(&mut self, now: Instant, miss: u32) -> bool {
         let Some(dftl) = &mut self.dftl else { return true };
         let Miss { lpn, urgent, .. } = dftl.misses[miss];
         let room = dftl.cmt.make_room();
@@ -314,7 +313,7 @@ impl Drive {
     }
 
     /// The entry is known: it is on probation from now on. Its waiters are left.
-    fn take_in(&mut self, miss: u32) {
+    pub(super) fn take_in(&mut self, miss: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Miss { lpn, entry, .. } = dftl.misses[miss];
         dftl.cmt.loaded(entry);
@@ -324,129 +323,5 @@ impl Drive {
             stored.check(self.ftl.mapping(), lpn);
         }
         dftl.misses.release(miss);
-    }
-
-    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then
-    /// others have room.
-    pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
-        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
-            self.take_in(miss);
-            self.tell(now, miss);
-        }
-        while let Some(miss) = self.next_with_room() {
-            let Some(dftl) = &mut self.dftl else { return };
-            let lpn = dftl.misses[miss].lpn;
-            match dftl.cmt.find(lpn) {
-                None => {
-                    if self.begin_miss(now, miss) {
-                        self.take_in(miss);
-                        self.tell(now, miss);
-                    }
-                }
-                // Another one brought it, or brings it now.
-                Some(entry) => match dftl.cmt.loading(entry) {
-                    None => {
-                        dftl.cmt.touch(entry);
-                        dftl.misses.release(miss);
-                        self.tell(now, miss);
-                    }
-                    Some(other) => self.join(now, miss, other),
-                },
-            }
-        }
-        if let Some(op) = self.dftl.as_mut().and_then(|dftl| dftl.open.take()) {
-            self.enqueue(now, op);
-        }
-    }
-
-    /// The waiters of a miss wait with another one for the same entry.
-    fn join(&mut self, now: Instant, miss: u32, other: u32) {
-        let Some(dftl) = &mut self.dftl else { return };
-        let Miss { lpn, waiters, .. } = dftl.misses[miss];
-        dftl.misses.release(miss);
-        let mut at = waiters;
-        while at != NIL {
-            let next = std::mem::replace(&mut dftl.waiters[at].next, NIL);
-            dftl.append(other, at);
-            at = next;
-        }
-        if dftl.misses[other].urgent {
-            self.hasten(now, lpn);
-        }
-    }
-
-    /// A miss that waited for room in the cache, and the cache has some.
-    fn next_with_room(&mut self) -> Option<u32> {
-        let dftl = self.dftl.as_mut()?;
-        let [reads, writes] = &mut dftl.no_room;
-        if (reads.is_empty() && writes.is_empty()) || !dftl.cmt.has_room() {
-            return None;
-        }
-        reads.pop_front().or_else(|| writes.pop_front())
-    }
-
-    /// Whoever waited for a miss, which is over, goes on.
-    fn tell(&mut self, now: Instant, miss: u32) {
-        let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
-        while at != NIL {
-            let Some(dftl) = &mut self.dftl else { return };
-            let Waiter { who, next } = dftl.waiters[at];
-            dftl.waiters.release(at);
-            match who {
-                Who::Read { request, number } => self.read_known(now, at, request, number),
-                Who::Write { slot } => {
-                    self.book_write_known(now, at);
-                    self.write_known(now, slot);
-                }
-            }
-            at = next;
-        }
-    }
-
-    /// The entry of a page that a read needs is there.
-    fn read_known(&mut self, now: Instant, waiter: u32, request: u32, number: u32) {
-        let Some(dftl) = &mut self.dftl else { return };
-        dftl.telling = true;
-        let open = dftl.open;
-        let unit = self.unit(request, number);
-        let failed = self.requests[request].failed;
-        let op = if failed { None } else { self.read_unit(now, request, number, unit, open) };
-        if let Some(dftl) = &mut self.dftl {
-            dftl.telling = false;
-            dftl.open = op.or(open);
-        }
-        self.book_entry_over(now, waiter, op);
-        let r: &mut Request = &mut self.requests[request];
-        r.remaining -= 1;
-        if r.remaining == 0 {
-            self.later.put(now + self.spec.buffer_hit, Task::Served { request });
-        }
-    }
-
-    /// The entry of a page that leaves the buffer is there.
-    fn write_known(&mut self, now: Instant, slot: u32) {
-        self.writes.leaving -= 1;
-        if self.buffer.slot(slot).dropped {
-            return self.slot_done(now, slot);
-        }
-        self.set_translated(slot, true);
-        self.buffer.make_dirty_first(slot);
-        self.evict_awaited(now, slot);
-    }
-
-    /// An operation is over that these waited for, perhaps behind garbage collection.
-    pub(in crate::drive) fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
-        let gc_blocked = self.ops[op].gc_blocked;
-        if self.attribution.is_none() && !gc_blocked {
-            return;
-        }
-        let Some(dftl) = self.dftl.take() else { return };
-        for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
-            self.book_map_op(now, op, waiter);
-            if let Who::Read { request, .. } = dftl.waiters[waiter].who {
-                self.requests[request].gc_blocked |= gc_blocked;
-            }
-        }
-        self.dftl = Some(dftl);
     }
 }

@@ -16,14 +16,17 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::map_cache::misses::{Miss, Misses};
-use crate::sim::Slab;
-use crate::units::{Instant, Lpn, Ppn};
+use crate::drive::io::buffer::WriteBuffer;
+use crate::drive::map_cache::misses::{Dftl, Miss, Misses};
+use crate::ftl::{Mapping, PageMap};
+use crate::sim::{NIL, Slab};
+use crate::stats::MapCounters;
+use crate::units::{Instant, Lpn};
 use std::collections::VecDeque;
 
 /// Where a translation page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Phase {
+pub(super) enum Phase {
     /// On flash, or nowhere.
     #[default]
     Idle,
@@ -39,20 +42,20 @@ enum Phase {
 
 /// What is done with a translation page.
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
-    phase: Phase,
+pub(super) struct Page {
+    pub(super) phase: Phase,
     /// Rounds that should begin, or take off.
-    owed: u32,
+    pub(super) owed: u32,
     /// One of these is for collections only.
     of_collections: bool,
     /// Its read, while it is read.
     op: u32,
     lane: u32,
     /// Misses that want to read it.
-    readers: Misses,
+    pub(super) readers: Misses,
     /// Misses that wait for a round that has not taken off, and for the one that has.
-    writers: Misses,
-    flying: Misses,
+    pub(super) writers: Misses,
+    pub(super) flying: Misses,
 }
 
 impl Page {
@@ -65,13 +68,13 @@ impl Page {
 /// All translation pages.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Pages {
-    all: Vec<Page>,
+    pub(super) all: Vec<Page>,
     /// The buffer slot of the first one on its way to flash.
     first_slot: u32,
     /// Those that no lane could take yet.
     homeless: VecDeque<u32>,
     /// By lane: somebody waits for a translation page in the row that gathers.
-    awaited: Vec<bool>,
+    pub(super) awaited: Vec<bool>,
     /// By pool: what its collection owes; and by page, the pool (plus one) that has it in its list.
     gathered: Vec<Vec<u32>>,
     gathered_by: Vec<u32>,
@@ -109,13 +112,72 @@ impl Pages {
     }
 
     /// The translation page of a slot of the buffer, if it is one's.
-    fn of_slot(&self, slot: u32) -> Option<u32> {
+    pub(super) fn of_slot(&self, slot: u32) -> Option<u32> {
         slot.checked_sub(self.first_slot).filter(|page| (*page as usize) < self.all.len())
     }
 }
 
+impl Dftl {
+    /// The program of a row begins: translation pages in it hold what has changed by now. Where the
+    /// drive keeps what a recovery needs (`numbers`), each has a number of its own.
+    pub fn row_takes_off(
+        &mut self,
+        first_slot: u32,
+        buffer: &mut WriteBuffer,
+        ftl: &PageMap,
+        numbers: bool,
+        counters: &mut MapCounters,
+    ) {
+        let mut slot = first_slot;
+        while slot != NIL {
+            if let Some(page) = self.pages.of_slot(slot) {
+                if numbers {
+                    buffer.slot_mut(slot).born = buffer.number();
+                }
+                self.page_takes_off(page, ftl.mapping(), counters);
+            }
+            slot = buffer.row_next(slot);
+        }
+    }
+
+    fn page_takes_off(&mut self, page: u32, mapping: &Mapping, counters: &mut MapCounters) {
+        let p = &mut self.pages.all[page as usize];
+        debug_assert!(p.phase == Phase::Staged && p.flying.is_empty());
+        p.phase = Phase::Flying;
+        let for_collections = p.is_for_collections();
+        counters.collection_programs += u64::from(for_collections);
+        p.of_collections &= !self.batch && !for_collections;
+        let mut stored = self.stored.as_deref_mut();
+        if self.batch {
+            p.owed = 0;
+            p.flying = std::mem::take(&mut p.writers);
+            self.cmt.clean_page(page, |lpn| {
+                if let Some(stored) = &mut stored {
+                    stored.tell(mapping, lpn);
+                }
+            });
+        } else {
+            p.owed -= 1;
+            if let Some(miss) = p.writers.pop(&self.misses) {
+                p.flying.push(&mut self.misses, miss);
+            }
+        }
+        // Without batches one change is paid for, and the content takes what is owed as a whole.
+        if let Some(stored) = stored {
+            for lpn in self.cmt.span_of(page, self.first).map(Lpn) {
+                if stored.owed[lpn.0 as usize] {
+                    stored.tell(mapping, lpn);
+                }
+            }
+        }
+    }
+}
+
 impl Drive {
-    fn translation_page_mut(&mut self, page: u32) -> Option<(&mut Page, &mut Slab<Miss>)> {
+    pub(super) fn translation_page_mut(
+        &mut self,
+        page: u32,
+    ) -> Option<(&mut Page, &mut Slab<Miss>)> {
         let dftl = self.dftl.as_mut()?;
         Some((&mut dftl.pages.all[page as usize], &mut dftl.misses))
     }
@@ -201,7 +263,7 @@ impl Drive {
 
     /// A translation page that DRAM does not hold is to be written: it is read before, if there is
     /// one.
-    fn begin_round(&mut self, now: Instant, page: u32) {
+    pub(super) fn begin_round(&mut self, now: Instant, page: u32) {
         if self.ftl.member_at(self.ftl.translation_page(page)).is_none() {
             return self.stage_page_of_map(now, page);
         }
@@ -247,26 +309,8 @@ impl Drive {
         }
     }
 
-    /// A translation page is read.
-    pub(in crate::drive) fn map_read_done(&mut self, now: Instant, op: u32, page: u32) {
-        let ppn = self.ops[op].ppn;
-        self.counters.units_read += 1;
-        self.counters.map.page_reads += 1;
-        self.end_of_read(now, ppn);
-        let Some((p, _)) = self.translation_page_mut(page) else { return };
-        p.phase = Phase::Idle;
-        let (known, writers, owed) = (std::mem::take(&mut p.readers), p.writers, p.owed);
-        self.map_op_over(now, op, known);
-        self.map_op_over(now, op, writers);
-        if owed > 0 {
-            self.stage_page_of_map(now, page);
-        }
-        self.come(now, known);
-        self.take_writes(now);
-    }
-
     /// A translation page in DRAM goes to a row, if a lane can take it.
-    fn stage_page_of_map(&mut self, now: Instant, page: u32) {
+    pub(super) fn stage_page_of_map(&mut self, now: Instant, page: u32) {
         let lpn = self.ftl.translation_page(page);
         let rows = &self.writes.rows;
         let lane = self.ftl.place(lpn, 0, |lane: u32| rows[lane as usize].waiting);
@@ -308,96 +352,6 @@ impl Drive {
         } else if let Some(dftl) = &mut self.dftl {
             dftl.pages.awaited[lane as usize] = true;
         }
-    }
-
-    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is
-    /// on its way.
-    pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
-        let Some(dftl) = &mut self.dftl else { return };
-        if self.writes.rows[lane as usize].waiting == 0
-            && std::mem::take(&mut dftl.pages.awaited[lane as usize])
-            && !self.writes.rows[lane as usize].is_empty()
-        {
-            self.seal_row(now, lane);
-        }
-    }
-
-    /// The program of a slot's page begins; if that is a translation page it holds what has changed
-    /// by now.
-    pub(in crate::drive) fn map_page_takes_off(&mut self, slot: u32) {
-        let Some(dftl) = &mut self.dftl else { return };
-        let Some(page) = dftl.pages.of_slot(slot) else { return };
-        if self.kept.is_some() {
-            self.buffer.slot_mut(slot).born = self.buffer.number();
-        }
-        let p = &mut dftl.pages.all[page as usize];
-        debug_assert!(p.phase == Phase::Staged && p.flying.is_empty());
-        p.phase = Phase::Flying;
-        let for_collections = p.is_for_collections();
-        self.counters.map.collection_programs += u64::from(for_collections);
-        p.of_collections &= !dftl.batch && !for_collections;
-        let (mapping, mut stored) = (self.ftl.mapping(), dftl.stored.as_deref_mut());
-        if dftl.batch {
-            p.owed = 0;
-            p.flying = std::mem::take(&mut p.writers);
-            dftl.cmt.clean_page(page, |lpn| {
-                if let Some(stored) = &mut stored {
-                    stored.tell(mapping, lpn);
-                }
-            });
-        } else {
-            p.owed -= 1;
-            if let Some(miss) = p.writers.pop(&dftl.misses) {
-                p.flying.push(&mut dftl.misses, miss);
-            }
-        }
-        // Without batches one change is paid for, and the content takes what is owed as a whole.
-        if let Some(stored) = stored {
-            for lpn in dftl.cmt.span_of(page, dftl.first).map(Lpn) {
-                if stored.owed[lpn.0 as usize] {
-                    stored.tell(mapping, lpn);
-                }
-            }
-        }
-    }
-
-    /// A slot's page is on flash; true when it is a translation page.
-    pub(in crate::drive) fn map_page_landed(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        ppn: Ppn,
-        op: u32,
-    ) -> bool {
-        let Some(dftl) = &mut self.dftl else { return false };
-        let Some(page) = dftl.pages.of_slot(slot) else { return false };
-        self.counters.map.page_programs += 1;
-        self.ftl.commit(self.ftl.translation_page(page), ppn);
-        let p = &mut dftl.pages.all[page as usize];
-        p.phase = Phase::Idle;
-        let mut landed = std::mem::take(&mut p.flying);
-        let (owed, batch) = (p.owed, dftl.batch);
-        self.map_op_over(now, op, landed);
-        // DRAM holds it still: the next round needs no read, unless each change pays for itself.
-        match owed {
-            0 => {}
-            _ if batch => self.stage_page_of_map(now, page),
-            _ => self.begin_round(now, page),
-        }
-        let mut known = Misses::default();
-        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| landed.pop(&dftl.misses)) {
-            let is_here = self
-                .dftl
-                .as_ref()
-                .is_some_and(|dftl| dftl.cmt.page_of(dftl.misses[miss].lpn) == page);
-            if (is_here || self.load(now, miss))
-                && let Some(dftl) = &mut self.dftl
-            {
-                known.push(&mut dftl.misses, miss);
-            }
-        }
-        self.come(now, known);
-        true
     }
 
     /// What translation pages wait for, in words.

@@ -24,9 +24,9 @@
 //! Not modelled: a program that fails is not read back; a drive that turned read-only has no spare
 //! to come back with.
 
+use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::later::Task;
-use crate::drive::{Drive, Status};
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
 use crate::stats::FaultCounters;
@@ -40,10 +40,12 @@ pub(in crate::drive) struct Faults {
     /// Pages may stay in the buffer for ever: nobody waits for them any more.
     strands: bool,
     /// Copied-out blocks that failed and that nobody reads any more.
-    leaving: Vec<Block>,
+    pub(in crate::drive) leaving: Vec<Block>,
+    /// Lanes whose chain found no row for its copies.
+    pub(in crate::drive) stopping: Vec<u32>,
     /// [`Task::Settle`] is among what completes later.
-    is_timed: bool,
-    counters: FaultCounters,
+    pub(super) is_timed: bool,
+    pub(super) counters: FaultCounters,
 }
 
 impl Faults {
@@ -53,7 +55,7 @@ impl Faults {
 
     /// What is left of it: the table of bad blocks says what failed, and nothing is under way.
     pub fn after_power_loss(self) -> Self {
-        Self { strands: false, leaving: Vec::new(), is_timed: false, ..self }
+        Self { strands: false, leaving: Vec::new(), stopping: Vec::new(), is_timed: false, ..self }
     }
 }
 
@@ -68,6 +70,7 @@ impl Drive {
             read_only_at: None,
             strands: false,
             leaving: Vec::new(),
+            stopping: Vec::new(),
             is_timed: false,
             counters: FaultCounters::default(),
         }));
@@ -109,79 +112,6 @@ impl Drive {
         }
     }
 
-    /// The end of an operation that has failed.
-    #[inline(never)]
-    pub(in crate::drive) fn op_failed(&mut self, now: Instant, op: u32) {
-        let FlashOp { owner, lane, ppn, .. } = self.ops[op];
-        let die = self.flash.layout.die_of(lane);
-        self.book_failure(now, op, die);
-        match owner {
-            Owner::ChainErase { .. } => {
-                self.erase_failed(now, self.flash.layout.block_of(ppn));
-                self.ops.release(op);
-            }
-            Owner::MergeErase { lane } => self.merge_erase_failed(now, op, lane),
-            _ => self.program_failed(now, op),
-        }
-        self.poll_gc(now, die);
-        if self.scrub.is_some() {
-            self.scrub_looks(now);
-        }
-    }
-
-    fn program_failed(&mut self, now: Instant, op: u32) {
-        let FlashOp { owner, lane, ppn: row, .. } = self.ops[op];
-        if let Some(faults) = &mut self.faults {
-            faults.counters.program_failures += 1;
-            faults.counters.pages_failed += u64::from(self.flash.layout.units_per_row);
-        }
-        self.flash.spoil(row);
-        self.ftl.program_failed(row);
-        self.count_spare(now);
-        match owner {
-            Owner::Rewrite => {
-                self.rewrite_failed(now, op);
-                self.ops.release(op);
-            }
-            Owner::ChainProgram { .. } => {
-                self.ops[op].ppn = Ppn::NONE;
-                self.enqueue(now, op);
-            }
-            _ => {
-                self.ops[op].ppn = Ppn::NONE;
-                self.collector.user_ended(self.flash.layout.die_of(lane));
-                self.enqueue(now, op);
-            }
-        }
-        self.space_used(now, self.ftl.pool_of(lane));
-        self.wake_pool(now, lane);
-    }
-
-    /// A group of several lanes may have closed early: rows may wait for a new one, which any lane
-    /// may make possible.
-    pub(in crate::drive) fn wake_pool(&mut self, now: Instant, lane: u32) {
-        let lanes = self.ftl.lanes_of(self.ftl.pool_of(lane));
-        if lanes.len() == 1 {
-            return;
-        }
-        for lane in
-            lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>()
-        {
-            self.dispatch(now, self.flash.layout.die_of(lane));
-        }
-    }
-
-    fn erase_failed(&mut self, now: Instant, block: Block) {
-        self.counters.erases += 1;
-        self.count_erase_failure();
-        let is_whole = self.ftl.erase_failed(block);
-        self.count_spare(now);
-        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
-        if is_whole {
-            self.victim_reclaimed(now, block);
-        }
-    }
-
     pub(in crate::drive) fn count_erase_failure(&mut self) {
         if let Some(faults) = &mut self.faults {
             faults.counters.erase_failures += 1;
@@ -202,28 +132,6 @@ impl Drive {
             && !std::mem::replace(&mut faults.is_timed, true)
         {
             self.later.put(now, Task::Settle);
-        }
-    }
-
-    /// Does what failures left to do.
-    pub(in crate::drive) fn settle(&mut self, now: Instant) {
-        let Some(faults) = &mut self.faults else { return };
-        faults.is_timed = false;
-        while let Some(block) = self.faults.as_mut().and_then(|faults| faults.leaving.pop()) {
-            if self.ftl.is_replaced(block) {
-                self.flash.replace(block);
-            }
-            if self.ftl.erased(block) {
-                self.victim_reclaimed(now, block);
-            }
-        }
-        if self.is_read_only() {
-            let mut refused = self.refuse_waiting(now);
-            if self.strands_pages() {
-                refused += self.tell_of_stranded(now);
-            }
-            self.count_refused(refused);
-            self.drain(now);
         }
     }
 
@@ -250,6 +158,35 @@ impl Drive {
         self.settle_later(now);
     }
 
+    /// An operation is about to start; true when it is a copy that finds no row. Its GC run is
+    /// given up, and its chain ends when failures are settled, at the same instant.
+    pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, op: u32) -> bool {
+        let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
+            self.ops[op]
+        else {
+            return false;
+        };
+        if let Some(row) = self.ftl.open_row(to, Stream::Copy) {
+            self.ops[op].ppn = row;
+            return false;
+        }
+        self.ftl.give_up(self.ftl.pool_of(lane));
+        if let Some(faults) = &mut self.faults {
+            faults.stopping.push(lane);
+        }
+        self.turn_read_only(now);
+        true
+    }
+
+    /// A row of copies is on flash.
+    pub(in crate::drive) fn count_moved(&mut self, lane: u32, units: u32) {
+        if self.ftl.moves_failed(lane)
+            && let Some(faults) = &mut self.faults
+        {
+            faults.counters.pages_moved += u64::from(units);
+        }
+    }
+
     /// A collection of the pool would gain nothing.
     #[inline(never)]
     pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
@@ -265,57 +202,5 @@ impl Drive {
         } else if self.is_read_only() && !self.strands_pages() {
             self.turn_read_only(now);
         }
-    }
-
-    /// An operation is about to start; true when it is a copy that finds no row: its collection is
-    /// given up.
-    pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, die: u32, op: u32) -> bool {
-        let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
-            self.ops[op]
-        else {
-            return false;
-        };
-        if let Some(row) = self.ftl.open_row(to, Stream::Copy) {
-            self.ops[op].ppn = row;
-            return false;
-        }
-        self.ftl.give_up(self.ftl.pool_of(lane));
-        self.turn_read_only(now);
-        self.stop_chain(now, lane);
-        self.dispatch(now, die);
-        true
-    }
-
-    /// The chain of `lane` ends: its pool reclaims nothing any more.
-    pub(in crate::drive) fn stop_chain(&mut self, now: Instant, lane: u32) {
-        if self.ftl.stop_chain(lane) {
-            self.copying_is_over(now, self.ftl.pool_of(lane));
-        }
-    }
-
-    /// A row of copies is on flash.
-    pub(in crate::drive) fn count_moved(&mut self, lane: u32, units: u32) {
-        if self.ftl.moves_failed(lane)
-            && let Some(faults) = &mut self.faults
-        {
-            faults.counters.pages_moved += u64::from(units);
-        }
-    }
-
-    /// Those who wait for pages to be on flash are told that this will not be.
-    fn tell_of_stranded(&mut self, now: Instant) -> u64 {
-        let mut told = 0;
-        for slot in 0..self.buffer.slots() {
-            while let Some(request) = self.buffer.pop_waiter(slot) {
-                let r = &mut self.requests[request];
-                told += u64::from(!std::mem::replace(&mut r.refused, true));
-                r.remaining -= 1;
-                if r.remaining == 0 {
-                    self.finish_with(now, request, Status::NamespaceWriteProtected);
-                }
-            }
-        }
-        self.refuse_flushes(now);
-        told
     }
 }

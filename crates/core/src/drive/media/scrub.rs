@@ -86,7 +86,7 @@ impl ScrubSpec {
 
 /// What the scrubber does on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Job {
+pub(super) enum Job {
     Nothing,
     Reading,
     /// Pages wait for their die to be written anew.
@@ -96,12 +96,12 @@ enum Job {
 
 /// Pages of one array read that are written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rewrite {
-    lane: u32,
-    first: u32,
-    end: u32,
+pub(super) struct Rewrite {
+    pub(super) lane: u32,
+    pub(super) first: u32,
+    pub(super) end: u32,
     /// Erases of their block when they were read.
-    erases: u32,
+    pub(super) erases: u32,
 }
 
 /// A page on its way: from where, which, its content.
@@ -127,7 +127,7 @@ pub(in crate::drive) struct Scrub {
     /// Rewrites that wait for their dies.
     planned: u32,
     /// By channel: what is being written anew.
-    moving: Vec<Vec<Moving>>,
+    pub(super) moving: Vec<Vec<Moving>>,
     pub counters: ScrubCounters,
 }
 
@@ -287,7 +287,7 @@ impl Drive {
                 .all(|queues| queues.read.front().is_none() && queues.fill.front().is_none())
     }
 
-    fn set_scrub_job(&mut self, lane: u32, job: Job) {
+    pub(super) fn set_scrub_job(&mut self, lane: u32, job: Job) {
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane));
         if let Some(scrub) = &mut self.scrub {
             let before = std::mem::replace(&mut scrub.jobs[channel as usize], job);
@@ -299,7 +299,7 @@ impl Drive {
     /// Reads, with one array read, what is valid from `page` on.
     fn start_scrub_read(&mut self, now: Instant, die: u32, page: u32) {
         let layout = &self.flash.layout;
-        let end = end_of_read(page, layout.units_per_read);
+        let end = end_of_array_read(page, layout.units_per_read);
         let units = self.ftl.mapping().count_valid(page, end);
         let (lane, sectors) =
             (layout.lane_of(layout.block_of(Ppn(page))), units * layout.unit_sectors);
@@ -338,21 +338,9 @@ impl Drive {
         }
     }
 
-    /// A scrub read is done: its pages are checked, and written anew if that is needed.
-    pub(in crate::drive) fn scrub_read_done(&mut self, now: Instant, op: u32) {
-        let FlashOp { ppn: first, units, lane, .. } = self.ops[op];
-        self.counters.units_read += u64::from(units);
-        let end = end_of_read(first.0, self.flash.layout.units_per_read);
-        let erases = self.ftl.block_erases()[self.flash.layout.block_of(first).0 as usize];
-        let wanted = self.check_scrubbed(first.0, end);
-        let rewrite = Rewrite { lane, first: first.0, end, erases };
-        self.set_scrub_job(lane, if wanted { Job::Planned(rewrite) } else { Job::Nothing });
-        self.end_of_read(now, first);
-    }
-
     /// Checks what a scrub read brought and is still valid; true when a page of it should be
     /// written anew.
-    fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
+    pub(super) fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
         let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else {
             return false;
         };
@@ -422,59 +410,6 @@ impl Drive {
         let row = if room { self.ftl.open_row_of(lane, Stream::Host, class) } else { None };
         scrub.counters.deferred_rewrites += u64::from(row.is_none());
         row.map(|row| (row, units))
-    }
-
-    /// A rewrite is on flash: what nobody overtook lives there now.
-    pub(in crate::drive) fn rewrite_done(&mut self, now: Instant, op: u32) {
-        let FlashOp { ppn: row, units, lane, .. } = self.ops[op];
-        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
-        let Some(moving) =
-            self.scrub.as_mut().map(|scrub| std::mem::take(&mut scrub.moving[channel]))
-        else {
-            return;
-        };
-        let mut moved = 0;
-        for (slot, (from, lpn, version)) in (0..).zip(&moving) {
-            let to = Ppn(row.0 + slot);
-            self.flash.store(to, *version);
-            self.flash.programmed(to);
-            if self.ftl.mapping().physical(*lpn) == *from {
-                self.ftl.commit(*lpn, to);
-                moved += 1;
-            }
-        }
-        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        let source = moving.first().map(|(from, ..)| *from);
-        if let Some(scrub) = &mut self.scrub {
-            scrub.moving[channel] = moving;
-            scrub.counters.rewrites += u64::from(units);
-            scrub.counters.overtaken_rewrites += u64::from(units - moved);
-        }
-        self.ftl.row_programmed(row);
-        self.set_scrub_job(lane, Job::Nothing);
-        if let Some(source) = source {
-            self.end_of_read(now, source);
-        }
-        let pool = self.ftl.pool_of(lane);
-        self.row_was_written(now, pool);
-        self.space_used(now, pool);
-        self.revive_pools(now);
-        self.take_writes(now);
-    }
-
-    /// The program of a rewrite has failed: its pages stay where they are, for the next pass.
-    pub(in crate::drive) fn rewrite_failed(&mut self, now: Instant, op: u32) {
-        let lane = self.ops[op].lane;
-        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
-        self.set_scrub_job(lane, Job::Nothing);
-        let source = self
-            .scrub
-            .as_ref()
-            .and_then(|scrub| scrub.moving[channel].first())
-            .map(|(from, ..)| *from);
-        if let Some(source) = source {
-            self.end_of_read(now, source);
-        }
     }
 
     /// Checks the page of a user read: it is corrected, computed from its stripe, or the read will
@@ -555,6 +490,6 @@ enum Next {
 }
 
 /// Where the array read that brings `page` ends.
-fn end_of_read(page: u32, units_per_read: u32) -> u32 {
+pub(super) fn end_of_array_read(page: u32, units_per_read: u32) -> u32 {
     (page / units_per_read + 1) * units_per_read
 }

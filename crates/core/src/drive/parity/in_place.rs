@@ -52,9 +52,9 @@ const UPDATES_MIN: u32 = 1024;
 pub(in crate::drive) struct Rain {
     pub spec: RainSpec,
     /// By stripe: its update, or `NIL`.
-    update_of: Vec<u32>,
-    updates: Vec<Update>,
-    free: Vec<u32>,
+    pub(super) update_of: Vec<u32>,
+    pub(super) updates: Vec<Update>,
+    pub(super) free: Vec<u32>,
     /// The buffer slot of the first update's parity.
     first_slot: u32,
     /// The update that begins: by member the slot that leaves, or `NIL`; between updates all are
@@ -67,21 +67,21 @@ pub(in crate::drive) struct Rain {
 
 /// A stripe under update.
 #[derive(Clone, Debug, Default)]
-struct Update {
-    stripe: u32,
+pub(super) struct Update {
+    pub(super) stripe: u32,
     /// Reads until the parity is known.
-    reads_left: u32,
+    pub(super) reads_left: u32,
     /// Programs until the stripe is whole again, that of the parity among them.
-    pages_left: u32,
-    subtractive: bool,
+    pub(super) pages_left: u32,
+    pub(super) subtractive: bool,
     /// What the parity will hold, as far as it is known.
-    parity: u32,
+    pub(super) parity: u32,
     /// Deallocated members that it does not hold any more, a bit each.
-    left_out: u64,
+    pub(super) left_out: u64,
     /// Pages of the stripe that wait for its end, the last to come first.
-    parked: u32,
+    pub(super) parked: u32,
     /// A request waits for its end: its rows are not kept until they fill.
-    awaited: bool,
+    pub(super) awaited: bool,
 }
 
 impl Rain {
@@ -89,7 +89,7 @@ impl Rain {
         self.update_of[stripe as usize] != NIL
     }
 
-    fn update_mut(&mut self, update: u32) -> &mut Update {
+    pub(super) fn update_mut(&mut self, update: u32) -> &mut Update {
         &mut self.updates[update as usize]
     }
 }
@@ -110,7 +110,7 @@ fn key(lpn: Lpn) -> u32 {
 }
 
 /// The members in a set of them, in their order.
-fn bits(mut members: u64) -> impl Iterator<Item = u32> {
+pub(super) fn bits(mut members: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let first = members.trailing_zeros();
         members &= members.wrapping_sub(1);
@@ -190,7 +190,7 @@ impl Drive {
 
     /// The stripe of a data page, where there is parity.
     #[inline]
-    fn stripe_of(&self, lpn: Lpn) -> Option<u32> {
+    pub(super) fn stripe_of(&self, lpn: Lpn) -> Option<u32> {
         self.ftl.stripes().map(|stripes| stripes.member_of(lpn).0)
     }
 
@@ -419,45 +419,15 @@ impl Drive {
         if lpn.0 >= self.ftl.logical() { held } else { mixed(lpn, held) }
     }
 
-    pub(in crate::drive) fn update_read_done(
-        &mut self,
-        now: Instant,
-        op: u32,
-        update: u32,
-        slot: u32,
-    ) {
-        let page = self.ops[op].ppn;
-        self.counters.units_read += 1;
-        self.writes.leaving -= 1;
-        let part = self.part_of_parity(page);
-        let Some(rain) = &mut self.rain else { return };
-        let u = rain.update_mut(update);
-        u.reads_left -= 1;
-        // The old copy of a page that leaves is in the parity only where the old parity is.
-        if slot == NIL || u.subtractive {
-            u.parity ^= part;
-        }
-        let is_last = u.reads_left == 0;
-        if slot != NIL {
-            self.buffer.filled(slot, self.flash.load(page));
-            self.stage_member(now, update, slot);
-        }
-        if is_last {
-            self.stage_parity(now, update);
-        }
-        self.end_of_read(now, page);
-        self.take_writes(now);
-    }
-
     /// A page that leaves goes to its lane's row.
-    fn stage_member(&mut self, now: Instant, update: u32, slot: u32) {
+    pub(super) fn stage_member(&mut self, now: Instant, update: u32, slot: u32) {
         let Some(rain) = &mut self.rain else { return };
         let (s, u) = (self.buffer.slot(slot), rain.update_mut(update));
         u.parity ^= mixed(s.lpn, s.stamp.version);
         self.stage_of(now, update, slot);
     }
 
-    fn stage_parity(&mut self, now: Instant, update: u32) {
+    pub(super) fn stage_parity(&mut self, now: Instant, update: u32) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let slot = rain.first_slot + update;
         let (s, u) = (self.buffer.slot_mut(slot), rain.update_mut(update));
@@ -472,52 +442,6 @@ impl Drive {
         self.ftl.prefetch(lpn);
         let class = self.ftl.class_of_write(lpn, self.buffer.slot(slot).stream);
         self.stage(now, slot, self.ftl.striped_lane(lpn), class);
-    }
-
-    /// A page of a row is on flash at `ppn`, data or parity; true for parity.
-    pub(in crate::drive) fn stripe_landed(&mut self, now: Instant, slot: u32, ppn: Ppn) -> bool {
-        let s = self.buffer.slot(slot);
-        let (lpn, dropped) = (s.lpn, s.dropped);
-        self.ftl.commit(lpn, ppn);
-        let is_parity = lpn.0 >= self.ftl.logical();
-        let stripe =
-            if is_parity { lpn.0 - self.ftl.logical() } else { self.stripe_of(lpn).unwrap_or(0) };
-        if !is_parity {
-            self.ftl.set_trimmed(lpn, dropped);
-            self.slot_done(now, slot);
-        }
-        let Some(rain) = &mut self.rain else { return is_parity };
-        let update = rain.update_of[stripe as usize];
-        let u = rain.update_mut(update);
-        u.pages_left -= 1;
-        if u.pages_left == 0 {
-            self.end_update(now, update);
-        }
-        is_parity
-    }
-
-    /// The stripe is whole again: what waited for it may leave.
-    fn end_update(&mut self, now: Instant, update: u32) {
-        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
-        let Update { stripe, left_out, parked, .. } = rain.updates[update as usize];
-        rain.update_of[stripe as usize] = NIL;
-        rain.free.push(update);
-        if left_out != 0 {
-            let stripes = stripes.clone();
-            bits(left_out)
-                .for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
-        }
-        self.ftl.release_empty(stripe);
-        let mut slot = parked;
-        while slot != NIL {
-            let next = self.buffer.row_next(slot);
-            if self.buffer.slot(slot).dropped {
-                self.slot_done(now, slot);
-            } else {
-                self.buffer.unpark(slot);
-            }
-            slot = next;
-        }
     }
 
     /// The host gives a page back: it is hidden until its stripe's parity does not hold it any

@@ -20,7 +20,7 @@
 //! Not modelled: a power cut (the sums of open stripes are in RAM).
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::write::ROWS_WAITING_MAX;
+use crate::drive::io::rows::ROWS_WAITING_MAX;
 use crate::drive::parity::log_structured_read::{Asked, Rebuild};
 use crate::drive::{Drive, RainSpec, Update};
 use crate::flash::Block;
@@ -39,7 +39,7 @@ pub(in crate::drive) struct Superblock {
     under_way: Vec<[u32; 2]>,
     /// Where the run carries content: by the first page of the parity's row, the sums of what is
     /// sealed.
-    sums: BTreeMap<Ppn, Vec<u32>>,
+    pub(super) sums: BTreeMap<Ppn, Vec<u32>>,
     pub rebuilds: Slab<Rebuild>,
     /// The read that begins: what it asks of flash, stripe by stripe.
     pub asked: Vec<Asked>,
@@ -280,36 +280,5 @@ impl Drive {
         if stream == Stream::Host {
             self.refresh_taking(lane);
         }
-    }
-
-    /// A row of parity is on flash.
-    pub(in crate::drive) fn parity_done(&mut self, now: Instant, op: u32) {
-        let FlashOp { lane, ppn: row, units, class, .. } = self.ops[op];
-        if let Some(superblock) = &mut self.superblock {
-            let sums = superblock.sums.remove(&row).unwrap_or_default();
-            let pages = (0..).zip(sums).map(|(at, sum)| (Ppn(row.0 + at), sum));
-            pages.for_each(|(page, sum)| self.flash.store(page, sum));
-        }
-        self.ftl.row_programmed(row);
-        let pool = self.ftl.pool_of(lane);
-        if class == Class::Gc {
-            self.stripe_row_done(lane, Stream::Copy);
-            self.counters.rain.copy_parity_units += u64::from(units);
-            if self.holds.is_some() {
-                self.hurry_erases(now, pool);
-            }
-            if self.ftl.part_copied(pool) {
-                self.victim_copied(now, pool);
-            }
-            return;
-        }
-        self.writes.rows[lane as usize].waiting -= 1;
-        self.writes.leaving -= 1;
-        self.stripe_row_done(lane, Stream::Host);
-        self.counters.rain.parity_units += u64::from(units);
-        self.counters.rain.full_stripes += u64::from(units);
-        self.row_was_written(now, pool);
-        self.space_used(now, pool);
-        self.take_writes(now);
     }
 }

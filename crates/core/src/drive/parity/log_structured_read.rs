@@ -17,25 +17,23 @@
 //! itself.
 
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer;
-use crate::drive::later::Task;
-use crate::drive::{Drive, Reconstruct, Stamp, Status};
-use crate::ftl::{Translation, part_of, version_of};
+use crate::drive::{Drive, Reconstruct, Stamp};
+use crate::ftl::Translation;
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};
 
 /// A page that is computed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Rebuild {
-    request: u32,
+    pub(super) request: u32,
     /// Which page of the request.
-    number: u32,
-    page: Ppn,
+    pub(super) number: u32,
+    pub(super) page: Ppn,
     /// Members still to come.
-    left: u32,
+    pub(super) left: u32,
     /// XOR of those that came.
-    value: u32,
-    over: Option<Stamp>,
+    pub(super) value: u32,
+    pub(super) over: Option<Stamp>,
 }
 
 /// A page on flash that a read asks for.
@@ -183,46 +181,5 @@ impl Drive {
         let left = self.ftl.superstripes().map_or(0, |stripes| stripes.width() - 1);
         let rebuild = Rebuild { request, number, page, left, value: 0, over };
         self.superblock.as_mut().map_or(NIL, |superblock| superblock.rebuilds.insert(rebuild))
-    }
-
-    /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    pub(in crate::drive) fn stripe_gains(
-        &mut self,
-        now: Instant,
-        op: u32,
-        rebuild: u32,
-        page: Ppn,
-    ) {
-        let held = self.flash.load(page);
-        let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
-        let Some(superblock) = &mut self.superblock else { return };
-        let xor = superblock.spec.xor;
-        let r = &mut superblock.rebuilds[rebuild];
-        r.value ^= part;
-        r.left -= 1;
-        if r.left == 0 {
-            self.book_rebuild(now, op, rebuild);
-            self.later.put(now + xor, Task::Reconstructed { rebuild });
-        }
-    }
-
-    /// A page is computed.
-    pub(in crate::drive) fn page_is_computed(&mut self, now: Instant, rebuild: u32) {
-        let Some(superblock) = &mut self.superblock else { return };
-        let Rebuild { request, number, page, value, over, .. } = superblock.rebuilds[rebuild];
-        superblock.rebuilds.release(rebuild);
-        let version = version_of(page, value);
-        self.note_version(
-            request,
-            number,
-            over.map_or(version, |stamp| buffer::over(stamp, version)),
-        );
-        let r = &mut self.requests[request];
-        r.remaining -= 1;
-        if r.remaining == 0 {
-            self.book_rebuilt(Some(rebuild));
-            self.finish_with(now, request, Status::Success);
-            self.book_rebuilt(None);
-        }
     }
 }

@@ -24,27 +24,24 @@
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
 use crate::drive::gc::forecast::Forecast;
-use crate::drive::io::buffer;
-use crate::drive::later::Task;
-use crate::drive::parity::in_place::unmixed;
 use crate::drive::{CostRule, Drive, Reconstruct, Stamp};
 use crate::ftl::{Stripes, Translation};
 use crate::sim::NIL;
-use crate::units::{Duration, Instant, Lpn, Ppn};
+use crate::units::{Duration, Instant, Lpn};
 use std::ops::Range;
 
 /// A page that is computed.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Rebuild {
-    request: u32,
+    pub(super) request: u32,
     /// Which page of the request.
-    number: u32,
-    lpn: Lpn,
+    pub(super) number: u32,
+    pub(super) lpn: Lpn,
     /// Members still to come.
-    left: u32,
+    pub(super) left: u32,
     /// XOR of those that came.
-    value: u32,
-    over: Option<Stamp>,
+    pub(super) value: u32,
+    pub(super) over: Option<Stamp>,
 }
 
 /// What becomes of a stripe of a read.
@@ -196,11 +193,6 @@ impl Drive {
         })
     }
 
-    /// What garbage collection does to the die where a page of a stripe lives.
-    pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
-        self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
-    }
-
     /// The members, and the parity, that would be read only to compute one of those that the
     /// request reads.
     fn needed_for(&self, now: Instant, request: u32, stripe: u32, asked: Range<u32>) -> Needed {
@@ -216,12 +208,6 @@ impl Drive {
                 kept: needed.kept.max(self.forecast_of(now, lpn).left),
             },
         )
-    }
-
-    /// A page read alone: command, array, `sectors` over the channel.
-    pub(in crate::drive) fn read_alone(&self, sectors: u32) -> Duration {
-        let timing = self.flash.timing();
-        timing.command + timing.means().0 + timing.transfer(sectors)
     }
 
     /// True when the request needs the member's page on flash.
@@ -331,67 +317,5 @@ impl Drive {
             FlashOp::new(Owner::Rebuild { request, rebuild }, Class::Read, lane, ppn, 1, sectors);
         let op = self.ops.insert(op);
         self.enqueue(now, op);
-    }
-
-    /// An extra read is done.
-    pub(in crate::drive) fn extra_read_done(
-        &mut self,
-        now: Instant,
-        op: u32,
-        request: u32,
-        rebuild: u32,
-    ) {
-        let FlashOp { ppn, gc_blocked, .. } = self.ops[op];
-        self.counters.units_read += 1;
-        self.requests[request].gc_blocked |= gc_blocked;
-        self.rebuild_gains(now, op, rebuild, ppn);
-        self.end_of_read(now, ppn);
-    }
-
-    /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    pub(in crate::drive) fn rebuild_gains(
-        &mut self,
-        now: Instant,
-        op: u32,
-        rebuild: u32,
-        page: Ppn,
-    ) {
-        if self.superblock.is_some() {
-            return self.stripe_gains(now, op, rebuild, page);
-        }
-        let part = self.part_of_parity(page);
-        let Some(rain) = &mut self.rain else { return };
-        let r = &mut rain.rebuilds[rebuild];
-        r.value ^= part;
-        r.left -= 1;
-        if r.left == 0 {
-            let there = now + rain.spec.xor;
-            self.book_rebuild(now, op, rebuild);
-            self.later.put(there, Task::Reconstructed { rebuild });
-        }
-    }
-
-    /// A page is computed.
-    pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
-        if self.superblock.is_some() {
-            return self.page_is_computed(now, rebuild);
-        }
-        let Some(rain) = &mut self.rain else { return };
-        let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
-        rain.rebuilds.release(rebuild);
-        let version = unmixed(lpn, value);
-        self.note_version(
-            request,
-            number,
-            over.map_or(version, |stamp| buffer::over(stamp, version)),
-        );
-        let r = &mut self.requests[request];
-        r.remaining -= 1;
-        if r.remaining == 0 {
-            self.book_rebuilt(Some(rebuild));
-            let status = self.read_status(request);
-            self.finish_with(now, request, status);
-            self.book_rebuilt(None);
-        }
     }
 }

@@ -13,6 +13,7 @@
 //! the first of a backlog keeps the others.
 
 use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::spec::EraseSpec;
 use crate::flash::Block;
 use crate::sim::Timers;
@@ -56,6 +57,38 @@ impl Die {
     }
 }
 
+impl Holds {
+    /// A host read waits for the die from now on.
+    pub fn read_arrived(&mut self, die: u32) {
+        self.dies[die as usize].reads += 1;
+        self.set_timer(die);
+    }
+
+    fn read_left(&mut self, now: Instant, die: u32) {
+        let d = &mut self.dies[die as usize];
+        d.reads -= 1;
+        d.quiet_from = now + self.quiet;
+        self.set_timer(die);
+    }
+
+    /// An erase of the die is done.
+    pub fn erase_done(&mut self, die: u32) {
+        self.dies[die as usize].erasing -= 1;
+    }
+
+    /// When the next held erase is looked at.
+    pub fn next_at(&self) -> Instant {
+        self.timers.next_at()
+    }
+
+    fn set_timer(&mut self, die: u32) {
+        match self.dies[die as usize].wakes_at(self.longest) {
+            Some(at) => self.timers.set(die as usize, at),
+            None => self.timers.clear(die as usize),
+        }
+    }
+}
+
 impl Drive {
     /// Erases wait for the end of a burst of reads as `spec` says.
     pub(in crate::drive) fn hold_erases(&mut self, spec: &EraseSpec) {
@@ -74,20 +107,13 @@ impl Drive {
         }));
     }
 
-    /// A host read waits for the die from now on.
-    pub(in crate::drive) fn read_arrived(&mut self, die: u32) {
-        let Some(holds) = &mut self.holds else { return };
-        holds.dies[die as usize].reads += 1;
-        self.set_hold_timer(die);
-    }
-
     /// A host read of the die is done.
+    #[inline]
     pub(in crate::drive) fn read_left(&mut self, now: Instant, die: u32) {
-        let Some(holds) = &mut self.holds else { return };
-        let d = &mut holds.dies[die as usize];
-        d.reads -= 1;
-        d.quiet_from = now + holds.quiet;
-        self.set_hold_timer(die);
+        if let Some(holds) = &mut self.holds {
+            holds.read_left(now, die);
+            self.set_alarm();
+        }
     }
 
     /// Asserts that nobody reads as far as the holds know: for tests, of a drive that has completed
@@ -123,14 +149,6 @@ impl Drive {
         self.ftl.is_urgent(self.ftl.pool_of(self.flash.layout.lane_of(block)))
     }
 
-    /// An erase of the die is done: the next one of its backlog may start.
-    pub(in crate::drive) fn held_erase_done(&mut self, now: Instant, die: u32) {
-        if let Some(holds) = &mut self.holds {
-            holds.dies[die as usize].erasing -= 1;
-            self.let_go(now, die);
-        }
-    }
-
     /// The timer of a die with held erases.
     pub(in crate::drive) fn hold_turn(&mut self, now: Instant) {
         let first = self.holds.as_ref().and_then(|holds| holds.timers.first());
@@ -139,7 +157,7 @@ impl Drive {
     }
 
     /// Starts the erases of a die that need not wait any more.
-    fn let_go(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn let_go(&mut self, now: Instant, die: u32) {
         while let Some(holds) = &mut self.holds {
             let (longest, d) = (holds.longest, &mut holds.dies[die as usize]);
             let Some((block, since)) = d.held.front().copied() else { break };
@@ -184,17 +202,19 @@ impl Drive {
         self.enqueue_erase(now, block);
     }
 
-    /// When the next held erase is looked at.
-    pub(in crate::drive) fn next_hold_at(&self) -> Instant {
-        self.holds.as_ref().map_or(Instant::NEVER, |holds| holds.timers.next_at())
-    }
-
     fn set_hold_timer(&mut self, die: u32) {
         let Some(holds) = &mut self.holds else { return };
-        match holds.dies[die as usize].wakes_at(holds.longest) {
-            Some(at) => holds.timers.set(die as usize, at),
-            None => holds.timers.clear(die as usize),
-        }
+        holds.set_timer(die);
         self.set_alarm();
+    }
+
+    /// Queues the erase of a victim's block.
+    pub(in crate::drive) fn enqueue_erase(&mut self, now: Instant, block: Block) {
+        let (lane, page) = (self.flash.layout.lane_of(block), self.flash.layout.first_page(block));
+        // It goes before the program of a copy that is being read.
+        self.split_copy(now, self.flash.layout.die_of(lane));
+        let op =
+            self.ops.insert(FlashOp::new(Owner::ChainErase { lane }, Class::Gc, lane, page, 0, 0));
+        self.enqueue(now, op);
     }
 }

@@ -15,7 +15,6 @@
 
 use crate::drive::dies::queues::Owner;
 use crate::drive::{Drive, Reconstruct, UpdateReads};
-use crate::flash::{Operation, What};
 use crate::ftl::Step;
 use crate::units::{Instant, Ppn};
 
@@ -25,9 +24,9 @@ pub(in crate::drive) struct Way {
     /// Nobody but the collector looks at the operations of chains.
     pub is_straight: bool,
     /// They copy page by page.
-    is_single: bool,
+    pub(in crate::drive) is_single: bool,
     /// A copy is one operation.
-    is_whole: bool,
+    pub(in crate::drive) is_whole: bool,
     /// Copies that follow one another are one event.
     is_train: bool,
     /// A copy never is one operation any more.
@@ -172,52 +171,8 @@ impl Drive {
             (Owner::ChainProgram { lane }, row, units);
     }
 
-    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
-    /// done then.
     #[inline]
-    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
-        let operation = &self.ops[op];
-        let lane = match operation.owner {
-            Owner::ChainCopy { lane } => {
-                self.whole_copy_done(die, lane);
-                lane
-            }
-            Owner::ChainRead { lane } => {
-                self.counters.units_read += u64::from(operation.units);
-                let flash = &self.flash;
-                let step = if self.collector.way.is_single
-                    && self.ftl.single_read(lane, |page| flash.load(page))
-                {
-                    Step::Program { lane, units: 1 }
-                } else {
-                    self.ftl.read_done(lane, |page| flash.load(page));
-                    self.ftl.step(lane)
-                };
-                self.start_next_copy(now, op, die, lane, step);
-                self.poll_gc(now, die);
-                return true;
-            }
-            Owner::ChainProgram { lane } => {
-                let (row, units) = (operation.ppn, operation.units);
-                self.counters.copied_units += u64::from(units);
-                self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-                let flash = &mut self.flash;
-                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-                lane
-            }
-            _ => return false,
-        };
-        if self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane) {
-            return true;
-        }
-        let step = self.ftl.step(lane);
-        self.start_next_copy(now, op, die, lane, step);
-        self.poll_gc(now, die);
-        true
-    }
-
-    #[inline]
-    fn whole_copy_done(&mut self, die: u32, lane: u32) {
+    pub(in crate::drive) fn whole_copy_done(&mut self, die: u32, lane: u32) {
         if self.flash.has_train(die) {
             let count = self.flash.take_train(die);
             self.tell_copies(die, lane, count, false);
@@ -230,7 +185,13 @@ impl Drive {
     /// holds the channel, or is the only one that copies there, so that the end of an operation
     /// gives the collector nothing to look at.
     #[inline]
-    fn start_whole_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32) -> bool {
+    pub(in crate::drive) fn start_whole_copy(
+        &mut self,
+        now: Instant,
+        op: u32,
+        die: u32,
+        lane: u32,
+    ) -> bool {
         if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {
             return false;
         }
@@ -246,40 +207,5 @@ impl Drive {
             self.flash.add_copies(die, self.ftl.copies_at_once(lane));
         }
         true
-    }
-
-    /// The next operation of a chain starts on `die`, where its last one just ended.
-    #[inline]
-    fn start_next_copy(&mut self, now: Instant, op: u32, die: u32, lane: u32, step: Step) {
-        let layout = &self.flash.layout;
-        let queues = &self.queues[die as usize];
-        let first = if self.collector.takes_the_die() {
-            queues.gc.front().is_none()
-        } else {
-            queues.is_empty()
-        };
-        let crossing = |units: u32| {
-            if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
-        };
-        let (on, units, owner, what) = match step {
-            Step::Read { page, units } if first && layout.die_of(lane) == die => {
-                let what = What::Read { page, sectors: crossing(units) };
-                (lane, units, Owner::ChainRead { lane }, what)
-            }
-            Step::Program { lane: to, units } if first && layout.die_of(to) == die => {
-                let sectors = crossing(layout.units_per_row);
-                let row =
-                    self.ftl.open_copy_row(lane, to).expect("the reserve holds a victim's copies");
-                (to, units, Owner::ChainProgram { lane }, What::Program { row, sectors })
-            }
-            step => return self.take_step(now, lane, step),
-        };
-        let (What::Read { page: ppn, sectors } | What::Program { row: ppn, sectors }) = what else {
-            return;
-        };
-        let operation = &mut self.ops[op];
-        (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
-        (operation.units, operation.sectors) = (units, sectors);
-        self.flash.start(now, die, Operation { what, token: op, gc: true });
     }
 }

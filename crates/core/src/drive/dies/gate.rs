@@ -1,0 +1,262 @@
+//! What a window admits of GC operations, and for how long they keep their die.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::gc::windows::{WindowSchedule, Windows};
+use crate::units::{Duration, Instant};
+
+/// What windows keep from starting.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Gate {
+    pub(in crate::drive) windows: Windows,
+    /// The next window in which something that waits may start.
+    pub(in crate::drive) wakes_at: Instant,
+    /// By pool: its collection gave back what it held, half copied.
+    pub(in crate::drive) paused: Vec<bool>,
+    /// Pools of which a step was refused during this event.
+    pub(in crate::drive) refused: Vec<u32>,
+    /// `plane-blocking`: planes of the channel that is looked at whose window lets them begin.
+    pub(in crate::drive) admitted: Vec<u32>,
+    /// By operation: the step under way.
+    pub(in crate::drive) steps: Vec<Step>,
+    /// When the window ended in which the last step began.
+    pub(in crate::drive) last_end: Instant,
+}
+
+/// A step under way.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Step {
+    began: Instant,
+    /// It should end before.
+    end: Instant,
+    /// It is forced outside of the window.
+    violates: bool,
+}
+
+impl Gate {
+    /// True when a step of this length may begin now without being forced.
+    pub fn lets(&self, now: Instant, length: Duration) -> bool {
+        match &self.windows {
+            Windows::Off | Windows::NonDeterministic => true,
+            Windows::Deterministic => false,
+            Windows::Scheduled(schedule) => schedule.holds(now, length),
+        }
+    }
+
+    /// True when the pool's collection is half copied and holds nothing.
+    pub fn is_paused(&self, pool: u32) -> bool {
+        self.paused[pool as usize]
+    }
+
+    /// Nobody is let begin.
+    pub fn forget_admitted(&mut self) {
+        self.admitted.clear();
+    }
+
+    /// The plane is let begin.
+    pub fn admit(&mut self, pool: u32) {
+        self.admitted.push(pool);
+    }
+
+    /// True when the plane was let begin.
+    pub fn has_admitted(&self, pool: u32) -> bool {
+        self.admitted.contains(&pool)
+    }
+
+    /// Something that takes `length` waits for the next window, if it fits into one.
+    pub fn waits(&mut self, now: Instant, length: Duration) {
+        if let Windows::Scheduled(schedule) = &self.windows
+            && length + schedule.guard <= schedule.length
+        {
+            self.wakes_at = self.wakes_at.min(schedule.next_busy(now + Duration::from_ns(1)));
+        }
+    }
+}
+
+impl Drive {
+    pub(in crate::drive) fn schedule(&self) -> Option<&WindowSchedule> {
+        match &self.gate.as_ref()?.windows {
+            Windows::Scheduled(schedule) => Some(schedule),
+            _ => None,
+        }
+    }
+
+    /// The pool for which an operation of a collection works, if windows are for it.
+    pub(in crate::drive) fn pool_of_step(&self, op: u32) -> Option<u32> {
+        if matches!(self.ops[op].owner, Owner::MergeRun { .. }) {
+            None
+        } else {
+            self.chain_pool(op)
+        }
+    }
+
+    pub(in crate::drive) fn is_forced(&self, pool: u32) -> bool {
+        self.ftl.is_urgent(pool) || (self.faults.is_some() && self.ftl.is_dead(pool))
+    }
+
+    /// True when the pool's collection is half copied and holds nothing.
+    #[inline]
+    pub(in crate::drive) fn is_paused(&self, pool: u32) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.is_paused(pool))
+    }
+
+    /// True when an operation of a collection may begin now.
+    pub(in crate::drive) fn may_step(&self, now: Instant, op: u32) -> bool {
+        let (Some(gate), Some(pool)) = (&self.gate, self.pool_of_step(op)) else { return true };
+        !(gate.paused[pool as usize] && self.is_copy(op))
+            && (gate.lets(now, self.step_length(now, op)) || self.is_forced(pool))
+    }
+
+    /// It copies: what closes dies has to do so first.
+    pub(in crate::drive) fn is_copy(&self, op: u32) -> bool {
+        !matches!(self.ops[op].owner, Owner::ChainErase { .. })
+    }
+
+    /// The same, and what may not waits for its window.
+    #[inline(never)]
+    pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: u32) -> bool {
+        let admits = self.may_step(now, op);
+        if !admits && let Some(pool) = self.pool_of_step(op) {
+            let (length, copies) =
+                (self.bare_length(op) + self.others_transfers(op), self.is_copy(op));
+            if let Some(gate) = &mut self.gate {
+                gate.waits(now, length);
+                if copies && !gate.paused[pool as usize] && !gate.refused.contains(&pool) {
+                    gate.refused.push(pool);
+                }
+            }
+            self.set_alarm();
+        }
+        admits
+    }
+
+    /// The first of the operations that wait on a die for garbage collection that may begin now.
+    #[inline(never)]
+    pub(in crate::drive) fn next_admitted(&mut self, now: Instant, die: u32) -> Option<u32> {
+        let mut next = self.queues[die as usize].gc.front();
+        while let Some(op) = next.filter(|op| !self.admits_step(now, *op)) {
+            next = self.ops[op].next();
+        }
+        next
+    }
+
+    /// The longest that an operation takes if the channel is its own.
+    pub(in crate::drive) fn bare_length(&self, op: u32) -> Duration {
+        let (timing, sectors) = (self.flash.timing(), self.ops[op].sectors);
+        match self.ops[op].owner {
+            Owner::ChainErase { .. } => self.flash.longest_erase(),
+            Owner::ChainRead { .. } => {
+                timing.command + timing.longest_read() + timing.transfer(sectors)
+            }
+            _ => timing.command + timing.transfer(sectors) + timing.longest_program(),
+        }
+    }
+
+    /// The longest that an operation takes if it begins now.
+    pub(in crate::drive) fn step_length(&self, now: Instant, op: u32) -> Duration {
+        let die = self.flash.layout.die_of(self.ops[op].lane);
+        self.flash.channel_busy_for(now, die) + self.bare_length(op) + self.others_transfers(op)
+    }
+
+    /// Transfers that may come before the data of an array read: of each other die of the channel
+    /// one that is under way, and one from each cache register. None where the channel is held for
+    /// this chain alone.
+    pub(in crate::drive) fn others_transfers(&self, op: u32) -> Duration {
+        let FlashOp { owner, sectors, .. } = self.ops[op];
+        let is_read = matches!(owner, Owner::ChainRead { .. });
+        let is_alone = self.pool_of_step(op).is_some_and(|pool| self.ftl.lanes_of(pool).len() == 1);
+        let holds = self.collector.takes_the_die() && self.collector.planes.is_none() && is_alone;
+        if !is_read || sectors == 0 || holds {
+            return Duration::ZERO;
+        }
+        self.others_transfers_of_group()
+    }
+
+    /// The same for an array read of a victim of several lanes.
+    pub(in crate::drive) fn others_transfers_of_group(&self) -> Duration {
+        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
+        let registers = u64::from(self.flash.cache_registers());
+        let row = timing.command + timing.transfer(layout.units_per_row * layout.unit_sectors);
+        row * ((1 + registers) * u64::from(layout.dies_per_channel() - 1) + registers)
+    }
+
+    /// A step of a collection begins.
+    pub(in crate::drive) fn gc_begins(&mut self, now: Instant, die: u32, op: u32) {
+        if let Some(predictable) = &mut self.predictable {
+            predictable.gc_came(die);
+        }
+        if self.gate.is_none() || self.pool_of_step(op).is_none() {
+            return;
+        }
+        let length = self.step_length(now, op);
+        let end = self.schedule().map(|schedule| schedule.slot_end(now));
+        let Some(gate) = &mut self.gate else { return };
+        let violates = !gate.lets(now, length);
+        let counters = &mut self.counters.predictable;
+        counters.violations += u64::from(violates);
+        if !violates && gate.windows != Windows::Off {
+            counters.steps_in_window += 1;
+            if let Some(end) = end {
+                counters.windows += u64::from(end > gate.last_end);
+                gate.last_end = end;
+            }
+        }
+        let nothing = Step { began: Instant::START, end: Instant::NEVER, violates: false };
+        if op as usize >= gate.steps.len() {
+            gate.steps.resize(op as usize + 1, nothing);
+        }
+        let end = end.filter(|_| !violates).unwrap_or(Instant::NEVER);
+        gate.steps[op as usize] = Step { began: now, end, violates };
+    }
+
+    /// An operation of garbage collection is done.
+    pub(in crate::drive) fn step_ended(&mut self, now: Instant, op: u32) {
+        if self.pool_of_step(op).is_none() {
+            return;
+        }
+        let Some(step) = self.gate.as_ref().and_then(|gate| gate.steps.get(op as usize).copied())
+        else {
+            return;
+        };
+        let counters = &mut self.counters.predictable;
+        counters.overruns += u64::from(now > step.end);
+        if step.violates {
+            counters.violation_time += now.since(step.began);
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.steps[op as usize].end = Instant::NEVER;
+        }
+    }
+
+    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<u32> {
+        match self.ops[op].owner {
+            Owner::ChainRead { lane }
+            | Owner::ChainProgram { lane }
+            | Owner::ChainCopy { lane }
+            | Owner::ChainErase { lane } => Some(self.ftl.pool_of(lane)),
+            Owner::Parity if self.ops[op].class == Class::Gc => {
+                Some(self.ftl.pool_of(self.ops[op].lane))
+            }
+            _ => None,
+        }
+    }
+
+    /// What the drive keeps to.
+    pub fn windows(&self) -> Windows {
+        self.gate.as_ref().map_or(Windows::Off, |gate| gate.windows)
+    }
+
+    /// What is left of the window for the collections that keep `die`, if they end with it.
+    pub(in crate::drive) fn window_left(&self, now: Instant, die: u32) -> Option<Duration> {
+        let schedule = self.schedule()?;
+        let lanes = self.flash.layout.lanes_per_die;
+        let mut pools = (die * lanes..(die + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        let keeper = self.collector.keeper_of(die).map(|(pool, _)| pool);
+        let forced = pools.any(|pool| self.is_forced(pool))
+            || keeper.is_some_and(|pool| self.is_forced(pool));
+        if forced || !schedule.is_busy(now) {
+            return None;
+        }
+        Some(schedule.slot_end(now).since(now))
+    }
+}

@@ -1,0 +1,134 @@
+//! An operation starts on its die: the flash is told what to do, and the pages of a row are frozen.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{Class, Owner};
+use crate::flash::{Operation, What};
+use crate::units::Instant;
+
+impl Drive {
+    pub(in crate::drive) fn issue(&mut self, now: Instant, die: u32, op: u32) {
+        if self.faults.is_some() && self.finds_no_row(now, op) {
+            return self.dispatch(now, die);
+        }
+        let gc = self.ops[op].class == Class::Gc;
+        if gc && self.watches {
+            self.gc_begins(now, die, op);
+        }
+        let what = self.prepare(now, die, op);
+        self.flash.start(now, die, Operation { what, token: op, gc });
+    }
+
+    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the
+    /// die in registers and not by way of the stack.
+    #[inline(always)]
+    pub(in crate::drive) fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
+        if self.attribution.is_some() && self.ops[op].class.is_of_host() {
+            self.book_issue(now, op, die);
+        }
+        let operation = &mut self.ops[op];
+        match operation.owner {
+            Owner::Request { request, .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                // In a backlog it came long ago.
+                self.requests.prefetch(request);
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::Rebuild { .. } | Owner::LookUp { .. } | Owner::MapRead { .. } => {
+                operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            // Nobody asks what they waited for.
+            Owner::Fill { .. } | Owner::Update { .. } => {
+                self.collector.user_read_started(die);
+                What::Read { page: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainRead { .. }
+            | Owner::MergeRead { .. }
+            | Owner::SpareRead { .. }
+            | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
+            Owner::Row { first_slot } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                if self.dftl.is_some() {
+                    operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
+                }
+                self.issue_row(first_slot);
+                what
+            }
+            Owner::LogProgram { lane } => {
+                let what = What::Program { row: operation.ppn, sectors: operation.sectors };
+                if let Some(merges) = &self.merges {
+                    self.buffer.freeze(merges.page_of(lane));
+                }
+                what
+            }
+            Owner::Parity | Owner::Rewrite | Owner::MergeProgram { .. } => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainProgram { .. } if operation.ppn.is_some() => {
+                What::Program { row: operation.ppn, sectors: operation.sectors }
+            }
+            Owner::ChainProgram { lane: chain } => {
+                let (lane, sectors) = (operation.lane, operation.sectors);
+                let row = self
+                    .ftl
+                    .open_copy_row(chain, lane)
+                    .expect("the reserve holds a victim's copies");
+                operation.ppn = row;
+                What::Program { row, sectors }
+            }
+            Owner::ChainErase { .. } | Owner::MergeErase { .. } => {
+                let block = self.flash.layout.block_of(operation.ppn);
+                self.split_copies_beside(now, die);
+                What::Erase { block }
+            }
+            Owner::Journal | Owner::Checkpoint { .. } => {
+                What::System { sectors: operation.sectors }
+            }
+            Owner::ChainCopy { .. } | Owner::MergeRun { .. } => unreachable!("it starts by itself"),
+        }
+    }
+
+    /// The pages of a row are frozen: their data crosses the channel.
+    pub(in crate::drive) fn issue_row(&mut self, first_slot: u32) {
+        let Self { dftl, buffer, ftl, kept, counters, .. } = self;
+        if let Some(dftl) = dftl {
+            dftl.row_takes_off(first_slot, buffer, ftl, kept.is_some(), &mut counters.map);
+        }
+        buffer.freeze_row(first_slot, ftl);
+    }
+
+    /// Cache program: the next program goes ahead into the cache register, unless something else
+    /// goes first.
+    #[inline]
+    pub(in crate::drive) fn preload(&mut self, now: Instant, die: u32) {
+        if !self.flash.accepts_preload(die) {
+            return;
+        }
+        let queues = &self.queues[die as usize];
+        let others = queues.read.front().is_some()
+            || queues.fill.front().is_some()
+            || queues.gc.front().is_some();
+        let Some(op) = queues.write.front() else { return };
+        if others
+            || self.collector.is_closed(die)
+            || self.collection_owns(die)
+            || !self.make_startable(op)
+        {
+            return;
+        }
+        self.queues[die as usize].write.pop(&self.ops);
+        let what = self.prepare(now, die, op);
+        self.flash.preload(now, die, Operation { what, token: op, gc: false });
+    }
+
+    /// True while a collection on one of the die's lanes goes before the host, even between its
+    /// operations.
+    pub(in crate::drive) fn collection_owns(&self, die: u32) -> bool {
+        let lanes = self.flash.layout.lanes_per_die;
+        (die * lanes..(die + 1) * lanes)
+            .map(|lane| self.ftl.pool_of(lane))
+            .any(|pool| self.ftl.is_collecting(pool) && self.gc_goes_before(pool, false))
+    }
+}

@@ -1,0 +1,131 @@
+//! The end of an operation of a GC run: its chain goes on, or its victim is reclaimed.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::{FlashOp, Owner};
+use crate::flash::Block;
+use crate::ftl::{Step, Stream};
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+        self.counters.units_read += u64::from(self.ops[op].units);
+        let flash = &self.flash;
+        self.ftl.read_done(lane, |page| flash.load(page));
+        self.advance_chain(now, lane);
+    }
+
+    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
+        let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
+        if self.superblock.is_some() {
+            self.stripe_row_done(to, Stream::Copy);
+        }
+        self.counters.copied_units += u64::from(units);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        if let Some(timeline) = &mut self.timeline {
+            timeline.copied(self.ftl.pool_of(lane), units);
+        }
+        if self.faults.is_some() {
+            self.count_moved(lane, units);
+        }
+        let flash = &mut self.flash;
+        self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+        if self.dftl.is_some() {
+            self.pages_moved(self.ftl.pool_of(lane), row, units);
+        }
+        if self.holds.is_some() {
+            self.hurry_erases(now, self.ftl.pool_of(lane));
+        }
+        self.advance_chain(now, lane);
+    }
+
+    /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
+    /// done then.
+    #[inline]
+    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
+        let operation = &self.ops[op];
+        let lane = match operation.owner {
+            Owner::ChainCopy { lane } => {
+                self.whole_copy_done(die, lane);
+                lane
+            }
+            Owner::ChainRead { lane } => {
+                self.counters.units_read += u64::from(operation.units);
+                let flash = &self.flash;
+                let step = if self.collector.way.is_single
+                    && self.ftl.single_read(lane, |page| flash.load(page))
+                {
+                    Step::Program { lane, units: 1 }
+                } else {
+                    self.ftl.read_done(lane, |page| flash.load(page));
+                    self.ftl.step(lane)
+                };
+                self.start_next_copy(now, op, die, lane, step);
+                self.poll_gc(now, die);
+                return true;
+            }
+            Owner::ChainProgram { lane } => {
+                let (row, units) = (operation.ppn, operation.units);
+                self.counters.copied_units += u64::from(units);
+                self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+                let flash = &mut self.flash;
+                self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
+                lane
+            }
+            _ => return false,
+        };
+        if self.collector.way.is_whole && self.start_whole_copy(now, op, die, lane) {
+            return true;
+        }
+        let step = self.ftl.step(lane);
+        self.start_next_copy(now, op, die, lane, step);
+        self.poll_gc(now, die);
+        true
+    }
+
+    pub(in crate::drive) fn chain_erase_done(&mut self, now: Instant, block: Block) {
+        self.counters.erases += 1;
+        let is_whole = self.ftl.erased(block);
+        self.held_erase_done(now, self.flash.layout.die_of(self.flash.layout.lane_of(block)));
+        if is_whole {
+            self.victim_reclaimed(now, block);
+        }
+    }
+
+    /// The last block of a victim is erased.
+    pub(in crate::drive) fn victim_reclaimed(&mut self, now: Instant, block: Block) {
+        let pool = self.ftl.pool_of(self.flash.layout.lane_of(block));
+        self.timeline_reclaimed(now, pool, block);
+        for lane in self.ftl.lanes_of(pool) {
+            self.dispatch(now, self.flash.layout.die_of(lane));
+        }
+        if self.collector.planes.is_some() {
+            self.plane_erased(now, pool);
+        }
+        self.space_used(now, pool);
+        // Dynamic allocation may have found no lane with room until now.
+        self.take_writes(now);
+    }
+
+    /// An erase of the die is done: the next one of its backlog may start.
+    pub(in crate::drive) fn held_erase_done(&mut self, now: Instant, die: u32) {
+        if let Some(holds) = &mut self.holds {
+            holds.erase_done(die);
+            self.let_go(now, die);
+        }
+    }
+
+    /// A read of the page's block ended: an erase may have waited for it.
+    #[inline]
+    pub(in crate::drive) fn end_of_read(&mut self, now: Instant, page: Ppn) {
+        if self.ftl.read_ended(page) {
+            self.may_erase(now, self.flash.layout.block_of(page));
+        }
+        if self.merges.is_some() {
+            self.merge_read_ended(now, page);
+        }
+        // `nogc` passes over blocks being read: it may find one now, and waiting writes room.
+        if self.revive_pools(now) {
+            self.take_writes(now);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The end of an operation of the host: reads of flash, and programs of rows.
+
+use crate::drive::Drive;
+use crate::drive::dies::queues::FlashOp;
+use crate::drive::io::buffer;
+use crate::drive::io::rows::ROWS_WAITING_MAX;
+use crate::ftl::Stream;
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    /// A host read's flash operation is done.
+    pub(in crate::drive) fn read_done(&mut self, now: Instant, op: u32, request: u32, first: u32) {
+        let FlashOp { ppn, units, gc_blocked, feeds, .. } = self.ops[op];
+        let over = self.ops[op].over();
+        self.counters.units_read += u64::from(units);
+        if feeds != NIL {
+            self.rebuild_gains(now, op, feeds, ppn);
+        }
+        for at in 0..units {
+            let page = Ppn(ppn.0 + at);
+            if self.flash.has_content() {
+                let version = self.flash.load(page);
+                self.note_version(
+                    request,
+                    first + at,
+                    over.map_or(version, |stamp| buffer::over(stamp, version)),
+                );
+            }
+            if self.scrub.is_some() {
+                self.check_read(now, request, first + at, page, feeds);
+            }
+            self.end_of_read(now, page);
+        }
+        let r = &mut self.requests[request];
+        r.gc_blocked |= gc_blocked;
+        self.part_of_read_done(now, request);
+    }
+
+    /// Page `number` of a read can be translated now; meanwhile it may have come into the buffer,
+    /// or gone.
+    pub(in crate::drive) fn looked_up(&mut self, now: Instant, op: u32, request: u32, number: u32) {
+        self.counters.units_read += 1;
+        let (spare, unit) = (self.ops[op].ppn, self.unit(request, number));
+        self.end_of_read(now, spare);
+        self.requests[request].gc_blocked |= self.ops[op].gc_blocked;
+        let slot = self.buffer.find(unit.lpn).map(|slot| self.buffer.slot(slot));
+        let over = match slot {
+            Some(slot) if slot.mask & unit.mask() == unit.mask() => {
+                let version = slot.stamp.version;
+                self.counters.buffer.read_hits += 1;
+                self.note_version(request, number, version);
+                return self.part_of_read_done(now, request);
+            }
+            slot => slot.map(|slot| slot.stamp),
+        };
+        if !self.requests[request].failed
+            && let Some(op) = self.read_known_unit(now, request, number, unit, over, None)
+        {
+            self.enqueue(now, op);
+        }
+        self.part_of_read_done(now, request);
+    }
+
+    /// One of the operations that a read waits for is done.
+    pub(in crate::drive) fn part_of_read_done(&mut self, now: Instant, request: u32) {
+        let r = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
+        }
+    }
+
+    pub(in crate::drive) fn row_done(&mut self, now: Instant, op: u32, first_slot: u32) {
+        let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
+        let (mut parity, mut of_map) = (0, 0);
+        self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
+        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        *waiting -= 1;
+        if *waiting + 1 == ROWS_WAITING_MAX {
+            self.ftl.set_taking(lane, true);
+        }
+        if self.superblock.is_some() {
+            self.stripe_row_done(lane, Stream::Host);
+        }
+        self.writes.leaving -= 1;
+        let (mut slot, mut ppn) = (first_slot, row);
+        while slot != NIL {
+            let next = self.buffer.row_next(slot);
+            let s = self.buffer.slot(slot);
+            self.flash.store(ppn, s.stamp.version);
+            self.flash.note(ppn, s.lpn, s.born);
+            self.flash.programmed(ppn);
+            if self.rain.is_some() {
+                parity += u32::from(self.stripe_landed(now, slot, ppn));
+            } else if self.dftl.is_some() {
+                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
+            } else {
+                if !s.dropped {
+                    self.ftl.commit(s.lpn, ppn);
+                }
+                self.slot_done(now, slot);
+            }
+            (slot, ppn) = (next, Ppn(ppn.0 + 1));
+        }
+        self.counters.host_units += u64::from(units - parity - of_map);
+        self.counters.rain.parity_units += u64::from(parity);
+        self.ftl.row_programmed(row);
+        self.row_was_written(now, self.ftl.pool_of(lane));
+        self.space_used(now, self.ftl.pool_of(lane));
+        if self.faults.is_some() {
+            self.wake_pool(now, lane);
+        }
+        self.revive_pools(now);
+        if self.dftl.is_some() {
+            self.awaited_row(now, lane);
+        }
+        self.take_writes(now);
+    }
+
+    pub(in crate::drive) fn fill_done(&mut self, now: Instant, op: u32, slot: u32) {
+        let page = self.ops[op].ppn;
+        self.counters.units_read += 1;
+        self.writes.leaving -= 1;
+        let beneath = self.flash.load(page);
+        self.end_of_read(now, page);
+        if self.buffer.slot(slot).dropped {
+            self.slot_done(now, slot);
+        } else {
+            self.buffer.filled(slot, beneath);
+            self.buffer.make_dirty_first(slot);
+            self.evict_awaited(now, slot);
+        }
+        self.take_writes(now);
+    }
+}

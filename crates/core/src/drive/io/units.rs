@@ -1,0 +1,131 @@
+//! The units of a read: from the buffer, or by way of the map from flash.
+
+use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::face::request::Unit;
+use crate::drive::io::buffer;
+use crate::drive::{Content, Drive, Stamp};
+use crate::ftl::Translation;
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    /// Answers a unit from the buffer, or adds it to an operation, which it returns: `open` or a
+    /// new one. A new one sends the open one on its way.
+    #[inline]
+    pub(in crate::drive) fn read_unit(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        open: Option<u32>,
+    ) -> Option<u32> {
+        let slot = self.buffer.find(unit.lpn);
+        let over = match slot {
+            Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
+                self.counters.buffer.read_hits += 1;
+                self.note_version(request, number, self.buffer.slot(slot).stamp.version);
+                return None;
+            }
+            Some(slot) => Some(self.buffer.slot(slot).stamp),
+            None => None,
+        };
+        if self.dftl.is_some() && !self.is_known(now, request, number, unit.lpn) {
+            return None;
+        }
+        if self.merges.is_some()
+            && let Some(spare) = self.ftl.log_look_up(unit.lpn)
+        {
+            self.look_up_spare(now, request, number, spare);
+            return None;
+        }
+        self.read_known_unit(now, request, number, unit, over, open)
+    }
+
+    /// The same for a unit that is to be read from flash and can be translated.
+    pub(super) fn read_known_unit(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        over: Option<Stamp>,
+        open: Option<u32>,
+    ) -> Option<u32> {
+        match self.ftl.translate(unit.lpn) {
+            Translation::Unwritten => {
+                self.counters.unwritten_reads += 1;
+                self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
+                None
+            }
+            Translation::Ready(ppn) => {
+                let ppn = self.settled(now, ppn);
+                Some(self.read_page(now, request, number, unit, ppn, over, open))
+            }
+        }
+    }
+
+    /// A part of the page map is not in RAM: it is read from the spare area of a page first.
+    pub(in crate::drive) fn look_up_spare(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        spare: Ppn,
+    ) {
+        self.ftl.read_started(spare);
+        self.requests[request].remaining += 1;
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(spare));
+        let op = FlashOp::new(Owner::LookUp { request, number }, Class::Read, lane, spare, 1, 1);
+        let op = self.ops.insert(op);
+        self.enqueue(now, op);
+    }
+
+    /// Adds a page to the open operation, or closes that and opens another; returns the open one.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of the loop above, which would be too long with it"
+    )]
+    pub(in crate::drive) fn read_page(
+        &mut self,
+        now: Instant,
+        request: u32,
+        number: u32,
+        unit: Unit,
+        ppn: Ppn,
+        over: Option<Stamp>,
+        open: Option<u32>,
+    ) -> u32 {
+        if let Some(op) = open {
+            let joins = {
+                let o = &self.ops[op];
+                // The open operation may be another request's: then no number fits.
+                o.owner == Owner::Request { request, first: number.wrapping_sub(o.units) }
+                    && o.over().is_none()
+                    && over.is_none()
+                    && Ppn(o.ppn.0 + o.units) == ppn
+                    && self.flash.layout.same_read(o.ppn, ppn)
+            };
+            if joins {
+                self.ftl.read_started(ppn);
+                self.ops[op].units += 1;
+                self.ops[op].sectors += unit.sectors;
+                return op;
+            }
+            self.enqueue(now, op);
+        }
+        self.ftl.read_started(ppn);
+        let lane = self.flash.layout.lane_of(self.flash.layout.block_of(ppn));
+        let owner = Owner::Request { request, first: number };
+        let mut op = FlashOp::new(owner, Class::Read, lane, ppn, 1, unit.sectors);
+        op.set_over(over);
+        self.requests[request].remaining += 1;
+        self.ops.insert(op)
+    }
+
+    #[inline]
+    pub(in crate::drive) fn note_version(&mut self, request: u32, number: u32, version: u32) {
+        if let Some(Content::Read(versions)) = self.requests[request].content.as_deref_mut() {
+            versions[number as usize] = version;
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The end of an operation on a translation page: entries come, and who waited for them goes on.
+
+use crate::drive::later::Task;
+use crate::drive::map_cache::misses::{Miss, Misses, Waiter, Who};
+use crate::drive::map_cache::pages::Phase;
+use crate::drive::{Drive, Request};
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    /// A translation page is read.
+    pub(in crate::drive) fn map_read_done(&mut self, now: Instant, op: u32, page: u32) {
+        let ppn = self.ops[op].ppn;
+        self.counters.units_read += 1;
+        self.counters.map.page_reads += 1;
+        self.end_of_read(now, ppn);
+        let Some((p, _)) = self.translation_page_mut(page) else { return };
+        p.phase = Phase::Idle;
+        let (known, writers, owed) = (std::mem::take(&mut p.readers), p.writers, p.owed);
+        self.map_op_over(now, op, known);
+        self.map_op_over(now, op, writers);
+        if owed > 0 {
+            self.stage_page_of_map(now, page);
+        }
+        self.come(now, known);
+        self.take_writes(now);
+    }
+
+    /// A slot's page is on flash; true when it is a translation page.
+    pub(in crate::drive) fn map_page_landed(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        ppn: Ppn,
+        op: u32,
+    ) -> bool {
+        let Some(dftl) = &mut self.dftl else { return false };
+        let Some(page) = dftl.pages.of_slot(slot) else { return false };
+        self.counters.map.page_programs += 1;
+        self.ftl.commit(self.ftl.translation_page(page), ppn);
+        let p = &mut dftl.pages.all[page as usize];
+        p.phase = Phase::Idle;
+        let mut landed = std::mem::take(&mut p.flying);
+        let (owed, batch) = (p.owed, dftl.batch);
+        self.map_op_over(now, op, landed);
+        // DRAM holds it still: the next round needs no read, unless each change pays for itself.
+        match owed {
+            0 => {}
+            _ if batch => self.stage_page_of_map(now, page),
+            _ => self.begin_round(now, page),
+        }
+        let mut known = Misses::default();
+        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| landed.pop(&dftl.misses)) {
+            let is_here = self
+                .dftl
+                .as_ref()
+                .is_some_and(|dftl| dftl.cmt.page_of(dftl.misses[miss].lpn) == page);
+            if (is_here || self.load(now, miss))
+                && let Some(dftl) = &mut self.dftl
+            {
+                known.push(&mut dftl.misses, miss);
+            }
+        }
+        self.come(now, known);
+        true
+    }
+
+    /// A row's page is on flash: the host's, or a translation page; true for the latter.
+    pub(in crate::drive) fn landed_with_map(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        ppn: Ppn,
+        op: u32,
+    ) -> bool {
+        if self.map_page_landed(now, slot, ppn, op) {
+            return true;
+        }
+        let (lpn, dropped) = (self.buffer.slot(slot).lpn, self.buffer.slot(slot).dropped);
+        if !dropped {
+            self.ftl.commit(lpn, ppn);
+            self.mapping_changed(now, lpn);
+        }
+        self.slot_done(now, slot);
+        false
+    }
+
+    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then
+    /// others have room.
+    pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
+        while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
+            self.take_in(miss);
+            self.tell(now, miss);
+        }
+        while let Some(miss) = self.next_with_room() {
+            let Some(dftl) = &mut self.dftl else { return };
+            let lpn = dftl.misses[miss].lpn;
+            match dftl.cmt.find(lpn) {
+                None => {
+                    if self.begin_miss(now, miss) {
+                        self.take_in(miss);
+                        self.tell(now, miss);
+                    }
+                }
+                // Another one brought it, or brings it now.
+                Some(entry) => match dftl.cmt.loading(entry) {
+                    None => {
+                        dftl.cmt.touch(entry);
+                        dftl.misses.release(miss);
+                        self.tell(now, miss);
+                    }
+                    Some(other) => self.join(now, miss, other),
+                },
+            }
+        }
+        if let Some(op) = self.dftl.as_mut().and_then(|dftl| dftl.open.take()) {
+            self.enqueue(now, op);
+        }
+    }
+
+    /// The waiters of a miss wait with another one for the same entry.
+    pub(in crate::drive) fn join(&mut self, now: Instant, miss: u32, other: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        let Miss { lpn, waiters, .. } = dftl.misses[miss];
+        dftl.misses.release(miss);
+        let mut at = waiters;
+        while at != NIL {
+            let next = std::mem::replace(&mut dftl.waiters[at].next, NIL);
+            dftl.append(other, at);
+            at = next;
+        }
+        if dftl.misses[other].urgent {
+            self.hasten(now, lpn);
+        }
+    }
+
+    /// A miss that waited for room in the cache, and the cache has some.
+    pub(in crate::drive) fn next_with_room(&mut self) -> Option<u32> {
+        let dftl = self.dftl.as_mut()?;
+        let [reads, writes] = &mut dftl.no_room;
+        if (reads.is_empty() && writes.is_empty()) || !dftl.cmt.has_room() {
+            return None;
+        }
+        reads.pop_front().or_else(|| writes.pop_front())
+    }
+
+    /// Whoever waited for a miss, which is over, goes on.
+    pub(in crate::drive) fn tell(&mut self, now: Instant, miss: u32) {
+        let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
+        while at != NIL {
+            let Some(dftl) = &mut self.dftl else { return };
+            let Waiter { who, next } = dftl.waiters[at];
+            dftl.waiters.release(at);
+            match who {
+                Who::Read { request, number } => self.read_known(now, at, request, number),
+                Who::Write { slot } => {
+                    self.book_write_known(now, at);
+                    self.write_known(now, slot);
+                }
+            }
+            at = next;
+        }
+    }
+
+    /// The entry of a page that a read needs is there.
+    pub(in crate::drive) fn read_known(
+        &mut self,
+        now: Instant,
+        waiter: u32,
+        request: u32,
+        number: u32,
+    ) {
+        let Some(dftl) = &mut self.dftl else { return };
+        dftl.telling = true;
+        let open = dftl.open;
+        let unit = self.unit(request, number);
+        let failed = self.requests[request].failed;
+        let op = if failed { None } else { self.read_unit(now, request, number, unit, open) };
+        if let Some(dftl) = &mut self.dftl {
+            dftl.telling = false;
+            dftl.open = op.or(open);
+        }
+        self.book_entry_over(now, waiter, op);
+        let r: &mut Request = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.later.put(now + self.spec.buffer_hit, Task::Served { request });
+        }
+    }
+
+    /// The entry of a page that leaves the buffer is there.
+    pub(in crate::drive) fn write_known(&mut self, now: Instant, slot: u32) {
+        self.writes.leaving -= 1;
+        if self.buffer.slot(slot).dropped {
+            return self.slot_done(now, slot);
+        }
+        self.set_translated(slot, true);
+        self.buffer.make_dirty_first(slot);
+        self.evict_awaited(now, slot);
+    }
+
+    /// An operation is over that these waited for, perhaps behind garbage collection.
+    pub(in crate::drive) fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
+        let gc_blocked = self.ops[op].gc_blocked;
+        if self.attribution.is_none() && !gc_blocked {
+            return;
+        }
+        let Some(dftl) = self.dftl.take() else { return };
+        for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
+            self.book_map_op(now, op, waiter);
+            if let Who::Read { request, .. } = dftl.waiters[waiter].who {
+                self.requests[request].gc_blocked |= gc_blocked;
+            }
+        }
+        self.dftl = Some(dftl);
+    }
+
+    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is
+    /// on its way.
+    pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
+        let Some(dftl) = &mut self.dftl else { return };
+        if self.writes.rows[lane as usize].waiting == 0
+            && std::mem::take(&mut dftl.pages.awaited[lane as usize])
+            && !self.writes.rows[lane as usize].is_empty()
+        {
+            self.seal_row(now, lane);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The end of an operation of parity: an update goes on, a page that is computed gains a part.
+
+use crate::drive::dies::queues::{Class, FlashOp};
+use crate::drive::io::buffer;
+use crate::drive::later::Task;
+use crate::drive::parity::in_place::{Update, bits, unmixed};
+use crate::drive::parity::log_structured_read;
+use crate::drive::parity::reconstruct::Rebuild;
+use crate::drive::{Drive, Status};
+use crate::ftl::{Stream, part_of, version_of};
+use crate::sim::NIL;
+use crate::units::{Instant, Ppn};
+
+impl Drive {
+    /// An extra read is done.
+    pub(in crate::drive) fn extra_read_done(
+        &mut self,
+        now: Instant,
+        op: u32,
+        request: u32,
+        rebuild: u32,
+    ) {
+        let FlashOp { ppn, gc_blocked, .. } = self.ops[op];
+        self.counters.units_read += 1;
+        self.requests[request].gc_blocked |= gc_blocked;
+        self.rebuild_gains(now, op, rebuild, ppn);
+        self.end_of_read(now, ppn);
+    }
+
+    /// A page that is computed has the member at `page`; with the last one the XOR begins.
+    pub(in crate::drive) fn rebuild_gains(
+        &mut self,
+        now: Instant,
+        op: u32,
+        rebuild: u32,
+        page: Ppn,
+    ) {
+        if self.superblock.is_some() {
+            return self.stripe_gains(now, op, rebuild, page);
+        }
+        let part = self.part_of_parity(page);
+        let Some(rain) = &mut self.rain else { return };
+        let r = &mut rain.rebuilds[rebuild];
+        r.value ^= part;
+        r.left -= 1;
+        if r.left == 0 {
+            let there = now + rain.spec.xor;
+            self.book_rebuild(now, op, rebuild);
+            self.later.put(there, Task::Reconstructed { rebuild });
+        }
+    }
+
+    /// A page that is computed has the member at `page`; with the last one the XOR begins.
+    pub(in crate::drive) fn stripe_gains(
+        &mut self,
+        now: Instant,
+        op: u32,
+        rebuild: u32,
+        page: Ppn,
+    ) {
+        let held = self.flash.load(page);
+        let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
+        let Some(superblock) = &mut self.superblock else { return };
+        let xor = superblock.spec.xor;
+        let r = &mut superblock.rebuilds[rebuild];
+        r.value ^= part;
+        r.left -= 1;
+        if r.left == 0 {
+            self.book_rebuild(now, op, rebuild);
+            self.later.put(now + xor, Task::Reconstructed { rebuild });
+        }
+    }
+
+    /// A page is computed.
+    pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
+        if self.superblock.is_some() {
+            return self.page_is_computed(now, rebuild);
+        }
+        let Some(rain) = &mut self.rain else { return };
+        let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
+        rain.rebuilds.release(rebuild);
+        let version = unmixed(lpn, value);
+        self.note_version(
+            request,
+            number,
+            over.map_or(version, |stamp| buffer::over(stamp, version)),
+        );
+        let r = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.book_rebuilt(Some(rebuild));
+            let status = self.read_status(request);
+            self.finish_with(now, request, status);
+            self.book_rebuilt(None);
+        }
+    }
+
+    /// A page is computed.
+    pub(in crate::drive) fn page_is_computed(&mut self, now: Instant, rebuild: u32) {
+        let Some(superblock) = &mut self.superblock else { return };
+        let log_structured_read::Rebuild { request, number, page, value, over, .. } =
+            superblock.rebuilds[rebuild];
+        superblock.rebuilds.release(rebuild);
+        let version = version_of(page, value);
+        self.note_version(
+            request,
+            number,
+            over.map_or(version, |stamp| buffer::over(stamp, version)),
+        );
+        let r = &mut self.requests[request];
+        r.remaining -= 1;
+        if r.remaining == 0 {
+            self.book_rebuilt(Some(rebuild));
+            self.finish_with(now, request, Status::Success);
+            self.book_rebuilt(None);
+        }
+    }
+
+    pub(in crate::drive) fn update_read_done(
+        &mut self,
+        now: Instant,
+        op: u32,
+        update: u32,
+        slot: u32,
+    ) {
+        let page = self.ops[op].ppn;
+        self.counters.units_read += 1;
+        self.writes.leaving -= 1;
+        let part = self.part_of_parity(page);
+        let Some(rain) = &mut self.rain else { return };
+        let u = rain.update_mut(update);
+        u.reads_left -= 1;
+        // The old copy of a page that leaves is in the parity only where the old parity is.
+        if slot == NIL || u.subtractive {
+            u.parity ^= part;
+        }
+        let is_last = u.reads_left == 0;
+        if slot != NIL {
+            self.buffer.filled(slot, self.flash.load(page));
+            self.stage_member(now, update, slot);
+        }
+        if is_last {
+            self.stage_parity(now, update);
+        }
+        self.end_of_read(now, page);
+        self.take_writes(now);
+    }
+
+    /// A page of a row is on flash at `ppn`, data or parity; true for parity.
+    pub(in crate::drive) fn stripe_landed(&mut self, now: Instant, slot: u32, ppn: Ppn) -> bool {
+        let s = self.buffer.slot(slot);
+        let (lpn, dropped) = (s.lpn, s.dropped);
+        self.ftl.commit(lpn, ppn);
+        let is_parity = lpn.0 >= self.ftl.logical();
+        let stripe =
+            if is_parity { lpn.0 - self.ftl.logical() } else { self.stripe_of(lpn).unwrap_or(0) };
+        if !is_parity {
+            self.ftl.set_trimmed(lpn, dropped);
+            self.slot_done(now, slot);
+        }
+        let Some(rain) = &mut self.rain else { return is_parity };
+        let update = rain.update_of[stripe as usize];
+        let u = rain.update_mut(update);
+        u.pages_left -= 1;
+        if u.pages_left == 0 {
+            self.end_update(now, update);
+        }
+        is_parity
+    }
+
+    /// The stripe is whole again: what waited for it may leave.
+    pub(in crate::drive) fn end_update(&mut self, now: Instant, update: u32) {
+        let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
+        let Update { stripe, left_out, parked, .. } = rain.updates[update as usize];
+        rain.update_of[stripe as usize] = NIL;
+        rain.free.push(update);
+        if left_out != 0 {
+            let stripes = stripes.clone();
+            bits(left_out)
+                .for_each(|member| self.ftl.release_trimmed(stripes.member(stripe, member)));
+        }
+        self.ftl.release_empty(stripe);
+        let mut slot = parked;
+        while slot != NIL {
+            let next = self.buffer.row_next(slot);
+            if self.buffer.slot(slot).dropped {
+                self.slot_done(now, slot);
+            } else {
+                self.buffer.unpark(slot);
+            }
+            slot = next;
+        }
+    }
+
+    /// A row of parity is on flash.
+    pub(in crate::drive) fn parity_done(&mut self, now: Instant, op: u32) {
+        let FlashOp { lane, ppn: row, units, class, .. } = self.ops[op];
+        if let Some(superblock) = &mut self.superblock {
+            let sums = superblock.sums.remove(&row).unwrap_or_default();
+            let pages = (0..).zip(sums).map(|(at, sum)| (Ppn(row.0 + at), sum));
+            pages.for_each(|(page, sum)| self.flash.store(page, sum));
+        }
+        self.ftl.row_programmed(row);
+        let pool = self.ftl.pool_of(lane);
+        if class == Class::Gc {
+            self.stripe_row_done(lane, Stream::Copy);
+            self.counters.rain.copy_parity_units += u64::from(units);
+            if self.holds.is_some() {
+                self.hurry_erases(now, pool);
+            }
+            if self.ftl.part_copied(pool) {
+                self.victim_copied(now, pool);
+            }
+            return;
+        }
+        self.writes.rows[lane as usize].waiting -= 1;
+        self.writes.leaving -= 1;
+        self.stripe_row_done(lane, Stream::Host);
+        self.counters.rain.parity_units += u64::from(units);
+        self.counters.rain.full_stripes += u64::from(units);
+        self.row_was_written(now, pool);
+        self.space_used(now, pool);
+        self.take_writes(now);
+    }
+}
