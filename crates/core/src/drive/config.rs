@@ -28,7 +28,8 @@
 //!
 //! let config = scenario.drive_config();
 //! let mut map = config.empty_map();
-//! precondition(&mut map, &scenario.precondition, config.seed, None, &mut |_| true).expect("the drive has room");
+//! precondition(&mut map, &scenario.precondition, config.seed, None, &mut |_| true)
+//!     .expect("the drive has room");
 //! let mut drive = config.build(map, false);
 //!
 //! drive.submit(Instant::START, Command::new(7, Op::Read, Lba(0), 8));

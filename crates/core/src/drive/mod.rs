@@ -14,8 +14,10 @@
 //!
 //! Not modelled: firmware as a shared processor (the controller is a delay), DRAM bandwidth.
 
+mod buffer;
 mod config;
 mod crash;
+mod describe;
 mod dies;
 mod face;
 mod features;
@@ -27,6 +29,7 @@ mod media;
 mod observe;
 mod parity;
 pub mod precondition;
+mod rehearse;
 mod spec;
 mod storage;
 mod told;
@@ -53,12 +56,12 @@ use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::stats::Counters;
 use crate::units::{Instant, Lba, Lpn};
+use buffer::slots::WriteBuffer;
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
 use face::request::{Asked, Content, Request};
 use gc::domains::Collector;
 use gc::mode::{Lease, Scope};
-use io::buffer::WriteBuffer;
 use later::{Later, Task};
 use std::collections::VecDeque;
 
@@ -79,7 +82,7 @@ pub struct Drive {
     writes: io::write::WritePath,
     direct: io::direct::Direct,
     collector: Collector,
-    /// Who may suspend an erase or a program, if anybody may.
+    /// Suspension of erases and programs by reads, if it is allowed.
     suspension: Option<Box<dies::suspension::Suspension>>,
     /// Erases that wait for the end of a burst of reads, if they do.
     holds: Option<Box<gc::hold::Holds>>,
@@ -101,7 +104,7 @@ pub struct Drive {
     superblock: Option<Box<parity::log_structured::Superblock>>,
     /// The chains of a log-block FTL, if it is one.
     merges: Option<Box<gc::merge::Merges>>,
-    /// What a recovery from a power loss needs, if that is asked for.
+    /// State that a recovery from a power loss needs, if that is asked for.
     kept: Option<Box<crash::recovery::Kept>>,
     /// The map where it lies on flash, if it does.
     dftl: Option<Box<map_cache::misses::Dftl>>,
@@ -110,7 +113,7 @@ pub struct Drive {
     counters: Counters,
     /// Where each command's time went, if that is wanted.
     attribution: Option<Box<observe::attribution::Attribution>>,
-    /// What a timeline shows, if one is wanted.
+    /// Slices and slow commands of a timeline, if one is wanted.
     timeline: Option<Box<observe::timeline::Timeline>>,
     /// Nothing is passed over because it would do nothing: what shortcuts are compared with.
     #[cfg(test)]
@@ -198,7 +201,7 @@ impl Drive {
         self.buffer.occupied
     }
 
-    /// What the drive counted so far.
+    /// Counters of the drive so far.
     pub fn counters(&self) -> Counters {
         let mut log = self.counters.log;
         if let Some(lanes) = self.ftl.log_blocks() {
@@ -303,7 +306,7 @@ impl Drive {
         self.flash.next_at().min(self.next_but_flash_at())
     }
 
-    /// The same without what the flash does.
+    /// The next event but those of the flash.
     #[inline]
     fn next_but_flash_at(&self) -> Instant {
         self.ports.next_at().min(self.later.next_at()).min(self.wakes_at)
@@ -320,7 +323,7 @@ impl Drive {
                 self.flash.is_seen(limit);
                 return None;
             }
-            // What most events are.
+            // Most events are ends of flash operations.
             if flash < others {
                 self.fire(limit);
                 continue;
@@ -342,7 +345,8 @@ impl Drive {
         }
     }
 
-    /// What may be looked at once everything that an event brought is done.
+    /// Everything that an event brought is done: steps that were refused pause their GC run, and
+    /// reads that GC overtook fail.
     #[inline(never)]
     fn event_is_over(&mut self, now: Instant) {
         if self.gate.is_some() {

@@ -10,7 +10,7 @@ use crate::units::Lpn;
 /// How the preconditioning went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Preconditioned {
-    /// What was done.
+    /// Pages moved and blocks erased.
     pub work: Work,
     /// WAF of the last window (`steady`), or of everything.
     pub waf: f64,

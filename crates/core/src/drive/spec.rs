@@ -70,7 +70,7 @@ pub enum BusyRemaining {
     Exact,
 }
 
-/// What a write waits for that finds the buffer full.
+/// Pages that a write waits for when it finds the buffer full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FullBuffer {
@@ -172,7 +172,8 @@ impl Default for EraseSpec {
 pub enum EraseLength {
     /// All steps, always.
     Fixed,
-    /// What the block needs, as a shallow first pulse tells (Cho et al., AERO, ASPLOS '24).
+    /// The length that the block needs, as a shallow first pulse tells (Cho et al., AERO, ASPLOS
+    /// '24).
     Adaptive,
 }
 
@@ -219,13 +220,13 @@ pub struct RainSpec {
     pub width: u32,
     /// How the parity of a stripe comes to flash.
     pub update: Update,
-    /// What leaves the write buffer together.
+    /// Pages that leave the write buffer together.
     pub evict: Evict,
     /// Which pages of user reads are computed from the other members of their stripe.
     pub reconstruct: Reconstruct,
     /// `full` and `cost`: how a stripe is judged.
     pub cost_rule: CostRule,
-    /// What the reads of a parity update do about garbage collection.
+    /// How the reads of a parity update deal with garbage collection.
     pub update_reads: UpdateReads,
     /// From the last member's arrival to the page: the XOR.
     pub xor: Duration,
@@ -265,7 +266,7 @@ pub enum Update {
     Superblock,
 }
 
-/// What leaves the write buffer together.
+/// Pages that leave the write buffer together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evict {
@@ -303,7 +304,7 @@ pub enum CostRule {
     Rotation,
 }
 
-/// What the reads of a parity update do about garbage collection.
+/// How the reads of a parity update deal with garbage collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UpdateReads {
@@ -371,7 +372,7 @@ impl ProgramMode {
     }
 }
 
-/// What the drive holds when the run starts.
+/// State of the drive when the run starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PreconditionSpec {

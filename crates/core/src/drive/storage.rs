@@ -1,4 +1,5 @@
-//! What a host plays against: a drive alone, or an array of them. The same few calls for both.
+//! The storage that a host plays against, a drive alone or an array of drives, in a few calls for
+//! both.
 
 use super::{Attributed, Command, Completion, Drive, SlowCommand, Story, TimelineSpec};
 use crate::flash::Room;
@@ -7,7 +8,7 @@ use crate::units::{Instant, Lba, Split, Stage};
 /// A step on the way of an array's request: what it waited for between two instants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it was.
+    /// The stage.
     pub stage: Stage,
     /// The drive whose command ended it; `None`: the array waited for itself.
     pub drive: Option<u32>,
@@ -17,7 +18,7 @@ pub struct Step {
     pub to: Instant,
     /// Where that time went.
     pub split: Split,
-    /// What that command met at its die.
+    /// How that command found its die.
     pub story: Option<Story>,
 }
 

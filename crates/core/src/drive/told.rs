@@ -68,7 +68,7 @@ impl Drive {
             Owner::Checkpoint { page } => self.checkpoint_written(now, die, page),
             Owner::Scrub => self.scrub_read_done(now, op),
             Owner::Rewrite => self.rewrite_done(now, op),
-            // What is left are the operations of merges.
+            // All others are operations of merges.
             _ => self.merge_goes_on(now, op, owner),
         }
         self.book_told();

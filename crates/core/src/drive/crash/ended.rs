@@ -51,7 +51,8 @@ impl Drive {
         }
     }
 
-    /// What a durable write waited for need not come to flash any more: something newer did.
+    /// The page that a durable write waited for need not come to flash any more: something newer
+    /// did.
     pub(in crate::drive) fn durable_elsewhere(&mut self, now: Instant, request: u32) {
         self.requests[request].remaining -= 1;
         if self.requests[request].remaining == 0

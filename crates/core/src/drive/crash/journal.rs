@@ -6,8 +6,8 @@
 //! needs.
 
 use crate::drive::Drive;
+use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer::State;
 use crate::flash::Block;
 use crate::units::{Instant, Lpn, Ppn};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(in crate::drive) struct Journal {
 }
 
 impl Journal {
-    /// What was on flash when the power failed.
+    /// The journal that was on flash when the power failed.
     pub fn again(durable: BTreeMap<u32, u64>, pages: u64, next_die: u32) -> Self {
         Self { durable, pages, next_die, ..Self::default() }
     }

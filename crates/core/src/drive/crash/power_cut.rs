@@ -1,4 +1,4 @@
-//! What a power loss would take: pages that are in the write buffer and not on flash.
+//! Pages that a power loss would take: that are in the write buffer and not on flash.
 //!
 //! With power-loss protection (a capacitor; ttFlash, FAST '17, section 4.4) the buffer is written
 //! out when the power fails, so nothing is lost. Without it a page falls back to what flash holds.
@@ -8,7 +8,7 @@
 //! count as lost.
 
 use crate::drive::Drive;
-use crate::drive::io::buffer::State;
+use crate::drive::buffer::slots::State;
 use crate::ftl::Translation;
 use crate::units::Lpn;
 

@@ -8,13 +8,13 @@
 //! operations on a flash of its own, one phase after the other (`repair`). That is the recovery
 //! time.
 //!
-//! What is promised: a write whose completion said it was on flash (FUA, write-through), or that a
-//! flush followed, or any with power-loss protection, is there afterwards; nothing older than a
-//! version that was on flash comes back; and a deallocation holds if a flush followed, or with
-//! power-loss protection. Deallocations are a journal: entries of [`JOURNAL_ENTRY`] bytes gather in
-//! DRAM, and a flush waits until they are programmed. So does each erase of a collection or a
-//! merge: a page that was deallocated counts no more and is not copied, but until its deallocation
-//! is on flash its block must stay, or an older version of the page would come back.
+//! The promise: a write whose completion said it was on flash (FUA, write-through), or that a flush
+//! followed, or any with power-loss protection, is there afterwards; nothing older than a version
+//! that was on flash comes back; and a deallocation holds if a flush followed, or with power-loss
+//! protection. Deallocations are a journal: entries of [`JOURNAL_ENTRY`] bytes gather in DRAM, and
+//! a flush waits until they are programmed. So does each erase of a collection or a merge: a page
+//! that was deallocated counts no more and is not copied, but until its deallocation is on flash
+//! its block must stay, or an older version of the page would come back.
 //!
 //! With checkpoints ([`super::checkpoint`]) the newest whole one is read first, then the journal
 //! since, the head of each block, and only those spare areas that it does not vouch for; the maps
@@ -29,11 +29,11 @@
 //! Not modelled either: firmware's time to boot and to compute, tables in NOR flash, and a failure
 //! of the capacitor.
 
+use crate::drive::buffer::slots::State;
 use crate::drive::crash::checkpoint::Checkpoints;
 use crate::drive::crash::journal::Journal;
 use crate::drive::dies::queues::Owner;
 use crate::drive::face::command::Stamp;
-use crate::drive::io::buffer::State;
 use crate::drive::map_cache::recovery::MapLeft;
 use crate::drive::media::bad_blocks::Faults;
 use crate::drive::{Drive, DriveConfig};
@@ -47,13 +47,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is kept so that a drive can recover from a power loss.
+/// Metadata that a drive keeps to recover from a power loss.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RecoverySpec {
     /// The spare area of each page is kept, and deallocations are journalled.
     pub keep: bool,
-    /// What crosses the channel of each mapping unit that is scanned.
+    /// Bytes that cross the channel for each mapping unit that is scanned.
     pub read: Bytes,
     /// A checkpoint of the map is written each time that so much has been programmed; never without
     /// it.
@@ -81,8 +81,8 @@ impl DriveConfig {
             }
             _ if self.recovery.checkpoint_every.is_some() && self.ftl.map.cache.get() > 0 => {
                 needs_none(
-                    "none with ftl.map.cache: translation pages may name copies that a power loss has made void, and \
-                 nothing else would name what they are copies of",
+                    "none with ftl.map.cache: translation pages may name copies that a power loss \
+                 has made void, and nothing else would name what they are copies of",
                 )
             }
             _ if self.ftl.placement != DataPlacement::None => Some((
@@ -91,8 +91,8 @@ impl DriveConfig {
             )),
             FtlKind::Page if self.ftl.frontiers == Frontiers::Shared => Some((
                 "ftl.frontiers",
-                "\"separate\": a GC run that was cut begins again, and in blocks shared with the host's data it \
-                 would not get its room back",
+                "\"separate\": a GC run that was cut begins again, and in blocks shared with the \
+                 host's data it would not get its room back",
             )),
             FtlKind::LogBlock if !matches!(log.policy, LogPolicy::Fast | LogPolicy::Faster) => {
                 Some(("ftl.log.policy", "\"fast\" or \"faster\": recovery is made for these"))
@@ -132,7 +132,7 @@ pub(in crate::drive) struct Dumped {
     born: u64,
 }
 
-/// What a power loss leaves of a drive.
+/// State of a drive after a power loss.
 #[derive(Clone, Debug)]
 pub struct CrashImage {
     pub(in crate::drive) at: Instant,
@@ -251,7 +251,7 @@ impl Drive {
             .map(|slot| (self.buffer.is_whole(slot), self.buffer.slot(slot).stamp))
         {
             Some((true, stamp)) => stamp.version,
-            Some((false, stamp)) => crate::drive::io::buffer::over(stamp, left),
+            Some((false, stamp)) => crate::drive::buffer::slots::over(stamp, left),
             None => left,
         }
     }
@@ -283,7 +283,7 @@ impl CrashImage {
         &self.flash
     }
 
-    /// The same with no checkpoint to be found: everything is scanned.
+    /// The image with no checkpoint to be found: everything is scanned.
     pub fn without_checkpoints(self) -> Self {
         Self { checkpoints: None, ..self }
     }

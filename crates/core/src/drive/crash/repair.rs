@@ -24,7 +24,7 @@ enum Task {
         page: Ppn,
         sectors: u32,
     },
-    /// What was read there is programmed here.
+    /// The pages read at `from` are programmed at `to`.
     Program {
         from: Ppn,
         to: Ppn,

@@ -1,11 +1,11 @@
-//! What a window admits of GC operations, and for how long they keep their die.
+//! The busy window of a drive: the GC operations that it admits, by their longest time.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::windows::{WindowSchedule, Windows};
 use crate::units::{Duration, Instant};
 
-/// What windows keep from starting.
+/// GC runs and operations that wait for a window.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Gate {
     pub(in crate::drive) windows: Windows,
@@ -172,7 +172,7 @@ impl Drive {
         self.others_transfers_of_group()
     }
 
-    /// The same for an array read of a victim of several lanes.
+    /// Transfers that may come before the data of an array read of a victim of several lanes.
     pub(in crate::drive) fn others_transfers_of_group(&self) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let registers = u64::from(self.flash.cache_registers());
@@ -241,12 +241,12 @@ impl Drive {
         }
     }
 
-    /// What the drive keeps to.
+    /// The windows that the drive keeps to.
     pub fn windows(&self) -> Windows {
         self.gate.as_ref().map_or(Windows::Off, |gate| gate.windows)
     }
 
-    /// What is left of the window for the collections that keep `die`, if they end with it.
+    /// Time left of the window for the GC runs that keep `die`, if they end with it.
     pub(in crate::drive) fn window_left(&self, now: Instant, die: u32) -> Option<Duration> {
         let schedule = self.schedule()?;
         let lanes = self.flash.layout.lanes_per_die;

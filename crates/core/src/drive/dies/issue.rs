@@ -1,4 +1,5 @@
-//! An operation starts on its die: the flash is told what to do, and the pages of a row are frozen.
+//! An operation starts on its die: the flash gets its command, and the pages of a row are frozen.
+//! `schedule` chooses, this file acts.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
@@ -18,8 +19,8 @@ impl Drive {
         self.flash.start(now, die, Operation { what, token: op, gc });
     }
 
-    /// What the flash is to do for an operation that starts now. Inlined, so that it goes to the
-    /// die in registers and not by way of the stack.
+    /// The flash command of an operation that starts now. Inlined, so that it goes to the die in
+    /// registers and not by way of the stack.
     #[inline(always)]
     pub(in crate::drive) fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
         if self.attribution.is_some() && self.ops[op].class.is_of_host() {

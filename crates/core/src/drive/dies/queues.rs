@@ -31,7 +31,7 @@ impl Class {
     }
 }
 
-/// What happens when an operation is done.
+/// The owner of an operation: it is told when the operation is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Owner {
     /// A host read: pages `first..` of the request.
@@ -225,7 +225,7 @@ impl Fifo {
     }
 }
 
-/// What waits for one die.
+/// Operations that wait for one die.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct DieQueues {
     pub read: Fifo,

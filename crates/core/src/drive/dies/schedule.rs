@@ -17,8 +17,8 @@ impl Drive {
         self.enqueue_known(now, op, class, owner, lane);
     }
 
-    /// The same for a caller that knows what it is. Inlined, so that nothing is asked that it
-    /// knows.
+    /// [`Drive::enqueue`] for a caller that knows the operation. Inlined: callers pass constants,
+    /// so the branches fold.
     #[inline(always)]
     pub(in crate::drive) fn enqueue_known(
         &mut self,

@@ -21,7 +21,7 @@ use crate::flash::{
 use crate::sim::Rng;
 use crate::units::{Duration, Instant};
 
-/// What a read may do to an erase or a program.
+/// Ways in which a read interrupts an erase or a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     /// Stop the part under way.
@@ -59,7 +59,7 @@ impl Suspension {
         }
     }
 
-    /// What a read may do at `now` to what was issued at `issued`.
+    /// The way in which a read interrupts at `now` an operation that was issued at `issued`.
     fn choose(&self, now: Instant, kind: Suspendable, issued: Instant) -> Choice {
         if kind == Suspendable::Program {
             return match self.programs {

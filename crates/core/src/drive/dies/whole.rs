@@ -1,17 +1,13 @@
-//! The straight path of a collection's copies: most of what a drive under writes does.
+//! Fused copies: a read and a program that are one operation of a die, and many of them one event.
 //!
-//! A chain that goes on does the same as in `schedule` (`op_done`, `enqueue`, `issue`) and
-//! `collect`, without asking what cannot be so: its operation ended on the die where the next one
-//! starts, at the same instant, and where collections take the die nothing goes before it. Who
-//! looks at every operation (faults, scrubbing, attribution, ...) has the long way.
-//!
-//! Where nothing comes between the read and the program of a copy either, and a page has one lane
-//! for ever, a copy is one operation (`flash/whole.rs`, `ftl/whole.rs`): a collection has its
-//! channel for itself (`base`, `controller`), or its die, and copies inside it (`plane-blocking`).
-//! So it is until somebody comes who could look inside: then those in flight are split, and no
-//! others are whole ([`Drive::split_copies`]). Copies on a channel of their own that follow one
-//! another are even one event (`flash/train.rs`): the translation layer is told of them when
-//! somebody looks up a page of that die ([`Drive::settled`]), or at the end.
+//! Where GC operations take the die and no feature looks at single operations, a chain goes on
+//! without lists (`is_straight`; `gc/ended.rs`). Where nothing comes between the read and the
+//! program of a copy either, and a page has one lane for ever, a copy is one operation
+//! (`flash/whole.rs`, `ftl/whole.rs`): a GC run has its channel for itself (`base`, `controller`),
+//! or its die, and copies inside it (`plane-blocking`). So it is until an event could look inside:
+//! then copies in flight are split, and no others are fused ([`Drive::split_copies`]). Copies on a
+//! channel of their own that follow one another are even one event (`flash/train.rs`): the FTL is
+//! told of them when a page of that die is looked up ([`Drive::settled`]), or at the end.
 
 use crate::drive::dies::queues::Owner;
 use crate::drive::{Drive, Reconstruct, UpdateReads};
@@ -50,7 +46,7 @@ impl Drive {
         if is_whole && self.collector.planes.is_some() {
             self.flash.set_copyback_on_shared_channel();
         }
-        // Who computes pages looks at what collections do to many dies at once.
+        // Reconstruction looks at the copies of many dies at once.
         let computes = self.rain.as_ref().is_some_and(|rain| {
             rain.spec.reconstruct != Reconstruct::Never
                 || rain.spec.update_reads == UpdateReads::Reconstruct
@@ -147,7 +143,7 @@ impl Drive {
         }
     }
 
-    /// What a die does becomes a read or a program, if it is a whole copy.
+    /// Splits the fused copy that the die works on, if it is one, into its read or its program.
     pub(in crate::drive) fn split_copy(&mut self, now: Instant, die: u32) {
         let op = self.flash.token_of(die);
         if !self.flash.is_copying_whole(die) {

@@ -1,5 +1,5 @@
-//! What crosses the host interface: thin NVMe commands and completions (NVMe Base 2.1, 3.3.3: SQE
-//! and CQE).
+//! Commands and completions as they cross the host interface: thin NVMe commands and completions
+//! (NVMe Base 2.1, 3.3.3: SQE and CQE).
 
 use crate::units::{Instant, Lba, Op, SECTOR};
 
@@ -33,7 +33,8 @@ pub struct Command {
     pub predictable: PredictableLatency,
     /// Write stream (placement hint).
     pub stream: u8,
-    /// What the pages hold, where the run carries content; `None` in a run that only measures.
+    /// Versions that the pages hold, where the run carries content; `None` in a run that only
+    /// measures.
     pub payload: Option<Payload>,
 }
 

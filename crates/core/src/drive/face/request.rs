@@ -1,6 +1,6 @@
 //! A command while the drive works on it.
 
-use crate::drive::{Command, Drive, Op, Payload, PredictableLatency, Status};
+use crate::drive::{Command, Drive, DriveSpec, Op, Payload, PredictableLatency, Status};
 use crate::ftl::Translation;
 use crate::units::{Lba, Lpn, Ppn, SECTOR};
 
@@ -56,6 +56,20 @@ pub(in crate::drive) enum Content {
 }
 
 impl Request {
+    /// True when a write completes only on flash.
+    pub fn is_durable(&self, spec: &DriveSpec) -> bool {
+        let fua = self.command.fua && !spec.power_loss_protection;
+        fua || spec.write_through
+    }
+
+    /// Page `number` of a read holds `version`, where the run carries content.
+    #[inline]
+    pub fn note_version(&mut self, number: u32, version: u32) {
+        if let Some(Content::Read(versions)) = self.content.as_deref_mut() {
+            versions[number as usize] = version;
+        }
+    }
+
     pub fn new(command: Command) -> Self {
         let content = command.payload.map(|payload| Box::new(Content::Written(payload)));
         Self { content, ..Self::of(&Command { payload: None, ..command }) }
@@ -79,7 +93,7 @@ impl Request {
         }
     }
 
-    /// What its pages, that were read, hold; it keeps nothing.
+    /// Takes the versions of the pages that it read.
     pub fn take_read(&mut self) -> Option<Box<[u32]>> {
         match *self.content.take()? {
             Content::Read(versions) => Some(versions),
@@ -154,12 +168,6 @@ impl Drive {
     #[inline]
     pub fn is_read_only(&self) -> bool {
         self.faults.as_ref().is_some_and(|faults| faults.is_read_only())
-    }
-
-    /// True when a write completes only on flash.
-    pub(in crate::drive) fn is_durable(&self, request: u32) -> bool {
-        let fua = self.requests[request].command.fua && !self.spec.power_loss_protection;
-        fua || self.spec.write_through
     }
 
     /// Where page `number` of a read is on flash, if it needs that: not what is in the buffer or

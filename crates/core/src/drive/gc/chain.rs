@@ -1,5 +1,6 @@
-//! The chain of a collection on one lane: its steps become flash operations, one at a time.
-//! `straight` is the short way of most of them.
+//! The chain of a GC run on one lane: its steps become flash operations, one at a time. An
+//! operation that ended on the die where the next one starts, at the same instant, needs no list
+//! (`start_next_copy`).
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};

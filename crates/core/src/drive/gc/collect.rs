@@ -109,7 +109,7 @@ impl Drive {
         let mut work = Work::default();
         self.journal_settles();
         while self.ftl.wants_collection(pool) && self.collect_now_with_map(pool, &mut work) {}
-        // What it freed may be room for a program that waits; the caller looks at the dies.
+        // The space may be room for a program that waits; the caller looks at the dies.
         self.counters.free_copies += work.copied;
         self.counters.free_erases += work.erased;
     }

@@ -1,4 +1,5 @@
-//! The end of an operation of a GC run: its chain goes on, or its victim is reclaimed.
+//! The end of an operation of a GC run, and of a read of a block: the chain goes on, a victim is
+//! erased or reclaimed.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};

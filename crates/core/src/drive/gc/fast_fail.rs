@@ -28,9 +28,9 @@
 //! late (docs/model/predictable.md).
 
 use crate::drive::dies::queues::{FlashOp, Owner};
-use crate::drive::gc::rehearse::Moment;
 use crate::drive::gc::replay::Replay;
 use crate::drive::io::direct::Direct;
+use crate::drive::rehearse::Moment;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::sim::NIL;
 use crate::units::{Duration, Instant, Ppn};

@@ -6,11 +6,11 @@
 //! of a table read (and program) alike, the channel is the collection's own and nothing overtakes
 //! it, the forecast is exact (`drive/tests/forecast.rs`).
 //!
-//! What keeps a read depends on the mode. `base` and `controller` keep every die of what they hold
-//! until the copy is done, and the victim's until its erase is; `plane-blocking` keeps the victim's
-//! die, from its draining on. Where reads pass between a collection's operations (`preemptive`,
-//! above the hard mark), only the operation under way keeps them. What gives way to reads keeps
-//! nobody: erases and programs that may be suspended, erases held back.
+//! The dies that a read finds kept depend on the mode. `base` and `controller` keep every die of
+//! what they hold until the copy is done, and the victim's until its erase is; `plane-blocking`
+//! keeps the victim's die, from its draining on. Where reads pass between a collection's operations
+//! (`preemptive`, above the hard mark), only the operation under way keeps them. What gives way to
+//! reads keeps nobody: erases and programs that may be suspended, erases held back.
 //!
 //! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to
 //! drain.
@@ -20,7 +20,7 @@ use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
 use crate::units::{Duration, Instant, Lpn};
 
-/// What garbage collection does to a die.
+/// The forecast for a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::drive) struct Forecast {
     /// For so long it keeps the die.
@@ -112,7 +112,7 @@ impl Drive {
         let is_whole =
             own.is_some_and(|(op, _)| matches!(self.ops[op].owner, Owner::ChainCopy { .. }));
         let is_read = is_whole && self.flash.whole_copy_is_read(now, die);
-        // What the translation layer was not yet told of.
+        // Copies that are over and that the FTL was not yet told of.
         let over = if is_whole { self.flash.copies_over(now, die) } else { 0 };
         let (read, program) = (self.copies(1, 1, 0), self.copies(0, 0, 1));
         let first = own.map_or(if chain.reading { read } else { program }, |(_, left)| left);
@@ -148,7 +148,7 @@ impl Drive {
         array + out + timing.transfer(layout.units_per_row * layout.unit_sectors) * u64::from(rows)
     }
 
-    /// What garbage collection does to the die where a page of a stripe lives.
+    /// The forecast for the die of a page of a stripe.
     pub(in crate::drive) fn forecast_of(&self, now: Instant, lpn: Lpn) -> Forecast {
         self.gc_forecast(now, self.flash.layout.die_of(self.ftl.striped_lane(lpn)))
     }

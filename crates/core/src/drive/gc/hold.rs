@@ -20,7 +20,7 @@ use crate::sim::Timers;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// What is held back, and the reads that are the reason.
+/// Erases held back, and the reads that are the reason.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Holds {
     quiet: Duration,

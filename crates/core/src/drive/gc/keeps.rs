@@ -1,4 +1,4 @@
-//! What of garbage collection keeps a read that comes now.
+//! The dies and channels that garbage collection keeps from a read that comes now.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
@@ -12,7 +12,8 @@ impl Drive {
         self.gc_keeps_die(now, die) || !self.flash.gc_keeps_channel_for(now, die).is_zero()
     }
 
-    /// The same of the die alone, which is closed, or collects, or collects before it serves reads.
+    /// True when garbage collection keeps the die alone: it is closed, or collects, or collects
+    /// before it serves reads.
     pub fn gc_keeps_die(&self, now: Instant, die: u32) -> bool {
         self.collector.is_closed(die)
             || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))

@@ -5,14 +5,14 @@
 //! class of garbage collection, the page's own program in that of writes. A block is not erased
 //! while it is being read: the chain waits for that.
 //!
-//! What a merge blocks is `gc.mode`. With `preemptive` the host's operations go between its own,
-//! and each copy changes the maps when it is done. With `base` and `controller` merges go before
-//! everything else on their die, copies that follow one another are a *run*, and the maps change at
-//! its start: nobody can read the die before its end (where reads suspend erases or programs
-//! somebody can, and there are no runs). A run is one operation of the die where nothing else could
-//! use its channel (`flash/runs.rs`), and nobody asks at what the die works: not behind a
-//! controller, whose reads may be failed fast, and whose windows admit one step after the other.
-//! With `nogc` copies and erases take no time.
+//! The mode (`gc.mode`) says what a merge blocks. With `preemptive` the host's operations go
+//! between its own, and each copy changes the maps when it is done. With `base` and `controller`
+//! merges go before everything else on their die, copies that follow one another are a *run*, and
+//! the maps change at its start: nobody can read the die before its end (where reads suspend erases
+//! or programs somebody can, and there are no runs). A run is one operation of the die where
+//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not
+//! behind a controller, whose reads may be failed fast, and whose windows admit one step after the
+//! other. With `nogc` copies and erases take no time.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -38,7 +38,7 @@ pub(in crate::drive) struct Merges {
     copyback: bool,
 }
 
-/// What happens on one lane.
+/// The chain of one lane.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     /// Slots of pages that wait for their turn.
@@ -60,7 +60,7 @@ pub(super) struct Chain {
     began: Instant,
     pub(super) booked: Instant,
     pub(super) split: Split,
-    /// What led to it.
+    /// The link of the operations before.
     led_by: u64,
     /// For the timeline: the first copy or erase, the first erase, pages copied, the block erased
     /// last.
@@ -75,7 +75,7 @@ pub(super) struct Reclaiming {
     block: Block,
 }
 
-/// What a page that left by a log-block FTL waited for.
+/// Waits of a page that left by a log-block FTL.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Chained {
     /// When its turn began.

@@ -1,4 +1,4 @@
-//! The end of an operation of a merge.
+//! The end of an operation of a merge: its chain goes on, and the requests of a page complete.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;

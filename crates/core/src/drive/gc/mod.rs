@@ -14,7 +14,6 @@ pub(in crate::drive) mod merge_ended;
 pub(in crate::drive) mod mode;
 pub(in crate::drive) mod overtaken;
 pub(in crate::drive) mod plane;
-pub(in crate::drive) mod rehearse;
 pub(in crate::drive) mod release;
 pub(in crate::drive) mod replay;
 pub(in crate::drive) mod rotate;

@@ -1,6 +1,6 @@
-//! Reads that garbage collection overtook: they are failed once the event is over.
+//! Reads that garbage collection overtook: they fail once the event is over.
 
-use crate::drive::gc::rehearse::Moment;
+use crate::drive::rehearse::Moment;
 use crate::drive::{BusyRemaining, Drive};
 use crate::units::{Duration, Instant, Ppn};
 
@@ -29,7 +29,7 @@ impl Drive {
         }
     }
 
-    /// The same for a read that has begun.
+    /// Fails a read that has begun, and withdraws its operations that still wait.
     pub(in crate::drive) fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
         self.counters.predictable.fast_fails_late += 1;
         self.fail_fast(now, request, busy);

@@ -10,7 +10,7 @@ use crate::drive::gc::replay::Outcome;
 use crate::flash::Block;
 use crate::units::{Duration, Instant, Ppn};
 
-/// What a read needs that garbage collection keeps from it.
+/// The die, and the block, that garbage collection keeps from a read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Kept {
     pub die: u32,
@@ -83,9 +83,9 @@ impl Drive {
         if paused { opens.max(free) } else { self.followers_end(opens, free, kept) }
     }
 
-    /// The same when the domain opens at `opens` and the die is free at `free`. Where the host
-    /// finds it free as soon as the domain opens it has it; otherwise whoever follows closes it
-    /// again before its erases have ended.
+    /// The end when the domain opens at `opens` and the die is free at `free`. Where the host finds
+    /// it free as soon as the domain opens it has it; otherwise whoever follows closes it again
+    /// before its erases have ended.
     fn followers_end(&self, opens: Instant, free: Instant, kept: Kept) -> Instant {
         let (mut opens, mut free) = (opens, free);
         for next in self.collector.follow_after(kept.die) {
@@ -208,7 +208,8 @@ impl Drive {
         let die = kept.die;
         let mut end = now;
         let under_way = self.flash.gc_operation_left(now, die);
-        // What is under way, unless a copy that is counted includes it; then erases that wait.
+        // The operation under way, unless a copy that is counted includes it; then erases that
+        // wait.
         let mut counted = false;
         let lanes = self.flash.layout.lanes_per_die;
         for lane in die * lanes..(die + 1) * lanes {

@@ -22,7 +22,7 @@ use crate::units::{Duration, Instant, Ppn};
 /// A replay and its places.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Replay {
-    /// What the places say is the end of this.
+    /// The collection whose end the places say.
     key: Option<Key>,
     /// When the last page is copied, or a step was refused.
     end: Instant,
@@ -37,7 +37,7 @@ pub(in crate::drive) struct Replay {
     next_copy_lane: u32,
 }
 
-/// What a replay tells.
+/// The outcome of a replay.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Outcome {
     /// When the last page is copied, or a window refuses a step.
@@ -84,14 +84,14 @@ enum Doing {
     Nothing,
     /// An array read whose data will cross the channel.
     Senses,
-    /// What ends with a read that is done, or a program.
+    /// A read of the host, or a program, ends.
     Reads,
     Programs,
 }
 
 impl Drive {
-    /// What becomes of the pool's collection, whose domain is held, and of a die that it keeps from
-    /// a read. `None` where the chains cannot be foreseen.
+    /// The end of the pool's GC run, whose domain is held, and of a die that it keeps from a read.
+    /// `None` where the chains cannot be foreseen.
     pub(in crate::drive) fn replayed(
         &self,
         now: Instant,
@@ -161,7 +161,7 @@ impl Drive {
         Some(())
     }
 
-    /// What is under way and waits on a die.
+    /// Takes over the operations under way and waiting on a die.
     fn takes_over(&self, r: &mut Replay, now: Instant, die: u32) -> Option<()> {
         let lane_of = |op: u32| match self.ops[op].owner {
             Owner::ChainRead { lane } | Owner::ChainProgram { lane } => Some(lane),
@@ -237,7 +237,7 @@ impl Drive {
         }
     }
 
-    /// What the chain of a lane asks for next, and of which die: as `PageMap::step`.
+    /// The next operation of a lane's chain, and its die: as `PageMap::step`.
     fn next_step(&self, r: &mut Replay, lane: u32, pool: u32) -> Option<u32> {
         let layout = &self.flash.layout;
         let (row, group) = (layout.units_per_row, layout.units_per_read);
@@ -315,7 +315,7 @@ impl Drive {
 }
 
 impl Replay {
-    /// What was played is no longer true: pages became stale.
+    /// Forgets the replay: pages became stale.
     pub fn forget(&mut self) {
         self.key = None;
     }

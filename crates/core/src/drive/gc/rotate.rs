@@ -57,7 +57,7 @@ struct Rate {
     times: Times,
 }
 
-/// What a collection takes, from the device table.
+/// Times of a GC run, from the device table.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     /// Map units of a block.

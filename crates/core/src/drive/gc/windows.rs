@@ -27,7 +27,7 @@ pub struct WindowSchedule {
     pub guard: Duration,
 }
 
-/// What a drive keeps to.
+/// The windows that a drive keeps to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Windows {
     /// No windows: it collects whenever its GC mode says.

@@ -1,9 +1,10 @@
-//! The end of an operation of the host: reads of flash, and programs of rows.
+//! The end of an operation of the host: a read's pages reach the request, a row's pages are on
+//! flash and waiting writes may have room.
 
 use crate::drive::Drive;
+use crate::drive::buffer::rows::ROWS_WAITING_MAX;
+use crate::drive::buffer::slots;
 use crate::drive::dies::queues::FlashOp;
-use crate::drive::io::buffer;
-use crate::drive::io::rows::ROWS_WAITING_MAX;
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
@@ -21,10 +22,9 @@ impl Drive {
             let page = Ppn(ppn.0 + at);
             if self.flash.has_content() {
                 let version = self.flash.load(page);
-                self.note_version(
-                    request,
+                self.requests[request].note_version(
                     first + at,
-                    over.map_or(version, |stamp| buffer::over(stamp, version)),
+                    over.map_or(version, |stamp| slots::over(stamp, version)),
                 );
             }
             if self.scrub.is_some() {
@@ -49,7 +49,7 @@ impl Drive {
             Some(slot) if slot.mask & unit.mask() == unit.mask() => {
                 let version = slot.stamp.version;
                 self.counters.buffer.read_hits += 1;
-                self.note_version(request, number, version);
+                self.requests[request].note_version(number, version);
                 return self.part_of_read_done(now, request);
             }
             slot => slot.map(|slot| slot.stamp),

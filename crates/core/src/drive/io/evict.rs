@@ -1,8 +1,8 @@
 //! Out of the write buffer: which dirty pages leave when, and what they need for that.
 
 use crate::drive::Drive;
+use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer::State;
 use crate::ftl::Translation;
 use crate::units::{Instant, Lpn, Ppn};
 

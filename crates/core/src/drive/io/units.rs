@@ -1,9 +1,10 @@
-//! The units of a read: from the buffer, or by way of the map from flash.
+//! The units of a read: answered by the buffer, or read from flash once their entry of the map is
+//! known. Neighbours that one array read brings share an operation.
 
+use crate::drive::buffer::slots;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
-use crate::drive::io::buffer;
-use crate::drive::{Content, Drive, Stamp};
+use crate::drive::{Drive, Stamp};
 use crate::ftl::Translation;
 use crate::units::{Instant, Ppn};
 
@@ -23,7 +24,7 @@ impl Drive {
         let over = match slot {
             Some(slot) if self.buffer.slot(slot).mask & unit.mask() == unit.mask() => {
                 self.counters.buffer.read_hits += 1;
-                self.note_version(request, number, self.buffer.slot(slot).stamp.version);
+                self.requests[request].note_version(number, self.buffer.slot(slot).stamp.version);
                 return None;
             }
             Some(slot) => Some(self.buffer.slot(slot).stamp),
@@ -41,7 +42,7 @@ impl Drive {
         self.read_known_unit(now, request, number, unit, over, open)
     }
 
-    /// The same for a unit that is to be read from flash and can be translated.
+    /// Adds a unit that is to be read from flash, and whose entry is known, to an operation.
     pub(super) fn read_known_unit(
         &mut self,
         now: Instant,
@@ -54,7 +55,8 @@ impl Drive {
         match self.ftl.translate(unit.lpn) {
             Translation::Unwritten => {
                 self.counters.unwritten_reads += 1;
-                self.note_version(request, number, over.map_or(0, |stamp| buffer::over(stamp, 0)));
+                self.requests[request]
+                    .note_version(number, over.map_or(0, |stamp| slots::over(stamp, 0)));
                 None
             }
             Translation::Ready(ppn) => {
@@ -120,12 +122,5 @@ impl Drive {
         op.set_over(over);
         self.requests[request].remaining += 1;
         self.ops.insert(op)
-    }
-
-    #[inline]
-    pub(in crate::drive) fn note_version(&mut self, request: u32, number: u32, version: u32) {
-        if let Some(Content::Read(versions)) = self.requests[request].content.as_deref_mut() {
-            versions[number as usize] = version;
-        }
     }
 }

@@ -8,8 +8,8 @@
 //! the way out. A write completes when the buffer has it, or, with FUA, write-through and no
 //! power-loss protection, when it is on flash.
 
-use crate::drive::io::buffer::State;
-use crate::drive::io::rows::Row;
+use crate::drive::buffer::rows::Row;
+use crate::drive::buffer::slots::State;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
@@ -96,7 +96,7 @@ impl Drive {
         if command.op == Op::Write {
             self.counters.host_bytes_written += command.bytes();
             self.writes.wanted += self.units(request);
-            if self.is_durable(request) {
+            if self.requests[request].is_durable(&self.spec) {
                 self.requests[request].remaining = self.units(request);
                 self.book_waiting(request);
             }
@@ -152,7 +152,7 @@ impl Drive {
                 break;
             }
             self.writes.waiting.pop_front();
-            // What left on its account may still be on its way, where it waits for that.
+            // Pages that left on its account may still be on their way, where it waits for them.
             if self.requests[request].remaining == 0 {
                 if self.attribution.is_some() {
                     self.book_taken(now, request);
@@ -167,7 +167,8 @@ impl Drive {
     pub(in crate::drive) fn refuse_waiting(&mut self, now: Instant) -> u64 {
         let mut refused = 0;
         while let Some(request) = self.writes.waiting.pop_front() {
-            let (units, durable) = (self.units(request), self.is_durable(request));
+            let (units, durable) =
+                (self.units(request), self.requests[request].is_durable(&self.spec));
             let r = &mut self.requests[request];
             let left = units - std::mem::replace(&mut r.next_unit, units);
             if r.command.op == Op::Write {
@@ -193,7 +194,7 @@ impl Drive {
     /// Takes the pages of one write; false when the buffer is full before its end.
     fn take_write(&mut self, now: Instant, request: u32) -> bool {
         let units = self.units(request);
-        let durable = self.is_durable(request);
+        let durable = self.requests[request].is_durable(&self.spec);
         while self.requests[request].next_unit < units {
             let number = self.requests[request].next_unit;
             if self.requests[request].command.op == Op::Trim {

@@ -1,5 +1,5 @@
-//! What changes the map where it lies on flash: programs of the host's pages, deallocations,
-//! collections, `nogc`.
+//! Changes of a map that lies on flash: programs of the host's pages, deallocations, collections,
+//! `nogc`.
 //!
 //! An entry that is cached becomes dirty, which is the paper's lazy copying where a collection does
 //! it; else its translation page is owed (`dftl_pages`). In runs with content it is also kept what
@@ -12,7 +12,7 @@ use crate::ftl::Mapping;
 use crate::ftl::timeless::{Medium, Work};
 use crate::units::{Instant, Lpn, Ppn};
 
-/// What the translation pages on flash say, kept where the run carries content: no change of the
+/// Content of the translation pages on flash, kept where the run carries content: no change of the
 /// map may be lost.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Stored {

@@ -1,4 +1,4 @@
-//! The end of an operation on a translation page: entries come, and who waited for them goes on.
+//! The end of an operation on a translation page: entries come, and their waiters go on.
 
 use crate::drive::later::Task;
 use crate::drive::map_cache::misses::{Miss, Misses, Waiter, Who};

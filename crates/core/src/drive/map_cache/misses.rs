@@ -24,14 +24,14 @@
 //! cache on its way in, a miss waits for one of them, reads before writes.
 
 use crate::drive::Drive;
-use crate::drive::io::buffer::State;
+use crate::drive::buffer::slots::State;
 use crate::drive::map_cache::changes::Stored;
 use crate::ftl::{Cmt, MapSpec, Room};
 use crate::sim::{NIL, Slab};
 use crate::units::{Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
-/// Who waits for an entry.
+/// A read or a page of the buffer that waits for an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Who {
     /// Page `number` of a read.
@@ -116,7 +116,7 @@ pub(in crate::drive) struct Dftl {
     pub(super) no_room: [VecDeque<u32>; 2],
     /// By slot of the buffer: its page has been looked up.
     translated: Vec<bool>,
-    /// What an entry that came has just told to whom it concerns: not looked up again.
+    /// An entry that came is being told to its waiters: they do not look it up again.
     pub(super) telling: bool,
     /// The operation that the next page of a read told so may join.
     pub(super) open: Option<u32>,

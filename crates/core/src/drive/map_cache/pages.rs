@@ -15,8 +15,8 @@
 //! then when that is done. What only collections owe waits for its row to fill.
 
 use crate::drive::Drive;
+use crate::drive::buffer::slots::WriteBuffer;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer::WriteBuffer;
 use crate::drive::map_cache::misses::{Dftl, Miss, Misses};
 use crate::ftl::{Mapping, PageMap};
 use crate::sim::{NIL, Slab};
@@ -40,7 +40,7 @@ pub(super) enum Phase {
     Flying,
 }
 
-/// What is done with a translation page.
+/// The stage of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Page {
     pub(super) phase: Phase,
@@ -223,8 +223,8 @@ impl Drive {
         }
     }
 
-    /// What a translation page says has changed, and not only in the cache: it begins a round,
-    /// unless one is about to.
+    /// An entry of a translation page has changed, and not only in the cache: the page begins a
+    /// round, unless one is about to.
     pub(in crate::drive) fn owe(&mut self, now: Instant, page: u32, of_collection: bool) {
         let Some(dftl) = &mut self.dftl else { return };
         let p = &mut dftl.pages.all[page as usize];
@@ -233,7 +233,7 @@ impl Drive {
                 p.of_collections = of_collection && (p.owed == 0 || p.of_collections);
                 p.owed = 1;
             }
-            // What collections owe is one round in any case: the paper's batch updates.
+            // Updates that GC runs owe are one round in any case: the paper's batch updates.
             (false, true) if p.of_collections => {}
             (false, _) => {
                 p.of_collections |= of_collection;
@@ -354,7 +354,7 @@ impl Drive {
         }
     }
 
-    /// What translation pages wait for, in words.
+    /// Translation pages that are not idle, in words.
     pub(in crate::drive) fn describe_map(&self) -> String {
         let Some(dftl) = &self.dftl else { return String::new() };
         let busy = (0..).zip(&dftl.pages.all).filter(|(_, page)| page.phase != Phase::Idle).take(8);

@@ -15,7 +15,7 @@ use crate::drive::Drive;
 use crate::drive::map_cache::misses::Dftl;
 use crate::units::{Instant, Lpn, Ppn};
 
-/// What translation pages on flash say when the power fails.
+/// Content of the translation pages on flash when the power fails.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct MapLeft {
     /// By page of the host: its place; nothing where that is not kept.
@@ -25,7 +25,7 @@ pub(in crate::drive) struct MapLeft {
 }
 
 impl Dftl {
-    /// What the power loss leaves of the map on flash.
+    /// The part of the map on flash that a power loss leaves.
     pub fn left(&self) -> MapLeft {
         let places = self.stored.as_ref().map_or(Vec::new(), |stored| stored.places.clone());
         MapLeft { places, torn: self.pages.flying() }

@@ -53,7 +53,7 @@ impl Faults {
         self.read_only_at.is_some()
     }
 
-    /// What is left of it: the table of bad blocks says what failed, and nothing is under way.
+    /// The state after a power loss: the table of bad blocks is on flash, and nothing is under way.
     pub fn after_power_loss(self) -> Self {
         Self { strands: false, leaving: Vec::new(), stopping: Vec::new(), is_timed: false, ..self }
     }
@@ -82,7 +82,7 @@ impl Drive {
         self.faults.as_ref().is_some_and(|faults| faults.strands)
     }
 
-    /// What failed so far.
+    /// Counters of failures so far.
     pub(in crate::drive) fn fault_counters(&self) -> FaultCounters {
         let Some(faults) = &self.faults else { return FaultCounters::default() };
         let (factory_bad, retired) = self.ftl.bad_blocks();
@@ -190,7 +190,7 @@ impl Drive {
     /// A collection of the pool would gain nothing.
     #[inline(never)]
     pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
-        // What takes no time passes over blocks that are being read: it may gain something when
+        // A zero-cost GC run passes over blocks that are being read: it may gain something when
         // they are not.
         let lost = match self.collector.takes_no_time() {
             true => self.ftl.has_lost_reserve(pool),

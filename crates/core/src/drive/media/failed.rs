@@ -1,4 +1,4 @@
-//! The end of an operation that failed, and what failures leave to do.
+//! The end of an operation that failed, and the work that failures leave.
 
 use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::{Drive, Status};

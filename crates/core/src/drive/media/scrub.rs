@@ -84,7 +84,7 @@ impl ScrubSpec {
     }
 }
 
-/// What the scrubber does on a channel.
+/// The scrubber's work on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Job {
     Nothing,
@@ -183,7 +183,7 @@ impl Drive {
         }
     }
 
-    /// What reads and the scrubber found, and what copies did.
+    /// Errors that reads and the scrubber found, and those that copies carried on.
     pub(in crate::drive) fn scrub_counters(&self) -> ScrubCounters {
         let (Some(scrub), Some(errors)) = (&self.scrub, self.flash.bit_errors()) else {
             return ScrubCounters::default();
@@ -477,7 +477,7 @@ impl Drive {
     }
 }
 
-/// What is scrubbed next.
+/// The scrubber's next step.
 enum Next {
     Read {
         die: u32,

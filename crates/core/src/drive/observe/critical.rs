@@ -90,7 +90,7 @@ pub(in crate::drive) struct Critical {
 
 impl Ended {
     /// Adds what it spent from `from` on; its own work goes to `own`.
-    fn add_to(&self, flash: &Flash, split: &mut Split, from: Instant, own: Cause) {
+    pub(super) fn add_to(&self, flash: &Flash, split: &mut Split, from: Instant, own: Cause) {
         let Self { at, die, books, waits, idle, .. } = self;
         let kept = |from, to| kept_between(&flash.kept_at(from, *die), &flash.kept_at(to, *die));
         if self.is_read_from_the_die() {
@@ -126,7 +126,8 @@ impl Ended {
     fn add_whole_to(&self, flash: &Flash, split: &mut Split) {
         match self.work {
             Work::Other => {}
-            // Who asks for the whole came before; where that is not remembered, nobody does.
+            // The flash does not remember the die from then on: nobody asks for the whole, whose
+            // request came before.
             _ if self.is_read_from_the_die() && !flash.remembers(self.from) => {}
             _ if self.is_read_from_the_die() => {
                 self.add_to(flash, split, self.from, self.others_cause())
@@ -216,7 +217,7 @@ impl Critical {
             let is_own = match own {
                 Own::Nothing => false,
                 Own::Reads => work == Work::Read,
-                // What had begun before the request came was another's.
+                // A program that had begun before the request came belongs to another request.
                 Own::Program => work == Work::Program && books.issued >= from,
             };
             if !is_own {

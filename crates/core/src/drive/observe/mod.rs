@@ -1,6 +1,6 @@
 //! Observers: where the time of each command went, timelines. They change nothing.
 
 pub(in crate::drive) mod attribution;
+pub(in crate::drive) mod booking;
 pub(in crate::drive) mod critical;
-pub(in crate::drive) mod describe;
 pub(in crate::drive) mod timeline;

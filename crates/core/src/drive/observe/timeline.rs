@@ -1,5 +1,5 @@
-//! What a timeline shows of a drive: collections and slow requests, beside the slices of its dies
-//! and channels that the flash logs ([`crate::flash::Slice`]).
+//! The timeline of a drive: GC runs and slow requests, beside the slices of its dies and channels
+//! that the flash logs ([`crate::flash::Slice`]).
 //!
 //! A collection is recorded when its last block is erased, a request when it completes; both share
 //! the flash's room. `nogc` reclaims in no time, so it has no collections here. Aborted commands
@@ -13,12 +13,12 @@ use crate::units::{Duration, Instant, Lba};
 /// nothing else was said.
 pub const SLOW_FACTOR: u64 = 20;
 
-/// What a timeline keeps.
+/// Limits of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimelineSpec {
-    /// What ends at or before this is not kept.
+    /// Begin: events that end at or before it are not kept.
     pub from: Instant,
-    /// What starts at or after this is not kept.
+    /// End: events that start at or after it are not kept.
     pub to: Instant,
     /// Requests of this latency or more are kept; [`SLOW_FACTOR`] unloaded reads when `None`.
     pub slow: Option<Duration>,
@@ -60,7 +60,7 @@ pub struct SlowCommand {
     pub start: Instant,
     /// When its completion reached the host.
     pub end: Instant,
-    /// What it asked for.
+    /// The kind of the command.
     pub op: Op,
     /// First sector.
     pub lba: Lba,
@@ -147,7 +147,7 @@ impl Drive {
         }));
     }
 
-    /// What the timeline kept; `now` is the end of the run. `None` unless asked for.
+    /// Everything that the timeline kept; `now` is the end of the run. `None` unless asked for.
     pub fn recorded(&self, now: Instant) -> Option<Recorded<'_>> {
         let timeline = self.timeline.as_ref()?;
         let (room, slices) = self.flash.activity()?;

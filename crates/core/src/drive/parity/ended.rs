@@ -1,7 +1,7 @@
 //! The end of an operation of parity: an update goes on, a page that is computed gains a part.
 
+use crate::drive::buffer::slots;
 use crate::drive::dies::queues::{Class, FlashOp};
-use crate::drive::io::buffer;
 use crate::drive::later::Task;
 use crate::drive::parity::in_place::{Update, bits, unmixed};
 use crate::drive::parity::log_structured_read;
@@ -80,11 +80,8 @@ impl Drive {
         let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
         rain.rebuilds.release(rebuild);
         let version = unmixed(lpn, value);
-        self.note_version(
-            request,
-            number,
-            over.map_or(version, |stamp| buffer::over(stamp, version)),
-        );
+        self.requests[request]
+            .note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {
@@ -102,11 +99,8 @@ impl Drive {
             superblock.rebuilds[rebuild];
         superblock.rebuilds.release(rebuild);
         let version = version_of(page, value);
-        self.note_version(
-            request,
-            number,
-            over.map_or(version, |stamp| buffer::over(stamp, version)),
-        );
+        self.requests[request]
+            .note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {

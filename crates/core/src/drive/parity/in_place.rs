@@ -36,8 +36,8 @@
 //!
 //! Not modelled: what a power cut does to a stripe under update (the write hole).
 
+use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer::State;
 use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
@@ -74,7 +74,7 @@ pub(super) struct Update {
     /// Programs until the stripe is whole again, that of the parity among them.
     pub(super) pages_left: u32,
     pub(super) subtractive: bool,
-    /// What the parity will hold, as far as it is known.
+    /// The parity so far.
     pub(super) parity: u32,
     /// Deallocated members that it does not hold any more, a bit each.
     pub(super) left_out: u64,
@@ -94,7 +94,7 @@ impl Rain {
     }
 }
 
-/// What a page adds to the parity of its stripe: a bijection of its version, another one for each
+/// The part of a page in the parity of its stripe: a bijection of its version, another one for each
 /// page.
 pub(in crate::drive) fn mixed(lpn: Lpn, version: u32) -> u32 {
     mix(version ^ key(lpn))
@@ -155,7 +155,7 @@ impl Drive {
         }
     }
 
-    /// What the parity of a stripe should hold, by what its members on flash hold.
+    /// The parity of a stripe by the content of its members on flash.
     fn parity_of_members(&self, stripes: &Stripes, stripe: u32) -> u32 {
         let held = |lpn| self.ftl.member_at(lpn).map(|ppn| mixed(lpn, self.flash.load(ppn)));
         (0..stripes.data())
@@ -410,7 +410,7 @@ impl Drive {
         self.enqueue_known(now, op, Class::Write, owner, lane);
     }
 
-    /// What a page on flash adds to the parity; a parity page, what it is.
+    /// The part of a page on flash in the parity; of a parity page, its content.
     pub(in crate::drive) fn part_of_parity(&self, page: Ppn) -> u32 {
         if !self.flash.has_content() {
             return 0;

@@ -19,8 +19,8 @@
 //!
 //! Not modelled: a power cut (the sums of open stripes are in RAM).
 
+use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::rows::ROWS_WAITING_MAX;
 use crate::drive::parity::log_structured_read::{Asked, Rebuild};
 use crate::drive::{Drive, RainSpec, Update};
 use crate::flash::Block;
@@ -133,7 +133,7 @@ impl Drive {
         self.flash.rows_written(self.flash.layout.block_of(row)) > self.flash.layout.row_of(row)
     }
 
-    /// What the parity at `page` should hold, by what its fellows on flash hold.
+    /// The parity at `page` by the content of its fellows on flash.
     fn sum_of_fellows(&self, page: Ppn) -> u32 {
         let fellows =
             self.rows_of_stripe(page).filter(|fellow| *fellow != page && self.is_written(*fellow));

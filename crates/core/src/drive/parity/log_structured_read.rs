@@ -81,7 +81,7 @@ impl Drive {
         any
     }
 
-    /// What the request asks of flash with its page `number`, if anything.
+    /// The flash page that page `number` of the request needs, if any.
     fn asks_flash(&self, request: u32, number: u32) -> Option<Asked> {
         let unit = self.unit(request, number);
         let covered = |slot| self.buffer.slot(slot).mask & unit.mask() == unit.mask();

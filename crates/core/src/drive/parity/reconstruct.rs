@@ -44,7 +44,7 @@ pub(in crate::drive) struct Rebuild {
     pub(super) over: Option<Stamp>,
 }
 
-/// What becomes of a stripe of a read.
+/// The verdict on a stripe of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// Nothing of it is computed: no garbage collection is in the way, or the rule does not look at
@@ -56,7 +56,7 @@ enum Verdict {
     Compute(u32),
 }
 
-/// What would be read only to compute a page.
+/// Extra reads that a reconstruction would cost.
 #[derive(Clone, Copy, Debug, Default)]
 struct Needed {
     reads: u32,
@@ -275,7 +275,7 @@ impl Drive {
         {
             // The host has written it meanwhile: the newer version is at hand.
             let version = slot.stamp.version;
-            self.note_version(request, number, version);
+            self.requests[request].note_version(number, version);
             return true;
         }
         let (data, parity) = (stripes.data(), stripes.parity(stripe));

@@ -1,5 +1,5 @@
-//! What a collection blocks and for how long: one victim of V valid pages on one chip, and reads at
-//! chosen instants.
+//! A GC run blocks its scope, and for how long: one victim of V valid pages on one chip, and reads
+//! at chosen instants.
 
 use super::{
     Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start, ttflash, write_before_the_run,

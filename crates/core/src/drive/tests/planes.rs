@@ -121,7 +121,8 @@ fn a_read_of_another_chip_and_the_collection_s_commands_make_room_for_each_other
             worst = worst.max(late);
         }
         println!(
-            "cut {cut}: the collection waited {delayed} times, the read twice a command {interrupted} times"
+            "cut {cut}: the collection waited {delayed} times, the read twice a command \
+             {interrupted} times"
         );
         assert!(worst <= times.command * 6, "cut {cut}: {worst}");
         assert!(delayed > 300, "cut {cut}: {delayed}");

@@ -24,7 +24,7 @@ fn gc(mode: GcMode) -> GcSpec {
     }
 }
 
-/// What a read of some pages at `at` gets, on a copy of the drive.
+/// The answer to a read of some pages at `at`, on a copy of the drive.
 fn answer(
     bench: &Bench,
     at: Instant,
@@ -134,8 +134,7 @@ fn what_gives_way_to_reads_fails_none() {
 }
 
 #[test]
-fn nogc_fails_no_read_and_between_operations_a_preemptive_collection_fails_one_for_the_one_under_way()
- {
+fn nogc_fails_no_read_and_a_preemptive_collection_fails_one_for_the_operation_under_way() {
     let (bench, begins) = collecting(86, gc(GcMode::Nogc), &EraseSpec::default());
     assert_eq!(busy(&bench, begins + NS, SAME_CHIP), None);
     let (bench, begins) = collecting(12, gc(GcMode::Preemptive), &EraseSpec::default());

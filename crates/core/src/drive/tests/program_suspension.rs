@@ -274,7 +274,7 @@ fn a_program_of_garbage_collection_gives_way_too_unless_its_channel_is_held() {
 /// A page of the collecting chip that is not on the victim.
 const SAME_CHIP_AS_THE_VICTIM: u64 = 255 * super::LANES;
 
-/// What reads of the one die and its program come to, by following the arrivals: no timers, no
+/// Latencies of reads of the one die, and of its program, by following the arrivals: no timers, no
 /// states of a die.
 struct Model<'a> {
     spec: &'a ProgramSpec,
@@ -353,7 +353,11 @@ fn gaps() -> impl Strategy<Value = Vec<u64>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn reads_at_random_times_find_what_a_naive_model_says(
@@ -374,8 +378,9 @@ proptest! {
         let ends = boundaries(Duration::from_ns(time), &spec);
         let phases: Vec<Duration> = ends.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let (suspensions, aborted) = (0, Duration::ZERO);
+        let (arrived, ends) = (&arrivals, Vec::new());
         let mut model =
-            Model { spec: &spec, arrivals: &arrivals, read: p.read(), ends: Vec::new(), suspensions, aborted };
+            Model { spec: &spec, arrivals: arrived, read: p.read(), ends, suspensions, aborted };
         let end = model.program(p.loaded(), &phases);
         prop_assert_eq!(p.play(&arrivals), (model.ends, end, model.suspensions, model.aborted));
     }

@@ -53,7 +53,7 @@ fn what_a_page_adds_to_its_parity_can_be_taken_back_and_belongs_to_it_alone() {
             assert_ne!(mixed(Lpn(lpn.0 + 1), version), mixed(lpn, version));
         }
     }
-    // What plain versions would let pass: two members that are both one behind.
+    // Plain versions would let this pass: two members that are both one behind.
     let stale = |a: u32, b: u32| mixed(Lpn(1), a) ^ mixed(Lpn(2), b);
     assert_ne!(stale(2, 2), stale(3, 3));
 }

@@ -96,7 +96,7 @@ fn parity_follows_the_last_page_of_its_stripe() {
     assert_eq!(channels.collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
 }
 
-/// What is read to compute a page: the other six of its stripe and the parity; none of it while the
+/// The reads that compute a page: the other six of its stripe and the parity; none of it while the
 /// stripe is open.
 #[test]
 fn a_computed_page_costs_the_reads_of_its_stripe_and_the_xor() {

@@ -105,8 +105,8 @@ fn copy_of_a_page(times: Times, copyback: bool) -> Duration {
     if copyback { array } else { array + times.transfer * 2 }
 }
 
-/// What a read does on a copy of the drive: its latency, pages computed, pages read for that alone,
-/// refusals.
+/// The effects of a read on a copy of the drive: its latency, pages computed, pages read for that
+/// alone, refusals.
 fn what_a_read_does(
     bench: &Bench,
     at: Instant,

@@ -15,7 +15,7 @@ mod preemptive;
 
 use crate::ftl::GcMode;
 
-/// What a GC run takes while it copies its victim.
+/// The scope that a GC run blocks while it copies its victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) struct Lease {
     /// Host operations cannot start here.
@@ -39,7 +39,7 @@ pub(in crate::drive) enum Scope {
     Drive,
 }
 
-/// Who goes first on a die.
+/// The order of GC and host operations on a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drive) enum Rank {
     /// GC operations, always.

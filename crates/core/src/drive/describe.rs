@@ -1,8 +1,8 @@
-//! What a drive is waiting for, in words: for the report of a run whose requests did not all
-//! complete (which is a defect, and must not pass in silence).
+//! The operations, requests and GC runs that a drive waits for, in words: for the report of a run
+//! whose requests did not all complete (which is a defect, and must not pass in silence).
 
 use crate::drive::Drive;
-use crate::drive::io::buffer::State;
+use crate::drive::buffer::slots::State;
 
 impl Drive {
     /// A few lines on queues, dies, collections and buffer.

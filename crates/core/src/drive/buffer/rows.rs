@@ -1,8 +1,9 @@
-//! Rows of pages that leave the buffer: they gather by lane and class of data, and their program is queued.
+//! Rows of pages that leave the buffer: they gather by lane and class of data, and their program is
+//! queued. Only `io` and the map decide which page leaves.
 
 use crate::drive::Drive;
+use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
-use crate::drive::io::buffer::State;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 

@@ -10,9 +10,11 @@
 //! dirty page of a stripe under update is parked until that is over. Parity pages on their way have
 //! slots of their own behind the host's.
 
+use super::index::Index;
+use super::waiters::Waiters;
 use crate::drive::face::command::Stamp;
 use crate::ftl::PageMap;
-use crate::sim::{Divisor, NIL, prefetch};
+use crate::sim::NIL;
 use crate::units::Lpn;
 
 /// Where a slot is in its life.
@@ -38,7 +40,7 @@ pub(in crate::drive) struct Slot {
     pub stream: u8,
     /// Sectors that hold data.
     pub mask: u64,
-    /// What it holds, and the version expected beneath a partial page.
+    /// The version that it holds, and the one expected beneath a partial page.
     pub stamp: Stamp,
     /// Pages of the request that wrote it last; kept for log-block FTLs only.
     pub pages: u32,
@@ -81,23 +83,15 @@ pub(in crate::drive) struct WriteBuffer {
     pub urgent: u32,
     /// Slots in use.
     pub occupied: u32,
-    /// Open addressing with linear probing: slot numbers and their pages, at most a quarter full,
-    /// so that a page that is not there is nearly always missed at once.
-    index: Vec<(u32, Lpn)>,
-    index_shift: u32,
-    /// With parity: pages in the index, by groups of so many; stripes lie within groups.
-    by_group: Divisor,
-    in_group: Vec<u32>,
+    index: Index,
     births: u64,
     full_mask: u64,
-    waiters: Vec<(u32, u32)>,
-    free_waiter: u32,
+    waiters: Waiters,
 }
 
 impl WriteBuffer {
     /// An empty buffer of `slots` pages of `sectors` sectors.
     pub fn new(slots: u32, sectors: u32) -> Self {
-        let places = (4 * slots as usize).next_power_of_two().max(2);
         let mut buffer = Self {
             slots: Vec::with_capacity(slots as usize),
             free: NIL,
@@ -110,14 +104,10 @@ impl WriteBuffer {
             dirty: 0,
             urgent: 0,
             occupied: 0,
-            index: vec![NO_SLOT; places],
-            index_shift: 32 - places.trailing_zeros(),
-            by_group: Divisor::new(1),
-            in_group: Vec::new(),
+            index: Index::new(slots),
             births: 0,
             full_mask: if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 },
-            waiters: Vec::new(),
-            free_waiter: NIL,
+            waiters: Waiters::default(),
         };
         for number in 0..slots {
             let next = if number + 1 == slots { NIL } else { number + 1 };
@@ -140,21 +130,20 @@ impl WriteBuffer {
     /// page `end`. Call it while there is none.
     pub fn count_groups(&mut self, group: u32, end: u32) {
         debug_assert_eq!(self.occupied, 0, "the index is empty");
-        self.by_group = Divisor::new(group);
-        self.in_group = vec![0; end.div_ceil(group) as usize];
+        self.index.count_groups(group, end);
     }
 
     /// True when no other page of the group of `lpn`, which is in the index, is there; known only
     /// where groups are counted.
     #[inline]
     pub fn is_alone(&self, lpn: Lpn) -> bool {
-        self.in_group.get(self.by_group.quotient(lpn.0) as usize) == Some(&1)
+        self.index.is_alone(lpn)
     }
 
     /// Hints that [`WriteBuffer::is_alone`] is asked soon.
     #[inline]
     pub fn prefetch_group(&self, lpn: Lpn) {
-        prefetch(&self.in_group, self.by_group.quotient(lpn.0) as usize);
+        self.index.prefetch_group(lpn);
     }
 
     /// The slots in a state (slow; for descriptions).
@@ -209,17 +198,7 @@ impl WriteBuffer {
     /// The slot with the newest data of `lpn`.
     #[inline]
     pub fn find(&self, lpn: Lpn) -> Option<u32> {
-        if self.occupied == 0 {
-            return None;
-        }
-        let mut at = self.home(lpn);
-        loop {
-            match self.index[at] {
-                (NIL, _) => return None,
-                (slot, held) if held == lpn => return Some(slot),
-                _ => at = (at + 1) & (self.index.len() - 1),
-            }
-        }
+        if self.occupied == 0 { None } else { self.index.find(lpn) }
     }
 
     /// Takes a free slot for `lpn`, dirty and newest. The caller saw that one is free and that
@@ -282,7 +261,7 @@ impl WriteBuffer {
         if s.mask != full_mask {
             s.stamp.version = over(s.stamp, beneath);
             s.mask = full_mask;
-            // What was written behind it meanwhile lies over the same sectors.
+            // A newer write behind it lies over the same sectors.
             let successor = s.successor;
             if successor != NIL {
                 self.filled(successor, beneath);
@@ -429,32 +408,12 @@ impl WriteBuffer {
 
     /// `request` waits until `slot` is on flash.
     pub fn add_waiter(&mut self, slot: u32, request: u32) {
-        let node = (request, self.slots[slot as usize].waiters);
-        let at = match self.free_waiter {
-            NIL => {
-                self.waiters.push(node);
-                (self.waiters.len() - 1) as u32
-            }
-            at => {
-                self.free_waiter = self.waiters[at as usize].1;
-                self.waiters[at as usize] = node;
-                at
-            }
-        };
-        self.slots[slot as usize].waiters = at;
+        self.waiters.add(&mut self.slots[slot as usize].waiters, request);
     }
 
     /// Takes one of the requests that wait for `slot`.
     pub fn pop_waiter(&mut self, slot: u32) -> Option<u32> {
-        let at = self.slots[slot as usize].waiters;
-        if at == NIL {
-            return None;
-        }
-        let (request, next) = self.waiters[at as usize];
-        self.slots[slot as usize].waiters = next;
-        self.waiters[at as usize].1 = self.free_waiter;
-        self.free_waiter = at;
-        Some(request)
+        self.waiters.pop(&mut self.slots[slot as usize].waiters)
     }
 
     fn link_newest(&mut self, slot: u32) {
@@ -488,50 +447,14 @@ impl WriteBuffer {
         }
     }
 
-    fn home(&self, lpn: Lpn) -> usize {
-        // Fibonacci hashing: the high bits of the product; consecutive pages spread over the whole
-        // table.
-        (lpn.0.wrapping_mul(0x9e37_79b9) >> self.index_shift) as usize
-    }
-
     fn index_put(&mut self, slot: u32) {
-        let lpn = self.slots[slot as usize].lpn;
-        let mut at = self.home(lpn);
-        while self.index[at].0 != NIL {
-            at = (at + 1) & (self.index.len() - 1);
-        }
-        self.index[at] = (slot, lpn);
-        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
-            *count += 1;
-        }
+        self.index.put(slot, self.slots[slot as usize].lpn);
     }
 
-    /// Removes a slot and closes the gap, so that probing needs no tombstones.
     fn index_remove(&mut self, slot: u32) {
-        let (mask, lpn) = (self.index.len() - 1, self.slots[slot as usize].lpn);
-        let mut gap = self.home(lpn);
-        while self.index[gap].0 != slot {
-            debug_assert!(self.index[gap].0 != NIL, "slot {slot} is not in the index");
-            gap = (gap + 1) & mask;
-        }
-        let mut at = (gap + 1) & mask;
-        while self.index[at].0 != NIL {
-            let home = self.home(self.index[at].1);
-            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(gap) & mask) {
-                self.index[gap] = self.index[at];
-                gap = at;
-            }
-            at = (at + 1) & mask;
-        }
-        self.index[gap] = NO_SLOT;
-        if let Some(count) = self.in_group.get_mut(self.by_group.quotient(lpn.0) as usize) {
-            *count -= 1;
-        }
+        self.index.remove(slot, self.slots[slot as usize].lpn);
     }
 }
-
-/// A free place in the index.
-const NO_SLOT: (u32, Lpn) = (NIL, Lpn(0));
 
 fn empty_slot() -> Slot {
     Slot {

@@ -1,0 +1,379 @@
+//! Attribution books an operation when it comes to its die, is begun and ends, and a command when
+//! it completes.
+
+use crate::drive::gc::merge::Chained;
+use crate::drive::observe::attribution::{Attributed, OpBooks, Rebuilt, Story, Taken, at};
+use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
+use crate::drive::{Drive, Op};
+use crate::flash::kept_between;
+use crate::sim::NIL;
+use crate::units::{Cause, Duration, Instant, Split};
+
+impl Drive {
+    /// Attributes every command from now on: call it before the first. Books that are kept already
+    /// are kept on.
+    pub fn attribute(&mut self) {
+        if self.attribution.is_none() {
+            self.flash.keep_books();
+            self.attribution = Some(Box::default());
+        }
+    }
+
+    /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless
+    /// asked for.
+    #[inline]
+    pub fn attributed(&self) -> Option<&Attributed> {
+        self.attribution.as_ref().and_then(|attribution| attribution.last())
+    }
+
+    /// An operation comes to its die.
+    #[inline]
+    pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: u32, die: u32) {
+        if self.attribution.is_some() {
+            self.book_arrival_on_demand(now, op, die);
+        }
+    }
+
+    #[inline(never)]
+    fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+        let forced = self.is_urgent_at(die);
+        let Some(attribution) = &mut self.attribution else { return };
+        let kept = self.flash.kept(now, die);
+        let met = self.flash.doing(die).expect("books are kept");
+        let led_by = if self.ops[op].work() == Work::Other {
+            NO_LINK
+        } else {
+            attribution.critical.link(&self.flash, now)
+        };
+        let books = OpBooks { enqueued: now, issued: now, kept, met, forced, led_by };
+        *at(&mut attribution.ops, op as usize, books) = books;
+    }
+
+    /// Garbage collection works on the die, at or below its hard mark.
+    fn is_urgent_at(&self, die: u32) -> bool {
+        let lanes = self.flash.layout.lanes_per_die;
+        let mut pools = (die * lanes..(die + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        pools.any(|pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool))
+    }
+
+    /// The die begins an operation.
+    #[inline]
+    pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: u32) {
+        if self.attribution.is_some() {
+            self.book_issue_on_demand(now, op, die);
+        }
+    }
+
+    #[inline(never)]
+    fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+        let forced = self.is_urgent_at(die);
+        let Some(attribution) = &mut self.attribution else { return };
+        let books = &mut attribution.ops[op as usize];
+        books.issued = now;
+        if now > books.enqueued {
+            books.forced |= forced;
+            books.kept = kept_between(&books.kept, &self.flash.kept(now, die));
+        }
+    }
+
+    /// An operation has ended; its owner is about to be told.
+    #[inline]
+    pub(in crate::drive) fn book_end(&mut self, now: Instant, op: u32, die: u32) {
+        if self.attribution.is_some() {
+            self.book_end_on_demand(now, op, die);
+        }
+    }
+
+    #[inline(never)]
+    fn book_end_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+        let (operation, idle) =
+            (&self.ops[op], self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
+        let work = operation.work();
+        let Some(attribution) = &mut self.attribution else { return };
+        attribution.ending = operation.class.is_of_host().then_some(op);
+        let (books, from) = match work {
+            Work::Other => (OpBooks::none(now), Instant::START),
+            _ => (attribution.ops[op as usize], attribution.ops[op as usize].enqueued),
+        };
+        let (waits, led_by, link) = (self.flash.finished_waits(), books.led_by, NO_LINK);
+        attribution.critical.ended =
+            Some(Ended { at: now, die, work, books, waits, idle, from, led_by, link });
+    }
+
+    /// An operation has ended in vain: what follows is led by it.
+    pub(in crate::drive) fn book_failure(&mut self, now: Instant, op: u32, die: u32) {
+        self.book_end(now, op, die);
+        self.book_told();
+    }
+
+    /// The owner of the ended operation was told.
+    #[inline]
+    pub(in crate::drive) fn book_told(&mut self) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.ending = None;
+        }
+    }
+
+    /// A write, a deallocation or a flush waits for flash itself from now on.
+    pub(in crate::drive) fn book_waiting(&mut self, request: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            let begun = attribution.commands[self.requests[request].command.id as usize][2];
+            attribution.critical.awaits(request, begun);
+            self.book_past();
+        }
+    }
+
+    /// The first that waits for room in the buffer has changed, or what else waits for flash.
+    #[inline(never)]
+    pub(in crate::drive) fn book_past(&mut self) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let waiting = self.writes.waiting.front().map_or(Instant::NEVER, |request| {
+            attribution.commands[self.requests[*request].command.id as usize][2]
+        });
+        let from = attribution.critical.lets_go(waiting);
+        self.flash.asks_of_the_past(from);
+    }
+
+    /// A write is in the buffer, and completes from there.
+    #[inline(never)]
+    pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let begun = attribution.commands[self.requests[request].command.id as usize][2];
+        let mut split = Split::NONE;
+        let link = attribution.critical.link(&self.flash, now);
+        let story = attribution.critical.add_wait(
+            &self.flash,
+            &mut split,
+            (begun, now),
+            link,
+            Own::Nothing,
+        );
+        *at(&mut attribution.taken, request as usize, None) = Some(Taken { begun, split, story });
+        attribution.critical.is_done(request);
+        self.book_past();
+    }
+
+    /// The link that leads to what a log-block FTL does now.
+    pub(in crate::drive) fn book_led(&mut self, now: Instant) -> u64 {
+        let Some(attribution) = &mut self.attribution else { return NO_LINK };
+        attribution.critical.link(&self.flash, now)
+    }
+
+    /// Somebody begins to wait for an entry of the map.
+    pub(in crate::drive) fn book_entry(&mut self, now: Instant, waiter: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            *at(&mut attribution.entries, waiter as usize, (now, Split::NONE)) = (now, Split::NONE);
+            let came = (now, attribution.critical.link(&self.flash, now));
+            *at(&mut attribution.came, waiter as usize, came) = came;
+        }
+    }
+
+    /// A write's page goes on that waited for an entry of the map.
+    pub(in crate::drive) fn book_write_known(&mut self, now: Instant, waiter: u32) {
+        if let Some(attribution) = &mut self.attribution {
+            let (from, led_by) = attribution.came[waiter as usize];
+            attribution.critical.joined(now, from, led_by);
+        }
+    }
+
+    /// An operation on a translation page is over, for which somebody waits who waits for an entry.
+    /// Who came while it was on its way waited for a read of others.
+    pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let idle = self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler);
+        let (since, split) = &mut attribution.entries[waiter as usize];
+        if books.enqueued >= *since {
+            split.add(Cause::Buffer, books.enqueued.since(*since));
+            books.add_to(split, &waits, now, idle);
+        } else if books.issued >= *since {
+            split.add(Cause::Reads, books.issued.since(*since));
+            books.add_work_to(split, &waits, now, Cause::Service);
+        } else {
+            split.add(Cause::Reads, now.since(*since));
+        }
+        *since = now;
+    }
+
+    /// An entry of the map is there, and the page that waited for it is read by `op`, which comes
+    /// now.
+    pub(in crate::drive) fn book_entry_over(&mut self, now: Instant, waiter: u32, op: Option<u32>) {
+        let (Some(attribution), Some(op)) = (&mut self.attribution, op) else { return };
+        let (since, mut split) = attribution.entries[waiter as usize];
+        split.add(Cause::Buffer, now.since(since));
+        *at(&mut attribution.mapped, op as usize, (Instant::START, Split::NONE)) = (now, split);
+    }
+
+    /// An operation will not begin: another one may come in its place at this very instant, and
+    /// waited for no entry.
+    pub(in crate::drive) fn book_withdrawn(&mut self, op: u32) {
+        if let Some(attribution) = &mut self.attribution
+            && let Some(mapped) = attribution.mapped.get_mut(op as usize)
+        {
+            *mapped = (Instant::START, Split::NONE);
+        }
+    }
+
+    /// The last member of a computed page is read.
+    pub(in crate::drive) fn book_rebuild(&mut self, now: Instant, op: u32, rebuild: u32) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());
+        let operation = &self.ops[op];
+        let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
+        let (die, is_extra) = (self.flash.layout.die_of(operation.lane), operation.feeds == NIL);
+        let rebuilt = Rebuilt { books, waits, ended: now, idle, die, is_extra };
+        *at(&mut attribution.rebuilds, rebuild as usize, None) = Some(rebuilt);
+    }
+
+    /// A computed page ends its request, which is about to be told; or it was.
+    pub(in crate::drive) fn book_rebuilt(&mut self, rebuild: Option<u32>) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.rebuilt = rebuild;
+        }
+    }
+
+    /// A log-block FTL's page is done, and those who wait for it are about to be told; or they
+    /// were.
+    pub(in crate::drive) fn book_chained(&mut self, chained: Option<Chained>) {
+        if let Some(attribution) = &mut self.attribution {
+            attribution.chained = chained;
+        }
+    }
+
+    /// Where the time of a program that is done went, from its arrival on; `None` unless asked for.
+    pub(in crate::drive) fn split_of_program(&self, now: Instant, op: u32) -> Option<Split> {
+        let attribution = self.attribution.as_ref()?;
+        let (mut split, idle) =
+            (Split::NONE, self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
+        attribution.ops[op as usize].add_to(&mut split, &self.flash.finished_waits(), now, idle);
+        Some(split)
+    }
+
+    /// A command is done at `now` and its completion reaches the host at `leaves`.
+    #[inline]
+    pub(in crate::drive) fn book_completion(
+        &mut self,
+        now: Instant,
+        request: u32,
+        leaves: Instant,
+    ) {
+        if self.attribution.is_some() {
+            self.split_completion(now, request, leaves);
+        }
+    }
+
+    #[inline(never)]
+    fn split_completion(&mut self, now: Instant, request: u32, leaves: Instant) {
+        let Some(attribution) = &self.attribution else { return };
+        let command = &self.requests[request].command;
+        let [submitted, fetched, begun] = attribution.commands[command.id as usize];
+        let mut split = Split::NONE;
+        split.add(Cause::Queue, fetched.since(submitted));
+        let controller = self.spec.controller.min(begun.since(fetched));
+        split.add(Cause::Service, controller);
+        split.add(Cause::Link, begun.since(fetched) - controller + leaves.since(now));
+        let story = match command.op {
+            Op::Read => self.split_read(now, request, begun, &mut split),
+            Op::Write | Op::Trim | Op::Flush => self.split_write(now, request, begun, &mut split),
+        };
+        debug_assert_eq!(split.total(), leaves.since(submitted), "the parts add up to the whole");
+        if let Some(attribution) = &mut self.attribution {
+            attribution.leaving.push_back(Attributed { split, story });
+        }
+    }
+
+    /// Adds what a read spent that was begun then and is done now.
+    fn split_read(
+        &self,
+        now: Instant,
+        request: u32,
+        begun: Instant,
+        split: &mut Split,
+    ) -> Option<Story> {
+        let attribution = self.attribution.as_ref()?;
+        let told = |die, books: &OpBooks, ended| {
+            let OpBooks { enqueued, issued, met, forced, .. } = *books;
+            Some(Story { die, met, times: [enqueued, issued, ended], forced, makes_room: false })
+        };
+        let rebuilt =
+            attribution.rebuilt.and_then(|rebuild| *attribution.rebuilds.get(rebuild as usize)?);
+        match attribution.ending {
+            _ if let Some(rebuilt) = rebuilt => {
+                let Rebuilt { books, ended, die, .. } = &rebuilt;
+                // A page that was read in vain first is computed later than the request began.
+                split.add(Cause::Reconstruct, books.enqueued.since(begun));
+                rebuilt.add_to(split, now);
+                return told(*die, books, *ended);
+            }
+            Some(op) if self.ops[op].serves(request) => {
+                let (operation, books) = (&self.ops[op], &attribution.ops[op as usize]);
+                let from = attribution.add_map(split, op, begun, books.enqueued);
+                split.add(Cause::Buffer, books.enqueued.since(from));
+                let idle = operation.waits_on_an_idle_die_for(self.spec.scheduler);
+                books.add_to(split, &self.flash.finished_waits(), now, idle);
+                return told(self.flash.layout.die_of(operation.lane), books, now);
+            }
+            Some(_) => split.add(Cause::Buffer, now.since(begun)),
+            // A read that was failed fast had waited behind other operations.
+            None if self.requests[request].failed => split.add(Cause::Queue, now.since(begun)),
+            None => add_hit(split, self.spec.buffer_hit, now.since(begun)),
+        }
+        None
+    }
+
+    /// Adds what a write, a deallocation or a flush spent that was begun then and is done now.
+    fn split_write(
+        &mut self,
+        now: Instant,
+        request: u32,
+        begun: Instant,
+        split: &mut Split,
+    ) -> Option<Story> {
+        let is_durable = self.requests[request].is_durable(&self.spec);
+        let attribution = self.attribution.as_mut()?;
+        let awaits = attribution.critical.is_done(request);
+        let taken = attribution.taken.get_mut(request as usize).and_then(Option::take);
+        let is_write = self.requests[request].command.op == Op::Write;
+        let story = match attribution.chained {
+            Some(Chained { began, split: chain, led_by }) if is_write && began >= begun => {
+                let own = if is_durable { Own::Reads } else { Own::Nothing };
+                let wait = (begun, began);
+                let story = attribution.critical.add_wait(&self.flash, split, wait, led_by, own);
+                *split += chain;
+                story
+            }
+            _ if awaits || attribution.ending.is_some() => {
+                let link = attribution.critical.link(&self.flash, now);
+                let own = if is_write && is_durable { Own::Program } else { Own::Nothing };
+                attribution.critical.add_wait(&self.flash, split, (begun, now), link, own)
+            }
+            _ => {
+                let Taken { begun, split: wait, story } = taken
+                    .filter(|taken| taken.begun == begun)
+                    .unwrap_or(Taken { begun, split: Split::NONE, story: None });
+                *split += wait;
+                add_hit(split, self.spec.buffer_hit, now.since(begun) - wait.total());
+                story
+            }
+        };
+        self.book_past();
+        story
+    }
+
+    /// A command is aborted before it was fetched.
+    pub(in crate::drive) fn book_abort(&mut self, now: Instant, id: u32, leaves: Instant) {
+        let Some(attribution) = &mut self.attribution else { return };
+        let [submitted, ..] = attribution.commands[id as usize];
+        let mut split = Split::NONE;
+        split.add(Cause::Queue, now.since(submitted));
+        split.add(Cause::Link, leaves.since(now));
+        attribution.leaving.push_back(Attributed { split, story: None });
+    }
+}
+
+/// Adds what a request spent that flash took no part in.
+fn add_hit(split: &mut Split, hit: Duration, spent: Duration) {
+    let hit = hit.min(spent);
+    split.add(Cause::Service, hit);
+    split.add(Cause::Buffer, spent - hit);
+}
