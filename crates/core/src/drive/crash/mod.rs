@@ -1,4 +1,5 @@
-//! Power loss: the cut, and what a recovery finds.
+//! Power loss: the cut, the `journal` and the checkpoints that a drive keeps for it, and what a
+//! recovery finds and repairs; `ended` acts on the end of an operation.
 
 pub(in crate::drive) mod checkpoint;
 pub(in crate::drive) mod ended;

@@ -1,6 +1,8 @@
 //! The dies: which waiting operation a free die serves next, and what may interrupt one.
 //!
-//! This room owns the lists of waiting operations.
+//! `queues` are the lists of waiting operations, `schedule` chooses, `issue` starts, `suspension`
+//! lets reads interrupt erases and programs, `gate` holds GC operations against a window, `whole`
+//! fuses copies.
 
 pub(in crate::drive) mod gate;
 pub(in crate::drive) mod issue;

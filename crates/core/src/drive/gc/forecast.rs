@@ -4,7 +4,7 @@
 //! pages that are left: V x (two commands, tR, tPROG, and the transfers where copies cross the
 //! channel) and the erase. The operation under way counts with what is left of it. Where all pages
 //! of a table read (and program) alike, the channel is the collection's own and nothing overtakes
-//! it, the forecast is exact (`drive/tests/forecast.rs`).
+//! it, the forecast is exact (`drive/tests/tolerant.rs`).
 //!
 //! The dies that a read finds kept depend on the mode. `base` and `controller` keep every die of
 //! what they hold until the copy is done, and the victim's until its erase is; `plane-blocking`

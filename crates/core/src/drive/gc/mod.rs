@@ -1,5 +1,12 @@
 //! Garbage collection: when it may begin, what its mode blocks, its copies, and how long it keeps a
 //! die.
+//!
+//! `mode` is the lease of each GC mode. `collect` acts on it, over `domains` (runs in turn) or
+//! `plane` with `rotate` (runs on a die); `chain` turns the steps of a victim's copies into
+//! operations, `merge` those of log blocks; `hold` keeps erases back. `windows` and `window_gate`
+//! let runs begin in busy windows only. `keeps`, `forecast`, `release` and `replay` say which dies
+//! are kept from a read and until when, and `fast_fail` fails the read. `ended`, `merge_ended` and
+//! `overtaken` act on the end of an operation.
 
 pub(in crate::drive) mod chain;
 pub(in crate::drive) mod collect;

@@ -1,4 +1,5 @@
-//! The map where it lies on flash: the cached part at work.
+//! A map that lies on flash, and its cached part at work: `misses` of entries, rounds of translation
+//! `pages`, `changes` of the map, its `recovery`; `ended` acts on the end of an operation.
 
 pub(in crate::drive) mod changes;
 pub(in crate::drive) mod ended;

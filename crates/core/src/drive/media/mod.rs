@@ -1,4 +1,5 @@
-//! Media that fail: bad blocks, bit errors, scrubbing.
+//! Media that fail: `bad_blocks` (and `failed`, the end of an operation that failed), bit errors and
+//! the scrubber (`scrub`, and `scrubbed`, the end of its operations).
 
 pub(in crate::drive) mod bad_blocks;
 pub(in crate::drive) mod failed;
