@@ -4,22 +4,37 @@
 use super::Drive;
 use super::spec::Scheduler;
 
+/// How pages find their places, and with what they go there. Settings choose one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Scheme {
+    /// A page map in DRAM.
+    Page,
+    /// A page map that lies on flash, a part of it in DRAM (`map_cache`).
+    CachedMap,
+    /// A page map, and stripes of logical pages with parity (`parity/in_place.rs`).
+    ParityInPlace,
+    /// A page map, and parity over superblocks (`parity/log_structured.rs`).
+    Superblock,
+    /// Log blocks (`gc/merge.rs`).
+    LogBlocks,
+}
+
 impl Drive {
     /// True where no optional feature looks at single operations, so that a read may start at once
     /// (`io/direct.rs`).
     #[cold]
     pub(in crate::drive) fn is_plain(&self) -> bool {
-        let parity = self.rain.is_some();
-        let contents = self.flash.has_content() || self.merges.is_some();
+        let page_map = self.scheme == Scheme::Page;
         let waits = self.gate.is_some() || self.predictable.is_some() || self.watches;
-        !(self.looks_at_copies() || parity || contents || waits || !self.takes_shortcuts())
+        let observed = self.looks_at_copies() || self.flash.has_content();
+        page_map && !(observed || waits) && self.takes_shortcuts()
     }
 
     /// True where a feature looks at the single operations of copies: they take the way through the
     /// lists.
     pub(in crate::drive) fn looks_at_copies(&self) -> bool {
         let observed = self.attribution.is_some() || self.timeline.is_some() || self.kept.is_some();
-        let map = self.superblock.is_some() || self.dftl.is_some();
+        let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some();
         observed || map || media || waits || self.spec.scheduler == Scheduler::Fifo

@@ -94,6 +94,8 @@ pub struct Drive {
     gate: Option<Box<dies::gate::Gate>>,
     /// There is one of these: every event is looked at.
     watches: bool,
+    /// Which of the next four, if any, there is.
+    scheme: features::Scheme,
     /// Parity, if there is any.
     rain: Option<Box<parity::in_place::Rain>>,
     /// Bit errors and the scrubber, if they are modelled.
@@ -170,6 +172,10 @@ impl Drive {
             scrub: None,
             faults: None,
             superblock: None,
+            scheme: match ftl.log_blocks() {
+                Some(_) => features::Scheme::LogBlocks,
+                None => features::Scheme::Page,
+            },
             merges: gc::merge::Merges::new(gc, &flash, &ftl),
             kept: None,
             dftl: None,
@@ -349,12 +355,8 @@ impl Drive {
     /// reads that GC overtook fail.
     #[inline(never)]
     fn event_is_over(&mut self, now: Instant) {
-        if self.gate.is_some() {
-            self.pause_refused(now);
-        }
-        if self.predictable.is_some() {
-            self.fail_overtaken(now);
-        }
+        self.pause_refused(now);
+        self.fail_overtaken(now);
     }
 
     #[inline]
@@ -405,9 +407,7 @@ impl Drive {
             let ended = self.ends_directly(now, op, fired.behind_gc)
                 || (straight && fired.free().is_some_and(|die| self.copy_goes_on(now, op, die)));
             if !ended {
-                if self.gate.is_some() {
-                    self.step_ended(now, op);
-                }
+                self.step_ended(now, op);
                 self.op_done(now, op, fired.behind_gc);
             }
         }

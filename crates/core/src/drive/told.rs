@@ -15,7 +15,7 @@ impl Drive {
         let FlashOp { owner, lane, class, .. } = *operation;
         operation.gc_blocked |= behind_gc && class.is_of_host();
         let die = self.flash.layout.die_of(lane);
-        if self.faults.is_some() && self.op_fails(op) {
+        if self.op_fails(op) {
             return self.op_failed(now, op);
         }
         self.book_end(now, op, die);
@@ -25,9 +25,7 @@ impl Drive {
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
-                if self.holds.is_some() {
-                    self.read_left(now, die);
-                }
+                self.read_left(now, die);
                 self.read_done(now, op, request, first);
             }
             Owner::LookUp { request, number } => {
@@ -42,9 +40,7 @@ impl Drive {
             Owner::Rebuild { request, rebuild } => {
                 self.check_own_read(op);
                 self.collector.user_read_ended(die);
-                if self.holds.is_some() {
-                    self.read_left(now, die);
-                }
+                self.read_left(now, die);
                 self.extra_read_done(now, op, request, rebuild);
             }
             Owner::Update { update, slot } => {
@@ -127,11 +123,7 @@ impl Drive {
     #[inline]
     fn after_op(&mut self, now: Instant, die: u32) {
         self.poll_gc(now, die);
-        if self.scrub.is_some() {
-            self.scrub_looks(now);
-        }
-        if self.kept.is_some() {
-            self.checkpoint_looks(now);
-        }
+        self.scrub_looks(now);
+        self.checkpoint_looks(now);
     }
 }

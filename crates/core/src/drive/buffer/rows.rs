@@ -4,6 +4,7 @@
 use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
 
@@ -81,7 +82,7 @@ impl Drive {
         let mut op = FlashOp::new(owner, Class::Write, lane, Ppn::NONE, units, sectors);
         op.data_class = class;
         let op = self.ops.insert(op);
-        if self.superblock.is_some() {
+        if self.scheme == Scheme::Superblock {
             return self.enqueue_in_stripe(now, op, first_slot);
         }
         self.enqueue_known(now, op, Class::Write, owner, lane);

@@ -3,6 +3,7 @@
 use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
 use crate::drive::face::command::Status;
+use crate::drive::features::Scheme;
 use crate::flash::Block;
 use crate::units::Instant;
 
@@ -44,9 +45,11 @@ impl Drive {
         let Some(kept) = &self.kept else { return };
         let blocks: Vec<Block> = kept.held.keys().map(|block| Block(*block)).collect();
         for block in blocks {
-            match self.merges.is_some() {
-                true => self.merge_read_ended(now, self.flash.layout.first_page(block)),
-                false => self.may_erase(now, block),
+            match self.scheme {
+                Scheme::LogBlocks => {
+                    self.merge_read_ended(now, self.flash.layout.first_page(block))
+                }
+                _ => self.may_erase(now, block),
             }
         }
     }

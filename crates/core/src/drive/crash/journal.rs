@@ -76,9 +76,9 @@ impl Drive {
     /// flash now counts as done when the note is on flash: for the write that waits for it, and for
     /// a flush.
     pub(in crate::drive) fn note_trim(&mut self, now: Instant, lpn: Lpn) {
+        let Some(kept) = &mut self.kept else { return };
         let (number, slot) = (self.buffer.number(), self.buffer.find(lpn));
         let (protected, waiting) = (self.spec.power_loss_protection, !self.writes.is_flushed());
-        let Some(kept) = &mut self.kept else { return };
         let journal = &mut kept.journal;
         journal.pending.insert(lpn.0, number);
         let mut oldest = number;

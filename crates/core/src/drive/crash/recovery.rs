@@ -34,6 +34,7 @@ use crate::drive::crash::checkpoint::Checkpoints;
 use crate::drive::crash::journal::Journal;
 use crate::drive::dies::queues::Owner;
 use crate::drive::face::command::Stamp;
+use crate::drive::features::Scheme;
 use crate::drive::map_cache::recovery::MapLeft;
 use crate::drive::media::bad_blocks::Faults;
 use crate::drive::{Drive, DriveConfig};
@@ -173,7 +174,8 @@ impl Drive {
             return;
         }
         assert!(
-            config.recovery_refusal().is_none() && self.rain.is_none() && self.superblock.is_none()
+            config.recovery_refusal().is_none()
+                && !matches!(self.scheme, Scheme::ParityInPlace | Scheme::Superblock)
         );
         self.flash.keep_spares(self.ftl.spares());
         self.ftl.keep_headers();
@@ -258,13 +260,11 @@ impl Drive {
 
     /// The drive is back: saved pages leave for flash, and pools that need space are collected.
     pub fn power_up(&mut self, now: Instant) {
-        if self.faults.is_some() {
-            self.count_spare(now);
-        }
+        self.count_spare(now);
         self.owe_stale(now);
         self.begin_checkpoint(now);
         for pool in 0..self.ftl.pools() {
-            if self.merges.is_none() {
+            if self.scheme != Scheme::LogBlocks {
                 self.space_used(now, pool);
             }
         }

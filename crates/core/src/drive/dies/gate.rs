@@ -91,7 +91,7 @@ impl Drive {
     }
 
     pub(in crate::drive) fn is_forced(&self, pool: u32) -> bool {
-        self.ftl.is_urgent(pool) || (self.faults.is_some() && self.ftl.is_dead(pool))
+        self.ftl.is_urgent(pool) || self.ftl.is_dead(pool)
     }
 
     /// True when the pool's collection is half copied and holds nothing.
@@ -112,9 +112,17 @@ impl Drive {
         !matches!(self.ops[op].owner, Owner::ChainErase { .. })
     }
 
-    /// The same, and what may not waits for its window.
-    #[inline(never)]
+    /// True when an operation of a GC run may begin now; else it waits for its window.
+    #[inline]
     pub(in crate::drive) fn admits_step(&mut self, now: Instant, op: u32) -> bool {
+        match &self.gate {
+            None => true,
+            Some(_) => self.window_admits(now, op),
+        }
+    }
+
+    #[inline(never)]
+    fn window_admits(&mut self, now: Instant, op: u32) -> bool {
         let admits = self.may_step(now, op);
         if !admits && let Some(pool) = self.pool_of_step(op) {
             let (length, copies) =
@@ -185,7 +193,7 @@ impl Drive {
         if let Some(predictable) = &mut self.predictable {
             predictable.gc_came(die);
         }
-        if self.gate.is_none() || self.pool_of_step(op).is_none() {
+        if self.pool_of_step(op).is_none() {
             return;
         }
         let length = self.step_length(now, op);
@@ -210,7 +218,17 @@ impl Drive {
     }
 
     /// An operation of garbage collection is done.
+    #[inline]
     pub(in crate::drive) fn step_ended(&mut self, now: Instant, op: u32) {
+        if let Some(gate) = &self.gate
+            && (op as usize) < gate.steps.len()
+        {
+            self.count_step(now, op);
+        }
+    }
+
+    #[inline(never)]
+    fn count_step(&mut self, now: Instant, op: u32) {
         if self.pool_of_step(op).is_none() {
             return;
         }

@@ -3,6 +3,7 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
+use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::units::Instant;
 
@@ -23,9 +24,7 @@ impl Drive {
     /// registers and not by way of the stack.
     #[inline(always)]
     pub(in crate::drive) fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
-        if self.attribution.is_some() && self.ops[op].class.is_of_host() {
-            self.book_issue(now, op, die);
-        }
+        self.book_issue(now, op, die);
         let operation = &mut self.ops[op];
         match operation.owner {
             Owner::Request { request, .. } => {
@@ -51,7 +50,7 @@ impl Drive {
             | Owner::Scrub => What::Read { page: operation.ppn, sectors: operation.sectors },
             Owner::Row { first_slot } => {
                 let what = What::Program { row: operation.ppn, sectors: operation.sectors };
-                if self.dftl.is_some() {
+                if self.scheme == Scheme::CachedMap {
                     operation.gc_blocked = self.flash.gc_time(die, now) > operation.gc_before;
                 }
                 self.issue_row(first_slot);

@@ -5,6 +5,7 @@
 //! (at or below the hard mark), and last otherwise.
 
 use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
 use crate::ftl::Stream;
@@ -58,7 +59,7 @@ impl Drive {
                 predictable.gc_came(die);
             }
         }
-        if self.dftl.is_some() {
+        if self.scheme == Scheme::CachedMap {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
         }
         if self.spec.scheduler == Scheduler::Fifo {
@@ -93,7 +94,7 @@ impl Drive {
         self.flash.is_idle(die)
             && gc.front().is_none()
             && (self.gc_goes_first(op) || !users())
-            && (self.gate.is_none() || self.admits_step(now, op))
+            && self.admits_step(now, op)
     }
 
     /// True when what comes to the die would be the next one anyway.
@@ -206,7 +207,10 @@ impl Drive {
     #[inline]
     fn next_gc(&mut self, now: Instant, die: u32) -> Option<u32> {
         let front = self.queues[die as usize].gc.front();
-        if self.gate.is_none() { front } else { front.and_then(|_| self.next_admitted(now, die)) }
+        match &self.gate {
+            None => front,
+            Some(_) => front.and_then(|_| self.next_admitted(now, die)),
+        }
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
 use crate::sim::NIL;
@@ -12,7 +13,7 @@ use crate::units::{Instant, Ppn};
 impl Drive {
     /// Does the next step of a lane's chain.
     pub(in crate::drive) fn advance_chain(&mut self, now: Instant, lane: u32) {
-        if self.faults.is_some() && self.ftl.is_dead(self.ftl.pool_of(lane)) {
+        if self.ftl.is_dead(self.ftl.pool_of(lane)) {
             return self.stop_chain(now, lane);
         }
         let step = self.ftl.step(lane);
@@ -38,7 +39,7 @@ impl Drive {
         let operation = &mut self.ops[op];
         (operation.owner, operation.lane, operation.ppn) = (owner, on, ppn);
         (operation.units, operation.sectors) = (units, sectors);
-        if self.superblock.is_some() {
+        if self.scheme == Scheme::Superblock {
             return self.enqueue_copies(now, op, lane);
         }
         self.enqueue(now, op);

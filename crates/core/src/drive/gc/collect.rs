@@ -7,6 +7,7 @@
 //! *held* until the victim is copied; the erase keeps only its die. A lease on dies is `plane`'s.
 
 use crate::drive::Drive;
+use crate::drive::features::Scheme;
 use crate::drive::gc::domains::Phase;
 use crate::drive::gc::mode::Admission;
 use crate::flash::Block;
@@ -17,12 +18,8 @@ impl Drive {
     /// Space of the pool was used or regained: perhaps it should collect.
     #[inline]
     pub(in crate::drive) fn space_used(&mut self, now: Instant, pool: u32) {
-        if self.holds.is_some() {
-            self.hurry_erases(now, pool);
-        }
-        if self.gate.is_some() {
-            self.hurry_steps(now, pool);
-        }
+        self.hurry_erases(now, pool);
+        self.hurry_steps(now, pool);
         if !self.is_known_to_want(pool)
             && self.ftl.wants_collection(pool)
             && self.ftl.may_collect(pool)
@@ -90,7 +87,7 @@ impl Drive {
         match self.collector.lease.admission {
             Admission::ZeroCost => {
                 self.reclaim_in_no_time(pool);
-                if self.faults.is_some() && self.ftl.is_hopeless(pool) {
+                if self.ftl.is_hopeless(pool) {
                     self.nothing_gained(now, pool);
                 }
             }
@@ -196,9 +193,7 @@ impl Drive {
 
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
     pub(in crate::drive) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
-        if self.gate.is_some()
-            && let Some(goes_on) = self.goes_on(now, pool)
-        {
+        if let Some(goes_on) = self.goes_on(now, pool) {
             if let Some(timeline) = self.timeline.as_mut().filter(|_| !goes_on) {
                 timeline.gave_up(pool);
             }
@@ -207,12 +202,12 @@ impl Drive {
         let urgent = self.ftl.is_urgent(pool);
         // Parity over superblocks: the host opens rows before their programs start, so also while a
         // domain drains.
-        let has_room = self.superblock.is_none() || self.ftl.may_collect(pool);
+        let has_room = self.scheme != Scheme::Superblock || self.ftl.may_collect(pool);
         if !has_room || !self.ftl.start_collection(pool, false) {
             if let Some(timeline) = &mut self.timeline {
                 timeline.gave_up(pool);
             }
-            if self.faults.is_some() && has_room {
+            if has_room {
                 self.nothing_gained(now, pool);
             }
             return false;
@@ -262,9 +257,7 @@ impl Drive {
         if self.collector.planes.is_some() {
             self.plane_copied(now, pool);
         }
-        if self.dftl.is_some() {
-            self.owe_gathered(now, pool);
-        }
+        self.owe_gathered(now, pool);
         if self.holds.is_some() {
             // The next victim need not wait for an erase that is held back.
             self.space_used(now, pool);
@@ -288,13 +281,13 @@ impl Drive {
     pub(in crate::drive) fn may_erase(&mut self, now: Instant, block: Block) {
         // One that failed is not erased, but what it holds counts no more from then on: the journal
         // comes first.
-        if self.kept.is_some() && self.journal_holds(now, block) {
+        if self.journal_holds(now, block) {
             return;
         }
-        if self.faults.is_some() && self.ftl.is_failed(block) {
+        if self.ftl.is_failed(block) {
             return self.leaves_service(now, block);
         }
-        if self.holds.is_some() && self.holds_back(now, block) {
+        if self.holds_back(now, block) {
             return;
         }
         self.enqueue_erase(now, block);
@@ -302,10 +295,11 @@ impl Drive {
 
     /// A pool is, perhaps, urgent now: its steps that wait for a window wait no longer.
     pub(in crate::drive) fn hurry_steps(&mut self, now: Instant, pool: u32) {
+        let Some(gate) = &self.gate else { return };
         if !self.ftl.is_urgent(pool) || !self.ftl.is_collecting(pool) {
             return;
         }
-        if self.is_paused(pool) {
+        if gate.is_paused(pool) {
             return self.requeue(now, pool);
         }
         for lane in self.ftl.lanes_of(pool) {

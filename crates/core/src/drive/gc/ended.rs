@@ -3,6 +3,7 @@
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::flash::Block;
 use crate::ftl::{Step, Stream};
 use crate::units::{Instant, Ppn};
@@ -17,25 +18,19 @@ impl Drive {
 
     pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
         let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
-        if self.superblock.is_some() {
-            self.stripe_row_done(to, Stream::Copy);
-        }
+        self.stripe_row_done(to, Stream::Copy);
         self.counters.copied_units += u64::from(units);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
         if let Some(timeline) = &mut self.timeline {
             timeline.copied(self.ftl.pool_of(lane), units);
         }
-        if self.faults.is_some() {
-            self.count_moved(lane, units);
-        }
+        self.count_moved(lane, units);
         let flash = &mut self.flash;
         self.ftl.copied(lane, row, |from, to, version| flash.copied(from, to, version));
-        if self.dftl.is_some() {
+        if self.scheme == Scheme::CachedMap {
             self.pages_moved(self.ftl.pool_of(lane), row, units);
         }
-        if self.holds.is_some() {
-            self.hurry_erases(now, self.ftl.pool_of(lane));
-        }
+        self.hurry_erases(now, self.ftl.pool_of(lane));
         self.advance_chain(now, lane);
     }
 
@@ -121,7 +116,7 @@ impl Drive {
         if self.ftl.read_ended(page) {
             self.may_erase(now, self.flash.layout.block_of(page));
         }
-        if self.merges.is_some() {
+        if self.scheme == Scheme::LogBlocks {
             self.merge_read_ended(now, page);
         }
         // `nogc` passes over blocks being read: it may find one now, and waiting writes room.

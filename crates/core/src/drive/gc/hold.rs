@@ -131,22 +131,18 @@ impl Drive {
 
     /// True when the erase of `block`, which could start now, is held back.
     pub(in crate::drive) fn holds_back(&mut self, now: Instant, block: Block) -> bool {
-        let (lane, urgent) = (self.flash.layout.lane_of(block), self.is_urgent_block(block));
-        let die = self.flash.layout.die_of(lane);
         let Some(holds) = &mut self.holds else { return false };
+        let lane = self.flash.layout.lane_of(block);
+        let (die, pool) = (self.flash.layout.die_of(lane), self.ftl.pool_of(lane));
         let d = &mut holds.dies[die as usize];
-        if urgent || d.is_quiet(now) {
+        if self.ftl.is_urgent(pool) || d.is_quiet(now) {
             d.erasing += 1;
             return false;
         }
         d.held.push_back((block, now));
-        holds.by_pool[self.ftl.pool_of(lane) as usize] += 1;
+        holds.by_pool[pool as usize] += 1;
         self.set_hold_timer(die);
         true
-    }
-
-    fn is_urgent_block(&self, block: Block) -> bool {
-        self.ftl.is_urgent(self.ftl.pool_of(self.flash.layout.lane_of(block)))
     }
 
     /// The timer of a die with held erases.
@@ -172,11 +168,18 @@ impl Drive {
     }
 
     /// An urgent pool's erases do not wait.
+    #[inline]
     pub(in crate::drive) fn hurry_erases(&mut self, now: Instant, pool: u32) {
-        let Some(holds) = &self.holds else { return };
-        if holds.by_pool[pool as usize] == 0 || !self.ftl.is_urgent(pool) {
-            return;
+        if let Some(holds) = &self.holds
+            && holds.by_pool[pool as usize] > 0
+            && self.ftl.is_urgent(pool)
+        {
+            self.erase_all_held(now, pool);
         }
+    }
+
+    /// The pool's erases that are held back start.
+    fn erase_all_held(&mut self, now: Instant, pool: u32) {
         for lane in self.ftl.lanes_of(pool) {
             let die = self.flash.layout.die_of(lane);
             while let Self { holds: Some(holds), flash, .. } = self {

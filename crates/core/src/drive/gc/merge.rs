@@ -350,12 +350,9 @@ impl Drive {
     /// A page has its turn on a lane.
     #[inline]
     fn book_turn(&mut self, now: Instant, lane: u32) {
-        if self.attribution.is_some() {
-            let led_by = self.book_led(now);
-            let chain = self.chain(lane);
-            (chain.began, chain.booked, chain.split, chain.led_by) =
-                (now, now, Split::NONE, led_by);
-        }
+        let led_by = self.book_led(now);
+        let chain = self.chain(lane);
+        (chain.began, chain.booked, chain.split, chain.led_by) = (now, now, Split::NONE, led_by);
     }
 
     /// The lane's chain spent its time up to now on `cause`.

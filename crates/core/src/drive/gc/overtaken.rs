@@ -45,9 +45,7 @@ impl Drive {
             self.book_withdrawn(op);
             self.ops.release(op);
             self.collector.user_ended(die);
-            if self.holds.is_some() {
-                self.read_left(now, die);
-            }
+            self.read_left(now, die);
             for at in 0..units {
                 self.end_of_read(now, Ppn(page.0 + at));
             }

@@ -234,9 +234,7 @@ impl Drive {
     /// least free space, or the one that waits longest.
     fn next_plane(&mut self, now: Instant, channel: u32) -> Option<u32> {
         let quiet = self.collector.is_quiet(channel);
-        if self.gate.is_some() {
-            self.find_admitted(now, channel);
-        }
+        self.find_admitted(now, channel);
         let Self { ftl, flash, collector, counters, gate, .. } = self;
         let (closed, planes) = (&collector.closed, collector.planes.as_mut()?);
         if !planes.may_start(channel) {
@@ -289,9 +287,8 @@ impl Drive {
     /// Asks of each plane of a channel that waits whether its window lets it begin.
     #[inline(never)]
     fn find_admitted(&mut self, now: Instant, channel: u32) {
-        if let Some(gate) = &mut self.gate {
-            gate.forget_admitted();
-        }
+        let Some(gate) = &mut self.gate else { return };
+        gate.forget_admitted();
         let mut at = 0;
         let waits = |drive: &Self, at: usize| {
             drive

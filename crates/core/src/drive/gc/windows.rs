@@ -82,6 +82,54 @@ impl WindowSchedule {
     }
 }
 
+impl Drive {
+    /// True when a collection of the pool may begin, or go on, now: its first step fits once
+    /// everything has drained.
+    pub(in crate::drive) fn admits_collection(&mut self, now: Instant, pool: u32) -> bool {
+        let Some(gate) = &self.gate else { return true };
+        if gate.windows == Windows::Off || self.is_forced(pool) {
+            return true;
+        }
+        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
+        let row = if self.collector.copies_inside() {
+            Duration::ZERO
+        } else {
+            timing.transfer(layout.units_per_row * layout.unit_sectors)
+        };
+        let step = timing.command + row + timing.longest_read().max(timing.longest_program());
+        let drained = if self.collector.takes_the_die() {
+            self.drain_left(now, pool)
+        } else {
+            Duration::ZERO
+        };
+        let Some(gate) = &mut self.gate else { return true };
+        let admits = gate.lets(now, drained + step);
+        if !admits {
+            gate.waits(now, step);
+            self.set_alarm();
+        }
+        admits
+    }
+
+    /// A collection that could begin now: `Some(false)` when its window forbids it, `Some(true)`
+    /// when one that was paused goes on instead.
+    pub(in crate::drive) fn goes_on(&mut self, now: Instant, pool: u32) -> Option<bool> {
+        if !self.admits_collection(now, pool) {
+            return Some(false);
+        }
+        let gate = self.gate.as_mut()?;
+        if !std::mem::replace(&mut gate.paused[pool as usize], false) {
+            return None;
+        }
+        for die in 0..self.flash.layout.dies {
+            if self.queues[die as usize].gc.front().is_some() {
+                self.dispatch(now, die);
+            }
+        }
+        Some(true)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,52 +183,5 @@ mod tests {
         assert!(second.holds(at, Duration::from_us(95)));
         assert!(!second.holds(at, Duration::from_ns(95_001)));
         assert!(!second.holds(Instant::from_ns(100_999), Duration::from_ns(1)));
-    }
-}
-
-impl Drive {
-    /// True when a collection of the pool may begin, or go on, now: its first step fits once
-    /// everything has drained.
-    pub(in crate::drive) fn admits_collection(&mut self, now: Instant, pool: u32) -> bool {
-        if self.gate.is_none() || self.is_forced(pool) {
-            return true;
-        }
-        let (timing, layout) = (self.flash.timing(), &self.flash.layout);
-        let row = if self.collector.copies_inside() {
-            Duration::ZERO
-        } else {
-            timing.transfer(layout.units_per_row * layout.unit_sectors)
-        };
-        let step = timing.command + row + timing.longest_read().max(timing.longest_program());
-        let drained = if self.collector.takes_the_die() {
-            self.drain_left(now, pool)
-        } else {
-            Duration::ZERO
-        };
-        let Some(gate) = &mut self.gate else { return true };
-        let admits = gate.lets(now, drained + step);
-        if !admits {
-            gate.waits(now, step);
-            self.set_alarm();
-        }
-        admits
-    }
-
-    /// A collection that could begin now: `Some(false)` when its window forbids it, `Some(true)`
-    /// when one that was paused goes on instead.
-    pub(in crate::drive) fn goes_on(&mut self, now: Instant, pool: u32) -> Option<bool> {
-        if !self.admits_collection(now, pool) {
-            return Some(false);
-        }
-        let gate = self.gate.as_mut()?;
-        if !std::mem::replace(&mut gate.paused[pool as usize], false) {
-            return None;
-        }
-        for die in 0..self.flash.layout.dies {
-            if self.queues[die as usize].gc.front().is_some() {
-                self.dispatch(now, die);
-            }
-        }
-        Some(true)
     }
 }

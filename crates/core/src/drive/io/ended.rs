@@ -5,6 +5,7 @@ use crate::drive::Drive;
 use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::buffer::slots;
 use crate::drive::dies::queues::FlashOp;
+use crate::drive::features::Scheme;
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
@@ -81,9 +82,7 @@ impl Drive {
         if *waiting + 1 == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, true);
         }
-        if self.superblock.is_some() {
-            self.stripe_row_done(lane, Stream::Host);
-        }
+        self.stripe_row_done(lane, Stream::Host);
         self.writes.leaving -= 1;
         let (mut slot, mut ppn) = (first_slot, row);
         while slot != NIL {
@@ -92,15 +91,15 @@ impl Drive {
             self.flash.store(ppn, s.stamp.version);
             self.flash.note(ppn, s.lpn, s.born);
             self.flash.programmed(ppn);
-            if self.rain.is_some() {
-                parity += u32::from(self.stripe_landed(now, slot, ppn));
-            } else if self.dftl.is_some() {
-                of_map += u32::from(self.landed_with_map(now, slot, ppn, op));
-            } else {
-                if !s.dropped {
-                    self.ftl.commit(s.lpn, ppn);
+            match self.scheme {
+                Scheme::ParityInPlace => parity += u32::from(self.stripe_landed(now, slot, ppn)),
+                Scheme::CachedMap => of_map += u32::from(self.landed_with_map(now, slot, ppn, op)),
+                Scheme::Page | Scheme::Superblock | Scheme::LogBlocks => {
+                    if !s.dropped {
+                        self.ftl.commit(s.lpn, ppn);
+                    }
+                    self.slot_done(now, slot);
                 }
-                self.slot_done(now, slot);
             }
             (slot, ppn) = (next, Ppn(ppn.0 + 1));
         }
@@ -113,9 +112,7 @@ impl Drive {
             self.wake_pool(now, lane);
         }
         self.revive_pools(now);
-        if self.dftl.is_some() {
-            self.awaited_row(now, lane);
-        }
+        self.awaited_row(now, lane);
         self.take_writes(now);
     }
 

@@ -3,6 +3,7 @@
 use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::ftl::Translation;
 use crate::units::{Instant, Lpn, Ppn};
 
@@ -14,7 +15,7 @@ impl Drive {
     /// for them.
     #[inline(always)]
     pub(in crate::drive) fn drain(&mut self, now: Instant) {
-        if self.dftl.is_some() {
+        if self.scheme == Scheme::CachedMap {
             self.place_homeless(now);
         }
         if self.must_drain() || !self.takes_shortcuts() {
@@ -70,9 +71,7 @@ impl Drive {
     #[inline]
     fn hint_eviction(&self, lpn: Lpn) {
         self.ftl.prefetch(lpn);
-        if self.rain.is_some() {
-            self.hint_update(lpn);
-        }
+        self.hint_update(lpn);
     }
 
     /// Without a flush in the background: fewer pages are on their way than waiting writes want
@@ -90,11 +89,14 @@ impl Drive {
 
     /// Sends a dirty page on its way; false when no lane can take it now.
     fn evict(&mut self, now: Instant, slot: u32) -> bool {
-        if self.rain.is_some() {
-            return self.evict_stripe(now, slot);
-        }
-        if self.dftl.is_some() && self.awaits_entry(now, slot) {
-            return true;
+        match self.scheme {
+            Scheme::ParityInPlace => return self.evict_stripe(now, slot),
+            Scheme::CachedMap => {
+                if self.awaits_entry(now, slot) {
+                    return true;
+                }
+            }
+            _ => {}
         }
         let lpn = self.buffer.slot(slot).lpn;
         if !self.buffer.is_whole(slot) {
@@ -107,7 +109,7 @@ impl Drive {
                 }
             }
         }
-        if self.merges.is_some() {
+        if self.scheme == Scheme::LogBlocks {
             self.leaves(slot, State::Staged);
             self.leave_for_log(now, slot);
             return true;

@@ -1,5 +1,6 @@
 //! The read path: buffer, translation, one flash operation for what one array read brings.
 
+use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, PredictableLatency};
 use crate::units::Instant;
@@ -17,9 +18,12 @@ impl Drive {
                 return;
             }
         }
-        if (self.rain.is_none() || !self.begin_reconstruct(now, request))
-            && (self.superblock.is_none() || !self.begin_rebuild(now, request))
-        {
+        let is_computed = match self.scheme {
+            Scheme::ParityInPlace => self.begin_reconstruct(now, request),
+            Scheme::Superblock => self.begin_rebuild(now, request),
+            Scheme::Page | Scheme::CachedMap | Scheme::LogBlocks => false,
+        };
+        if !is_computed {
             // The operation that the next unit may join, if the same array read brings it.
             let mut open: Option<u32> = None;
             for number in 0..units {

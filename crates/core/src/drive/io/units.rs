@@ -4,6 +4,7 @@
 use crate::drive::buffer::slots;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::face::request::Unit;
+use crate::drive::features::Scheme;
 use crate::drive::{Drive, Stamp};
 use crate::ftl::Translation;
 use crate::units::{Instant, Ppn};
@@ -30,14 +31,19 @@ impl Drive {
             Some(slot) => Some(self.buffer.slot(slot).stamp),
             None => None,
         };
-        if self.dftl.is_some() && !self.is_known(now, request, number, unit.lpn) {
-            return None;
-        }
-        if self.merges.is_some()
-            && let Some(spare) = self.ftl.log_look_up(unit.lpn)
-        {
-            self.look_up_spare(now, request, number, spare);
-            return None;
+        match self.scheme {
+            Scheme::CachedMap => {
+                if !self.is_known(now, request, number, unit.lpn) {
+                    return None;
+                }
+            }
+            Scheme::LogBlocks => {
+                if let Some(spare) = self.ftl.log_look_up(unit.lpn) {
+                    self.look_up_spare(now, request, number, spare);
+                    return None;
+                }
+            }
+            _ => {}
         }
         self.read_known_unit(now, request, number, unit, over, open)
     }

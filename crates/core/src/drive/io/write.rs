@@ -10,6 +10,7 @@
 
 use crate::drive::buffer::rows::Row;
 use crate::drive::buffer::slots::State;
+use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
@@ -154,9 +155,7 @@ impl Drive {
             self.writes.waiting.pop_front();
             // Pages that left on its account may still be on their way, where it waits for them.
             if self.requests[request].remaining == 0 {
-                if self.attribution.is_some() {
-                    self.book_taken(now, request);
-                }
+                self.book_taken(now, request);
                 self.later.put(now + self.spec.buffer_hit, Task::Served { request });
             }
         }
@@ -228,7 +227,7 @@ impl Drive {
             }
             None => self.buffer.insert(unit.lpn, unit.mask(), stamp),
         };
-        if self.merges.is_some() {
+        if self.scheme == Scheme::LogBlocks {
             self.buffer.slot_mut(slot).pages = self.units(request);
         }
         self.buffer.slot_mut(slot).stream = self.requests[request].command.stream;
@@ -236,9 +235,11 @@ impl Drive {
             self.buffer.add_waiter(slot, request);
             match self.buffer.slot(slot).state {
                 // Pages of one stripe leave together: when the request is taken.
-                State::Dirty if self.rain.is_some() => self.buffer.make_urgent(slot),
+                State::Dirty if self.scheme == Scheme::ParityInPlace => {
+                    self.buffer.make_urgent(slot)
+                }
                 State::Dirty => self.evict_awaited(now, slot),
-                State::Behind | State::Parked if self.rain.is_some() => self.await_update(unit.lpn),
+                State::Behind | State::Parked => self.await_update(unit.lpn),
                 State::Staged => self.writes.seal_wanted = true,
                 _ => {}
             }
@@ -253,9 +254,7 @@ impl Drive {
         if unit.sectors < self.flash.layout.unit_sectors {
             return;
         }
-        if self.kept.is_some() {
-            self.note_trim(now, unit.lpn);
-        }
+        self.note_trim(now, unit.lpn);
         if let Some(predictable) = &mut self.predictable {
             predictable.replay.get_mut().forget();
         }
@@ -277,21 +276,17 @@ impl Drive {
                 _ => self.buffer.forget(slot),
             }
         }
-        if self.rain.is_some() {
-            self.trim_member(unit.lpn);
-        } else if self.dftl.is_some() {
-            self.trim_mapped(now, unit.lpn);
-        } else {
-            self.ftl.trim(unit.lpn);
+        match self.scheme {
+            Scheme::ParityInPlace => self.trim_member(unit.lpn),
+            Scheme::CachedMap => self.trim_mapped(now, unit.lpn),
+            Scheme::Page | Scheme::Superblock | Scheme::LogBlocks => self.ftl.trim(unit.lpn),
         }
         self.revive_pools(now);
     }
 
     /// A slot's data is on flash, or deallocated: whoever waited goes on.
     pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: u32) {
-        if self.dftl.is_some() {
-            self.set_translated(slot, false);
-        }
+        self.set_translated(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {
             self.requests[request].remaining -= 1;
             if self.requests[request].remaining == 0

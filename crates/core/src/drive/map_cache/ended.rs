@@ -202,9 +202,6 @@ impl Drive {
     /// An operation is over that these waited for, perhaps behind garbage collection.
     pub(in crate::drive) fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
         let gc_blocked = self.ops[op].gc_blocked;
-        if self.attribution.is_none() && !gc_blocked {
-            return;
-        }
         let Some(dftl) = self.dftl.take() else { return };
         for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
             self.book_map_op(now, op, waiter);

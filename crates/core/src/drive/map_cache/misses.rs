@@ -25,6 +25,7 @@
 
 use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
+use crate::drive::features::Scheme;
 use crate::drive::map_cache::changes::Stored;
 use crate::ftl::{Cmt, MapSpec, Room};
 use crate::sim::{NIL, Slab};
@@ -177,6 +178,7 @@ impl Drive {
         for page in 0..pages {
             self.buffer.slot_mut(first_slot + page).lpn = self.ftl.translation_page(page);
         }
+        self.scheme = Scheme::CachedMap;
         self.dftl = Some(Box::new(Dftl {
             batch: spec.batch,
             lazy: spec.lazy,

@@ -97,7 +97,13 @@ impl Drive {
     }
 
     /// True when the operation that ends now has failed.
+    #[inline]
     pub(in crate::drive) fn op_fails(&mut self, op: u32) -> bool {
+        self.faults.is_some() && self.draws_failure(op)
+    }
+
+    #[inline(never)]
+    fn draws_failure(&mut self, op: u32) -> bool {
         let FlashOp { owner, ppn, .. } = self.ops[op];
         let Some(faults) = &mut self.faults else { return false };
         let erases = || self.ftl.block_erases()[self.flash.layout.block_of(ppn).0 as usize];
@@ -180,8 +186,8 @@ impl Drive {
 
     /// A row of copies is on flash.
     pub(in crate::drive) fn count_moved(&mut self, lane: u32, units: u32) {
-        if self.ftl.moves_failed(lane)
-            && let Some(faults) = &mut self.faults
+        if let Some(faults) = &mut self.faults
+            && self.ftl.moves_failed(lane)
         {
             faults.counters.pages_moved += u64::from(units);
         }
@@ -190,6 +196,9 @@ impl Drive {
     /// A collection of the pool would gain nothing.
     #[inline(never)]
     pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
+        if self.faults.is_none() {
+            return;
+        }
         // A zero-cost GC run passes over blocks that are being read: it may gain something when
         // they are not.
         let lost = match self.collector.takes_no_time() {

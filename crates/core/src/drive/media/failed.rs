@@ -21,9 +21,7 @@ impl Drive {
             _ => self.program_failed(now, op),
         }
         self.poll_gc(now, die);
-        if self.scrub.is_some() {
-            self.scrub_looks(now);
-        }
+        self.scrub_looks(now);
     }
 
     pub(in crate::drive) fn program_failed(&mut self, now: Instant, op: u32) {

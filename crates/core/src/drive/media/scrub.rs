@@ -322,8 +322,17 @@ impl Drive {
 
     /// An operation ended: rewrites that wait for their dies, or a late scrub read, take their
     /// chance. Whatever keeps them from a die ends with an operation, so none is forgotten.
-    #[inline(never)]
+    #[inline]
     pub(in crate::drive) fn scrub_looks(&mut self, now: Instant) {
+        if let Some(scrub) = &self.scrub
+            && (scrub.planned > 0 || scrub.waits)
+        {
+            self.scrub_goes_on(now);
+        }
+    }
+
+    #[inline(never)]
+    fn scrub_goes_on(&mut self, now: Instant) {
         let Some(scrub) = &self.scrub else { return };
         if scrub.planned > 0 {
             for channel in 0..scrub.jobs.len() {

@@ -13,10 +13,11 @@ impl Drive {
     /// Attributes every command from now on: call it before the first. Books that are kept already
     /// are kept on.
     pub fn attribute(&mut self) {
-        if self.attribution.is_none() {
-            self.flash.keep_books();
-            self.attribution = Some(Box::default());
-        }
+        let flash = &mut self.flash;
+        self.attribution.get_or_insert_with(|| {
+            flash.keep_books();
+            Box::default()
+        });
     }
 
     /// The split of the completion that [`Drive::advance_before`] returned last; `None` unless
@@ -66,6 +67,9 @@ impl Drive {
 
     #[inline(never)]
     fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+        if !self.ops[op].class.is_of_host() {
+            return;
+        }
         let forced = self.is_urgent_at(die);
         let Some(attribution) = &mut self.attribution else { return };
         let books = &mut attribution.ops[op as usize];
@@ -135,7 +139,6 @@ impl Drive {
     }
 
     /// A write is in the buffer, and completes from there.
-    #[inline(never)]
     pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let begun = attribution.commands[self.requests[request].command.id as usize][2];

@@ -2,6 +2,7 @@
 
 use crate::drive::buffer::slots;
 use crate::drive::dies::queues::{Class, FlashOp};
+use crate::drive::features::Scheme;
 use crate::drive::later::Task;
 use crate::drive::parity::in_place::{Update, bits, unmixed};
 use crate::drive::parity::log_structured_read;
@@ -35,7 +36,7 @@ impl Drive {
         rebuild: u32,
         page: Ppn,
     ) {
-        if self.superblock.is_some() {
+        if self.scheme == Scheme::Superblock {
             return self.stripe_gains(now, op, rebuild, page);
         }
         let part = self.part_of_parity(page);
@@ -73,7 +74,7 @@ impl Drive {
 
     /// A page is computed.
     pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
-        if self.superblock.is_some() {
+        if self.scheme == Scheme::Superblock {
             return self.page_is_computed(now, rebuild);
         }
         let Some(rain) = &mut self.rain else { return };
@@ -199,9 +200,7 @@ impl Drive {
         if class == Class::Gc {
             self.stripe_row_done(lane, Stream::Copy);
             self.counters.rain.copy_parity_units += u64::from(units);
-            if self.holds.is_some() {
-                self.hurry_erases(now, pool);
-            }
+            self.hurry_erases(now, pool);
             if self.ftl.part_copied(pool) {
                 self.victim_copied(now, pool);
             }

@@ -38,6 +38,7 @@
 
 use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::drive::parity::reconstruct::Rebuild;
 use crate::drive::{Drive, Evict, RainSpec, UpdateReads};
 use crate::ftl::{Stripes, Translation};
@@ -127,6 +128,7 @@ impl Drive {
         let layout = &self.flash.layout;
         let updates =
             self.buffer.slots().min(UPDATES_MIN.max(4 * layout.lanes * layout.units_per_row));
+        self.scheme = Scheme::ParityInPlace;
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),
             update_of: vec![NIL; stripes.count() as usize],

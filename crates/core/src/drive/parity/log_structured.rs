@@ -21,6 +21,7 @@
 
 use crate::drive::buffer::rows::ROWS_WAITING_MAX;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
+use crate::drive::features::Scheme;
 use crate::drive::parity::log_structured_read::{Asked, Rebuild};
 use crate::drive::{Drive, RainSpec, Update};
 use crate::flash::Block;
@@ -75,6 +76,7 @@ impl Drive {
         if spec.update != Update::Superblock || self.ftl.superstripes().is_none() {
             return;
         }
+        self.scheme = Scheme::Superblock;
         self.superblock = Some(Box::new(Superblock {
             spec: spec.clone(),
             gathers: vec![Ppn::NONE; lanes],
@@ -153,7 +155,7 @@ impl Drive {
     /// Asserts that every whole stripe has the parity of its members, and that no parity row holds
     /// the host's data. Slow; for tests.
     pub(in crate::drive) fn check_superblock_parity(&self) {
-        if self.superblock.is_none() {
+        if self.scheme != Scheme::Superblock {
             return;
         }
         let layout = &self.flash.layout;
