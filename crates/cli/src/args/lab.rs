@@ -32,7 +32,7 @@ pub struct LabRunArgs {
     /// Leave out the runs that no claim asks for: those are for tables and pictures
     #[arg(long)]
     pub claims_only: bool,
-    /// What if: override a key of all runs, or of one: gc.soft=0.1, base:gc.mode=nogc (repeatable).
+    /// Override a key of all runs, or of one: gc.soft=0.1, base:gc.mode=nogc (repeatable).
     /// Claims stay
     #[arg(long = "set", value_name = "[RUN:]KEY=VALUE")]
     pub sets: Vec<String>,

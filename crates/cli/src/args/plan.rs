@@ -51,7 +51,7 @@ pub struct TwArgs {
     /// Space that a cycle may use [default: what lies between gc.soft and gc.hard]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = size)]
     pub reserve: Option<Bytes>,
-    /// What the drive reclaims together [default: the scenario's, else channel]
+    /// Blocks that the drive reclaims together [default: the scenario's, else channel]
     #[arg(long, value_name = "UNIT")]
     pub gc_unit: Option<Unit>,
     /// Added to the time of a GC run for the shortest window: 50ms [default: 0s]

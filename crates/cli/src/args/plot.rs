@@ -12,7 +12,7 @@ pub struct PlotArgs {
     /// The file to write; its ending says what: .svg, .pdf or .png
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// What to draw: cdf, time, attribution or bars
+    /// The picture: cdf, time, attribution or bars
     #[arg(long, value_name = "KIND", default_value = "cdf")]
     pub kind: String,
     /// Of which requests: read or write

@@ -143,7 +143,7 @@ pub struct TraceReplayArgs {
     /// Widen requests to multiples of this: 4KiB
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub align: Option<String>,
-    /// What to do with addresses beyond the device: none (refuse), modulo, dense, scale [default:
+    /// Treatment of addresses beyond the device: none (refuse), modulo, dense, scale [default:
     /// modulo, unless the scenario says otherwise]
     #[arg(long, value_name = "HOW")]
     pub remap: Option<String>,

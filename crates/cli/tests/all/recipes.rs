@@ -14,7 +14,7 @@ use std::process::Command;
 /// Where the examples are.
 const FOLDER: &str = "crates/cli/tests/all/recipes";
 
-/// What a check of the copy reads, and the documents that recipes name.
+/// Files and folders that a check of the copy reads, and the documents that recipes name.
 const PARTS: [&str; 9] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -39,7 +39,7 @@ struct Example {
     file: String,
     /// The heading of the recipe.
     recipe: String,
-    /// What NAME stands for.
+    /// The name in the place of NAME.
     name: String,
     change: Change,
 }
@@ -146,7 +146,7 @@ fn write(tree: &Tree, folder: &Path) {
     }
 }
 
-/// What cargo has to say of the crates, their tests included; nothing where they are right.
+/// Complaints of cargo about the crates, their tests included; nothing where they are right.
 fn complaints(folder: &Path) -> String {
     // The folder of the tests' own build: what others wrote is compiled there already.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();

@@ -22,6 +22,30 @@ impl Drive {
         if let Some(planes) = self.collector.planes.as_mut().filter(|_| !class.is_of_host()) {
             planes.on_gc_op_end(&self.flash.layout, die);
         }
+        self.tell_owner(now, op, owner, die);
+        self.book_told();
+        debug_assert_ne!(op, NIL);
+        match owner {
+            // Its chain keeps the place.
+            Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
+            Owner::MergeRead { .. }
+            | Owner::MergeProgram { .. }
+            | Owner::MergeRun { .. }
+            | Owner::MergeErase { .. }
+            | Owner::SpareRead { .. } => {}
+            _ => {
+                self.ops.release(op);
+                if class.is_of_host() {
+                    self.collector.user_ended(die);
+                }
+            }
+        }
+        self.after_op(now, die);
+    }
+
+    /// Tells the owner of an operation that it is done.
+    #[inline]
+    fn tell_owner(&mut self, now: Instant, op: u32, owner: Owner, die: u32) {
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
@@ -67,24 +91,6 @@ impl Drive {
             // All others are operations of merges.
             _ => self.merge_goes_on(now, op, owner),
         }
-        self.book_told();
-        debug_assert_ne!(op, NIL);
-        match owner {
-            // Its chain keeps the place.
-            Owner::ChainRead { .. } | Owner::ChainProgram { .. } => {}
-            Owner::MergeRead { .. }
-            | Owner::MergeProgram { .. }
-            | Owner::MergeRun { .. }
-            | Owner::MergeErase { .. }
-            | Owner::SpareRead { .. } => {}
-            _ => {
-                self.ops.release(op);
-                if class.is_of_host() {
-                    self.collector.user_ended(die);
-                }
-            }
-        }
-        self.after_op(now, die);
     }
 
     /// Ends a read that waits for no other operation. False where it is something else that ended.

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// Files by their paths from the root of the repository.
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
-/// What one diff does.
+/// The changes of one diff.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Change {
     pub files: Vec<FileChange>,
 }
 
-/// What it does to one file.
+/// The changes of one file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FileChange {
     pub path: String,

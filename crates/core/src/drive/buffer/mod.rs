@@ -1,6 +1,7 @@
 //! The write buffer: pages in DRAM on their way to flash, and the rows in which they gather.
 //!
-//! `slots` holds the pages, `index` finds them, `waiters` are the requests that wait for them, `rows` queues the program of a row.
+//! `slots` holds the pages, `index` finds them, `waiters` are the requests that wait for them,
+//! `rows` queues the program of a row.
 
 mod index;
 pub(in crate::drive) mod rows;

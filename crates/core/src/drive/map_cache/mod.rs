@@ -1,5 +1,6 @@
-//! A map that lies on flash, and its cached part at work: `misses` of entries, rounds of translation
-//! `pages`, `changes` of the map, its `recovery`; `ended` acts on the end of an operation.
+//! A map that lies on flash, and its cached part at work: `misses` of entries, rounds of
+//! translation `pages`, `changes` of the map, its `recovery`; `ended` acts on the end of an
+//! operation.
 
 pub(in crate::drive) mod changes;
 pub(in crate::drive) mod ended;

@@ -1,5 +1,5 @@
-//! Media that fail: `bad_blocks` (and `failed`, the end of an operation that failed), bit errors and
-//! the scrubber (`scrub`, and `scrubbed`, the end of its operations).
+//! Media that fail: `bad_blocks` (and `failed`, the end of an operation that failed), bit errors
+//! and the scrubber (`scrub`, and `scrubbed`, the end of its operations).
 
 pub(in crate::drive) mod bad_blocks;
 pub(in crate::drive) mod failed;

@@ -111,7 +111,7 @@ type Moving = (Ppn, Lpn, u32);
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Scrub {
     sectors_per_codeword: u32,
-    rewrite_at: u32,
+    pub(super) rewrite_at: u32,
     /// From one page to the next; zero is no scrubbing.
     period: Duration,
     /// When the next page is due.
@@ -347,24 +347,6 @@ impl Drive {
         }
     }
 
-    /// Checks what a scrub read brought and is still valid; true when a page of it should be
-    /// written anew.
-    pub(super) fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
-        let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else {
-            return false;
-        };
-        let (mut at, mut wanted) = (first, false);
-        while let Some(page) = self.ftl.mapping().next_valid(at, end) {
-            let found = errors.found_in(Ppn(page));
-            let readable = errors.is_within_reach(found);
-            scrub.counters.pages_with_errors += u64::from(found.bits > 0);
-            scrub.counters.uncorrectable_scrubbed += u64::from(!readable);
-            wanted |= readable && found.worst >= scrub.rewrite_at;
-            at = page + 1;
-        }
-        wanted
-    }
-
     /// Starts a rewrite if its die is free; gives it up if the pages are gone or there is no room.
     fn rewrite_if_free(&mut self, now: Instant, rewrite: Rewrite) {
         let Rewrite { lane, first, .. } = rewrite;
@@ -451,24 +433,6 @@ impl Drive {
             scrub.counters.repaired += u64::from(repaired);
         }
         self.requests[request].unrecovered |= !repaired;
-    }
-
-    /// Checks what the drive has read for itself: for a partial page, for parity, or to compute a
-    /// page of a request, which cannot be returned then.
-    pub(in crate::drive) fn check_own_read(&mut self, op: u32) {
-        let FlashOp { owner, ppn, .. } = self.ops[op];
-        let (Some(scrub), Some(errors)) = (&mut self.scrub, self.flash.bit_errors()) else {
-            return;
-        };
-        if !matches!(owner, Owner::Fill { .. } | Owner::Update { .. } | Owner::Rebuild { .. })
-            || errors.is_within_reach(errors.found_in(ppn))
-        {
-            return;
-        }
-        scrub.counters.uncorrectable_internal += 1;
-        if let Owner::Rebuild { request, .. } = owner {
-            self.requests[request].unrecovered = true;
-        }
     }
 
     /// Errors that the pages of the drive hold, of those that are valid: the sum, and the most of a

@@ -1,7 +1,7 @@
 //! The end of an operation of the scrubber.
 
 use crate::drive::Drive;
-use crate::drive::dies::queues::FlashOp;
+use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::media::scrub::{Job, Rewrite, end_of_array_read};
 use crate::units::{Instant, Ppn};
 
@@ -69,5 +69,41 @@ impl Drive {
         if let Some(source) = source {
             self.end_of_read(now, source);
         }
+    }
+
+    /// Checks what the drive has read for itself: for a partial page, for parity, or to compute a
+    /// page of a request, which cannot be returned then.
+    pub(in crate::drive) fn check_own_read(&mut self, op: u32) {
+        let FlashOp { owner, ppn, .. } = self.ops[op];
+        let (Some(scrub), Some(errors)) = (&mut self.scrub, self.flash.bit_errors()) else {
+            return;
+        };
+        if !matches!(owner, Owner::Fill { .. } | Owner::Update { .. } | Owner::Rebuild { .. })
+            || errors.is_within_reach(errors.found_in(ppn))
+        {
+            return;
+        }
+        scrub.counters.uncorrectable_internal += 1;
+        if let Owner::Rebuild { request, .. } = owner {
+            self.requests[request].unrecovered = true;
+        }
+    }
+
+    /// Checks what a scrub read brought and is still valid; true when a page of it should be
+    /// written anew.
+    pub(super) fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
+        let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else {
+            return false;
+        };
+        let (mut at, mut wanted) = (first, false);
+        while let Some(page) = self.ftl.mapping().next_valid(at, end) {
+            let found = errors.found_in(Ppn(page));
+            let readable = errors.is_within_reach(found);
+            scrub.counters.pages_with_errors += u64::from(found.bits > 0);
+            scrub.counters.uncorrectable_scrubbed += u64::from(!readable);
+            wanted |= readable && found.worst >= scrub.rewrite_at;
+            at = page + 1;
+        }
+        wanted
     }
 }

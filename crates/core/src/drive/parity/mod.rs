@@ -1,6 +1,6 @@
 //! Parity inside the drive: `in_place` with the pages or `log_structured` behind them, over
-//! superblocks; reads that are reconstructed (`reconstruct`, `log_structured_read`); `ended` acts on
-//! the end of an operation.
+//! superblocks; reads that are reconstructed (`reconstruct`, `log_structured_read`); `ended` acts
+//! on the end of an operation.
 
 pub(in crate::drive) mod ended;
 pub(in crate::drive) mod in_place;

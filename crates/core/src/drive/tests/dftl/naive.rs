@@ -24,6 +24,21 @@ struct Naive {
 }
 
 impl Naive {
+    fn new(spec: &MapSpec) -> Self {
+        let entries = spec.entries() as usize;
+        Self {
+            entries,
+            protected_max: (entries as f64 * spec.protected) as usize,
+            span: 16,
+            batch: spec.batch,
+            lazy: spec.lazy,
+            probation: Vec::new(),
+            protected: Vec::new(),
+            owed: Vec::new(),
+            count: MapCounters::default(),
+        }
+    }
+
     fn look_up(&mut self, lpn: u32) {
         let at = |list: &[(u32, bool)]| list.iter().position(|entry| entry.0 == lpn);
         if let Some(at) = at(&self.protected) {
@@ -119,18 +134,7 @@ fn beside_the_naive_model(seed: u64, spec: MapSpec, victim: Victim) -> MapCounte
         GcSpec { soft: 0.3, hard: 0.0, mode, victim, last_block_hard: 0.0, ..GcSpec::default() };
     let (logical, spec) = (200, MapSpec { stored: Bytes::new(256), ..spec });
     let mut bench = with_map(device, gc, &spec, logical, &(0..logical).collect::<Vec<_>>());
-    let entries = spec.entries() as usize;
-    let mut naive = Naive {
-        entries,
-        protected_max: (entries as f64 * spec.protected) as usize,
-        span: 16,
-        batch: spec.batch,
-        lazy: spec.lazy,
-        probation: Vec::new(),
-        protected: Vec::new(),
-        owed: Vec::new(),
-        count: MapCounters::default(),
-    };
+    let mut naive = Naive::new(&spec);
     let mut rng = Rng::stream(seed, "naive");
     let places = |bench: &Bench| {
         (0..logical).map(|lpn| bench.drive.ftl().member_at(Lpn(lpn))).collect::<Vec<_>>()
