@@ -2,7 +2,7 @@
 //!
 //! A state is named by the SHA-256 of everything that determines it, the program itself included: a
 //! stale one cannot be found. Its file ends in the SHA-256 of all before it; a file that is cut,
-//! damaged or somebody else's is passed over and replaced. Nothing here is needed for a run:
+//! damaged or from another program is passed over and replaced. Nothing here is needed for a run:
 //! whatever goes wrong with the folder is a remark, not an error.
 //!
 //! ```text

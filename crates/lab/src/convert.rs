@@ -55,7 +55,7 @@ pub enum ConvertError {
     Output(String),
     /// Writing failed on the way.
     Write(String),
-    /// Standard output is closed: whoever read it has seen enough.
+    /// Standard output is closed: its reader has seen enough.
     Closed,
     /// It was asked to stop.
     Stopped,

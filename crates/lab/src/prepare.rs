@@ -104,7 +104,7 @@ impl States {
         scenario: &Scenario,
         progress: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Prepared, RunError> {
-        // Whoever comes while the state is being made waits here for it.
+        // Runs that ask while the state is being made wait here for it.
         let mut shared = self.shared[key].lock().unwrap_or_else(PoisonError::into_inner);
         shared.users = shared.users.saturating_sub(1);
         let state = match shared.state.take() {

@@ -20,7 +20,7 @@ pub fn first_line(set: &RunSet) -> Option<String> {
             nothing_because(set, most)
         ));
     }
-    // `nogc` copies in no time, log blocks are merged: neither counts its copies so.
+    // `nogc` copies at zero cost, log blocks are merged: neither counts its copies so.
     let copies = |run: &&RunResult| is_collected_in_time(run) && run.log.is_none();
     let with: Vec<&RunResult> = set.runs.iter().filter(copies).collect();
     let few = |run: &&RunResult| {

@@ -137,7 +137,7 @@ fn a_time_that_a_double_rounds_is_counted() {
     assert!(rounded.at.as_ns().abs_diff((1 << 60) + 1) < 256);
 }
 
-/// A column of somebody's file.
+/// A column of a file from another program.
 enum Column {
     Int32(Vec<i32>),
     Int64(Vec<i64>),

@@ -96,7 +96,8 @@ fn check_folder(folder: &Path, names: &[String], read: &Read) -> Result<(), Conf
     }
 }
 
-/// Somebody else's file, or an edited one. What is no file (a device, a folder) is no one's work.
+/// True for a file that this program did not write, or that was edited. A path that is no file (a
+/// device, a folder) holds no work to lose.
 fn is_foreign(path: &Path) -> bool {
     path.is_file() && !is_ours(path)
 }
@@ -131,7 +132,7 @@ fn is_one_file(_: &Path, _: &Path) -> bool {
 }
 
 /// The files that options name. A name of a library is seldom a file; if it is one, it was not
-/// read, but it is somebody's all the same.
+/// read, but it is the user's all the same.
 fn named(args: &SharedArgs) -> Vec<PathBuf> {
     let named = [Some(args.scenario.as_str()), args.device.as_deref(), args.workload.as_deref()];
     named.into_iter().flatten().map(PathBuf::from).collect()

@@ -329,7 +329,7 @@ impl Array {
         self.ask_rest(now, rebuild);
     }
 
-    /// More members failed than there are parities: somebody must be waited for.
+    /// More members refused than there are parities: the piece must wait for a busy one.
     fn is_stuck(&mut self, now: Instant, rebuild: u32) {
         let Rebuild { piece, refused, row, rows, .. } = self.rebuilds[rebuild];
         self.counters.double_fails += u64::from(refused != 0);
@@ -463,7 +463,7 @@ impl Array {
         }
     }
 
-    /// Pieces of the request that wait for this one's read have to ask somebody else.
+    /// Pieces of the request that share this one's read count it as refused and ask other members.
     fn refuse_neighbours(&mut self, now: Instant, piece: u32) {
         let Piece { request, member, row, rows, refused, .. } = self.pieces[piece];
         let mut other = self.requests[request].pieces;

@@ -10,7 +10,7 @@ use crate::drive::Stamp;
 /// Where the update of a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No update; somebody reads the row whole.
+    /// No update; a read of the whole row is under way.
     #[default]
     Idle,
     /// Pages gather.

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why a scenario, a device table, a policy or an override cannot be used. Nothing was run.
 ///
-/// Its text is one line without an `error:` in front; that belongs to whoever prints it.
+/// Its text is one line without an `error:` in front; the caller that prints it adds that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(Box<Complaint>);
 

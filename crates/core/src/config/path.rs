@@ -2,11 +2,11 @@
 //!
 //! `sepbit` leaves collection as the scenario has it and `t-es` presumes `reads-first`: side by
 //! side they differ in more than their names say. The path is read off the settings of the merged
-//! scenario, so that it is right whoever made them, in the order array, gc, turns, ftl, rain,
-//! erase, buffer. What does nothing is left out (no parity, page mapping, erases that nothing
-//! interrupts), but for gc, which every drive has: `base/sepbit`, `reads-first/t-es(64ms)`,
-//! `raid/nogc`. Where all of it has names of policies, the path is a policy that makes the same
-//! run.
+//! scenario, so that it does not depend on which policy or key made them, in the order array, gc,
+//! turns, ftl, rain, erase, buffer. What does nothing is left out (no parity, page mapping, erases
+//! that nothing interrupts), but for gc, which every drive has: `base/sepbit`,
+//! `reads-first/t-es(64ms)`, `raid/nogc`. Where all of it has names of policies, the path is a
+//! policy that makes the same run.
 
 use super::{Axis, Scenario};
 use crate::array::{ArraySpec, ReadStrategy};

@@ -7,7 +7,7 @@
 //!   few pages of a drive; overwritten with these alone, a drive never has to copy anything and
 //!   hides its garbage collection. So the default holds, random overwrites of the whole drive, as
 //!   benchmarks condition one. Likewise `workload.trace.remap`: the addresses of a trace seldom fit
-//!   the drive of a scenario that was made for another workload, and are folded unless somebody
+//!   the drive of a scenario that was made for another workload, and are folded unless the user
 //!   said otherwise.
 
 use super::layer::Layer;

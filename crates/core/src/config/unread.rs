@@ -1,4 +1,5 @@
-//! Keys that a scenario does not look at, so that whoever sets one is told that it changes nothing.
+//! Keys that a scenario does not look at, so that a user who sets one is told that it changes
+//! nothing.
 //!
 //! One place knows which choice makes which keys idle; the keys themselves are checked all the
 //! same.

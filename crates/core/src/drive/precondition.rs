@@ -1,5 +1,5 @@
-//! Preconditioning: what the drive holds when the run starts, made by the run's own translation
-//! layer in no time.
+//! Preconditioning: what the drive holds when the run starts, made functionally by the run's own
+//! translation layer.
 
 use super::{PreconditionSpec, PreconditionState};
 use crate::ftl::timeless::{Full, Work, Writer};

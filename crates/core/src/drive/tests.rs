@@ -168,7 +168,7 @@ impl Bench {
     }
 }
 
-/// Puts a page on flash in no time, where the host's next write to it would go.
+/// Puts a page on flash at zero cost, where the host's next write to it would go.
 fn write_before_the_run(map: &mut PageMap, lpn: u32) {
     assert_eq!(map.layout().units_per_row, 1, "pages are written alone here");
     let row = map.open_row(map.striped_lane(Lpn(lpn)), Stream::Host).expect("there is room");

@@ -257,7 +257,7 @@ impl Blame {
         totals
     }
 
-    /// The totals of a die up to an instant of the past that somebody may ask for.
+    /// The totals of a die up to an instant of the past that an observer may ask for.
     pub fn totals_at(&self, at: Instant, die: usize) -> Kept {
         self.dies[die].past.totals(at)
     }
@@ -358,14 +358,14 @@ impl super::Flash {
         self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die as usize))
     }
 
-    /// Nobody asks any more what kept a die before this instant; after it somebody may.
+    /// Observers ask what kept a die from this instant on, and no longer about earlier ones.
     pub fn asks_of_the_past(&mut self, from: Instant) {
         if let Some(blame) = &mut self.blame {
             blame.past_from = from;
         }
     }
 
-    /// True when somebody may ask what was at this instant.
+    /// True when an observer may ask about this instant.
     pub fn remembers(&self, at: Instant) -> bool {
         self.blame.as_ref().is_some_and(|blame| blame.past_from <= at)
     }

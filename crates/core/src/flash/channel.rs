@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Channel {
     free_at: Instant,
-    /// The end of the last transfer of a garbage collection: whoever asks before it waits for
-    /// garbage collection.
+    /// The end of the last transfer of a garbage collection: a transfer requested before it waits
+    /// for garbage collection.
     gc_until: Instant,
     /// Held for a garbage collection since then.
     pub held_since: Option<Instant>,

@@ -54,7 +54,7 @@ pub struct Operation {
     pub what: What,
     /// Comes back when it is done.
     pub token: u32,
-    /// Done for garbage collection: whoever waits for it is blocked by garbage collection.
+    /// Done for garbage collection: its waiters are blocked by garbage collection.
     pub gc: bool,
 }
 

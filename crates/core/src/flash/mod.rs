@@ -90,8 +90,8 @@ pub struct Flash {
     /// Rows are programmed in any order.
     any_order: bool,
     counters: FlashOperations,
-    /// Somebody wants to know when a program's data is in: the next one may be preloaded, or it may
-    /// be suspended.
+    /// The drive must know when a program's data is in: the next one may be preloaded, or it may be
+    /// suspended.
     watches_loads: bool,
     suspends_erases: bool,
     suspends_programs: bool,
@@ -102,7 +102,7 @@ pub struct Flash {
     /// The spare areas, where the power may fail.
     spares: Option<Box<spare::Spares>>,
     /// Reads of the host whose command or data began to wait behind garbage collection on the
-    /// channel, where somebody wants to know.
+    /// channel, where the drive fails such reads.
     behind_gc: Vec<u32>,
     reports_waits: bool,
     /// Sectors that whole copies send over the channel, either way.

@@ -1,5 +1,5 @@
-//! The keepers of a die in the past, for as long as somebody may ask: a write that waited for room
-//! in the buffer learns at the end for which die it waited.
+//! The keepers of a die in the past, for as long as an observer may ask: a write that waited for
+//! room in the buffer learns at the end for which die it waited.
 
 use super::blame::{KEEPERS, Keeper, Kept};
 use crate::units::Instant;
@@ -83,8 +83,8 @@ impl Piece {
 mod tests {
     use super::*;
 
-    /// Turns at random: every reading is what adding up all turns gives, and what nobody asks for
-    /// is let go.
+    /// Turns at random: every reading is the sum of all turns, and turns that no reading needs are
+    /// dropped.
     #[test]
     fn readings_of_the_past_are_the_sums_of_its_turns() {
         let (mut past, mut totals) = (Past::new(), [0; KEEPERS]);

@@ -2,9 +2,9 @@
 //! event.
 //!
 //! Where every page is read, and every row programmed, in the same time, and nothing can come
-//! between two copies of a collection, the end of the last is known when the first begins. Who
-//! looks at the die meanwhile is told how many are over ([`Flash::copies_over`]): what a copy
-//! changes outside of its die need not be done before somebody looks.
+//! between two copies of a collection, the end of the last is known when the first begins. A reader
+//! of the state meanwhile is told how many are over ([`Flash::copies_over`]): the changes of a copy
+//! outside of its die are not needed earlier.
 
 use super::whole::Copied;
 use super::{Flash, What};
@@ -45,7 +45,7 @@ impl Flash {
         across * 2 + read + program
     }
 
-    /// True when somebody may have to be told of copies that are over.
+    /// True when there may be copies that are over and not committed.
     #[inline]
     pub fn has_trains(&self) -> bool {
         self.trains_under_way > 0

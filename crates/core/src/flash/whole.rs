@@ -3,11 +3,10 @@
 //!
 //! **Where nobody else uses the channel** meanwhile the end is known at the start, and a copy is
 //! one event, or many are (`train`). What happens inside (the array read ends, the data crosses,
-//! the program begins) is worked out only where somebody asks: for the counters when a run ends in
-//! the middle of a copy, for a forecast, or when copies are parted for good
-//! ([`Flash::split_copy`]). An inner instant is over when it lies before the time that is asked
-//! about; at that time itself, when a timer of an equal or later turn was served
-//! ([`Timers::is_over`](crate::sim::Timers::is_over)).
+//! the program begins) is worked out only on demand: for the counters when a run ends in the middle
+//! of a copy, for a forecast, or when copies are parted for good ([`Flash::split_copy`]). An inner
+//! instant is over when it lies before the time that is asked about; at that time itself, when a
+//! timer of an equal or later turn was served ([`Timers::is_over`](crate::sim::Timers::is_over)).
 //!
 //! **Where the host uses the channel** too ([`Flash::set_copyback_on_shared_channel`]) the copy
 //! stays in its plane, and the command of its program asks for the channel when its read is done:

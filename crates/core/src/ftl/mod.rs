@@ -2,12 +2,12 @@
 //!
 //! The drive asks where a page lies ([`PageMap::translate`]), which lane a write goes to
 //! ([`PageMap::place`]), the next row of a lane ([`PageMap::open_row`]), and, step by step, what a
-//! collection does next ([`PageMap::step`]). Whoever runs those steps decides what time they take:
-//! the drive's scheduler in a run, [`timeless`] in preconditioning.
+//! collection does next ([`PageMap::step`]). The executor of those steps decides what time they
+//! take: the drive's scheduler in a run, [`timeless`] in preconditioning.
 //!
 //! **When a mapping commits:** when the program of its row is done ([`PageMap::commit`],
 //! [`PageMap::copied`]). Until then the old page is the valid one. A copy that a host write
-//! overtook is dead on arrival.
+//! overtook is stale on commit.
 //!
 //! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks),
 //! `placement` (the lane of a page), `classes` (what shares a block with it), `wear`, `rain` (where

@@ -175,8 +175,8 @@ impl Pool {
         }
     }
 
-    /// Group blocks that the host's class has open, without those that take no more rows: whoever
-    /// has rows left in an earlier one may stand behind somebody who needs a new one.
+    /// Group blocks that the host's class has open, without those that take no more rows: a lane
+    /// with rows left in an earlier one may queue behind a lane that needs a new one.
     fn unfinished(&self, class: u32) -> usize {
         let open = &self.logs[class as usize][Stream::Host as usize].open;
         open.iter().filter(|group| !group.is_given_up).count()

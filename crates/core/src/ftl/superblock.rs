@@ -22,8 +22,8 @@
 //! is parity, each other lane has opened at least p rows; if all have sealed row p, the parity is
 //! on its way that instant ([`PageMap::due_parity`] is asked whenever a row is sealed). Otherwise
 //! one has not: either it has not opened row p, which is data there (a stripe has one parity), and
-//! it takes data; or it gathers it, takes data, and is sealed when it is full or somebody waits. So
-//! at any time some lane of each set takes data. On the dies, a program was given its row and its
+//! it takes data; or it gathers it, takes data, and is sealed when it is full or has waiters. So at
+//! any time some lane of each set takes data. On the dies, a program was given its row and its
 //! content when it was queued, and waits for nothing but those queued before it.
 //!
 //! **Room.** A lane behind the others finds their superblock open. Only a lane in front needs a

@@ -7,7 +7,7 @@ use super::{PageMap, Step, Stream};
 use crate::flash::{Block, Flash};
 use crate::units::{Lpn, Ppn};
 
-/// Where pages go when they are moved in no time: a flash with its content, or nothing at all.
+/// Where pages go when they are moved functionally: a flash with its content, or nothing at all.
 pub trait Medium {
     /// The content of a page.
     fn load(&self, ppn: Ppn) -> u32;
@@ -104,7 +104,7 @@ impl std::fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// Writes pages in no time, a row of a lane at a time.
+/// Writes pages functionally, a row of a lane at a time.
 #[derive(Debug)]
 pub struct Writer<'a> {
     map: &'a mut PageMap,
@@ -360,7 +360,7 @@ impl<'a> Writer<'a> {
 }
 
 impl PageMap {
-    /// Reclaims one victim of `pool` in no time, passing over blocks that are being read; false
+    /// Reclaims one victim of `pool` at zero cost, passing over blocks that are being read; false
     /// when nothing would be gained.
     pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
         if self.has_lost_reserve(pool) {
@@ -398,8 +398,8 @@ impl PageMap {
         true
     }
 
-    /// Parity over superblocks: writes in no time what the last row of copies on `lane` was waited
-    /// for.
+    /// Parity over superblocks: writes the parity that the last row of copies on `lane` made due,
+    /// at zero cost.
     fn write_parity_now(&mut self, lane: u32, medium: &mut impl Medium, work: &mut Work) {
         while let Some(to) = self.due_parity(lane, Stream::Copy) {
             let row = self.open_row(to, Stream::Copy).expect("its stripe is open");

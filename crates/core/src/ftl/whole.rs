@@ -1,6 +1,6 @@
 //! A collection's copy of a page in one step, where nothing can come between its read and its
-//! program: pages of the victim stay valid meanwhile, and whoever looks at the pool's free space or
-//! at the write clock sees no difference.
+//! program: pages of the victim stay valid meanwhile, and the pool's free space and the write clock
+//! show no difference.
 
 use super::pool::Stream;
 use super::relocation::Moving;

@@ -1,6 +1,6 @@
 //! NVMe: the only window into a drive. What a host may ask, what it is told, and how the bytes lie.
 //!
-//! On the data path between the drive and whoever owns several of them. A [`Controller`] owns one
+//! On the data path between the drive and the owner of several of them. A [`Controller`] owns one
 //! drive and shows it as one namespace in one NVM Set. Commands go through [`Controller::submit`]
 //! and [`Controller::advance_before`] as with the drive itself, at the same cost; what is
 //! *configured* or *read out* goes through [`Controller::admin`] as the 64 bytes of a command and

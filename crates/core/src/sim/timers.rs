@@ -57,8 +57,8 @@ impl Timers {
         }
     }
 
-    /// The same, and its turn has come: whoever is due before it, or at its time with a lower
-    /// number, had it.
+    /// The same, and its turn has come: timers due before it, or at its time with a lower number,
+    /// had theirs.
     #[inline]
     pub fn serve(&mut self) -> Option<(Instant, usize)> {
         if self.first != IDLE {

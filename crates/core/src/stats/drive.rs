@@ -27,9 +27,9 @@ counters! {
         sum forced_collections: u64,
         /// The longest from the start of a collection until its last page was copied.
         max copying_max: Duration,
-        /// Map units moved by `nogc` in no time (not programmed, not in the WAF).
+        /// Map units moved by `nogc` at zero cost (not programmed, not in the WAF).
         sum free_copies: u64,
-        /// Blocks erased by `nogc` in no time.
+        /// Blocks erased by `nogc` at zero cost.
         sum free_erases: u64,
         /// Erases that were held back for reads and let go.
         sum erases_held: u64,

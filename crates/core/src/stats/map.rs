@@ -28,7 +28,7 @@ counters! {
         sum page_copies: u64,
         /// Entries of copied pages that only changed in the cache.
         sum lazy_updates: u64,
-        /// Translation pages that `nogc` changed in no time (not read, not programmed).
+        /// Translation pages that `nogc` changed at zero cost (not read, not programmed).
         sum free_updates: u64,
     }
 }

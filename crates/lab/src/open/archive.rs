@@ -36,8 +36,7 @@ pub(super) struct Member {
 pub(super) fn is_tar(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     let inside = unwrap(BufReader::new(File::open(path)?))?;
-    // A damaged container is no archive here; whoever reads it as a trace says what is wrong with
-    // it.
+    // A damaged container is no archive here; the reader of traces says what is wrong with it.
     let is_read = inside.take(BLOCK as u64).read_to_end(&mut head).is_ok();
     Ok(is_read && is_header(&head))
 }

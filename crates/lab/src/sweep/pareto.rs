@@ -71,7 +71,8 @@ pub fn front(objectives: &[Objective], points: &[Vec<Option<f64>>]) -> Vec<usize
     known.sort_by(|(one, a), (other, b)| {
         order(one, other).unwrap_or(Ordering::Equal).then(a.cmp(b))
     });
-    // Whoever beats a point stands before it now, and is on the front or beaten by one that is.
+    // A point that beats another stands before it now, and is on the front or beaten by one that
+    // is.
     let mut front: Vec<(Vec<f64>, usize)> = Vec::new();
     for (point, number) in known {
         let beaten = front

@@ -129,7 +129,7 @@ impl Scale {
     }
 }
 
-/// One latency as a bar of this much of the room; the words for whoever does not see it.
+/// One latency as a bar of this much of the room; the words are for screen readers.
 fn bar(parts: &CauseTimes, room: f64) -> String {
     let total = total(parts);
     let mut segments = String::new();

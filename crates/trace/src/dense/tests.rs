@@ -117,8 +117,8 @@ fn ranges() -> impl Strategy<Value = Vec<(u32, u64, u32)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The packed place of a sector is the number of touched ones below it, whoever asks: a request
-    /// that touched it, or a trim of any other range.
+    /// The packed place of a sector is the number of touched ones below it, whatever asks: a
+    /// request that touched it, or a trim of any other range.
     #[test]
     fn packing_agrees_with_counting(touched in ranges(), asked in ranges()) {
         // The second device starts right after the first, in the middle of a chunk.

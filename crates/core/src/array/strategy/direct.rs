@@ -1,5 +1,5 @@
 //! Every page from its own member, whatever the wait: Base of IODA, and Ideal over drives that
-//! collect in no time.
+//! collect at zero cost.
 
 use super::Strategy;
 

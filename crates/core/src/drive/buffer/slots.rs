@@ -329,7 +329,7 @@ impl WriteBuffer {
         self.urgent -= u32::from(std::mem::take(&mut s.urgent));
     }
 
-    /// A parked slot may leave again, as the next to go; at once if somebody waits for it.
+    /// A parked slot may leave again, as the next to go; at once if it has waiters.
     pub fn unpark(&mut self, slot: u32) {
         debug_assert_eq!(self.slots[slot as usize].state, State::Parked);
         self.make_dirty_first(slot);

@@ -2,12 +2,12 @@
 //! trust.
 //!
 //! One is due when `recovery.checkpoint_every` bytes have been programmed since the last one began,
-//! whoever programmed them, so what a recovery must scan is bounded; and when the drive is back
-//! from a power loss. (UBI's fastmap, too, is written anew when a number of blocks has been used
-//! up, not by the clock: Linux `drivers/mtd/ubi/fastmap.c`.) It is taken at one instant and copied
-//! aside in DRAM; then its pages, a row each, are programmed into the system area, one on each die
-//! at a time, so a command waits for at most one. The last page, programmed when all the others are
-//! on flash, says that it is whole.
+//! for whatever cause, so what a recovery must scan is bounded; and when the drive is back from a
+//! power loss. (UBI's fastmap, too, is written anew when a number of blocks has been used up, not
+//! by the clock: Linux `drivers/mtd/ubi/fastmap.c`.) It is taken at one instant and copied aside in
+//! DRAM; then its pages, a row each, are programmed into the system area, one on each die at a
+//! time, so a command waits for at most one. The last page, programmed when all the others are on
+//! flash, says that it is whole.
 //!
 //! There are two places, written in turn: a power loss in the midst of one leaves the other. A run
 //! begins with a whole one, as an orderly shutdown leaves it.
@@ -22,7 +22,7 @@ use crate::units::{Bytes, Instant, Ppn};
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) checkpoint: Checkpoint,
-    /// The how manieth it is.
+    /// Sequence number of this checkpoint.
     count: u64,
     /// Of its pages, which are on flash; the last one says that it is whole.
     pub(super) landed: Vec<bool>,

@@ -148,7 +148,7 @@ impl Drive {
         true
     }
 
-    /// The baseline that collects in no time also writes the journal in no time.
+    /// The baseline that collects at zero cost also writes the journal at zero cost.
     pub(in crate::drive) fn journal_settles(&mut self) {
         if let Some(kept) = &mut self.kept {
             let journal = &mut kept.journal;

@@ -48,17 +48,17 @@ impl Gate {
         self.paused[pool as usize]
     }
 
-    /// Nobody is let begin.
+    /// Clears the set of admitted planes.
     pub fn forget_admitted(&mut self) {
         self.admitted.clear();
     }
 
-    /// The plane is let begin.
+    /// Adds the plane to the set of admitted ones.
     pub fn admit(&mut self, pool: u32) {
         self.admitted.push(pool);
     }
 
-    /// True when the plane was let begin.
+    /// True when the plane is admitted.
     pub fn has_admitted(&self, pool: u32) -> bool {
         self.admitted.contains(&pool)
     }

@@ -69,8 +69,8 @@ impl Drive {
         self.collector.way.has_shared_clock
     }
 
-    /// Somebody looks at where a page is that was found at `page`: copies that were over before are
-    /// told of. Where it is.
+    /// Commits the copies that are over on the die of `page`, and returns where the logical page
+    /// found there is now.
     #[inline]
     pub(in crate::drive) fn settled(&mut self, now: Instant, page: Ppn) -> Ppn {
         if !self.flash.has_trains() {
@@ -116,8 +116,8 @@ impl Drive {
         }))
     }
 
-    /// From now on copies are a read and a program: somebody may make a page of a victim stale, or
-    /// look at operations one by one.
+    /// Copies are a read and a program from now on: a request may make a page of a victim stale, or
+    /// a feature look at single operations.
     #[inline]
     pub(in crate::drive) fn split_copies(&mut self, now: Instant) {
         if !self.collector.way.is_parted {

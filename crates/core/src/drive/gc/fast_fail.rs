@@ -7,8 +7,8 @@
 //! What keeps a read is asked of each die that it needs, by what its GC mode blocks
 //! ([`Drive::gc_keeps`]): a die that is closed because its collection, or its domain's, drains or
 //! copies; a collection's operation that is under way there, or that waits and goes before reads; a
-//! transfer of a collection on its channel. What gives way to reads (erases and programs that may
-//! be suspended, erases held back, steps that wait for a busy window) keeps nobody.
+//! transfer of a collection on its channel. Operations that give way to reads (erases and programs
+//! that may be suspended, erases held back, steps that wait for a busy window) block no read.
 //!
 //! It is asked twice. **When the controller begins the read**: then nothing of it is started. (The
 //! authors' artefact charges the other pages of a command that fails.) **Whenever garbage
@@ -46,7 +46,7 @@ pub(in crate::drive) struct Predictable {
     pub(super) failed: usize,
     /// Operations that are looked at.
     pub(super) found: Vec<u32>,
-    /// A collection of several lanes, played ahead.
+    /// The dry run of a collection of several lanes.
     pub replay: RefCell<Replay>,
 }
 

@@ -9,8 +9,8 @@
 //! The dies that a read finds kept depend on the mode. `base` and `controller` keep every die of
 //! what they hold until the copy is done, and the victim's until its erase is; `plane-blocking`
 //! keeps the victim's die, from its draining on. Where reads pass between a collection's operations
-//! (`preemptive`, above the hard mark), only the operation under way keeps them. What gives way to
-//! reads keeps nobody: erases and programs that may be suspended, erases held back.
+//! (`preemptive`, above the hard mark), only the operation under way keeps them. Operations that
+//! give way block no read: erases and programs that may be suspended, erases held back.
 //!
 //! Not foreseen: other reads that wait, whatever comes later, collections that have not begun to
 //! drain.

@@ -8,11 +8,11 @@
 //! The mode (`gc.mode`) says what a merge blocks. With `preemptive` the host's operations go
 //! between its own, and each copy changes the maps when it is done. With `base` and `controller`
 //! merges go before everything else on their die, copies that follow one another are a *run*, and
-//! the maps change at its start: nobody can read the die before its end (where reads suspend erases
-//! or programs somebody can, and there are no runs). A run is one operation of the die where
-//! nothing else could use its channel (`flash/runs.rs`), and nobody asks at what the die works: not
-//! behind a controller, whose reads may be failed fast, and whose windows admit one step after the
-//! other. With `nogc` copies and erases take no time.
+//! the maps change at its start: no read can begin on the die before its end (where reads suspend
+//! erases or programs one can, and there are no runs). A run is one operation of the die where
+//! nothing else could use its channel (`flash/runs.rs`), and no feature asks what the die works on:
+//! not behind a controller, whose reads may be failed fast, and whose windows admit one step after
+//! the other. With `nogc` copies and erases take no time.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -320,7 +320,7 @@ impl Drive {
         self.enqueue(now, op);
     }
 
-    /// Whoever waited for the page goes on.
+    /// Resumes the waiters of the page.
     pub(super) fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
         self.chain(lane).slot = BUSY;
         let Chain { began, split, led_by, .. } = *self.chain(lane);

@@ -30,8 +30,8 @@ impl Drive {
     ///
     /// Exact where pages read and program alike, no program of the host that is under way makes
     /// pages of the victim stale, and transfers of the host do not come between those of the
-    /// collection (none can where the channel is held; there victims of several lanes are played
-    /// ahead, `replay.rs`). An estimate otherwise: page types, by their means; a victim that is not
+    /// collection (none can where the channel is held; there a dry run covers victims of several
+    /// lanes, `replay.rs`). An estimate otherwise: page types, by their means; a victim that is not
     /// yet chosen, by the emptiest block; erases that wait for reads of others. With windows at
     /// most what is left of the window, unless the collection is forced.
     pub fn gc_release(&self, now: Instant, page: Ppn) -> Duration {
@@ -83,9 +83,9 @@ impl Drive {
         if paused { opens.max(free) } else { self.followers_end(opens, free, kept) }
     }
 
-    /// The end when the domain opens at `opens` and the die is free at `free`. Where the host finds
-    /// it free as soon as the domain opens it has it; otherwise whoever follows closes it again
-    /// before its erases have ended.
+    /// The end when the domain opens at `opens` and the die is free at `free`. A die that is free
+    /// when the domain opens goes to the host; otherwise the next collection closes it again before
+    /// its erases have ended.
     fn followers_end(&self, opens: Instant, free: Instant, kept: Kept) -> Instant {
         let (mut opens, mut free) = (opens, free);
         for next in self.collector.follow_after(kept.die) {

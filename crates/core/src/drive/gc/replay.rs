@@ -1,4 +1,4 @@
-//! The rest of a held collection, played ahead step by step: when its last page is copied.
+//! A dry run of the rest of a held collection, step by step: when its last page is copied.
 //!
 //! While a domain is held nothing of the host's starts there, so what the chains of a victim of
 //! several lanes will do is known: they meet on dies, where copies go round, and on channels, in
@@ -8,8 +8,8 @@
 //! are kept and used again.
 //!
 //! Not known: host programs that are under way and make pages of the victim stale. When one ends,
-//! or pages are deallocated, the next question plays anew. Page types that differ in tPROG are
-//! taken by their mean.
+//! or pages are deallocated, the next question starts a new dry run. Page types that differ in
+//! tPROG are taken by their mean.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;

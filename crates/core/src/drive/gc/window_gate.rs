@@ -4,13 +4,13 @@
 //! IODA (SOSP '21) lets a drive collect in its own window only; its artefact tests when a
 //! collection of a whole line *starts*. Here a collection is a chain of steps, each one flash
 //! operation (an array read, the program of a row, an erase) that nothing stops once it runs; each
-//! is let go only if its predicted **end** lies inside the window, less the guard. What does not
-//! fit waits in its die's list and keeps nobody: `base`, `controller` and `plane-blocking` give
-//! back what they closed (the collection is *paused*, half copied), and drain and hold anew in the
-//! next window. The prediction is an upper bound: the longest tR and tPROG of the table, what has
-//! the channel now, and one row's transfer of every other die of the channel where data of copies
-//! crosses it among the host's. So no step crosses the window's end, but an erase or a program that
-//! reads suspend.
+//! begins only if its predicted **end** lies inside the window, less the guard. A step that does
+//! not fit waits in its die's list and blocks no read: `base`, `controller` and `plane-blocking`
+//! give back what they closed (the collection is *paused*, half copied), and drain and hold anew in
+//! the next window. The prediction is an upper bound: the longest tR and tPROG of the table, what
+//! has the channel now, and one row's transfer of every other die of the channel where data of
+//! copies crosses it among the host's. So no step crosses the window's end, but an erase or a
+//! program that reads suspend.
 //!
 //! **Forced.** At or below the hard mark, or with only the reserve left (`is_urgent`), steps go
 //! whatever the window says, as they do without windows: writes are never stuck. A forced step that

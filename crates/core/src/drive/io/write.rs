@@ -263,8 +263,8 @@ impl Drive {
                 State::Dirty => {
                     self.buffer.leave_dirty(slot, State::Staged);
                     self.buffer.forget(slot);
-                    // Whoever waited for it owes its end to this, and not to a row that ended just
-                    // now.
+                    // Attribution charges the waiters' completion to the trim, not to the row that
+                    // just ended.
                     self.book_told();
                     self.slot_done(now, slot);
                 }
@@ -284,7 +284,7 @@ impl Drive {
         self.revive_pools(now);
     }
 
-    /// A slot's data is on flash, or deallocated: whoever waited goes on.
+    /// Resumes the waiters of a slot whose data is on flash, or deallocated.
     pub(in crate::drive) fn slot_done(&mut self, now: Instant, slot: u32) {
         self.set_translated(slot, false);
         while let Some(request) = self.buffer.pop_waiter(slot) {

@@ -115,7 +115,7 @@ impl Drive {
         Some(dftl.cmt.page_of(lpn))
     }
 
-    /// `nogc`: reclaims in no time; so do the translation pages change that should say so.
+    /// `nogc`: reclaims at zero cost, and updates the translation pages of what moved at zero cost.
     pub(in crate::drive) fn collect_now_with_map(&mut self, pool: u32, work: &mut Work) -> bool {
         let Some(dftl) = &mut self.dftl else {
             return self.ftl.collect_now(pool, &mut self.flash, work);

@@ -85,8 +85,8 @@ impl Drive {
         false
     }
 
-    /// Misses have what they waited for: their entries come, and whoever waited goes on. Then
-    /// others have room.
+    /// Misses have what they waited for: their entries come, and their waiters resume. Then other
+    /// misses have room.
     pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
         while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
             self.take_in(miss);
@@ -144,7 +144,7 @@ impl Drive {
         reads.pop_front().or_else(|| writes.pop_front())
     }
 
-    /// Whoever waited for a miss, which is over, goes on.
+    /// Resumes the waiters of a miss that is over.
     pub(in crate::drive) fn tell(&mut self, now: Instant, miss: u32) {
         let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
         while at != NIL {
@@ -212,8 +212,8 @@ impl Drive {
         self.dftl = Some(dftl);
     }
 
-    /// A row of the lane is done: the next one is programmed, if somebody waits for it and none is
-    /// on its way.
+    /// A row of the lane is done: the next one is programmed, if it is awaited and none is on its
+    /// way.
     pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         if self.writes.rows[lane as usize].waiting == 0

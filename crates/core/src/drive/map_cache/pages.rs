@@ -10,9 +10,9 @@
 //! **A round** writes a translation page: it is read, unless it was never written or DRAM holds it
 //! (on its way to flash), then staged in its lane's row. When that takes off, what has changed by
 //! then is in it: all dirty entries of that page and everything owed (without `ftl.map.batch` each
-//! entry that leaves has a round of its own). What changes later is the next round's. A row that
-//! somebody waits for is programmed at once, with padding, unless a row of that lane is on its way;
-//! then when that is done. What only collections owe waits for its row to fill.
+//! entry that leaves has a round of its own). What changes later is the next round's. An awaited
+//! row is programmed at once, with padding, unless a row of that lane is on its way; then when that
+//! is done. What only collections owe waits for its row to fill.
 
 use crate::drive::Drive;
 use crate::drive::buffer::slots::WriteBuffer;
@@ -73,7 +73,7 @@ pub(in crate::drive) struct Pages {
     first_slot: u32,
     /// Those that no lane could take yet.
     homeless: VecDeque<u32>,
-    /// By lane: somebody waits for a translation page in the row that gathers.
+    /// By lane: a translation page in the row that gathers has waiters.
     pub(super) awaited: Vec<bool>,
     /// By pool: what its collection owes; and by page, the pool (plus one) that has it in its list.
     gathered: Vec<Vec<u32>>,
@@ -338,8 +338,7 @@ impl Drive {
         }
     }
 
-    /// If somebody waits for a translation page in a row that gathers, that is not kept until it
-    /// fills.
+    /// Programs a row that gathers before it is full, if the translation page in it has waiters.
     fn hurry_row(&mut self, now: Instant, page: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Page { phase, lane, writers, .. } = dftl.pages.all[page as usize];

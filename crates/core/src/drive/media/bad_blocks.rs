@@ -14,9 +14,9 @@
 //! [`Status::NamespaceWriteProtected`], those that wait for room in the buffer, too. What was
 //! acknowledged, and not yet on flash, is written as by a flush; the pool still has the blocks for
 //! that, and collects. Further failures may use these up. Then pages stay in the buffer
-//! (*stranded*): they are read from there, and whoever waits for them on flash, a durable write or
-//! a flush, is told an error. With log blocks nothing is stranded: a lane without spare erases a
-//! block again and again until that succeeds.
+//! (*stranded*): they are read from there, and a durable write or a flush that waits for them on
+//! flash completes with an error. With log blocks nothing is stranded: a lane without spare erases
+//! a block again and again until that succeeds.
 //!
 //! **Order.** Read-only changes requests in an event of its own ([`Task::Settle`]), at the same
 //! instant: a failure may be met in the middle of another change.

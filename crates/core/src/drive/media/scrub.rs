@@ -25,7 +25,7 @@
 //! as a scrub read does. **Trap:** meanwhile no mark keeps the block, or an erase could wait for a
 //! rewrite that waits for the erase; so the block must not have been erased since (its wear tells),
 //! and the mark is set when the program starts. A page that the host writes, or a collection moves,
-//! meanwhile is dead on arrival.
+//! meanwhile is stale on commit.
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};

@@ -162,7 +162,7 @@ impl Drive {
         attribution.critical.link(&self.flash, now)
     }
 
-    /// Somebody begins to wait for an entry of the map.
+    /// A waiter for an entry of the map arrives.
     pub(in crate::drive) fn book_entry(&mut self, now: Instant, waiter: u32) {
         if let Some(attribution) = &mut self.attribution {
             *at(&mut attribution.entries, waiter as usize, (now, Split::NONE)) = (now, Split::NONE);
@@ -179,8 +179,9 @@ impl Drive {
         }
     }
 
-    /// An operation on a translation page is over, for which somebody waits who waits for an entry.
-    /// Who came while it was on its way waited for a read of others.
+    /// A translation-page operation completed that an entry of the map waited for. A waiter that
+    /// arrived after it was enqueued is charged to `Reads` until its issue; after its issue, to its
+    /// end.
     pub(in crate::drive) fn book_map_op(&mut self, now: Instant, op: u32, waiter: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let (books, waits) = (attribution.ops[op as usize], self.flash.finished_waits());

@@ -75,7 +75,7 @@ pub(in crate::drive) enum Own {
     Program,
 }
 
-/// The links that somebody may ask for, and what is under way.
+/// The links that a request may still ask for, and what is under way.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Critical {
     links: VecDeque<Link>,

@@ -2,7 +2,7 @@
 //! that the flash logs ([`crate::flash::Slice`]).
 //!
 //! A collection is recorded when its last block is erased, a request when it completes; both share
-//! the flash's room. `nogc` reclaims in no time, so it has no collections here. Aborted commands
+//! the flash's room. `nogc` reclaims at zero cost, so it has no collections here. Aborted commands
 //! are not recorded. Kept only where asked for; nothing of it changes what the drive does.
 
 use crate::drive::{Attributed, Drive, Op};

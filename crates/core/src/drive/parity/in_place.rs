@@ -23,14 +23,14 @@
 //!
 //! **Deallocation** reads nothing: a page given back stays mapped, hidden from the host, as long as
 //! the parity holds it. The next additive update leaves it out; a stripe of which everything was
-//! given back is let go, parity and all. A page given back while it is on its way is committed, and
-//! hidden.
+//! given back is released, parity and all. A page given back while it is on its way is committed,
+//! and hidden.
 //!
 //! **Nothing waits in a circle.** An update needs no room in the buffer: its parity has a slot of
 //! its own, taken when it begins. Its reads wait for dies only, never behind programs, in their own
 //! list. Its programs are those of rows: they wait for their lane's collection, which waits for
 //! reads. What waits for an update (parked pages, pages behind frozen ones) waits for its rows; a
-//! row that does not fill is programmed with padding when somebody waits (`awaited`), when a flush
+//! row that does not fill is programmed with padding when it has waiters (`awaited`), when a flush
 //! or a stalled write wants everything out, and when no slot for parity is left. Parity pages are
 //! logical pages of their lanes, so `config/validate/space.rs` counts them like the host's.
 //!

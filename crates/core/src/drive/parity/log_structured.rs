@@ -89,8 +89,8 @@ impl Drive {
         self.make_superblock_parity();
     }
 
-    /// Gives parity that preconditioning left its content, and open stripes their sums. What makes
-    /// copies in no time needs none: it looks at the flash.
+    /// Gives parity that preconditioning left its content, and open stripes their sums. Copies at
+    /// zero cost need none: their executor reads the flash.
     pub(in crate::drive) fn make_superblock_parity(&mut self) {
         let Some(superblock) = self.superblock.as_mut().filter(|_| self.flash.has_content()) else {
             return;

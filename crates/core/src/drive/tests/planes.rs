@@ -57,8 +57,8 @@ fn a_read_of_the_collecting_chip_waits_for_the_copies_and_the_erase() {
 }
 
 /// One read of another chip against a collection, from what each asks of the channel in pieces:
-/// when the read ends, and when the collection does. Whoever asked before the channel was free goes
-/// next, the collection first; a read that was interrupted goes on with a command.
+/// when the read ends, and when the collection does. A transfer requested before the channel was
+/// free goes next, the collection's first; a read that was interrupted goes on with a command.
 fn side_by_side(
     times: Times,
     begins: Instant,

@@ -321,7 +321,7 @@ impl Lane {
             Step::Copy { from, to } => {
                 self.counters.copies += 1;
                 self.program(to);
-                // The page may have been given back meanwhile: then the copy is dead on arrival.
+                // The page may have been given back meanwhile: then the copy is stale on commit.
                 if let Some(page) = self.valid_page(from) {
                     self.trim(page);
                     self.put(page, to);

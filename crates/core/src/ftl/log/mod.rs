@@ -5,16 +5,16 @@
 //! ([`LogBlocks::write`]); then [`LogBlocks::step`] gives one flash operation after the other, its
 //! own program among them, until [`Step::Done`]; [`LogBlocks::done`] says that the operation is
 //! done, and only then do the maps change. So reads are right between any two steps
-//! ([`LogBlocks::translate`]), whoever runs the steps decides what time they take, whether a copy
-//! crosses the channel, and when an erase may go on (not while the block is being read). One write
-//! at a time: a second one waits until `Done`, and so does whoever wants its completion to wait for
+//! ([`LogBlocks::translate`]), the executor of the steps decides what time they take, whether a
+//! copy crosses the channel, and when an erase may go on (not while the block is being read). One
+//! write at a time: a second one waits until `Done`, and so does a caller whose completion includes
 //! the work that a write causes; its data is on flash as soon as its `Program` is done.
 //!
 //! Sources: `spec.rs` names the papers; what the papers leave open follows the firmware of FASTer's
 //! first author (OpenSSD Jasmine) and is a setting. Trap: what public code of these FTLs gets wrong
 //! has a test by name each.
 //!
-//! The drive runs the steps (`drive/gc/merge.rs`); preconditioning and `nogc` run them in no time
+//! The drive runs the steps (`drive/gc/merge.rs`); preconditioning and `nogc` run them at zero cost
 //! ([`super::timeless`]).
 //!
 //! Reading order: `spec` (settings, blocks needed), `lanes` (a whole drive), `lane` (maps and

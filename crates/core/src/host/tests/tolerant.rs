@@ -25,8 +25,8 @@ fn drawn_tolerant(seed: u64) -> Setup {
         one_of(&mut rng, &[GcMode::Nogc, GcMode::Base, GcMode::Controller, GcMode::Preemptive]);
     match setup.gc.mode {
         GcMode::Preemptive => setup.gc.when = GcWhen::Background,
-        // A defect older than this: copies in no time close a shared block while a host's row of it
-        // is on its way.
+        // A defect older than this: copies at zero cost close a shared block while a host's row of
+        // it is on its way.
         GcMode::Nogc => setup.ftl.frontiers = Frontiers::Separate,
         _ => {}
     }
