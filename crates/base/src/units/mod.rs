@@ -5,6 +5,7 @@
 //! `time`, `size`, `address`, `op`, `split`.
 
 mod address;
+mod ids;
 mod op;
 mod quantity;
 mod share;
@@ -14,6 +15,7 @@ mod stage;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
+pub use ids::{Channel, Die, Lane, Member, Pool};
 pub use op::Op;
 pub use quantity::QuantityError;
 pub use share::{over_provisioning, parse_over_provisioning, share, share_schema};

@@ -3,6 +3,7 @@
 
 use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
+use crate::units::Die;
 
 impl Drive {
     /// A few lines on queues, dies, collections and buffer.
@@ -21,8 +22,8 @@ impl Drive {
             };
             text += &format!(
                 "die {die}: idle {}, closed {}, read {:?}, fill {:?}, write {:?}, gc {:?}\n",
-                self.flash.is_idle(die as u32),
-                self.collector.is_closed(die as u32),
+                self.flash.is_idle(Die(die as u32)),
+                self.collector.is_closed(Die(die as u32)),
                 front(&queues.read),
                 front(&queues.fill),
                 front(&queues.write),

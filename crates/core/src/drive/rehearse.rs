@@ -7,6 +7,7 @@
 //! reads.
 
 use crate::drive::{BusyRemaining, Drive, PredictableLatency};
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 /// When a read fails.
@@ -15,12 +16,12 @@ pub(in crate::drive) enum Moment {
     /// The controller begins it: all its pages count.
     Begins,
     /// It waits for a die, before which a collection comes.
-    Waits { die: u32 },
+    Waits { die: Die },
 }
 
 impl Drive {
     /// The number of the host's operation that the die works on; a later one has a higher number.
-    pub(crate) fn host_operation(&self, now: Instant, die: u32) -> Option<u64> {
+    pub(crate) fn host_operation(&self, now: Instant, die: Die) -> Option<u64> {
         let (op, _) = self.flash.operation_left(now, die)?;
         self.ops[op].class.is_of_host().then(|| self.ops[op].sequence)
     }
@@ -37,7 +38,7 @@ impl Drive {
         // Other reads fail there as they will here; for how long, nobody asks.
         twin.spec.brt = BusyRemaining::Forecast;
         twin.requests[request].command.predictable = PredictableLatency::MustWait;
-        let dies: Vec<u32> = match moment {
+        let dies: Vec<Die> = match moment {
             Moment::Waits { die } => vec![die],
             Moment::Begins => {
                 let pages = (0..self.units(request))
@@ -50,14 +51,14 @@ impl Drive {
         };
         let channel = dies
             .iter()
-            .map(|die| self.flash.gc_keeps_channel_for(now, *die))
+            .map(|die| self.flash.gc_keeps_channel_for(now, Die((*die).0)))
             .max()
             .unwrap_or_default();
         if moment == Moment::Begins {
             twin.begin_read(now, request);
         }
         if let Some(predictable) = &mut twin.predictable {
-            dies.iter().for_each(|die| predictable.gc_came(*die));
+            dies.iter().for_each(|die| predictable.gc_came(Die((*die).0)));
         }
         twin.event_is_over(now);
         let mut dies: Vec<_> =
@@ -65,7 +66,8 @@ impl Drive {
         let mut at = now;
         loop {
             dies.retain(|(die, before)| {
-                twin.gc_keeps_die(at, *die) && twin.host_operation(at, *die) <= *before
+                twin.gc_keeps_die(at, Die((*die).0))
+                    && twin.host_operation(at, Die((*die).0)) <= *before
             });
             let next = twin.next_event_at();
             if dies.is_empty() || next == Instant::NEVER {

@@ -5,6 +5,7 @@ use super::dies::queues::{FlashOp, Owner};
 use super::io::direct::Direct;
 use super::{Drive, Status};
 use crate::sim::NIL;
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
@@ -45,7 +46,7 @@ impl Drive {
 
     /// Tells the owner of an operation that it is done.
     #[inline]
-    fn tell_owner(&mut self, now: Instant, op: u32, owner: Owner, die: u32) {
+    fn tell_owner(&mut self, now: Instant, op: u32, owner: Owner, die: Die) {
         match owner {
             Owner::Request { request, first } => {
                 self.collector.user_read_ended(die);
@@ -127,7 +128,7 @@ impl Drive {
 
     /// After an operation on `die`: what may begin now.
     #[inline]
-    fn after_op(&mut self, now: Instant, die: u32) {
+    fn after_op(&mut self, now: Instant, die: Die) {
         self.poll_gc(now, die);
         self.scrub_looks(now);
         self.checkpoint_looks(now);

@@ -11,6 +11,7 @@
 
 use super::die::{Operation, What};
 use super::{Block, Flash};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// The kind of a slice.
@@ -65,7 +66,7 @@ pub struct Slice {
     /// Done for garbage collection.
     pub gc: bool,
     /// The die.
-    pub die: u32,
+    pub die: Die,
     /// The block worked on.
     pub block: Block,
     /// First page read or programmed; [`Ppn::NONE`] for an erase.
@@ -143,7 +144,7 @@ impl Activity {
                 end,
                 act,
                 gc: operation.gc,
-                die: die as u32,
+                die: Die(die as u32),
                 block,
                 page,
                 sectors,
@@ -251,7 +252,7 @@ impl Flash {
     pub(super) fn end_slice(&mut self, of: &[Act], die: usize, from: usize, cut: Instant) {
         let Some(activity) = &mut self.activity else { return };
         let its_own = |slice: &Slice| {
-            slice.die as usize == die && of.contains(&slice.act) && slice.act.is_on_channel()
+            slice.die.index() == die && of.contains(&slice.act) && slice.act.is_on_channel()
         };
         let around = |slice: &Slice| slice.start < cut && slice.end > cut;
         if let Some(slice) =
@@ -272,7 +273,7 @@ impl Flash {
         delay: Duration,
     ) {
         let Some(activity) = &mut self.activity else { return };
-        let its_own = |slice: &Slice| slice.die as usize == die && of.contains(&slice.act);
+        let its_own = |slice: &Slice| slice.die.index() == die && of.contains(&slice.act);
         for slice in activity.slices[from..]
             .iter_mut()
             .filter(|slice| its_own(slice) && slice.start >= before)

@@ -7,6 +7,7 @@
 
 use super::past::Past;
 use super::{Block, Layout, Operation, What};
+use crate::units::Die;
 use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::VecDeque;
 
@@ -348,14 +349,14 @@ impl super::Flash {
 
     /// Blocked time of the die so far, by blocker; zeros without attribution.
     #[inline]
-    pub fn kept(&self, now: Instant, die: u32) -> Kept {
-        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die as usize))
+    pub fn kept(&self, now: Instant, die: Die) -> Kept {
+        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals(now, die.index()))
     }
 
     /// The time by keeper up to `at`, which is not before the instant that
     /// [`super::Flash::asks_of_the_past`] was told; zeros without books.
-    pub fn kept_at(&self, at: Instant, die: u32) -> Kept {
-        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die as usize))
+    pub fn kept_at(&self, at: Instant, die: Die) -> Kept {
+        self.blame.as_ref().map_or([0; KEEPERS], |blame| blame.totals_at(at, die.index()))
     }
 
     /// Observers ask what kept a die from this instant on, and no longer about earlier ones.
@@ -371,8 +372,8 @@ impl super::Flash {
     }
 
     /// The work of the die now.
-    pub fn doing(&self, die: u32) -> Option<Doing> {
-        self.blame.as_ref().map(|blame| blame.doing(die as usize))
+    pub fn doing(&self, die: Die) -> Option<Doing> {
+        self.blame.as_ref().map(|blame| blame.doing(die.index()))
     }
 
     /// The waits, inside the flash, of the operation that ended last.
@@ -383,9 +384,9 @@ impl super::Flash {
 
     /// Garbage collection closes the die to the host, or opens it: who waits for it waits for
     /// garbage collection.
-    pub fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
+    pub fn close_die(&mut self, now: Instant, die: Die, closed: bool) {
         if let Some(blame) = &mut self.blame {
-            blame.close(now, die as usize, closed);
+            blame.close(now, die.index(), closed);
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::{Block, Flash};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// The work that a die is asked to do.
@@ -96,7 +97,7 @@ pub(super) enum Phase {
 
 /// One die (or one independent plane group).
 #[derive(Clone, Debug)]
-pub(super) struct Die {
+pub(super) struct DieState {
     pub(super) channel: u32,
     pub(super) phase: Phase,
     /// A suspended operation waits until nobody reads.
@@ -114,7 +115,7 @@ pub(super) struct Die {
     pub(super) preloaded: Option<(Operation, Reserved)>,
 }
 
-impl Die {
+impl DieState {
     pub fn new(channel: u32) -> Self {
         let nothing = Operation { what: What::Erase { block: Block(0) }, token: 0, gc: false };
         Self {
@@ -205,21 +206,21 @@ pub(super) struct Leaving {
 impl Flash {
     /// True when the die may be given an operation.
     #[inline]
-    pub fn is_idle(&self, die: u32) -> bool {
-        self.dies[die as usize].phase == Phase::Idle
+    pub fn is_idle(&self, die: Die) -> bool {
+        self.dies[die.index()].phase == Phase::Idle
     }
 
     /// True when the die's channel is held for garbage collection.
     #[inline]
-    pub fn is_held(&self, die: u32) -> bool {
-        self.channels[self.dies[die as usize].channel as usize].held_since.is_some()
+    pub fn is_held(&self, die: Die) -> bool {
+        self.channels[self.dies[die.index()].channel as usize].held_since.is_some()
     }
 
     /// Nanoseconds of garbage collection that kept the die from others up to `now`: its own and its
     /// channel's holds. The difference over a wait is what garbage collection added to it.
     #[inline]
-    pub fn gc_time(&self, die: u32, now: Instant) -> Duration {
-        let d = &self.dies[die as usize];
+    pub fn gc_time(&self, die: Die, now: Instant) -> Duration {
+        let d = &self.dies[die.index()];
         let under_way = if d.operation.gc && d.phase != Phase::Idle {
             now.since(d.started.min(now))
         } else {

@@ -7,14 +7,15 @@ use super::channel::{Crossing, Reserved};
 use super::die::{Leaving, Operation, Phase, What};
 use super::fired::Fired;
 use super::whole::Copied;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
     /// Gives an idle die its next operation. `inline(always)`: callers pass constants, so the
     /// branches fold.
     #[inline(always)]
-    pub fn start(&mut self, now: Instant, die: u32, operation: Operation) {
-        let slot = die as usize;
+    pub fn start(&mut self, now: Instant, die: Die, operation: Operation) {
+        let slot = die.index();
         if let Some(blame) = &mut self.blame {
             blame.started(now, slot, &operation, operation.block(&self.layout));
         }
@@ -61,7 +62,7 @@ impl Flash {
 
     /// Asserts the physics of a read: its page is programmed, and wholly.
     #[inline(always)]
-    fn assert_readable(&self, die: u32, page: Ppn) {
+    fn assert_readable(&self, die: Die, page: Ppn) {
         let block = self.layout.block_of(page);
         assert!(
             self.layout.row_of(page) < u32::from(self.rows_written[block.0 as usize]),
@@ -341,9 +342,9 @@ impl Flash {
     /// Ends what [`Fired::free`] began: a die that was given nothing has no timer. Call it before
     /// asking for the next event.
     #[inline]
-    pub fn rest(&mut self, die: u32) {
+    pub fn rest(&mut self, die: Die) {
         if self.is_idle(die) || self.is_suspended(die) {
-            self.timers.clear(die as usize);
+            self.timers.clear(die.index());
         }
     }
 
@@ -379,10 +380,14 @@ impl Flash {
             What::System { .. } => self.counters.programs += 1,
             What::Copy { to, .. } => {
                 let die = slot as u32;
-                if self.has_train(die) {
-                    self.end_whole_copies(Copied { die, to, count: self.trains[slot].count });
+                if self.has_train(Die(die)) {
+                    self.end_whole_copies(Copied {
+                        die: Die(die),
+                        to,
+                        count: self.trains[slot].count,
+                    });
                 } else {
-                    self.end_whole_copies(Copied { die, to, count: 1 });
+                    self.end_whole_copies(Copied { die: Die(die), to, count: 1 });
                 }
             }
             What::Copies { count, .. } => {

@@ -1,6 +1,7 @@
 //! The outcome of a timer of the flash.
 
 use crate::sim::NIL;
+use crate::units::Die;
 
 /// The outcome of a timer. Numbers or `NIL`: it is made and taken apart at every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +25,13 @@ impl Fired {
 
     /// The die that may be given the next operation.
     #[inline]
-    pub fn free(&self) -> Option<u32> {
-        (self.free != NIL).then_some(self.free)
+    pub fn free(&self) -> Option<Die> {
+        (self.free != NIL).then_some(Die(self.free))
     }
 
     /// The die that may be given the next program ahead, into its cache register.
     #[inline]
-    pub fn preload(&self) -> Option<u32> {
-        (self.preload != NIL).then_some(self.preload)
+    pub fn preload(&self) -> Option<Die> {
+        (self.preload != NIL).then_some(Die(self.preload))
     }
 }

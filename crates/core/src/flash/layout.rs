@@ -8,6 +8,7 @@
 
 use super::Device;
 use crate::sim::Divisor;
+use crate::units::Die;
 use crate::units::Ppn;
 
 /// Sizes of everything, derived once from a device table.
@@ -102,14 +103,14 @@ impl Layout {
 
     /// The server of a lane.
     #[inline]
-    pub fn die_of(&self, lane: u32) -> u32 {
-        self.by_lanes_per_die.quotient(lane)
+    pub fn die_of(&self, lane: u32) -> Die {
+        Die(self.by_lanes_per_die.quotient(lane))
     }
 
     /// The channel of a server.
     #[inline]
-    pub fn channel_of(&self, die: u32) -> u32 {
-        self.dies_per_channel.quotient(die)
+    pub fn channel_of(&self, die: Die) -> u32 {
+        self.dies_per_channel.quotient(die.0)
     }
 
     /// Servers on a channel.

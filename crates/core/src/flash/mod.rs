@@ -61,9 +61,10 @@ pub use suspendable::{ProgramSuspensionTimes, Progress, Stop, Suspendable, Suspe
 pub use timing::Timing;
 
 use crate::sim::Timers;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 use channel::Channel;
-use die::Die;
+use die::DieState;
 
 /// The content of a page that is erased or half programmed: no host ever wrote it.
 pub const GARBAGE: u32 = u32::MAX - 1;
@@ -75,7 +76,7 @@ pub struct Flash {
     pub layout: Layout,
     timing: Timing,
     channels: Vec<Channel>,
-    dies: Vec<Die>,
+    dies: Vec<DieState>,
     timers: Timers,
     /// Rows programmed in each block; the next program of a block goes there and nowhere else.
     rows_written: Vec<u16>,
@@ -149,7 +150,10 @@ impl Flash {
         let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
         Self {
             channels: vec![Channel::default(); layout.channels as usize],
-            dies: (0..layout.dies).map(|die| Die::new(layout.channel_of(die))).collect(),
+            dies: (0..layout.dies)
+                .map(Die)
+                .map(|die| DieState::new(layout.channel_of(die)))
+                .collect(),
             timers: Timers::new(timer_slots),
             rows_written: vec![0; layout.total_blocks() as usize],
             content: if with_content {
@@ -208,8 +212,8 @@ impl Flash {
 
     /// True when garbage collection works on the die or holds its channel at this moment.
     #[inline]
-    pub fn is_collecting(&self, die: u32) -> bool {
-        let d = &self.dies[die as usize];
+    pub fn is_collecting(&self, die: Die) -> bool {
+        let d = &self.dies[die.index()];
         (!self.is_idle(die) && d.operation.gc) || self.is_held(die)
     }
 

@@ -4,6 +4,7 @@
 use super::Flash;
 use super::channel::Channel;
 use super::die::{Operation, Phase, What};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 impl Flash {
@@ -11,24 +12,24 @@ impl Flash {
     /// transfer that ends a read waits for those that have the channel now. An operation that may
     /// be suspended has no timer of its own for its end: it is taken to last as long as the table
     /// says, from its issue on.
-    pub fn gc_operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
-        if self.dies[die as usize].issued().0.gc { self.operation_left(now, die) } else { None }
+    pub fn gc_operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
+        if self.dies[die.index()].issued().0.gc { self.operation_left(now, die) } else { None }
     }
 
     /// When the array read ends that the die does now.
-    pub fn senses_until(&self, die: u32) -> Option<Instant> {
-        let senses = self.dies[die as usize].phase == Phase::Sensing;
-        self.timers.due(die as usize).filter(|_| senses)
+    pub fn senses_until(&self, die: Die) -> Option<Instant> {
+        let senses = self.dies[die.index()].phase == Phase::Sensing;
+        self.timers.due(die.index()).filter(|_| senses)
     }
 
     /// The rest of any operation that the die works on.
-    pub fn operation_left(&self, now: Instant, die: u32) -> Option<(u32, Duration)> {
-        let d = &self.dies[die as usize];
+    pub fn operation_left(&self, now: Instant, die: Die) -> Option<(u32, Duration)> {
+        let d = &self.dies[die.index()];
         let (operation, issued, _) = d.issued();
         if d.phase == Phase::Idle {
             return None;
         }
-        let due = || self.timers.due(die as usize).map_or(Duration::ZERO, |at| at.since(now));
+        let due = || self.timers.due(die.index()).map_or(Duration::ZERO, |at| at.since(now));
         let left = match (d.phase, operation.what) {
             (Phase::Sensing, What::Read { sectors, .. }) if sectors > 0 => {
                 due().max(self.channel_busy_for(now, die)) + self.timing.transfer(sectors)
@@ -51,8 +52,8 @@ impl Flash {
 
     /// Garbage collection's operation that the die works on; one that reads have replaced is not
     /// it, nor one that ends at this instant.
-    pub fn gc_operation(&self, now: Instant, die: u32) -> Option<u32> {
-        let d = &self.dies[die as usize];
+    pub fn gc_operation(&self, now: Instant, die: Die) -> Option<u32> {
+        let d = &self.dies[die.index()];
         let operation = d.issued().0;
         let is_last = match (d.phase, operation.what) {
             (Phase::Idle, _) => return None,
@@ -62,22 +63,22 @@ impl Flash {
             (Phase::Sensing, What::Read { sectors, .. }) => sectors == 0,
             _ => false,
         };
-        let ends_now = is_last && self.timers.due(die as usize) == Some(now);
+        let ends_now = is_last && self.timers.due(die.index()) == Some(now);
         (operation.gc && !ends_now).then_some(operation.token)
     }
 
     /// For how long transfers that have their place keep the die's channel.
-    pub fn channel_busy_for(&self, now: Instant, die: u32) -> Duration {
+    pub fn channel_busy_for(&self, now: Instant, die: Die) -> Duration {
         self.channel_of(die).free_at().max(now).since(now)
     }
 
     /// For how long transfers of garbage collection keep the die's channel, with what goes before
     /// them.
-    pub fn gc_keeps_channel_for(&self, now: Instant, die: u32) -> Duration {
+    pub fn gc_keeps_channel_for(&self, now: Instant, die: Die) -> Duration {
         self.channel_of(die).gc_until().max(now).since(now)
     }
 
-    fn channel_of(&self, die: u32) -> &Channel {
+    fn channel_of(&self, die: Die) -> &Channel {
         &self.channels[self.layout.channel_of(die) as usize]
     }
 
@@ -91,12 +92,12 @@ impl Flash {
         let (mut at, mut served) = ((Instant::START, 0), 0);
         while served < count {
             // The next of them whose array read ends, by its time and its number.
-            let next = (first..first + count).filter_map(|die| {
-                let d = &self.dies[die as usize];
-                let due = self.timers.due(die as usize)?;
+            let next = (first..first + count).map(Die).filter_map(|die| {
+                let d = &self.dies[die.index()];
+                let due = self.timers.due(die.index())?;
                 let is_read = !d.operation().gc && matches!(d.operation().what, What::Read { .. });
                 let waits = matches!(d.phase, Phase::Sensing | Phase::TransferringOut);
-                (is_read && waits && (due, die + 1) > at).then_some((due, die + 1))
+                (is_read && waits && (due, die.0 + 1) > at).then_some((due, die.0 + 1))
             });
             let Some((due, number)) = next.min() else { break };
             let d = &self.dies[number as usize - 1];

@@ -7,6 +7,7 @@
 
 use super::channel::Crossing;
 use super::{Flash, Operation, What};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// The copies of a run, and the sectors that cross the channel for each, either way.
@@ -50,7 +51,7 @@ impl Flash {
     pub fn start_run(
         &mut self,
         now: Instant,
-        die: u32,
+        die: Die,
         token: u32,
         copies: &[(Ppn, Ppn)],
         time: Duration,
@@ -71,7 +72,7 @@ impl Flash {
         if self.runs.is_empty() {
             self.runs = vec![Run::default(); self.layout.dies as usize];
         }
-        let run = &mut self.runs[die as usize];
+        let run = &mut self.runs[die.index()];
         run.sectors = sectors;
         run.copies.clear();
         run.copies.extend_from_slice(copies);
@@ -81,18 +82,18 @@ impl Flash {
 
     /// Reads and programs of runs under way that are over, as far as the flash was brought.
     pub fn runs_over(&self) -> (u64, u64) {
-        let over = (0..).zip(&self.runs).map(|(die, run)| self.run_over(die, run));
+        let over = (0..).zip(&self.runs).map(|(die, run)| self.run_over(Die(die), run));
         over.fold((0, 0), |sum, over| (sum.0 + over.0, sum.1 + over.1))
     }
 
-    fn run_over(&self, die: u32, run: &Run) -> (u64, u64) {
+    fn run_over(&self, die: Die, run: &Run) -> (u64, u64) {
         let mut over = (0, 0);
-        let is_run = matches!(self.dies[die as usize].operation().what, What::Copies { .. });
+        let is_run = matches!(self.dies[die.index()].operation().what, What::Copies { .. });
         if !is_run || self.is_idle(die) {
             return over;
         }
-        let (_, mut at, _) = self.dies[die as usize].issued();
-        let is_over = |at| self.timers.is_over(self.seen_until(), die as usize, at);
+        let (_, mut at, _) = self.dies[die.index()].issued();
+        let is_over = |at| self.timers.is_over(self.seen_until(), die.index(), at);
         for (from, to) in &run.copies {
             let (read, program) = self.copy_times(*from, *to, run.sectors);
             over.0 += u64::from(is_over(at + read));

@@ -30,6 +30,7 @@ use super::stress::{BlockStress, Stress};
 use super::suspendable::{Before, Erases, Suspensions, Work};
 use super::{Block, Flash, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes};
 use crate::stats::SuspensionCounters;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 impl Flash {
@@ -94,8 +95,8 @@ impl Flash {
 
     /// True when the die's operation is suspended and no read runs.
     #[inline]
-    pub fn is_suspended(&self, die: u32) -> bool {
-        self.dies[die as usize].phase == Phase::Suspended
+    pub fn is_suspended(&self, die: Die) -> bool {
+        self.dies[die.index()].phase == Phase::Suspended
     }
 
     /// The suspendable operation of the die, its progress, and when it was issued; `None` when it
@@ -104,10 +105,10 @@ impl Flash {
     pub fn suspendable_at(
         &self,
         now: Instant,
-        die: u32,
+        die: Die,
     ) -> Option<(Suspendable, Progress, Instant)> {
-        let work = self.suspensions.as_ref()?.dies[die as usize].as_ref()?;
-        let progress = match self.dies[die as usize].phase {
+        let work = self.suspensions.as_ref()?.dies[die.index()].as_ref()?;
+        let progress = match self.dies[die.index()].phase {
             Phase::Suspended => Progress::Suspended,
             Phase::Pulse if work.at_safe_point && work.since == now => Progress::SafePoint,
             Phase::Pulse if work.since + work.left > now => Progress::UnderWay,
@@ -119,11 +120,11 @@ impl Flash {
 
     /// The row that a suspended program of the die is about: it is neither old nor new.
     #[inline]
-    pub(super) fn is_half_programmed(&self, die: u32, block: Block, row: u32) -> bool {
+    pub(super) fn is_half_programmed(&self, die: Die, block: Block, row: u32) -> bool {
         let work = self
             .suspensions
             .as_ref()
-            .and_then(|suspensions| suspensions.dies[die as usize].as_ref());
+            .and_then(|suspensions| suspensions.dies[die.index()].as_ref());
         work.is_some_and(|work| match work.operation.what {
             What::Program { row: first, .. } => {
                 (self.layout.block_of(first), self.layout.row_of(first)) == (block, row)
@@ -261,8 +262,8 @@ impl Flash {
     }
 
     /// Stops an operation that is at a safe point.
-    pub fn stop_at_safe_point(&mut self, now: Instant, die: u32) {
-        let slot = die as usize;
+    pub fn stop_at_safe_point(&mut self, now: Instant, die: Die) {
+        let slot = die.index();
         self.count_suspension(slot);
         let (suspensions, mut work) = self.work_of(slot);
         if work.kind == Suspendable::Program {
@@ -274,8 +275,8 @@ impl Flash {
     }
 
     /// Stops an operation that is under way; it is suspended when the die becomes free.
-    pub fn stop_part(&mut self, now: Instant, die: u32, stop: Stop) {
-        let slot = die as usize;
+    pub fn stop_part(&mut self, now: Instant, die: Die, stop: Stop) {
+        let slot = die.index();
         let works = self.dies[slot].phase == Phase::Pulse;
         self.count_suspension(slot);
         let (suspensions, work) = self.work_of(slot);
@@ -359,8 +360,8 @@ impl Flash {
     }
 
     /// A suspended operation goes on.
-    pub fn resume(&mut self, now: Instant, die: u32) {
-        let slot = die as usize;
+    pub fn resume(&mut self, now: Instant, die: Die) {
+        let slot = die.index();
         debug_assert!(self.is_suspended(die), "die {die} holds nothing suspended");
         let (suspensions, mut work) = self.work_of(slot);
         let time = match (work.before, &suspensions.erases, &suspensions.programs) {

@@ -4,6 +4,7 @@
 use super::{
     ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What,
 };
+use crate::units::Die;
 use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
 
 const NS: Duration = Duration::from_ns(1);
@@ -74,9 +75,9 @@ impl Bench {
     }
 
     /// The first page of block 0 of the die's first lane.
-    fn page(&self, die: u32, number: u32) -> Ppn {
+    fn page(&self, die: Die, number: u32) -> Ppn {
         let layout = &self.flash.layout;
-        Ppn(layout.first_page(layout.block(die * layout.lanes_per_die, 0)).0 + number)
+        Ppn(layout.first_page(layout.block(die.0 * layout.lanes_per_die, 0)).0 + number)
     }
 
     /// Every block of the drive is programmed to its end.
@@ -86,16 +87,16 @@ impl Bench {
         self
     }
 
-    fn start(&mut self, now: Instant, die: u32, what: What, token: u32) {
+    fn start(&mut self, now: Instant, die: Die, what: What, token: u32) {
         self.flash.start(now, die, Operation { what, token, gc: false });
     }
 
-    fn read(&mut self, now: Instant, die: u32, number: u32, token: u32) {
+    fn read(&mut self, now: Instant, die: Die, number: u32, token: u32) {
         let (page, sectors) = (self.page(die, number), self.page_sectors());
         self.start(now, die, What::Read { page, sectors }, token);
     }
 
-    fn program(&mut self, now: Instant, die: u32, number: u32, token: u32) {
+    fn program(&mut self, now: Instant, die: Die, number: u32, token: u32) {
         let (row, sectors) = (self.page(die, number), self.page_sectors());
         self.start(now, die, What::Program { row, sectors }, token);
     }
@@ -128,16 +129,16 @@ impl Bench {
         let dies = self.flash.layout.dies;
         let mut left = vec![each; dies as usize];
         let mut end = Instant::START;
-        for die in 0..dies {
-            self.read(end, die, 0, die);
-            left[die as usize] -= 1;
+        for die in (0..dies).map(Die) {
+            self.read(end, die, 0, die.0);
+            left[die.index()] -= 1;
         }
         while self.flash.next_at() < Instant::NEVER {
             let (now, fired) = self.fire();
             end = now;
-            if let Some(die) = fired.free().filter(|die| left[*die as usize] > 0) {
-                left[die as usize] -= 1;
-                self.read(now, die, 0, die);
+            if let Some(die) = fired.free().filter(|die| left[die.index()] > 0) {
+                left[die.index()] -= 1;
+                self.read(now, die, 0, die.0);
             }
         }
         assert_eq!(self.done.len() as u32, each * dies);
@@ -150,16 +151,16 @@ fn a_read_is_command_array_and_transfer() {
     let mut bench = Bench::new(device()).all_written();
     let time = bench.command() + bench.read_array() + bench.page_transfer();
     assert_eq!(time, Duration::from_ns(142_575), "175 + 40,000 + 4096 x 25 ns");
-    bench.read(Instant::START, 0, 0, 7);
+    bench.read(Instant::START, Die(0), 0, 7);
     bench.ends_at(Instant::START + time, 7);
-    assert!(bench.flash.is_idle(0));
+    assert!(bench.flash.is_idle(Die(0)));
 }
 
 #[test]
 fn a_read_of_some_sectors_transfers_only_those() {
     let mut bench = Bench::new(device()).all_written();
-    let page = bench.page(0, 0);
-    bench.start(Instant::START, 0, What::Read { page, sectors: 3 }, 7);
+    let page = bench.page(Die(0), 0);
+    bench.start(Instant::START, Die(0), What::Read { page, sectors: 3 }, 7);
     let transfer = bench.device.channel.rate.time_for(3 * 512);
     bench.ends_at(Instant::START + bench.command() + bench.read_array() + transfer, 7);
 }
@@ -168,25 +169,25 @@ fn a_read_of_some_sectors_transfers_only_those() {
 fn a_program_is_command_transfer_and_array() {
     let mut bench = Bench::new(device());
     let time = bench.command() + bench.page_transfer() + bench.program_array();
-    bench.program(Instant::START, 0, 0, 7);
+    bench.program(Instant::START, Die(0), 0, 7);
     bench.ends_at(Instant::START + time, 7);
-    let page = bench.page(0, 0);
+    let page = bench.page(Die(0), 0);
     assert_eq!(bench.flash.rows_written(bench.flash.layout.block_of(page)), 1);
 }
 
 #[test]
 fn an_erase_is_a_command_and_its_steps() {
     let mut bench = Bench::new(device()).all_written();
-    let (page, command) = (bench.page(0, 0), bench.device.channel.erase_command);
+    let (page, command) = (bench.page(Die(0), 0), bench.device.channel.erase_command);
     let ArrayTiming { erase_step: step, erase_steps: steps, .. } = bench.device.timing;
     let block = bench.flash.layout.block_of(page);
     bench.flash.store(page, 5);
-    bench.start(Instant::START, 0, What::Erase { block }, 7);
+    bench.start(Instant::START, Die(0), What::Erase { block }, 7);
     for number in 1..u64::from(steps) {
         let boundary = Instant::START + command + step * number;
         assert_eq!(bench.flash.next_at(), boundary, "the end of step {number}");
         assert_eq!(bench.fire().1, Fired::NOTHING);
-        assert!(!bench.flash.is_idle(0));
+        assert!(!bench.flash.is_idle(Die(0)));
     }
     assert_eq!(
         bench.flash.rows_written(block),
@@ -200,15 +201,15 @@ fn an_erase_is_a_command_and_its_steps() {
 #[test]
 fn copyback_leaves_the_channel_to_others() {
     let mut bench = Bench::new(device()).all_written();
-    let (page, rows) = (bench.page(0, 0), bench.flash.layout.rows);
-    bench.start(Instant::START, 0, What::Read { page, sectors: 0 }, 1);
+    let (page, rows) = (bench.page(Die(0), 0), bench.flash.layout.rows);
+    bench.start(Instant::START, Die(0), What::Read { page, sectors: 0 }, 1);
     let read = Instant::START + bench.command() + bench.read_array();
     bench.ends_at(read, 1);
     let target = bench.flash.layout.block(0, 1);
     bench.flash.adopt(target, rows - 1);
     let row = bench.flash.layout.row_start(target, rows - 1);
-    bench.start(read, 0, What::Program { row, sectors: 0 }, 2);
-    bench.read(read, 1, 0, 3);
+    bench.start(read, Die(0), What::Program { row, sectors: 0 }, 2);
+    bench.read(read, Die(1), 0, 3);
     // The other die waits for two commands, and for no data.
     bench.ends_at(read + bench.command() * 2 + bench.read_array() + bench.page_transfer(), 3);
     bench.ends_at(read + bench.command() + bench.program_array(), 2);
@@ -222,13 +223,13 @@ fn reads_and_programs_take_the_time_of_their_page_type() {
     let mut bench = Bench::new(device.clone()).all_written();
     let mut now = Instant::START;
     for number in 0..6 {
-        bench.read(now, 0, number, number);
+        bench.read(now, Die(0), number, number);
         now += bench.command() + device.timing.read[number as usize % 3] + bench.page_transfer();
         bench.ends_at(now, number);
     }
     let (mut bench, mut now) = (Bench::new(device.clone()), Instant::START);
     for number in 0..4 {
-        bench.program(now, 0, number, number);
+        bench.program(now, Die(0), number, number);
         now += bench.command() + bench.page_transfer() + device.timing.program[number as usize % 2];
         bench.ends_at(now, number);
     }
@@ -241,13 +242,13 @@ fn a_one_shot_word_line_takes_all_its_pages_and_one_program_time() {
     device.timing.read = [50, 70, 100].map(Duration::from_us).to_vec();
     let mut bench = Bench::new(device.clone());
     assert_eq!(bench.flash.layout.rows, device.geometry.pages / 3);
-    let (row, sectors) = (bench.page(0, 0), 3 * bench.page_sectors());
-    bench.start(Instant::START, 0, What::Program { row, sectors }, 9);
+    let (row, sectors) = (bench.page(Die(0), 0), 3 * bench.page_sectors());
+    bench.start(Instant::START, Die(0), What::Program { row, sectors }, 9);
     let mut now =
         Instant::START + bench.command() + bench.page_transfer() * 3 + bench.program_array();
     bench.ends_at(now, 9);
     for number in 0..3 {
-        bench.read(now, 0, number, number);
+        bench.read(now, Die(0), number, number);
         now += bench.command() + device.timing.read[number as usize] + bench.page_transfer();
         bench.ends_at(now, number);
     }
@@ -259,8 +260,8 @@ fn multi_plane_programs_transfer_every_plane_and_run_once() {
     (device.geometry.planes, device.feature.program_planes) = (2, 2);
     let mut bench = Bench::new(device);
     assert_eq!(bench.flash.layout.lanes, 4);
-    let (row, sectors) = (bench.page(0, 0), 2 * bench.page_sectors());
-    bench.start(Instant::START, 0, What::Program { row, sectors }, 9);
+    let (row, sectors) = (bench.page(Die(0), 0), 2 * bench.page_sectors());
+    bench.start(Instant::START, Die(0), What::Program { row, sectors }, 9);
     bench.ends_at(
         Instant::START + bench.command() + bench.page_transfer() * 2 + bench.program_array(),
         9,
@@ -270,8 +271,8 @@ fn multi_plane_programs_transfer_every_plane_and_run_once() {
 #[test]
 fn two_dies_share_their_channel_in_the_order_of_asking() {
     let mut bench = Bench::new(device()).all_written();
-    bench.read(Instant::START, 1, 0, 1);
-    bench.read(Instant::START, 0, 0, 0);
+    bench.read(Instant::START, Die(1), 0, 1);
+    bench.read(Instant::START, Die(0), 0, 0);
     // Commands one after the other, arrays side by side, transfers one after the other.
     let first = Instant::START + bench.command() + bench.read_array() + bench.page_transfer();
     bench.ends_at(first, 1);
@@ -282,8 +283,8 @@ fn two_dies_share_their_channel_in_the_order_of_asking() {
 fn dies_of_different_channels_do_not_meet() {
     let mut bench = Bench::new(device()).all_written();
     let time = bench.command() + bench.read_array() + bench.page_transfer();
-    bench.read(Instant::START, 0, 0, 0);
-    bench.read(Instant::START, 2, 0, 2);
+    bench.read(Instant::START, Die(0), 0, 0);
+    bench.read(Instant::START, Die(2), 0, 2);
     bench.advance_before(Instant::NEVER);
     assert_eq!(bench.done, [(Instant::START + time, 0), (Instant::START + time, 2)]);
 }
@@ -322,15 +323,15 @@ fn cache_programs_hide_the_transfer_behind_the_array() {
     let mut device = device();
     device.feature.cache_program = true;
     let mut bench = Bench::new(device);
-    bench.program(Instant::START, 0, 0, 0);
+    bench.program(Instant::START, Die(0), 0, 0);
     let mut next = 1;
     while bench.flash.next_at() < Instant::NEVER {
         let (now, fired) = bench.fire();
         if fired.preload().is_some() && next < n {
-            let (row, sectors) = (bench.page(0, next), bench.page_sectors());
+            let (row, sectors) = (bench.page(Die(0), next), bench.page_sectors());
             let operation =
                 Operation { what: What::Program { row, sectors }, token: next, gc: false };
-            bench.flash.preload(now, 0, operation);
+            bench.flash.preload(now, Die(0), operation);
             next += 1;
         }
     }
@@ -344,15 +345,17 @@ fn cache_programs_hide_the_transfer_behind_the_array() {
 #[test]
 fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
     let mut bench = Bench::new(device()).all_written();
-    bench.read(Instant::START, 1, 0, 1);
-    bench.read(Instant::START, 0, 0, 0);
+    bench.read(Instant::START, Die(1), 0, 1);
+    bench.read(Instant::START, Die(0), 0, 0);
     bench.flash.hold_channel(Instant::START, 0);
-    assert!(bench.flash.is_held(0) && bench.flash.is_held(1) && !bench.flash.is_held(2));
+    assert!(
+        bench.flash.is_held(Die(0)) && bench.flash.is_held(Die(1)) && !bench.flash.is_held(Die(2))
+    );
     let release = Instant::START + Duration::from_ms(3);
     bench.advance_before(release);
     assert_eq!(bench.done, [], "both have sensed, neither may transfer");
     assert_eq!(
-        bench.flash.gc_time(0, release),
+        bench.flash.gc_time(Die(0), release),
         Duration::from_ms(3),
         "the hold is the collection's time"
     );
@@ -365,17 +368,17 @@ fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
 fn a_held_channel_serves_the_collection_that_holds_it() {
     let mut bench = Bench::new(device()).all_written();
     bench.flash.hold_channel(Instant::START, 0);
-    let what = What::Read { page: bench.page(0, 0), sectors: bench.page_sectors() };
-    bench.flash.start(Instant::START, 0, Operation { what, token: 1, gc: true });
+    let what = What::Read { page: bench.page(Die(0), 0), sectors: bench.page_sectors() };
+    bench.flash.start(Instant::START, Die(0), Operation { what, token: 1, gc: true });
     bench.ends_at(Instant::START + bench.command() + bench.read_array() + bench.page_transfer(), 1);
 }
 
 #[test]
 fn a_transfer_behind_a_collections_transfer_says_so() {
     let mut bench = Bench::new(device()).all_written();
-    let what = What::Read { page: bench.page(0, 0), sectors: bench.page_sectors() };
-    bench.flash.start(Instant::START, 0, Operation { what, token: 1, gc: true });
-    bench.read(Instant::START, 1, 0, 2);
+    let what = What::Read { page: bench.page(Die(0), 0), sectors: bench.page_sectors() };
+    bench.flash.start(Instant::START, Die(0), Operation { what, token: 1, gc: true });
+    bench.read(Instant::START, Die(1), 0, 2);
     let mut behind = Vec::new();
     while bench.flash.next_at() < Instant::NEVER {
         let (_, fired) = bench.fire();
@@ -418,7 +421,7 @@ fn nearby_channel_rates_give_different_reads() {
         let mut device = device();
         device.channel.rate = rate.parse().unwrap();
         let mut bench = Bench::new(device).all_written();
-        bench.read(Instant::START, 0, 0, 0);
+        bench.read(Instant::START, Die(0), 0, 0);
         bench.advance_before(Instant::NEVER);
         bench.done[0].0
     };
@@ -445,31 +448,31 @@ fn dies_and_channels_are_busy_for_what_they_did() {
 #[test]
 #[should_panic(expected = "programmed in order")]
 fn a_row_is_not_skipped() {
-    Bench::new(device()).program(Instant::START, 0, 1, 0);
+    Bench::new(device()).program(Instant::START, Die(0), 1, 0);
 }
 
 #[test]
 #[should_panic(expected = "programmed in order")]
 fn a_row_is_not_programmed_twice() {
     let mut bench = Bench::new(device());
-    bench.program(Instant::START, 0, 0, 0);
+    bench.program(Instant::START, Die(0), 0, 0);
     bench.advance_before(Instant::NEVER);
     let now = Instant::from_ns(1_000_000_000);
-    bench.program(now, 0, 0, 1);
+    bench.program(now, Die(0), 0, 1);
 }
 
 #[test]
 #[should_panic(expected = "is erased")]
 fn an_erased_page_is_not_read() {
-    Bench::new(device()).read(Instant::START, 0, 0, 0);
+    Bench::new(device()).read(Instant::START, Die(0), 0, 0);
 }
 
 #[test]
 #[should_panic(expected = "is erased")]
 fn a_page_is_not_read_after_its_block_was_erased() {
     let mut bench = Bench::new(device()).all_written();
-    let block = bench.flash.layout.block_of(bench.page(0, 0));
-    bench.start(Instant::START, 0, What::Erase { block }, 0);
+    let block = bench.flash.layout.block_of(bench.page(Die(0), 0));
+    bench.start(Instant::START, Die(0), What::Erase { block }, 0);
     bench.advance_before(Instant::NEVER);
-    bench.read(Instant::from_ns(1_000_000_000), 0, 0, 1);
+    bench.read(Instant::from_ns(1_000_000_000), Die(0), 0, 1);
 }

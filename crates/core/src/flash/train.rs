@@ -8,6 +8,7 @@
 
 use super::whole::Copied;
 use super::{Flash, What};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// The copies that a die works on, from the first of which nobody was told the end. A single one is
@@ -31,11 +32,11 @@ impl Flash {
 
     /// The whole copy that begins on a die is the first of `count`, which follow one another.
     #[inline]
-    pub fn add_copies(&mut self, die: u32, count: u32) {
-        let Some(first_end) = self.timers.due(die as usize).filter(|_| count > 1) else { return };
-        self.trains[die as usize] = Train { count, first_end };
+    pub fn add_copies(&mut self, die: Die, count: u32) {
+        let Some(first_end) = self.timers.due(die.index()).filter(|_| count > 1) else { return };
+        self.trains[die.index()] = Train { count, first_end };
         self.trains_under_way += 1;
-        self.timers.set(die as usize, first_end + self.copy_time_alike() * u64::from(count - 1));
+        self.timers.set(die.index(), first_end + self.copy_time_alike() * u64::from(count - 1));
     }
 
     /// The time from the end of one copy of a train to the end of the next.
@@ -53,20 +54,20 @@ impl Flash {
 
     /// True when the die works on a train of more than one copy.
     #[inline]
-    pub fn has_train(&self, die: u32) -> bool {
-        self.has_trains() && self.trains[die as usize].count > 1
+    pub fn has_train(&self, die: Die) -> bool {
+        self.has_trains() && self.trains[die.index()].count > 1
     }
 
     /// Copies that are over on the die at `now` and of which nobody was told.
-    pub fn copies_over(&self, now: Instant, die: u32) -> u32 {
-        let Train { count, first_end } = self.trains[die as usize];
+    pub fn copies_over(&self, now: Instant, die: Die) -> u32 {
+        let Train { count, first_end } = self.trains[die.index()];
         if count == 1 || now < first_end {
             return 0;
         }
         let each = self.copy_time_alike();
         let before = now.since(first_end).as_ns() / each.as_ns();
         let last = first_end + each * before;
-        let over = before + u64::from(self.timers.is_over(now, die as usize, last));
+        let over = before + u64::from(self.timers.is_over(now, die.index(), last));
         // The last one's end is an event.
         over.min(u64::from(count) - 1) as u32
     }
@@ -77,47 +78,50 @@ impl Flash {
         if self.trains_under_way == 0 {
             return 0;
         }
-        (0..self.layout.dies).map(|die| u64::from(self.copies_over(self.seen_until(), die))).sum()
+        (0..self.layout.dies)
+            .map(Die)
+            .map(|die| u64::from(self.copies_over(self.seen_until(), die)))
+            .sum()
     }
 
     /// When the copy ends that the die works on at `now`.
-    pub(super) fn copy_end(&self, now: Instant, die: u32) -> Option<Instant> {
-        let Train { count, first_end } = self.trains[die as usize];
+    pub(super) fn copy_end(&self, now: Instant, die: Die) -> Option<Instant> {
+        let Train { count, first_end } = self.trains[die.index()];
         match count {
-            1 => self.timers.due(die as usize),
+            1 => self.timers.due(die.index()),
             _ => Some(first_end + self.copy_time_alike() * u64::from(self.copies_over(now, die))),
         }
     }
 
     /// The first `over` copies of a die's train were told of; the next one is `next`.
-    pub fn copies_are_told(&mut self, die: u32, over: u32, next: (Ppn, Ppn)) {
+    pub fn copies_are_told(&mut self, die: Die, over: u32, next: (Ppn, Ppn)) {
         let Some((_, to)) = self.whole_copy(die) else { return };
         self.end_whole_copies(Copied { die, to, count: over });
         let each = self.copy_time_alike();
-        let train = &mut self.trains[die as usize];
+        let train = &mut self.trains[die.index()];
         (train.count, train.first_end) =
             (train.count - over, train.first_end + each * u64::from(over));
         let Train { count, first_end } = *train;
         self.trains_under_way -= u32::from(count == 1);
         let loaded = first_end - self.timing.program(&self.layout, next.1);
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         d.operation.what = What::Copy { from: next.0, to: next.1 };
         self.channels[d.channel as usize].is_free_again(loaded);
     }
 
     /// No copy follows the one that the die works on, of which the ones before were told.
-    pub(super) fn cut_train(&mut self, die: u32) {
-        let train = std::mem::replace(&mut self.trains[die as usize], Train::SINGLE);
+    pub(super) fn cut_train(&mut self, die: Die) {
+        let train = std::mem::replace(&mut self.trains[die.index()], Train::SINGLE);
         if train.count > 1 {
             self.trains_under_way -= 1;
-            self.timers.set(die as usize, train.first_end);
+            self.timers.set(die.index(), train.first_end);
         }
     }
 
     /// The train that ended with the die's last event: how many copies it was.
     #[inline]
-    pub fn take_train(&mut self, die: u32) -> u32 {
+    pub fn take_train(&mut self, die: Die) -> u32 {
         self.trains_under_way -= 1;
-        std::mem::replace(&mut self.trains[die as usize], Train::SINGLE).count
+        std::mem::replace(&mut self.trains[die.index()], Train::SINGLE).count
     }
 }

@@ -17,6 +17,7 @@ use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
 use super::{Flash, Operation, What};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// Everything before this was done. It says how far the flash was asked and is no state of it, so a
@@ -36,7 +37,7 @@ impl std::fmt::Debug for Seen {
 
 /// Copies of a die that are over, the first of which went to `to`, the others behind it.
 pub(super) struct Copied {
-    pub die: u32,
+    pub die: Die,
     pub to: Ppn,
     pub count: u32,
 }
@@ -74,7 +75,7 @@ impl Flash {
     pub fn start_whole_copy(
         &mut self,
         now: Instant,
-        die: u32,
+        die: Die,
         token: u32,
         (from, to): (Ppn, Ppn),
         sectors: u32,
@@ -90,25 +91,25 @@ impl Flash {
         let across = self.timing.command + self.timing.transfer(sectors);
         let crossing = across * 2 + self.timing.read(&self.layout, from);
         self.copy_sectors = sectors;
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         d.operation = Operation { what: What::Copy { from, to }, token, gc: true };
         (d.phase, d.started, d.behind_gc) = (Phase::Copying, now, false);
         let loaded = self.channels[d.channel as usize].is_taken_for(now, crossing);
-        self.timers.set(die as usize, loaded + self.timing.program(&self.layout, to));
+        self.timers.set(die.index(), loaded + self.timing.program(&self.layout, to));
     }
 
     /// Starts the read of a copy in two events, where the host uses the channel, too.
     #[inline]
-    fn start_copy_in_two(&mut self, now: Instant, die: u32, token: u32, (from, to): (Ppn, Ppn)) {
-        let d = &mut self.dies[die as usize];
+    fn start_copy_in_two(&mut self, now: Instant, die: Die, token: u32, (from, to): (Ppn, Ppn)) {
+        let d = &mut self.dies[die.index()];
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         let operation = Operation { what: What::Copy { from, to }, token, gc: true };
         (d.operation, d.phase, d.started, d.behind_gc) =
             (operation, Phase::CopyReading, now, false);
-        let at = (die as usize, d.channel);
+        let at = (die.index(), d.channel);
         let command = self.reserve(now, at, Whose::Current, Crossing::Command, &operation);
-        self.timers.set(die as usize, command.end + self.timing.read(&self.layout, from));
+        self.timers.set(die.index(), command.end + self.timing.read(&self.layout, from));
     }
 
     /// The read of a copy is done, and the program begins.
@@ -127,43 +128,44 @@ impl Flash {
 
     /// The die's copy, if it works on one: from where to where.
     #[inline]
-    pub fn whole_copy(&self, die: u32) -> Option<(Ppn, Ppn)> {
-        match self.dies[die as usize].operation().what {
+    pub fn whole_copy(&self, die: Die) -> Option<(Ppn, Ppn)> {
+        match self.dies[die.index()].operation().what {
             What::Copy { from, to } => Some((from, to)),
             _ => None,
         }
     }
 
     /// The token of the operation that the die works on, or of the last one.
-    pub fn token_of(&self, die: u32) -> u32 {
-        self.dies[die as usize].operation().token
+    pub fn token_of(&self, die: Die) -> u32 {
+        self.dies[die.index()].operation().token
     }
 
     /// True when the die copies a page, and has not yet ended.
-    pub fn is_copying_whole(&self, die: u32) -> bool {
-        matches!(self.dies[die as usize].phase, Phase::Copying | Phase::CopyReading)
+    pub fn is_copying_whole(&self, die: Die) -> bool {
+        matches!(self.dies[die.index()].phase, Phase::Copying | Phase::CopyReading)
     }
 
     /// True when the channel is kept for a copy of one event, which has not yet ended.
     pub(super) fn is_copied_whole_on(&self, channel: u32) -> bool {
         let dies = self.layout.dies_per_channel();
         !self.copies_in_two
-            && (channel * dies..(channel + 1) * dies).any(|die| self.is_copying_whole(die))
+            && (channel * dies..(channel + 1) * dies).map(Die).any(|die| self.is_copying_whole(die))
     }
 
     /// True when the read of the die's copy is over at `now`, and its program under way.
-    pub fn whole_copy_is_read(&self, now: Instant, die: u32) -> bool {
+    pub fn whole_copy_is_read(&self, now: Instant, die: Die) -> bool {
         if self.copies_in_two {
-            return self.dies[die as usize].phase == Phase::Copying;
+            return self.dies[die.index()].phase == Phase::Copying;
         }
         self.inside(now, die)
-            .is_some_and(|inside| self.timers.is_over(now, die as usize, inside.read))
+            .is_some_and(|inside| self.timers.is_over(now, die.index(), inside.read))
     }
 
     /// Whole copies of which the read is over and not counted, as far as the flash was brought.
     pub fn whole_copies_read(&self) -> u64 {
-        let is_read =
-            |die: &u32| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
+        let is_read = |die: &u32| {
+            self.is_copying_whole(Die(*die)) && self.whole_copy_is_read(self.seen.0, Die(*die))
+        };
         self.all_copies_over() + (0..self.layout.dies).filter(is_read).count() as u64
     }
 
@@ -179,11 +181,11 @@ impl Flash {
     }
 
     /// The rest of the die's copy at `now`, or of its read.
-    pub(super) fn whole_copy_left(&self, now: Instant, die: u32) -> Duration {
+    pub(super) fn whole_copy_left(&self, now: Instant, die: Die) -> Duration {
         let end = self.copy_end(now, die).unwrap_or(now);
         match self.inside(now, die) {
             Some(inside)
-                if !self.copies_in_two && !self.timers.is_over(now, die as usize, inside.read) =>
+                if !self.copies_in_two && !self.timers.is_over(now, die.index(), inside.read) =>
             {
                 inside.read.since(now)
             }
@@ -201,18 +203,18 @@ impl Flash {
         }
         (0..count).for_each(|at| self.take_row(Ppn(to.0 + at)));
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
-        self.channels[self.dies[die as usize].channel as usize].busy +=
+        self.channels[self.dies[die.index()].channel as usize].busy +=
             across * u64::from(2 * count);
     }
 
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read
     /// or a program; true for a program: its read was done before. No copy follows it, and those
     /// before it were told.
-    pub fn split_copy(&mut self, now: Instant, die: u32) -> bool {
+    pub fn split_copy(&mut self, now: Instant, die: Die) -> bool {
         if self.copies_in_two {
             return self.part_copy_in_two(die);
         }
-        let (slot, sectors) = (die as usize, self.copy_sectors);
+        let (slot, sectors) = (die.index(), self.copy_sectors);
         self.cut_train(die);
         let (Some(inside), Some((from, to))) = (self.inside(now, die), self.whole_copy(die)) else {
             return false;
@@ -247,9 +249,9 @@ impl Flash {
     }
 
     /// Splits a copy in two events.
-    fn part_copy_in_two(&mut self, die: u32) -> bool {
+    fn part_copy_in_two(&mut self, die: Die) -> bool {
         let Some((from, to)) = self.whole_copy(die) else { return false };
-        let d = &mut self.dies[die as usize];
+        let d = &mut self.dies[die.index()];
         let is_read = d.phase == Phase::Copying;
         (d.phase, d.operation.what) = match is_read {
             true => (Phase::Programming, What::Program { row: to, sectors: 0 }),
@@ -259,7 +261,7 @@ impl Flash {
         is_read
     }
 
-    fn inside(&self, now: Instant, die: u32) -> Option<Inside> {
+    fn inside(&self, now: Instant, die: Die) -> Option<Inside> {
         let (from, to) = self.whole_copy(die).filter(|_| self.is_copying_whole(die))?;
         let across = self.timing.transfer(self.copy_sectors);
         let loaded = self.copy_end(now, die)? - self.timing.program(&self.layout, to);

@@ -417,7 +417,7 @@ fn slow_step(step: &Step) -> SlowStep {
 fn slow_flash(story: &Story) -> SlowFlash {
     let Story { die, met, times: [came, began, ended], forced, makes_room } = *story;
     SlowFlash {
-        die,
+        die: die.0,
         met: met.keeper.name().to_string(),
         block: met.block.map(|block| block.0),
         since_s: seconds(met.since),

@@ -16,6 +16,7 @@ use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::ftl::Checkpoint;
+use crate::units::Die;
 use crate::units::{Bytes, Instant, Ppn};
 
 /// A checkpoint in its place in the system area.
@@ -119,7 +120,7 @@ impl Drive {
     /// A checkpoint is taken, and begins to be programmed.
     pub(in crate::drive) fn begin_checkpoint(&mut self, now: Instant) {
         self.take_checkpoint();
-        for die in 0..self.flash.layout.dies {
+        for die in (0..self.flash.layout.dies).map(Die) {
             self.program_checkpoint(now, die);
         }
     }
@@ -146,7 +147,7 @@ impl Drive {
     }
 
     /// The next page is programmed on a die, if it may be: the last one only behind all the others.
-    pub(super) fn program_checkpoint(&mut self, now: Instant, die: u32) {
+    pub(super) fn program_checkpoint(&mut self, now: Instant, die: Die) {
         let layout = &self.flash.layout;
         let (lanes, units) = (layout.lanes_per_die, layout.units_per_row);
         let sectors = units * layout.unit_sectors;
@@ -165,7 +166,7 @@ impl Drive {
         let op = FlashOp::new(
             Owner::Checkpoint { page },
             Class::Write,
-            die * lanes,
+            die.0 * lanes,
             Ppn::NONE,
             units,
             sectors,

@@ -5,6 +5,7 @@ use crate::drive::crash::recovery::Kept;
 use crate::drive::face::command::Status;
 use crate::drive::features::Scheme;
 use crate::flash::Block;
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
@@ -66,7 +67,7 @@ impl Drive {
     }
 
     /// A page of a checkpoint is on flash.
-    pub(in crate::drive) fn checkpoint_written(&mut self, now: Instant, die: u32, page: u32) {
+    pub(in crate::drive) fn checkpoint_written(&mut self, now: Instant, die: Die, page: u32) {
         self.counters.checkpoint_units += u64::from(self.flash.layout.units_per_row);
         let Some(Kept { journal, checkpoints: Some(checkpoints), .. }) = self.kept.as_deref_mut()
         else {

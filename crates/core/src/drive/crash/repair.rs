@@ -13,6 +13,7 @@ use crate::ftl::recovery::{Rebuilt, Repair, Role};
 use crate::ftl::{FtlKind, PageMap, Reads, Translation};
 use crate::sim::Rng;
 use crate::stats::PowerLossReport;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
@@ -79,9 +80,9 @@ impl CrashImage {
     fn system_reads(&self, pages: u64, sectors: u32) -> Work {
         let (layout, mut work) = (&self.flash.layout, self.no_work());
         for page in 0..pages {
-            let die = (page % u64::from(layout.dies)) as u32;
-            let page = layout.first_page(layout.block(die * layout.lanes_per_die, 0));
-            work[die as usize].push_back(Task::Read { page, sectors });
+            let die = Die((page % u64::from(layout.dies)) as u32);
+            let page = layout.first_page(layout.block(die.0 * layout.lanes_per_die, 0));
+            work[die.index()].push_back(Task::Read { page, sectors });
         }
         work
     }
@@ -107,7 +108,7 @@ impl CrashImage {
             report.reads += pages.len() as u64;
             for page in pages.iter().copied() {
                 let die = layout.die_of(layout.lane_of(layout.block_of(page)));
-                work[die as usize].push_back(Task::Read { page, sectors });
+                work[die.index()].push_back(Task::Read { page, sectors });
             }
             self.phase(work)
         });
@@ -137,7 +138,7 @@ impl CrashImage {
             report.blocks_scanned += u64::from(rows > 0);
             // One that is erased ends the block, where rows are programmed in order.
             let rows = if in_order { layout.rows.min(rows + 1) } else { layout.rows };
-            let die = layout.die_of(layout.lane_of(block)) as usize;
+            let die = layout.die_of(layout.lane_of(block)).index();
             let first = layout.first_page(block).0;
             for page in
                 (first..first + rows * layout.units_per_row).step_by(layout.units_per_read as usize)
@@ -155,7 +156,7 @@ impl CrashImage {
         for page in 0..map.translation_pages() {
             let Some(ppn) = map.member_at(map.translation_page(page)) else { continue };
             let die = layout.die_of(layout.lane_of(layout.block_of(ppn)));
-            work[die as usize].push_back(Task::Read { page: ppn, sectors: layout.unit_sectors });
+            work[die.index()].push_back(Task::Read { page: ppn, sectors: layout.unit_sectors });
             report.map_reads += 1;
         }
         work
@@ -179,7 +180,7 @@ impl CrashImage {
         let layout = flash.layout.clone();
         let mut work: Work = vec![VecDeque::new(); layout.dies as usize];
         let sectors = layout.unit_sectors * layout.units_per_row;
-        let die_of = |block| layout.die_of(layout.lane_of(block)) as usize;
+        let die_of = |block| layout.die_of(layout.lane_of(block)).index();
         for repair in repairs {
             match *repair {
                 // The table of bad blocks says so: nothing is done on flash.
@@ -269,14 +270,14 @@ fn play(
     mut told: impl FnMut(&mut Flash, Task, bool),
 ) -> Duration {
     let mut under_way: Work = vec![VecDeque::new(); work.len()];
-    let mut free: Vec<u32> = (0..work.len() as u32).collect();
+    let mut free: Vec<Die> = (0..work.len() as u32).map(Die).collect();
     let mut now = Instant::START;
     loop {
         for die in free.drain(..) {
-            if let Some(task) = work[die as usize].pop_front() {
+            if let Some(task) = work[die.index()].pop_front() {
                 told(flash, task, false);
-                flash.start(now, die, Operation { what: task.what(), token: die, gc: false });
-                under_way[die as usize].push_back(task);
+                flash.start(now, die, Operation { what: task.what(), token: die.0, gc: false });
+                under_way[die.index()].push_back(task);
             }
             flash.rest(die);
         }

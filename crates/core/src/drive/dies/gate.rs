@@ -3,6 +3,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::windows::{WindowSchedule, Windows};
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 /// GC runs and operations that wait for a window.
@@ -140,8 +141,8 @@ impl Drive {
 
     /// The first of the operations that wait on a die for garbage collection that may begin now.
     #[inline(never)]
-    pub(in crate::drive) fn next_admitted(&mut self, now: Instant, die: u32) -> Option<u32> {
-        let mut next = self.queues[die as usize].gc.front();
+    pub(in crate::drive) fn next_admitted(&mut self, now: Instant, die: Die) -> Option<u32> {
+        let mut next = self.queues[die.index()].gc.front();
         while let Some(op) = next.filter(|op| !self.admits_step(now, *op)) {
             next = self.ops[op].next();
         }
@@ -189,7 +190,7 @@ impl Drive {
     }
 
     /// A step of a collection begins.
-    pub(in crate::drive) fn gc_begins(&mut self, now: Instant, die: u32, op: u32) {
+    pub(in crate::drive) fn gc_begins(&mut self, now: Instant, die: Die, op: u32) {
         if let Some(predictable) = &mut self.predictable {
             predictable.gc_came(die);
         }
@@ -265,10 +266,10 @@ impl Drive {
     }
 
     /// Time left of the window for the GC runs that keep `die`, if they end with it.
-    pub(in crate::drive) fn window_left(&self, now: Instant, die: u32) -> Option<Duration> {
+    pub(in crate::drive) fn window_left(&self, now: Instant, die: Die) -> Option<Duration> {
         let schedule = self.schedule()?;
         let lanes = self.flash.layout.lanes_per_die;
-        let mut pools = (die * lanes..(die + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        let mut pools = (die.0 * lanes..(die.0 + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
         let keeper = self.collector.keeper_of(die).map(|(pool, _)| pool);
         let forced = pools.any(|pool| self.is_forced(pool))
             || keeper.is_some_and(|pool| self.is_forced(pool));

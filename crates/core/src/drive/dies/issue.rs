@@ -5,10 +5,11 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
-    pub(in crate::drive) fn issue(&mut self, now: Instant, die: u32, op: u32) {
+    pub(in crate::drive) fn issue(&mut self, now: Instant, die: Die, op: u32) {
         if self.faults.is_some() && self.finds_no_row(now, op) {
             return self.dispatch(now, die);
         }
@@ -23,7 +24,7 @@ impl Drive {
     /// The flash command of an operation that starts now. Inlined, so that it goes to the die in
     /// registers and not by way of the stack.
     #[inline(always)]
-    pub(in crate::drive) fn prepare(&mut self, now: Instant, die: u32, op: u32) -> What {
+    pub(in crate::drive) fn prepare(&mut self, now: Instant, die: Die, op: u32) -> What {
         self.book_issue(now, op, die);
         let operation = &mut self.ops[op];
         match operation.owner {
@@ -102,11 +103,11 @@ impl Drive {
     /// Cache program: the next program goes ahead into the cache register, unless something else
     /// goes first.
     #[inline]
-    pub(in crate::drive) fn preload(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn preload(&mut self, now: Instant, die: Die) {
         if !self.flash.accepts_preload(die) {
             return;
         }
-        let queues = &self.queues[die as usize];
+        let queues = &self.queues[die.index()];
         let others = queues.read.front().is_some()
             || queues.fill.front().is_some()
             || queues.gc.front().is_some();
@@ -118,16 +119,16 @@ impl Drive {
         {
             return;
         }
-        self.queues[die as usize].write.pop(&self.ops);
+        self.queues[die.index()].write.pop(&self.ops);
         let what = self.prepare(now, die, op);
         self.flash.preload(now, die, Operation { what, token: op, gc: false });
     }
 
     /// True while a collection on one of the die's lanes goes before the host, even between its
     /// operations.
-    pub(in crate::drive) fn collection_owns(&self, die: u32) -> bool {
+    pub(in crate::drive) fn collection_owns(&self, die: Die) -> bool {
         let lanes = self.flash.layout.lanes_per_die;
-        (die * lanes..(die + 1) * lanes)
+        (die.0 * lanes..(die.0 + 1) * lanes)
             .map(|lane| self.ftl.pool_of(lane))
             .any(|pool| self.ftl.is_collecting(pool) && self.gc_goes_before(pool, false))
     }

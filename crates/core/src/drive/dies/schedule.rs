@@ -9,6 +9,7 @@ use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
 use crate::ftl::Stream;
+use crate::units::Die;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
@@ -39,7 +40,7 @@ impl Drive {
             if self.may_skip_the_queue(now, die, op) {
                 return self.issue(now, die, op);
             }
-            self.queues[die as usize].gc.push(&mut self.ops, op);
+            self.queues[die.index()].gc.push(&mut self.ops, op);
             return self.look_at(now, die);
         }
         debug_assert!(class.is_of_host(), "scrubbing starts at once or not at all");
@@ -69,7 +70,7 @@ impl Drive {
         if self.is_free_for_host(die) && self.make_startable(op) {
             return self.issue(now, die, op);
         }
-        let queues = &mut self.queues[die as usize];
+        let queues = &mut self.queues[die.index()];
         match owner {
             _ if class == Class::Read => queues.read.push(&mut self.ops, op),
             // The journal, too: what has no room may wait for an erase that waits for it.
@@ -85,8 +86,8 @@ impl Drive {
 
     /// True when the die is free and a collection's operation would be the next one anyway.
     #[inline]
-    fn may_skip_the_queue(&mut self, now: Instant, die: u32, op: u32) -> bool {
-        let DieQueues { read, fill, write, gc } = &self.queues[die as usize];
+    fn may_skip_the_queue(&mut self, now: Instant, die: Die, op: u32) -> bool {
+        let DieQueues { read, fill, write, gc } = &self.queues[die.index()];
         let users = || {
             [read, fill, write].iter().any(|queue| queue.front().is_some())
                 || !self.in_order.is_empty()
@@ -99,16 +100,16 @@ impl Drive {
 
     /// True when what comes to the die would be the next one anyway.
     #[inline]
-    pub(in crate::drive) fn is_free_for_host(&self, die: u32) -> bool {
+    pub(in crate::drive) fn is_free_for_host(&self, die: Die) -> bool {
         self.takes_shortcuts()
             && self.flash.is_idle(die)
-            && self.queues[die as usize].is_empty()
+            && self.queues[die.index()].is_empty()
             && !self.collector.is_closed(die)
     }
 
     /// Something joined the die's lists.
     #[inline]
-    pub(in crate::drive) fn look_at(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn look_at(&mut self, now: Instant, die: Die) {
         if self.flash.accepts_preload(die) {
             self.preload(now, die);
         }
@@ -119,8 +120,8 @@ impl Drive {
 
     /// False when [`Drive::dispatch`] would find nothing to do: a collection's chain went on, say.
     #[inline]
-    pub(in crate::drive) fn may_dispatch(&self, die: u32) -> bool {
-        let queues = &self.queues[die as usize];
+    pub(in crate::drive) fn may_dispatch(&self, die: Die) -> bool {
+        let queues = &self.queues[die.index()];
         let may = match self.flash.is_idle(die) {
             true if self.collector.is_closed(die) => queues.gc.front().is_some(),
             true => !queues.is_empty(),
@@ -130,7 +131,7 @@ impl Drive {
     }
 
     /// Starts what a die should do next, if it is free.
-    pub(in crate::drive) fn dispatch(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn dispatch(&mut self, now: Instant, die: Die) {
         if self.spec.scheduler == Scheduler::Fifo {
             return self.dispatch_fifo(now, die);
         }
@@ -145,10 +146,10 @@ impl Drive {
 
     /// Strict FIFO: what goes first on this die, then the host's operations over the whole drive,
     /// then garbage collection.
-    fn dispatch_fifo(&mut self, now: Instant, die: u32) {
+    fn dispatch_fifo(&mut self, now: Instant, die: Die) {
         let gc = self.next_gc(now, die);
         if let Some(op) = gc.filter(|gc| self.flash.is_idle(die) && self.gc_goes_first(*gc)) {
-            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.queues[die.index()].gc.remove(&mut self.ops, op);
             self.issue(now, die, op);
         }
         if self.flash.is_idle(die)
@@ -161,7 +162,7 @@ impl Drive {
         if self.flash.is_idle(die)
             && let Some(op) = self.next_gc(now, die)
         {
-            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.queues[die.index()].gc.remove(&mut self.ops, op);
             self.issue(now, die, op);
         }
     }
@@ -180,16 +181,16 @@ impl Drive {
             if self.make_startable(op) {
                 self.issue(now, die, op);
             } else {
-                self.queues[die as usize].write.push(&mut self.ops, op);
+                self.queues[die.index()].write.push(&mut self.ops, op);
             }
         }
     }
 
     #[inline(always)]
-    fn pick(&mut self, now: Instant, die: u32) -> Option<u32> {
+    fn pick(&mut self, now: Instant, die: Die) -> Option<u32> {
         let gc = self.next_gc(now, die);
         if let Some(op) = gc.filter(|gc| self.gc_goes_first(*gc)) {
-            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.queues[die.index()].gc.remove(&mut self.ops, op);
             return gc;
         }
         if !self.collector.is_closed(die)
@@ -198,15 +199,15 @@ impl Drive {
             return Some(op);
         }
         if let Some(op) = gc {
-            self.queues[die as usize].gc.remove(&mut self.ops, op);
+            self.queues[die.index()].gc.remove(&mut self.ops, op);
         }
         gc
     }
 
     /// The operation of garbage collection that goes next on the die, of those that wait.
     #[inline]
-    fn next_gc(&mut self, now: Instant, die: u32) -> Option<u32> {
-        let front = self.queues[die as usize].gc.front();
+    fn next_gc(&mut self, now: Instant, die: Die) -> Option<u32> {
+        let front = self.queues[die.index()].gc.front();
         match &self.gate {
             None => front,
             Some(_) => front.and_then(|_| self.next_admitted(now, die)),
@@ -239,19 +240,20 @@ impl Drive {
         let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start));
         let dies = layout.dies_per_channel();
         (channel * dies..(channel + 1) * dies)
-            .any(|die| self.queues[die as usize].write.front().is_some())
+            .map(Die)
+            .any(|die| self.queues[die.index()].write.front().is_some())
     }
 
     #[inline]
     fn reads_wait(&self, lane: u32) -> bool {
-        self.queues[self.flash.layout.die_of(lane) as usize].read.front().is_some()
+        self.queues[self.flash.layout.die_of(lane).index()].read.front().is_some()
     }
 
     /// The waiting host operation that goes next: reads before the others, or the oldest that can
     /// start.
     #[inline(always)]
-    fn pick_user(&mut self, die: u32) -> Option<u32> {
-        let queues = &mut self.queues[die as usize];
+    fn pick_user(&mut self, die: Die) -> Option<u32> {
+        let queues = &mut self.queues[die.index()];
         let (read, fill, write) = (queues.read.front(), queues.fill.front(), queues.write.front());
         let reads_first = self.spec.scheduler == Scheduler::ReadFirst;
         if read.is_some() && (reads_first || (fill.is_none() && write.is_none())) {
@@ -262,7 +264,7 @@ impl Drive {
         }
         if read.is_none() && fill.is_none() {
             return if self.make_startable(write?) {
-                self.queues[die as usize].write.pop(&self.ops)
+                self.queues[die.index()].write.pop(&self.ops)
             } else {
                 None
             };
@@ -270,13 +272,13 @@ impl Drive {
         let sequence = |op: Option<u32>| op.map_or(u64::MAX, |op| self.ops[op].sequence);
         let (read_at, fill_at, write_at) = (sequence(read), sequence(fill), sequence(write));
         if write_at < read_at.min(fill_at) && self.make_startable(write?) {
-            return self.queues[die as usize].write.pop(&self.ops);
+            return self.queues[die.index()].write.pop(&self.ops);
         }
         if read_at < fill_at {
-            return self.queues[die as usize].read.pop(&self.ops);
+            return self.queues[die.index()].read.pop(&self.ops);
         }
         if fill.is_some() {
-            return self.queues[die as usize].fill.pop(&self.ops);
+            return self.queues[die.index()].fill.pop(&self.ops);
         }
         None
     }

@@ -19,6 +19,7 @@ use crate::flash::{
     EraseLengths, ProgramSuspensionTimes, Progress, Stop, Suspendable, SuspensionTimes,
 };
 use crate::sim::Rng;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 /// Ways in which a read interrupts an erase or a program.
@@ -136,7 +137,7 @@ impl Drive {
     /// The die is not idle: a waiting read may stop what it does, start in its place, or let it go
     /// on.
     #[inline(never)]
-    pub(in crate::drive) fn give_way(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn give_way(&mut self, now: Instant, die: Die) {
         let Some((kind, progress, issued)) = self.flash.suspendable_at(now, die) else { return };
         let Some(suspension) =
             self.suspension.as_ref().filter(|suspension| suspension.gives_way(kind))
@@ -147,7 +148,7 @@ impl Drive {
         let last_served = if choice == Choice::Defer { here } else { u64::MAX };
         let served = match progress {
             // Reads may keep it for as long as the policy still would have stopped it.
-            Progress::Suspended => suspension.last_served[die as usize].min(last_served),
+            Progress::Suspended => suspension.last_served[die.index()].min(last_served),
             _ if self.next_reader(die, kind, u64::MAX).is_none() => return,
             Progress::SafePoint => {
                 self.flash.stop_at_safe_point(now, die);
@@ -160,17 +161,17 @@ impl Drive {
             }
         };
         if let Some(suspension) = &mut self.suspension {
-            suspension.last_served[die as usize] = served;
+            suspension.last_served[die.index()] = served;
         }
         if self.flash.is_suspended(die) {
             self.serve_suspended(now, die, kind, served);
         }
     }
 
-    fn serve_suspended(&mut self, now: Instant, die: u32, kind: Suspendable, last_served: u64) {
+    fn serve_suspended(&mut self, now: Instant, die: Die, kind: Suspendable, last_served: u64) {
         match self.next_reader(die, kind, last_served) {
             Some(op) => {
-                let queues = &mut self.queues[die as usize];
+                let queues = &mut self.queues[die.index()];
                 if queues.read.front() == Some(op) {
                     queues.read.pop(&self.ops);
                 } else {
@@ -183,8 +184,8 @@ impl Drive {
     }
 
     /// The next read that may take the place of what the die does, if it came no later than `last`.
-    fn next_reader(&self, die: u32, kind: Suspendable, last: u64) -> Option<u32> {
-        let queues = &self.queues[die as usize];
+    fn next_reader(&self, die: Die, kind: Suspendable, last: u64) -> Option<u32> {
+        let queues = &self.queues[die.index()];
         let came_in_time = |op: &u32| self.ops[*op].sequence <= last;
         let user =
             queues.read.front().filter(|_| !self.collector.is_closed(die)).filter(came_in_time);

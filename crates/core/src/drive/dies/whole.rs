@@ -12,6 +12,7 @@
 use crate::drive::dies::queues::Owner;
 use crate::drive::{Drive, Reconstruct, UpdateReads};
 use crate::ftl::Step;
+use crate::units::Die;
 use crate::units::{Instant, Ppn};
 
 /// Which way copies go.
@@ -86,7 +87,7 @@ impl Drive {
     }
 
     /// The translation layer is told of the copies of a die that are over at `now`.
-    pub(in crate::drive) fn settle_copies(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn settle_copies(&mut self, now: Instant, die: Die) {
         let over = self.flash.copies_over(now, die);
         let Owner::ChainCopy { lane } = self.ops[self.flash.token_of(die)].owner else { return };
         if let Some(next) = self.tell_copies(die, lane, over, true) {
@@ -99,7 +100,7 @@ impl Drive {
     #[inline(always)]
     fn tell_copies(
         &mut self,
-        die: u32,
+        die: Die,
         lane: u32,
         count: u32,
         follows: bool,
@@ -129,22 +130,22 @@ impl Drive {
     fn split_copies_in_flight(&mut self, now: Instant) {
         let way = &mut self.collector.way;
         (way.is_parted, way.is_whole, way.is_train) = (true, false, false);
-        (0..self.flash.layout.dies).for_each(|die| self.split_copy(now, die));
+        (0..self.flash.layout.dies).map(Die).for_each(|die| self.split_copy(now, die));
     }
 
     /// An erase, of a victim that was copied before, is about to send its command on the channel of
     /// `die`: that is no longer the copy's alone.
     #[inline]
-    pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: Die) {
         if self.collector.way.is_whole && self.collector.planes.is_none() {
             let dies = self.flash.layout.dies_per_channel();
             let first = self.flash.layout.channel_of(die) * dies;
-            (first..first + dies).for_each(|die| self.split_copy(now, die));
+            (first..first + dies).map(Die).for_each(|die| self.split_copy(now, die));
         }
     }
 
     /// Splits the fused copy that the die works on, if it is one, into its read or its program.
-    pub(in crate::drive) fn split_copy(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn split_copy(&mut self, now: Instant, die: Die) {
         let op = self.flash.token_of(die);
         if !self.flash.is_copying_whole(die) {
             return;
@@ -168,7 +169,7 @@ impl Drive {
     }
 
     #[inline]
-    pub(in crate::drive) fn whole_copy_done(&mut self, die: u32, lane: u32) {
+    pub(in crate::drive) fn whole_copy_done(&mut self, die: Die, lane: u32) {
         if self.flash.has_train(die) {
             let count = self.flash.take_train(die);
             self.tell_copies(die, lane, count, false);
@@ -185,10 +186,10 @@ impl Drive {
         &mut self,
         now: Instant,
         op: u32,
-        die: u32,
+        die: Die,
         lane: u32,
     ) -> bool {
-        if self.queues[die as usize].gc.front().is_some() || !self.flash.is_idle(die) {
+        if self.queues[die.index()].gc.front().is_some() || !self.flash.is_idle(die) {
             return false;
         }
         let Some(pages) = self.ftl.next_copy(lane) else { return false };

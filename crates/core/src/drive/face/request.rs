@@ -2,6 +2,7 @@
 
 use crate::drive::{Command, Drive, DriveSpec, Op, Payload, PredictableLatency, Status};
 use crate::ftl::Translation;
+use crate::units::Die;
 use crate::units::{Lba, Lpn, Ppn, SECTOR};
 
 /// A command under way. A backlog holds millions of them, so it is small: what pages hold is in a
@@ -184,7 +185,7 @@ impl Drive {
         }
     }
 
-    pub(in crate::drive) fn die_of_page(&self, page: Ppn) -> u32 {
+    pub(in crate::drive) fn die_of_page(&self, page: Ppn) -> Die {
         let layout = &self.flash.layout;
         layout.die_of(layout.lane_of(layout.block_of(page)))
     }

@@ -8,6 +8,7 @@ use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
 use crate::sim::NIL;
+use crate::units::Die;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
@@ -75,12 +76,12 @@ impl Drive {
         &mut self,
         now: Instant,
         op: u32,
-        die: u32,
+        die: Die,
         lane: u32,
         step: Step,
     ) {
         let layout = &self.flash.layout;
-        let queues = &self.queues[die as usize];
+        let queues = &self.queues[die.index()];
         let first = if self.collector.takes_the_die() {
             queues.gc.front().is_none()
         } else {

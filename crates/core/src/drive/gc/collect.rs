@@ -12,6 +12,7 @@ use crate::drive::gc::domains::Phase;
 use crate::drive::gc::mode::Admission;
 use crate::flash::Block;
 use crate::ftl::timeless::Work;
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
@@ -113,11 +114,11 @@ impl Drive {
 
     /// After an operation ended on `die`: its domain may be able to start or to go on.
     #[inline]
-    pub(in crate::drive) fn poll_gc(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn poll_gc(&mut self, now: Instant, die: Die) {
         if self.collector.planes.is_some() {
             return self.poll_planes(now, die);
         }
-        let domain = self.collector.domain_of_die[die as usize] as usize;
+        let domain = self.collector.domain_of_die[die.index()] as usize;
         match self.collector.domains[domain].phase {
             Phase::Open => self.poll_open_domain(now, domain),
             Phase::Draining { pool } => self.hold_if_drained(now, domain, pool),
@@ -175,13 +176,13 @@ impl Drive {
     fn close_dies(&mut self, now: Instant, domain: usize, closed: bool) {
         let (channels, dies) =
             (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
-        for die in channels.start * dies..channels.end * dies {
+        for die in (channels.start * dies..channels.end * dies).map(Die) {
             self.close_die(now, die, closed);
         }
     }
 
-    pub(in crate::drive) fn close_die(&mut self, now: Instant, die: u32, closed: bool) {
-        self.collector.closed[die as usize] = closed;
+    pub(in crate::drive) fn close_die(&mut self, now: Instant, die: Die, closed: bool) {
+        self.collector.closed[die.index()] = closed;
         if let Some(planes) = &mut self.collector.planes {
             planes.note_change(self.flash.layout.channel_of(die));
         }
@@ -271,7 +272,7 @@ impl Drive {
         for channel in self.collector.domains[domain].channels.clone() {
             self.flash.release_channel(now, channel);
             let dies = self.flash.layout.dies_per_channel();
-            for die in channel * dies..(channel + 1) * dies {
+            for die in (channel * dies..(channel + 1) * dies).map(Die) {
                 self.dispatch(now, die);
             }
         }
@@ -304,7 +305,7 @@ impl Drive {
         }
         for lane in self.ftl.lanes_of(pool) {
             let die = self.flash.layout.die_of(lane);
-            if self.queues[die as usize].gc.front().is_some() {
+            if self.queues[die.index()].gc.front().is_some() {
                 self.dispatch(now, die);
             }
         }

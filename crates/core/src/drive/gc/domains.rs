@@ -7,6 +7,7 @@ use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
+use crate::units::Die;
 use crate::units::Instant;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -75,7 +76,7 @@ impl Collector {
             });
         let (domains, width) =
             if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
-        let domain = |die: u32| if per_channel { layout.channel_of(die) as u16 } else { 0 };
+        let domain = |die: Die| if per_channel { layout.channel_of(die) as u16 } else { 0 };
         Self {
             lease,
             // Runs that yield to the host need not wait for a pause of it.
@@ -83,7 +84,7 @@ impl Collector {
             copyback: gc.copyback,
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
-            domain_of_die: (0..layout.dies).map(domain).collect(),
+            domain_of_die: (0..layout.dies).map(|die| domain(Die(die))).collect(),
             domain_of_pool: (0..ftl.pools())
                 .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start)))
                 .collect(),
@@ -98,8 +99,8 @@ impl Collector {
 
     /// True when host operations must not start on the die: it, or its domain, drains or is held.
     #[inline]
-    pub fn is_closed(&self, die: u32) -> bool {
-        self.closed[die as usize]
+    pub fn is_closed(&self, die: Die) -> bool {
+        self.closed[die.index()]
     }
 
     /// True when a collection of a channel need not wait for the host's operations there.
@@ -108,8 +109,8 @@ impl Collector {
     }
 
     /// True while host reads need the die's domain.
-    pub fn serves_reads(&self, die: u32) -> bool {
-        self.domains[self.domain_of_die[die as usize] as usize].user_reads > 0
+    pub fn serves_reads(&self, die: Die) -> bool {
+        self.domains[self.domain_of_die[die.index()] as usize].user_reads > 0
     }
 
     /// True when space is reclaimed at no cost.
@@ -130,8 +131,8 @@ impl Collector {
 
     /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is
     /// held already.
-    pub fn keeper_of(&self, die: u32) -> Option<(u32, bool)> {
-        match self.domains[self.domain_of_die[die as usize] as usize].phase {
+    pub fn keeper_of(&self, die: Die) -> Option<(u32, bool)> {
+        match self.domains[self.domain_of_die[die.index()] as usize].phase {
             Phase::Open | Phase::Copying { .. } => None,
             Phase::Draining { pool } => Some((pool, false)),
             Phase::Holding { pool } => Some((pool, true)),
@@ -149,9 +150,9 @@ impl Collector {
     }
 
     /// Pools whose collection follows in the die's domain before the host's operations.
-    pub fn follow_after(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+    pub fn follow_after(&self, die: Die) -> impl Iterator<Item = u32> + '_ {
         let Domain { urgent, waiting, .. } =
-            &self.domains[self.domain_of_die[die as usize] as usize];
+            &self.domains[self.domain_of_die[die.index()] as usize];
         let at_once = if self.when == GcWhen::Foreground { waiting.len() } else { 0 };
         urgent
             .iter()
@@ -181,35 +182,35 @@ impl Collector {
     }
 
     #[inline]
-    fn domain_mut(&mut self, die: u32) -> &mut Domain {
-        &mut self.domains[self.domain_of_die[die as usize] as usize]
+    fn domain_mut(&mut self, die: Die) -> &mut Domain {
+        &mut self.domains[self.domain_of_die[die.index()] as usize]
     }
 
     #[inline]
-    pub fn user_arrived(&mut self, die: u32) {
+    pub fn user_arrived(&mut self, die: Die) {
         self.domain_mut(die).user_pending += 1;
     }
 
     /// A host read arrives and starts.
     #[inline]
-    pub fn direct_read_started(&mut self, die: u32) {
+    pub fn direct_read_started(&mut self, die: Die) {
         let domain = self.domain_mut(die);
         domain.user_pending += 1;
         domain.user_reads += 1;
     }
 
     #[inline]
-    pub fn user_ended(&mut self, die: u32) {
+    pub fn user_ended(&mut self, die: Die) {
         self.domain_mut(die).user_pending -= 1;
     }
 
     #[inline]
-    pub fn user_read_started(&mut self, die: u32) {
+    pub fn user_read_started(&mut self, die: Die) {
         self.domain_mut(die).user_reads += 1;
     }
 
     #[inline]
-    pub fn user_read_ended(&mut self, die: u32) {
+    pub fn user_read_ended(&mut self, die: Die) {
         self.domain_mut(die).user_reads -= 1;
     }
 

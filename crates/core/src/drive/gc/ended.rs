@@ -6,6 +6,7 @@ use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::Block;
 use crate::ftl::{Step, Stream};
+use crate::units::Die;
 use crate::units::{Instant, Ppn};
 
 impl Drive {
@@ -37,7 +38,7 @@ impl Drive {
     /// If it was an operation of a chain that ended on `die`, and nobody looks at it: what is to be
     /// done then.
     #[inline]
-    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: u32) -> bool {
+    pub(in crate::drive) fn copy_goes_on(&mut self, now: Instant, op: u32, die: Die) -> bool {
         let operation = &self.ops[op];
         let lane = match operation.owner {
             Owner::ChainCopy { lane } => {
@@ -103,7 +104,7 @@ impl Drive {
     }
 
     /// An erase of the die is done: the next one of its backlog may start.
-    pub(in crate::drive) fn held_erase_done(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn held_erase_done(&mut self, now: Instant, die: Die) {
         if let Some(holds) = &mut self.holds {
             holds.erase_done(die);
             self.let_go(now, die);

@@ -33,6 +33,7 @@ use crate::drive::io::direct::Direct;
 use crate::drive::rehearse::Moment;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::sim::NIL;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 use std::cell::RefCell;
 
@@ -40,7 +41,7 @@ use std::cell::RefCell;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Predictable {
     /// Dies where garbage collection may have come before reads that wait, since the last look.
-    dies: Vec<u32>,
+    dies: Vec<Die>,
     listed: Vec<bool>,
     /// Requests that failed and still have operations under way.
     pub(super) failed: usize,
@@ -53,8 +54,8 @@ pub(in crate::drive) struct Predictable {
 impl Predictable {
     /// Garbage collection may have come before reads that wait for `die`.
     #[inline]
-    pub fn gc_came(&mut self, die: u32) {
-        if !std::mem::replace(&mut self.listed[die as usize], true) {
+    pub fn gc_came(&mut self, die: Die) {
+        if !std::mem::replace(&mut self.listed[die.index()], true) {
             self.dies.push(die);
         }
     }
@@ -65,9 +66,9 @@ impl Predictable {
     }
 
     /// The next die where it may have come, since the last look.
-    pub fn take_die(&mut self) -> Option<u32> {
+    pub fn take_die(&mut self) -> Option<Die> {
         let die = self.dies.pop()?;
-        self.listed[die as usize] = false;
+        self.listed[die.index()] = false;
         Some(die)
     }
 }
@@ -127,10 +128,10 @@ impl Drive {
     }
 
     /// A read that waits for `die` and may be failed, and its page.
-    pub(super) fn waiting_on(&self, die: u32) -> Option<(u32, Ppn)> {
+    pub(super) fn waiting_on(&self, die: Die) -> Option<(u32, Ppn)> {
         let of_die = |op: &u32| self.flash.layout.die_of(self.ops[*op].lane) == die;
         let in_order = self.in_order.iter().copied().filter(of_die);
-        let mut waiting = self.queues[die as usize].read.iter(&self.ops).chain(in_order);
+        let mut waiting = self.queues[die.index()].read.iter(&self.ops).chain(in_order);
         waiting.find_map(|op| self.predictable_owner(op).map(|request| (request, self.ops[op].ppn)))
     }
 
@@ -161,7 +162,7 @@ impl Drive {
         found.extend(self.in_order.iter().copied().filter(is_its));
         for op in found.iter().copied() {
             let die = self.flash.layout.die_of(self.ops[op].lane);
-            if !self.queues[die as usize].read.remove(&mut self.ops, op) {
+            if !self.queues[die.index()].read.remove(&mut self.ops, op) {
                 self.in_order.retain(|other| *other != op);
             }
         }
@@ -183,23 +184,23 @@ impl Drive {
         &self,
         now: Instant,
         read: &crate::drive::Command,
-    ) -> (Vec<u32>, Duration) {
+    ) -> (Vec<Die>, Duration) {
         let mut drive = self.clone();
         drive.split_copies(now);
         let request = drive.requests.insert(crate::drive::Request::new(read.clone()));
         let pages =
             (0..drive.units(request)).filter_map(|number| drive.page_of_unit(request, number));
         let dies = pages.map(|page| drive.die_of_page(page));
-        let dies: Vec<u32> = dies.filter(|die| drive.gc_keeps(now, *die)).collect();
+        let dies: Vec<Die> = dies.filter(|die| drive.gc_keeps(now, *die)).collect();
         let channel = dies.iter().map(|die| drive.flash.gc_keeps_channel_for(now, *die)).max();
         (dies, channel.unwrap_or_default())
     }
 
     /// True when a collection holds the die's channel, nobody follows, and nothing of the host's is
     /// under way or waits.
-    pub(crate) fn only_holds_for_copies(&self, now: Instant, die: u32) -> bool {
-        let idle = |die: u32| {
-            let queues = &self.queues[die as usize];
+    pub(crate) fn only_holds_for_copies(&self, now: Instant, die: Die) -> bool {
+        let idle = |die: Die| {
+            let queues = &self.queues[die.index()];
             let waits = [queues.read, queues.fill, queues.write]
                 .iter()
                 .any(|queue| queue.front().is_some());
@@ -209,7 +210,7 @@ impl Drive {
         };
         self.collector.keeper_of(die).is_some_and(|(_, holds)| holds)
             && self.collector.follow_after(die).count() == 0
-            && (0..self.flash.layout.dies).all(idle)
+            && (0..self.flash.layout.dies).map(Die).all(idle)
     }
 
     /// Asserts that no request is left: for tests, of a drive that has completed everything.

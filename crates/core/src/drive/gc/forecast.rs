@@ -18,6 +18,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Lpn};
 
 /// The forecast for a die.
@@ -32,18 +33,18 @@ pub(in crate::drive) struct Forecast {
 impl Drive {
     /// For how long garbage collection will keep a read that comes to `die` now: the controller's
     /// forecast.
-    pub fn gc_remaining(&self, now: Instant, die: u32) -> Duration {
+    pub fn gc_remaining(&self, now: Instant, die: Die) -> Duration {
         self.gc_forecast(now, die).left
     }
 
     /// The same, and whether it copies.
-    pub(in crate::drive) fn gc_forecast(&self, now: Instant, die: u32) -> Forecast {
+    pub(in crate::drive) fn gc_forecast(&self, now: Instant, die: Die) -> Forecast {
         let lanes = self.flash.layout.lanes_per_die;
         let mut all = Forecast::default();
-        for lane in die * lanes..(die + 1) * lanes {
+        for lane in die.0 * lanes..(die.0 + 1) * lanes {
             let pool = self.ftl.pool_of(lane);
             if self.ftl.is_collecting(pool)
-                && (lane == die * lanes || self.ftl.pool_of(lane - 1) != pool)
+                && (lane == die.0 * lanes || self.ftl.pool_of(lane - 1) != pool)
             {
                 let of_pool = self.collection_left(now, die, pool);
                 all.left += of_pool.left;
@@ -63,7 +64,7 @@ impl Drive {
     }
 
     /// For how long a collection on one of the die's lanes keeps it.
-    fn collection_left(&self, now: Instant, die: u32, pool: u32) -> Forecast {
+    fn collection_left(&self, now: Instant, die: Die, pool: u32) -> Forecast {
         let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| self.chain_pool(*op) == Some(pool));
         let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));

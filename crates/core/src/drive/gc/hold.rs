@@ -17,6 +17,7 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::spec::EraseSpec;
 use crate::flash::Block;
 use crate::sim::Timers;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -25,14 +26,14 @@ use std::collections::VecDeque;
 pub(in crate::drive) struct Holds {
     quiet: Duration,
     longest: Duration,
-    dies: Vec<Die>,
+    dies: Vec<DieHold>,
     /// Erases held back, by pool.
     by_pool: Vec<u32>,
     timers: Timers,
 }
 
 #[derive(Clone, Debug)]
-struct Die {
+struct DieHold {
     /// Host reads that wait for it or run.
     reads: u32,
     /// Without a read from now on, the burst is over then.
@@ -43,7 +44,7 @@ struct Die {
     held: VecDeque<(Block, Instant)>,
 }
 
-impl Die {
+impl DieHold {
     fn is_quiet(&self, now: Instant) -> bool {
         self.reads == 0 && self.erasing == 0 && self.quiet_from <= now
     }
@@ -59,21 +60,21 @@ impl Die {
 
 impl Holds {
     /// A host read waits for the die from now on.
-    pub fn read_arrived(&mut self, die: u32) {
-        self.dies[die as usize].reads += 1;
+    pub fn read_arrived(&mut self, die: Die) {
+        self.dies[die.index()].reads += 1;
         self.set_timer(die);
     }
 
-    fn read_left(&mut self, now: Instant, die: u32) {
-        let d = &mut self.dies[die as usize];
+    fn read_left(&mut self, now: Instant, die: Die) {
+        let d = &mut self.dies[die.index()];
         d.reads -= 1;
         d.quiet_from = now + self.quiet;
         self.set_timer(die);
     }
 
     /// An erase of the die is done.
-    pub fn erase_done(&mut self, die: u32) {
-        self.dies[die as usize].erasing -= 1;
+    pub fn erase_done(&mut self, die: Die) {
+        self.dies[die.index()].erasing -= 1;
     }
 
     /// When the next held erase is looked at.
@@ -81,10 +82,10 @@ impl Holds {
         self.timers.next_at()
     }
 
-    fn set_timer(&mut self, die: u32) {
-        match self.dies[die as usize].wakes_at(self.longest) {
-            Some(at) => self.timers.set(die as usize, at),
-            None => self.timers.clear(die as usize),
+    fn set_timer(&mut self, die: Die) {
+        match self.dies[die.index()].wakes_at(self.longest) {
+            Some(at) => self.timers.set(die.index(), at),
+            None => self.timers.clear(die.index()),
         }
     }
 }
@@ -96,7 +97,8 @@ impl Drive {
             return;
         }
         let dies = self.flash.layout.dies as usize;
-        let die = Die { reads: 0, quiet_from: Instant::START, erasing: 0, held: VecDeque::new() };
+        let die =
+            DieHold { reads: 0, quiet_from: Instant::START, erasing: 0, held: VecDeque::new() };
         self.ftl.let_victims_wait(spec.hold_victims);
         self.holds = Some(Box::new(Holds {
             quiet: spec.hold,
@@ -109,7 +111,7 @@ impl Drive {
 
     /// A host read of the die is done.
     #[inline]
-    pub(in crate::drive) fn read_left(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn read_left(&mut self, now: Instant, die: Die) {
         if let Some(holds) = &mut self.holds {
             holds.read_left(now, die);
             self.set_alarm();
@@ -134,7 +136,7 @@ impl Drive {
         let Some(holds) = &mut self.holds else { return false };
         let lane = self.flash.layout.lane_of(block);
         let (die, pool) = (self.flash.layout.die_of(lane), self.ftl.pool_of(lane));
-        let d = &mut holds.dies[die as usize];
+        let d = &mut holds.dies[die.index()];
         if self.ftl.is_urgent(pool) || d.is_quiet(now) {
             d.erasing += 1;
             return false;
@@ -149,13 +151,13 @@ impl Drive {
     pub(in crate::drive) fn hold_turn(&mut self, now: Instant) {
         let first = self.holds.as_ref().and_then(|holds| holds.timers.first());
         let (_, die) = first.expect("a hold's timer is due");
-        self.let_go(now, die as u32);
+        self.let_go(now, Die(die as u32));
     }
 
     /// Starts the erases of a die that need not wait any more.
-    pub(in crate::drive) fn let_go(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn let_go(&mut self, now: Instant, die: Die) {
         while let Some(holds) = &mut self.holds {
-            let (longest, d) = (holds.longest, &mut holds.dies[die as usize]);
+            let (longest, d) = (holds.longest, &mut holds.dies[die.index()]);
             let Some((block, since)) = d.held.front().copied() else { break };
             if !d.is_quiet(now) && now < since + longest {
                 break;
@@ -183,7 +185,7 @@ impl Drive {
         for lane in self.ftl.lanes_of(pool) {
             let die = self.flash.layout.die_of(lane);
             while let Self { holds: Some(holds), flash, .. } = self {
-                let d = &mut holds.dies[die as usize];
+                let d = &mut holds.dies[die.index()];
                 let is_of_lane = |held: &(Block, Instant)| flash.layout.lane_of(held.0) == lane;
                 let Some(at) = d.held.iter().position(is_of_lane) else { break };
                 let (block, since) = d.held.remove(at).expect("it was found there");
@@ -205,7 +207,7 @@ impl Drive {
         self.enqueue_erase(now, block);
     }
 
-    fn set_hold_timer(&mut self, die: u32) {
+    fn set_hold_timer(&mut self, die: Die) {
         let Some(holds) = &mut self.holds else { return };
         holds.set_timer(die);
         self.set_alarm();

@@ -3,24 +3,22 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
     /// True when garbage collection keeps a read that comes to `die` now: it has the die, or the
     /// channel.
-    pub fn gc_keeps(&self, now: Instant, die: u32) -> bool {
+    pub fn gc_keeps(&self, now: Instant, die: Die) -> bool {
         self.gc_keeps_die(now, die) || !self.flash.gc_keeps_channel_for(now, die).is_zero()
     }
 
     /// True when garbage collection keeps the die alone: it is closed, or collects, or collects
     /// before it serves reads.
-    pub fn gc_keeps_die(&self, now: Instant, die: u32) -> bool {
+    pub fn gc_keeps_die(&self, now: Instant, die: Die) -> bool {
         self.collector.is_closed(die)
             || self.flash.gc_operation(now, die).is_some_and(|op| !self.gives_way_now(op))
-            || self.queues[die as usize]
-                .gc
-                .iter(&self.ops)
-                .any(|op| self.goes_before_reads(now, op))
+            || self.queues[die.index()].gc.iter(&self.ops).any(|op| self.goes_before_reads(now, op))
     }
 
     /// True when a collection's operation that waits goes before the reads that wait for its die.

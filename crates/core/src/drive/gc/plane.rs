@@ -19,6 +19,7 @@ use crate::drive::Drive;
 use crate::drive::gc::rotate::Rotation;
 use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
+use crate::units::Die;
 use crate::units::Instant;
 
 /// Which planes wait for their collection, and which have it.
@@ -87,8 +88,8 @@ impl Planes {
     }
 
     /// The plane of a die whose collection waits for the die to be free.
-    pub fn drains(&self, die: u32) -> Option<u32> {
-        self.draining[die as usize]
+    pub fn drains(&self, die: Die) -> Option<u32> {
+        self.draining[die.index()]
     }
 
     /// True when one collection of a channel copies at a time.
@@ -112,7 +113,7 @@ impl Planes {
 
     /// An operation that was not the host's ended on `die`: a plane may have waited for that.
     #[inline]
-    pub fn on_gc_op_end(&mut self, layout: &Layout, die: u32) {
+    pub fn on_gc_op_end(&mut self, layout: &Layout, die: Die) {
         self.note_change(layout.channel_of(die));
     }
 
@@ -196,12 +197,12 @@ impl Drive {
         copies && self.collector.is_closed(self.die_of_pool(pool))
     }
 
-    fn die_of_pool(&self, pool: u32) -> u32 {
+    fn die_of_pool(&self, pool: u32) -> Die {
         self.flash.layout.die_of(self.ftl.lanes_of(pool).start)
     }
 
     /// After an operation ended on `die`.
-    pub(in crate::drive) fn poll_planes(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn poll_planes(&mut self, now: Instant, die: Die) {
         self.copy_if_drained(now, die);
         let channel = self.flash.layout.channel_of(die);
         if self.collector.planes.as_ref().is_some_and(|planes| planes.may_start(channel)) {
@@ -218,7 +219,7 @@ impl Drive {
             let die = self.die_of_pool(pool);
             let Some(planes) = &mut self.collector.planes else { return };
             planes.channels[channel as usize].copying += 1;
-            planes.draining[die as usize] = Some(pool);
+            planes.draining[die.index()] = Some(pool);
             if let Some(rotation) = &mut planes.rotation {
                 rotation.enters(now, pool, self.ftl.is_urgent(pool), &mut self.counters.rotation);
             }
@@ -258,7 +259,7 @@ impl Drive {
             let (urgent, die) =
                 (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
             seen_urgent[pool as usize] = urgent;
-            if !(urgent || quiet) || closed[die as usize] || flash.is_collecting(die) {
+            if !(urgent || quiet) || closed[die.index()] || flash.is_collecting(die) {
                 continue;
             }
             if gate.as_ref().is_some_and(|gate| !gate.has_admitted(pool)) {
@@ -309,16 +310,16 @@ impl Drive {
     /// The collection that waits for `die` begins to copy if the die is free: an operation ended,
     /// or its data waits in the cache register.
     #[inline]
-    pub(in crate::drive) fn copy_if_drained(&mut self, now: Instant, die: u32) {
+    pub(in crate::drive) fn copy_if_drained(&mut self, now: Instant, die: Die) {
         let Some(planes) = &mut self.collector.planes else { return };
-        if planes.draining[die as usize].is_some() && self.flash.is_idle(die) {
+        if planes.draining[die.index()].is_some() && self.flash.is_idle(die) {
             self.copy_drained(now, die);
         }
     }
 
-    fn copy_drained(&mut self, now: Instant, die: u32) {
+    fn copy_drained(&mut self, now: Instant, die: Die) {
         let Some(planes) = &mut self.collector.planes else { return };
-        let Some(pool) = planes.draining[die as usize].take() else { return };
+        let Some(pool) = planes.draining[die.index()].take() else { return };
         // It may have asked again while its die drained.
         planes.note_change(self.flash.layout.channel_of(die));
         if !self.start_collection(now, pool) {

@@ -8,12 +8,13 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::replay::Outcome;
 use crate::flash::Block;
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// The die, and the block, that garbage collection keeps from a read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Kept {
-    pub die: u32,
+    pub die: Die,
     /// The read keeps it from being erased.
     pub block: Block,
 }
@@ -212,9 +213,9 @@ impl Drive {
         // wait.
         let mut counted = false;
         let lanes = self.flash.layout.lanes_per_die;
-        for lane in die * lanes..(die + 1) * lanes {
+        for lane in die.0 * lanes..(die.0 + 1) * lanes {
             let pool = self.ftl.pool_of(lane);
-            let is_first = lane == die * lanes || self.ftl.pool_of(lane - 1) != pool;
+            let is_first = lane == die.0 * lanes || self.ftl.pool_of(lane - 1) != pool;
             let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
             let takes = self.gc_goes_before(pool, true);
             if is_first && copies && takes && !self.is_paused(pool) {
@@ -227,7 +228,7 @@ impl Drive {
         if let Some((_, rest)) = under_way.filter(|(op, _)| !counted && !self.gives_way_now(*op)) {
             end += rest;
         }
-        let waiting = self.queues[die as usize].gc.iter(&self.ops);
+        let waiting = self.queues[die.index()].gc.iter(&self.ops);
         let is_erase = |op: &u32| {
             matches!(self.ops[*op].owner, Owner::ChainErase { .. } | Owner::MergeErase { .. })
         };

@@ -17,6 +17,7 @@ use crate::drive::gc::release::Kept;
 use crate::drive::gc::windows::WindowSchedule;
 use crate::ftl::ChainLeft;
 use crate::sim::{NIL, Timers};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
 /// A replay and its places.
@@ -29,7 +30,7 @@ pub(in crate::drive) struct Replay {
     /// A step was refused: nothing is erased.
     paused: bool,
     chains: Vec<Chain>,
-    dies: Vec<Die>,
+    dies: Vec<DieReplay>,
     /// By channel: when it is free.
     free: Vec<Instant>,
     timers: Option<Timers>,
@@ -70,7 +71,7 @@ struct Chain {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Die {
+struct DieReplay {
     doing: Doing,
     /// Its operation is this chain's.
     lane: u32,
@@ -126,17 +127,17 @@ impl Drive {
         let layout = &self.flash.layout;
         let nothing = ChainLeft { cursor: 0, end: 0, staged: 0, brings: 0, reading: false };
         let chain = Chain { left: nothing, units: 0, page: 0, next: NIL, done: true };
-        let die = Die { doing: Doing::Nothing, lane: NIL, first: NIL, last: NIL };
+        let die = DieReplay { doing: Doing::Nothing, lane: NIL, first: NIL, last: NIL };
         r.chains.clear();
         r.chains.resize(layout.lanes as usize, chain);
         r.dies.clear();
         r.dies.resize(layout.dies as usize, die);
         let timers = r.timers.get_or_insert_with(|| Timers::new(layout.dies as usize));
-        (0..layout.dies).for_each(|die| timers.clear(die as usize));
+        (0..layout.dies).map(Die).for_each(|die| timers.clear(die.index()));
         r.free.clear();
         let channels = 0..layout.channels;
         r.free.extend(channels.map(|channel| {
-            now + self.flash.channel_busy_for(now, channel * layout.dies_per_channel())
+            now + self.flash.channel_busy_for(now, Die(channel * layout.dies_per_channel()))
         }));
         (r.end, r.paused, r.copying, r.next_copy_lane) =
             (now, false, 0, self.ftl.next_copy_lane(pool)?);
@@ -147,13 +148,13 @@ impl Drive {
             }
         }
         let lanes = self.ftl.lanes_of(pool);
-        for die in layout.die_of(lanes.start)..=layout.die_of(lanes.end - 1) {
+        for die in (layout.die_of(lanes.start).0..=layout.die_of(lanes.end - 1).0).map(Die) {
             self.takes_over(r, now, die)?;
         }
         while r.copying > 0 {
             let (at, die) = r.timers.as_ref()?.first()?;
             r.end = at;
-            self.turn(r, at, die as u32, pool, windows);
+            self.turn(r, at, Die(die as u32), pool, windows);
             if r.paused {
                 break;
             }
@@ -162,7 +163,7 @@ impl Drive {
     }
 
     /// Takes over the operations under way and waiting on a die.
-    fn takes_over(&self, r: &mut Replay, now: Instant, die: u32) -> Option<()> {
+    fn takes_over(&self, r: &mut Replay, now: Instant, die: Die) -> Option<()> {
         let lane_of = |op: u32| match self.ops[op].owner {
             Owner::ChainRead { lane } | Owner::ChainProgram { lane } => Some(lane),
             _ => None,
@@ -180,10 +181,10 @@ impl Drive {
                 return None;
             }
             chain.units = self.ops[op].units;
-            (r.dies[die as usize].doing, r.dies[die as usize].lane) = (doing, lane);
-            r.timers.as_mut()?.set(die as usize, at);
+            (r.dies[die.index()].doing, r.dies[die.index()].lane) = (doing, lane);
+            r.timers.as_mut()?.set(die.index(), at);
         }
-        for op in self.queues[die as usize].gc.iter(&self.ops) {
+        for op in self.queues[die.index()].gc.iter(&self.ops) {
             let lane = lane_of(op)?;
             let chain = &mut r.chains[lane as usize];
             if chain.done {
@@ -200,18 +201,18 @@ impl Drive {
         &self,
         r: &mut Replay,
         now: Instant,
-        die: u32,
+        die: Die,
         pool: u32,
         windows: Option<WindowSchedule>,
     ) {
-        let Die { doing, lane, .. } = r.dies[die as usize];
+        let DieReplay { doing, lane, .. } = r.dies[die.index()];
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let chain = &mut r.chains[lane as usize];
         match doing {
             Doing::Senses => {
                 let free = &mut r.free[layout.channel_of(die) as usize];
                 *free = (*free).max(now) + timing.transfer(chain.units * layout.unit_sectors);
-                r.dies[die as usize].doing = Doing::Reads;
+                r.dies[die.index()].doing = Doing::Reads;
                 let at = *free;
                 return r.set(die, at);
             }
@@ -220,20 +221,20 @@ impl Drive {
             }
             Doing::Programs | Doing::Nothing => {}
         }
-        r.dies[die as usize].doing = Doing::Nothing;
+        r.dies[die.index()].doing = Doing::Nothing;
         if let Some(on) = self.next_step(r, lane, pool) {
-            r.list(on, lane);
+            r.list(Die(on), lane);
             if r.dies[on as usize].doing == Doing::Nothing {
-                self.plays_next(r, now, on, windows);
+                self.plays_next(r, now, Die(on), windows);
             }
         }
-        if r.dies[die as usize].doing == Doing::Nothing {
+        if r.dies[die.index()].doing == Doing::Nothing {
             self.plays_next(r, now, die, windows);
         }
-        if r.dies[die as usize].doing == Doing::Nothing
+        if r.dies[die.index()].doing == Doing::Nothing
             && let Some(timers) = &mut r.timers
         {
-            timers.clear(die as usize);
+            timers.clear(die.index());
         }
     }
 
@@ -251,7 +252,7 @@ impl Drive {
             chain.left.brings =
                 if group == 1 { 1 } else { self.ftl.valid_between(first, group_end) };
             (chain.left.reading, chain.units, chain.page) = (true, chain.left.brings, first);
-            return Some(layout.die_of(lane));
+            return Some(layout.die_of(lane).0);
         }
         if staged < row {
             r.chains[lane as usize].left.cursor = end;
@@ -271,12 +272,12 @@ impl Drive {
         let chain = &mut r.chains[lane as usize];
         (chain.left.reading, chain.units) = (false, staged.min(row));
         chain.left.staged -= chain.units;
-        Some(layout.die_of(to))
+        Some(layout.die_of(to).0)
     }
 
     /// The first operation that waits for an idle die begins, if its window lets it.
-    fn plays_next(&self, r: &mut Replay, now: Instant, die: u32, windows: Option<WindowSchedule>) {
-        let lane = r.dies[die as usize].first;
+    fn plays_next(&self, r: &mut Replay, now: Instant, die: Die, windows: Option<WindowSchedule>) {
+        let lane = r.dies[die.index()].first;
         if lane == NIL {
             return;
         }
@@ -300,7 +301,7 @@ impl Drive {
             r.paused = true;
             return;
         }
-        let entry = &mut r.dies[die as usize];
+        let entry = &mut r.dies[die.index()];
         (entry.first, entry.lane) = (next, lane);
         let (command, at) = if reading {
             entry.doing = if data.is_zero() { Doing::Reads } else { Doing::Senses };
@@ -320,16 +321,16 @@ impl Replay {
         self.key = None;
     }
 
-    fn set(&mut self, die: u32, at: Instant) {
+    fn set(&mut self, die: Die, at: Instant) {
         if let Some(timers) = &mut self.timers {
-            timers.set(die as usize, at);
+            timers.set(die.index(), at);
         }
     }
 
     /// The chain's operation waits for the die.
-    pub(super) fn list(&mut self, die: u32, lane: u32) {
+    pub(super) fn list(&mut self, die: Die, lane: u32) {
         self.chains[lane as usize].next = NIL;
-        let entry = &mut self.dies[die as usize];
+        let entry = &mut self.dies[die.index()];
         let last = std::mem::replace(&mut entry.last, lane);
         if entry.first == NIL {
             entry.first = lane;
@@ -342,9 +343,9 @@ impl Replay {
     fn free_after(&self, drive: &Drive, pool: u32, kept: Kept) -> Instant {
         let Kept { die, block } = kept;
         if self.paused {
-            let due = self.timers.as_ref().and_then(|timers| timers.due(die as usize));
+            let due = self.timers.as_ref().and_then(|timers| timers.due(die.index()));
             return due
-                .filter(|_| self.dies[die as usize].doing != Doing::Nothing)
+                .filter(|_| self.dies[die.index()].doing != Doing::Nothing)
                 .unwrap_or(self.end)
                 .max(self.end);
         }
@@ -361,14 +362,14 @@ impl Replay {
             .count();
         // The first erase of each die has its command on the channel in the order of lanes.
         let channel = layout.channel_of(die);
-        let (mut ahead, mut last) = (0, NIL);
+        let (mut ahead, mut last) = (0, None);
         for lane in drive.ftl.lanes_of(pool).filter(is_erased) {
             let of = layout.die_of(lane);
             if of == die {
                 break;
             }
-            if layout.channel_of(of) == channel && of != last {
-                (ahead, last) = (ahead + 1, of);
+            if layout.channel_of(of) == channel && last != Some(of) {
+                (ahead, last) = (ahead + 1, Some(of));
             }
         }
         let forced = self.key.is_some_and(|key| key.forced);

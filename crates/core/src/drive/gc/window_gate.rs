@@ -25,6 +25,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::gate::Gate;
 use crate::drive::gc::windows::Windows;
+use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
@@ -81,8 +82,8 @@ impl Drive {
                 self.space_used(now, pool);
             }
         }
-        for die in 0..self.flash.layout.dies {
-            if self.queues[die as usize].gc.front().is_some() {
+        for die in (0..self.flash.layout.dies).map(Die) {
+            if self.queues[die.index()].gc.front().is_some() {
                 self.dispatch(now, die);
             }
         }

@@ -10,6 +10,7 @@
 //! over its end. Here the test is on the predicted end of each step.
 
 use crate::drive::Drive;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 /// The schedule by which the members of an array take turns.
@@ -121,8 +122,8 @@ impl Drive {
         if !std::mem::replace(&mut gate.paused[pool as usize], false) {
             return None;
         }
-        for die in 0..self.flash.layout.dies {
-            if self.queues[die as usize].gc.front().is_some() {
+        for die in (0..self.flash.layout.dies).map(Die) {
+            if self.queues[die.index()].gc.front().is_some() {
                 self.dispatch(now, die);
             }
         }

@@ -301,10 +301,10 @@ impl Drive {
         let Page { phase: Phase::Reading, op, .. } = dftl.pages.all[page as usize] else { return };
         let die = self.flash.layout.die_of(self.ops[op].lane);
         if self.ops[op].class == Class::Write
-            && self.queues[die as usize].fill.remove(&mut self.ops, op)
+            && self.queues[die.index()].fill.remove(&mut self.ops, op)
         {
             self.ops[op].class = Class::Read;
-            self.queues[die as usize].read.push(&mut self.ops, op);
+            self.queues[die.index()].read.push(&mut self.ops, op);
             self.look_at(now, die);
         }
     }

@@ -34,6 +34,7 @@ use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::stats::ScrubCounters;
+use crate::units::Die;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,8 +138,8 @@ impl Scrub {
         self.counters.failed_reads += 1;
     }
 
-    fn end_of(&self, die: u32) -> u32 {
-        (die + 1) * self.units_per_die
+    fn end_of(&self, die: Die) -> u32 {
+        (die.0 + 1) * self.units_per_die
     }
 }
 
@@ -169,7 +170,7 @@ impl Drive {
             rewrite_at: if spec.rewrite_at == 0 { u32::MAX } else { spec.rewrite_at },
             period,
             due: Instant::START + period,
-            cursors: (0..dies).map(|die| die * units_per_die).collect(),
+            cursors: (0..dies).map(Die).map(|die| die.0 * units_per_die).collect(),
             units_per_die,
             turn: 0,
             waits: false,
@@ -230,10 +231,10 @@ impl Drive {
             let mut any = false;
             for offset in 0..dies {
                 let die = (first + offset) % dies;
-                if let Some(page) = self.next_page_of(die) {
+                if let Some(page) = self.next_page_of(Die(die)) {
                     any = true;
-                    if self.is_free_to_scrub(die, Job::Nothing) {
-                        return Next::Read { die, page };
+                    if self.is_free_to_scrub(Die(die), Job::Nothing) {
+                        return Next::Read { die: Die(die), page };
                     }
                 }
             }
@@ -259,21 +260,21 @@ impl Drive {
     }
 
     /// The next valid page of a die in this pass.
-    fn next_page_of(&mut self, die: u32) -> Option<u32> {
+    fn next_page_of(&mut self, die: Die) -> Option<u32> {
         let scrub = self.scrub.as_mut()?;
         let end = scrub.end_of(die);
-        let found = self.ftl.mapping().next_valid(scrub.cursors[die as usize], end);
-        scrub.cursors[die as usize] = found.unwrap_or(end);
+        let found = self.ftl.mapping().next_valid(scrub.cursors[die.index()], end);
+        scrub.cursors[die.index()] = found.unwrap_or(end);
         found
     }
 
     /// True when the die has nothing to do, nobody waits for it, no host read needs its channel,
     /// and that has this job for the scrubber.
-    fn is_free_to_scrub(&self, die: u32, job: Job) -> bool {
+    fn is_free_to_scrub(&self, die: Die, job: Job) -> bool {
         let layout = &self.flash.layout;
         let (channel, dies) = (layout.channel_of(die), layout.dies_per_channel());
         let beside = &self.queues[(channel * dies) as usize..((channel + 1) * dies) as usize];
-        let queues = &self.queues[die as usize];
+        let queues = &self.queues[die.index()];
         self.scrub.as_ref().is_some_and(|scrub| scrub.jobs[channel as usize] == job)
             && self.flash.is_idle(die)
             && !self.collector.is_closed(die)
@@ -297,15 +298,15 @@ impl Drive {
     }
 
     /// Reads, with one array read, what is valid from `page` on.
-    fn start_scrub_read(&mut self, now: Instant, die: u32, page: u32) {
+    fn start_scrub_read(&mut self, now: Instant, die: Die, page: u32) {
         let layout = &self.flash.layout;
         let end = end_of_array_read(page, layout.units_per_read);
         let units = self.ftl.mapping().count_valid(page, end);
         let (lane, sectors) =
             (layout.lane_of(layout.block_of(Ppn(page))), units * layout.unit_sectors);
         let Some(scrub) = &mut self.scrub else { return };
-        scrub.cursors[die as usize] = end;
-        scrub.turn = (die + 1) % layout.dies;
+        scrub.cursors[die.index()] = end;
+        scrub.turn = (die.0 + 1) % layout.dies;
         let late = now.since(scrub.due);
         scrub.due += scrub.period * u64::from(units);
         let counters = &mut scrub.counters;
@@ -370,7 +371,7 @@ impl Drive {
 
     /// The row that a rewrite goes to, and how many pages: those that are still there and can be
     /// read.
-    fn plan_rewrite(&mut self, die: u32, rewrite: Rewrite) -> Option<(Ppn, u32)> {
+    fn plan_rewrite(&mut self, die: Die, rewrite: Rewrite) -> Option<(Ppn, u32)> {
         let Rewrite { lane, first, end, erases } = rewrite;
         let (channel, waiting) =
             (self.flash.layout.channel_of(die) as usize, self.rows_waiting(lane));
@@ -453,7 +454,7 @@ impl Drive {
 /// The scrubber's next step.
 enum Next {
     Read {
-        die: u32,
+        die: Die,
         page: u32,
     },
     /// Every die that has pages left is busy.

@@ -15,6 +15,7 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::merge::Chained;
 use crate::drive::observe::critical::{Critical, NO_LINK, Work};
 use crate::flash::{Doing, Keeper, Kept, Waits, add_kept};
+use crate::units::Die;
 use crate::units::{Cause, Instant, Split};
 use std::collections::VecDeque;
 
@@ -22,7 +23,7 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Story {
     /// The die it went to.
-    pub die: u32,
+    pub die: Die,
     /// Work of the die when the operation came to it.
     pub met: Doing,
     /// When the operation came to its die, was begun, and ended.
@@ -102,7 +103,7 @@ pub(super) struct Rebuilt {
     pub(super) waits: Waits,
     pub(super) ended: Instant,
     pub(super) idle: Cause,
-    pub(super) die: u32,
+    pub(super) die: Die,
     /// The request did not ask for it.
     pub(super) is_extra: bool,
 }

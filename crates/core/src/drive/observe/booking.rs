@@ -7,6 +7,7 @@ use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
 use crate::flash::kept_between;
 use crate::sim::NIL;
+use crate::units::Die;
 use crate::units::{Cause, Duration, Instant, Split};
 
 impl Drive {
@@ -29,14 +30,14 @@ impl Drive {
 
     /// An operation comes to its die.
     #[inline]
-    pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: u32, die: u32) {
+    pub(in crate::drive) fn book_arrival(&mut self, now: Instant, op: u32, die: Die) {
         if self.attribution.is_some() {
             self.book_arrival_on_demand(now, op, die);
         }
     }
 
     #[inline(never)]
-    fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+    fn book_arrival_on_demand(&mut self, now: Instant, op: u32, die: Die) {
         let forced = self.is_urgent_at(die);
         let Some(attribution) = &mut self.attribution else { return };
         let kept = self.flash.kept(now, die);
@@ -51,22 +52,22 @@ impl Drive {
     }
 
     /// Garbage collection works on the die, at or below its hard mark.
-    fn is_urgent_at(&self, die: u32) -> bool {
+    fn is_urgent_at(&self, die: Die) -> bool {
         let lanes = self.flash.layout.lanes_per_die;
-        let mut pools = (die * lanes..(die + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        let mut pools = (die.0 * lanes..(die.0 + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
         pools.any(|pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool))
     }
 
     /// The die begins an operation.
     #[inline]
-    pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: u32) {
+    pub(in crate::drive) fn book_issue(&mut self, now: Instant, op: u32, die: Die) {
         if self.attribution.is_some() {
             self.book_issue_on_demand(now, op, die);
         }
     }
 
     #[inline(never)]
-    fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+    fn book_issue_on_demand(&mut self, now: Instant, op: u32, die: Die) {
         if !self.ops[op].class.is_of_host() {
             return;
         }
@@ -82,14 +83,14 @@ impl Drive {
 
     /// An operation has ended; its owner is about to be told.
     #[inline]
-    pub(in crate::drive) fn book_end(&mut self, now: Instant, op: u32, die: u32) {
+    pub(in crate::drive) fn book_end(&mut self, now: Instant, op: u32, die: Die) {
         if self.attribution.is_some() {
             self.book_end_on_demand(now, op, die);
         }
     }
 
     #[inline(never)]
-    fn book_end_on_demand(&mut self, now: Instant, op: u32, die: u32) {
+    fn book_end_on_demand(&mut self, now: Instant, op: u32, die: Die) {
         let (operation, idle) =
             (&self.ops[op], self.ops[op].waits_on_an_idle_die_for(self.spec.scheduler));
         let work = operation.work();
@@ -105,7 +106,7 @@ impl Drive {
     }
 
     /// An operation has ended in vain: what follows is led by it.
-    pub(in crate::drive) fn book_failure(&mut self, now: Instant, op: u32, die: u32) {
+    pub(in crate::drive) fn book_failure(&mut self, now: Instant, op: u32, die: Die) {
         self.book_end(now, op, die);
         self.book_told();
     }

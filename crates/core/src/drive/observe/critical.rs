@@ -15,6 +15,7 @@
 
 use crate::drive::observe::attribution::{OpBooks, Story};
 use crate::flash::{Flash, Keeper, Waits, add_kept, kept_between};
+use crate::units::Die;
 use crate::units::{Cause, Duration, Instant, Split};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -40,7 +41,7 @@ pub(in crate::drive) enum Work {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Ended {
     pub at: Instant,
-    pub die: u32,
+    pub die: Die,
     pub work: Work,
     pub books: OpBooks,
     pub waits: Waits,

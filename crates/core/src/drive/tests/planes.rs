@@ -6,6 +6,7 @@ use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, Times, start};
 use crate::drive::EraseSpec;
 use crate::ftl::{GcMode, GcSpec};
 use crate::sim::Rng;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 const NS: Duration = Duration::from_ns(1);
@@ -183,14 +184,14 @@ fn a_chip_that_drains_is_kept_for_a_whole_collection() {
     let copied = (0..).map(|us| start() + Duration::from_us(us)).find(|at| {
         let mut copy = bench.clone();
         copy.advance_to(*at);
-        copy.drive.gc_remaining(*at, 0) <= times.erase
+        copy.drive.gc_remaining(*at, Die(0)) <= times.erase
     });
     let before = copied.unwrap() - Duration::from_us(20);
     bench.read(before, SAME_CHIP + OTHER_CHIP);
     let at = before + Duration::from_us(30);
     bench.advance_to(at);
     assert_eq!(bench.drive.counters().collections, 1, "the read is still under way");
-    assert_eq!(bench.drive.gc_remaining(at, 1), whole(5));
+    assert_eq!(bench.drive.gc_remaining(at, Die(1)), whole(5));
     let read = bench.latency_of_read(at, SAME_CHIP + OTHER_CHIP);
     assert!(read > whole(5), "{read}");
 }

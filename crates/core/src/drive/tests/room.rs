@@ -5,6 +5,7 @@ use super::collections::{FREE, about_to_collect_with, copy_of_a_page, mark};
 use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, SAME_CHIP, start, ttflash, write_through};
 use crate::drive::{DriveSpec, Story};
 use crate::ftl::{GcMode, GcSpec};
+use crate::units::Die;
 use crate::units::{Bytes, Cause, Duration, Instant, Split};
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ fn a_write_without_room_waits_for_the_program_that_makes_it() {
     assert_eq!(told[&first], (split(&[(Cause::Service, HIT)]), None));
     assert_eq!(told[&second].0, split(&[(Cause::Program, program - NS), (Cause::Service, HIT)]));
     let story = told[&second].1.expect("flash took part");
-    assert_eq!((story.die, story.makes_room, story.forced), (0, true, false));
+    assert_eq!((story.die, story.makes_room, story.forced), (Die(0), true, false));
     assert_eq!(story.times, [start(), start(), start() + program]);
     // The second's row was sealed when the first had landed: one program follows the other.
     let two = program * 2 - NS * 2;
@@ -139,7 +140,7 @@ fn a_write_waits_for_the_copies_and_the_erase_before_the_row_that_makes_room() {
             assert_eq!(told[&waits].0, split(&expected), "{valid} valid, at {at:?}");
             let story = told[&waits].1.expect("flash took part");
             let met = if valid == 0 { "erase" } else { "gc_copy" };
-            assert_eq!((story.die, story.met.keeper.name(), story.forced), (0, met, forced));
+            assert_eq!((story.die, story.met.keeper.name(), story.forced), (Die(0), met, forced));
             assert_eq!(story.times, [begins + NS, erased, end]);
         }
     }

@@ -6,6 +6,7 @@ use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, start, write_through};
 use crate::drive::{Collection, Recorded, TimelineSpec};
 use crate::flash::{Act, Slice};
 use crate::ftl::{GcMode, GcSpec};
+use crate::units::Die;
 use crate::units::{Cause, Duration, Instant};
 
 const EVERYTHING: TimelineSpec =
@@ -30,10 +31,10 @@ fn two_reads_on_one_channel_leave_their_commands_arrays_wait_and_data() {
     // Datasheet of ttflash-256g: command 175 ns, tR 40 us, 4 KiB at 40 MB/s 102.4 us.
     assert_eq!((first, second), (142_575, 244_975));
     assert_eq!(
-        slices(&recorded, |s| s.die == 0 && !s.act.is_on_channel()),
+        slices(&recorded, |s| s.die == Die(0) && !s.act.is_on_channel()),
         [(175, 40_175, Act::Read)]
     );
-    let other = slices(&recorded, |s| s.die == 1 && !s.act.is_on_channel());
+    let other = slices(&recorded, |s| s.die == Die(1) && !s.act.is_on_channel());
     assert_eq!(
         other,
         [(0, 175, Act::Wait), (350, 40_350, Act::Read), (40_350, 142_575, Act::Wait)]

@@ -10,6 +10,7 @@ use crate::drive::{
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stream};
+use crate::units::Die;
 use crate::units::{Duration, Instant, Lpn};
 
 const NS: Duration = Duration::from_ns(1);
@@ -153,7 +154,7 @@ fn the_forecast_is_what_a_read_then_waits_for() {
             let at = begins + Duration::from_ns((copy + erase).as_ns() * step / 400);
             let mut copied = bench.clone();
             copied.advance_to(at);
-            let keeps = copied.drive.gc_remaining(at, 0);
+            let keeps = copied.drive.gc_remaining(at, Die(0));
             assert_eq!(
                 bench.latency_of_read(at, page(KEPT, 0)),
                 keeps + times.page_read(),
@@ -164,14 +165,14 @@ fn the_forecast_is_what_a_read_then_waits_for() {
                 // The next chip of the channel, and the first of another: kept by the copy alone.
                 let held = (begins + copy).as_ns().saturating_sub(at.as_ns());
                 let held = if mode == GcMode::PlaneBlocking { 0 } else { held };
-                assert_eq!(copied.drive.gc_remaining(at, 1), Duration::from_ns(held));
+                assert_eq!(copied.drive.gc_remaining(at, Die(1)), Duration::from_ns(held));
                 let other = if mode == GcMode::Controller { held } else { 0 };
-                assert_eq!(copied.drive.gc_remaining(at, 8), Duration::from_ns(other));
+                assert_eq!(copied.drive.gc_remaining(at, Die(8)), Duration::from_ns(other));
             }
         }
         let mut over = bench.clone();
         over.run();
-        assert_eq!(over.drive.gc_remaining(begins + copy + erase, 0), Duration::ZERO);
+        assert_eq!(over.drive.gc_remaining(begins + copy + erase, Die(0)), Duration::ZERO);
     }
 }
 
@@ -182,12 +183,12 @@ fn an_erase_that_gives_way_to_reads_keeps_nobody() {
     let copy = copy_of_a_page(bench.times(), false) * u64::from(VALID);
     bench.advance_to(begins + Duration::from_ms(1));
     assert_eq!(
-        bench.drive.gc_remaining(begins + Duration::from_ms(1), 0),
+        bench.drive.gc_remaining(begins + Duration::from_ms(1), Die(0)),
         copy - Duration::from_ms(1)
     );
     let at = begins + copy + Duration::from_us(500);
     bench.advance_to(at);
-    assert_eq!(bench.drive.gc_remaining(at, 0), Duration::ZERO);
+    assert_eq!(bench.drive.gc_remaining(at, Die(0)), Duration::ZERO);
 }
 
 #[test]
@@ -211,8 +212,8 @@ fn full_computes_in_whole_stripes_only() {
         let (bench, begins) = collecting(gc(GcMode::Base), &rain(Reconstruct::Full, rule));
         let times = bench.times();
         let at = begins + Duration::from_ms(1);
-        let waits =
-            bench.drive.gc_remaining(begins + NS, 0) - at.since(begins + NS) + times.page_read();
+        let waits = bench.drive.gc_remaining(begins + NS, Die(0)) - at.since(begins + NS)
+            + times.page_read();
         assert_eq!(
             what_a_read_does(&bench, at, page(KEPT, 0), pages(7)),
             (times.page_read() + XOR, 1, 1, 0)

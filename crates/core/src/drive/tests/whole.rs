@@ -6,6 +6,7 @@ use super::*;
 use crate::drive::{PreconditionSpec, PreconditionState};
 use crate::ftl::{GcMode, Rotate};
 use crate::sim::Rng;
+use crate::units::Die;
 
 /// A full drive of eight dies on two channels. Pages read and rows are programmed in two times
 /// each, so that a forecast and the inside of a copy depend on which.
@@ -59,14 +60,14 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 }
 
 fn copies_whole(drive: &Drive) -> bool {
-    (0..drive.flash.layout.dies).any(|die| drive.flash.is_copying_whole(die))
+    (0..drive.flash.layout.dies).map(Die).any(|die| drive.flash.is_copying_whole(die))
 }
 
 fn assert_alike(now: Instant, whole: &Drive, parted: &Drive) {
     assert_eq!(whole.counters(), parted.counters(), "at {now:?}");
     assert_eq!(whole.flash.operations(), parted.flash.operations(), "at {now:?}");
     assert_eq!(whole.ftl.least_free_millionths(), parted.ftl.least_free_millionths(), "at {now:?}");
-    for die in 0..whole.flash.layout.dies {
+    for die in (0..whole.flash.layout.dies).map(Die) {
         assert_eq!(whole.gc_time(now, die), parted.gc_time(now, die), "die {die} at {now:?}");
         assert_eq!(
             whole.gc_remaining(now, die),
@@ -78,13 +79,13 @@ fn assert_alike(now: Instant, whole: &Drive, parted: &Drive) {
 
 /// Maps are alike once the drive with whole copies was told of those that are over.
 fn assert_mapped_alike(now: Instant, whole: &mut Drive, parted: &Drive) {
-    (0..whole.flash.layout.dies).for_each(|die| whole.settle_copies(now, die));
+    (0..whole.flash.layout.dies).map(Die).for_each(|die| whole.settle_copies(now, die));
     assert!(whole.ftl.mapping() == parted.ftl.mapping(), "maps at {now:?}");
     assert_alike(now, whole, parted);
 }
 
 impl Drive {
-    fn gc_time(&self, now: Instant, die: u32) -> Duration {
+    fn gc_time(&self, now: Instant, die: Die) -> Duration {
         self.flash.gc_time(die, now)
     }
 }
@@ -115,7 +116,8 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
         }
         assert!(!copies_whole(&parted));
         seen += u32::from(copies_whole(&whole));
-        trains += u32::from((0..whole.flash.layout.dies).any(|die| whole.flash.has_train(die)));
+        trains +=
+            u32::from((0..whole.flash.layout.dies).map(Die).any(|die| whole.flash.has_train(die)));
         if copies_whole(&whole) && rng.below(20) == 0 {
             let (mut from_now, mut other) = (whole.clone(), whole.clone());
             from_now.split_copies(now);

@@ -6,6 +6,7 @@ use crate::flash::{Act, BlockStress, Slice};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::stats::SuspensionCounters;
+use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 const EVERYTHING: TimelineSpec = TimelineSpec {
@@ -43,7 +44,7 @@ fn check(
     seed: u64,
 ) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
-    for die in 0..layout.dies {
+    for die in (0..layout.dies).map(Die) {
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, die {die}"));
     }
