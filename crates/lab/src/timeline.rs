@@ -190,7 +190,7 @@ fn write_drive(
     let mut on_channel: Vec<Vec<&Slice>> = vec![Vec::new(); layout.channels as usize];
     for slice in recorded.slices {
         match slice.act.is_on_channel() {
-            true => on_channel[layout.channel_of(slice.die) as usize].push(slice),
+            true => on_channel[layout.channel_of(slice.die).index()].push(slice),
             false if slice.act == Act::Suspended => suspended[slice.die.index()].push(slice),
             false => on_die[slice.die.index()].push(slice),
         }
@@ -216,7 +216,7 @@ fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: 
     slices.sort_by_key(|slice| slice.start);
     for slice in slices {
         let mut args =
-            Args::default().uint("die", slice.die.into.0()).uint("block", slice.block.0.into());
+            Args::default().uint("die", slice.die.0.into()).uint("block", slice.block.0.into());
         args = args.uint("block_in_lane", layout.index_of(slice.block).into());
         args = args.uint("lane", layout.lane_of(slice.block).into());
         if slice.page.is_some() {
@@ -343,7 +343,7 @@ fn with_parts(mut args: Args, split: &Split, story: Option<Story>) -> Args {
         args = args.uint(part_of(cause), time.as_ns());
     }
     if let Some(Story { die, met, times: [came, began, ended], .. }) = story {
-        args = args.uint("die", die.into.0()).text("die_was_kept_by", met.keeper.name());
+        args = args.uint("die", die.0.into()).text("die_was_kept_by", met.keeper.name());
         args = args
             .uint("waited_for_die_ns", began.since(came).as_ns())
             .uint("served_ns", ended.since(began).as_ns());

@@ -2,13 +2,14 @@
 
 use super::cut::Pending;
 use super::{Flash, Timing};
+use crate::units::Channel;
 use crate::units::{Duration, Instant};
 use std::collections::VecDeque;
 
 /// A FIFO resource is its next free time. A garbage collection that holds the channel makes it a
 /// scheduled one: transfers of others wait in `waiting` until the release.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Channel {
+pub(super) struct ChannelState {
     free_at: Instant,
     /// The end of the last transfer of a garbage collection: a transfer requested before it waits
     /// for garbage collection.
@@ -60,7 +61,7 @@ pub(super) struct Reserved {
     pub behind_gc: bool,
 }
 
-impl Channel {
+impl ChannelState {
     /// Takes the channel for `time` as soon as those who asked earlier are done.
     #[inline]
     pub fn reserve(&mut self, now: Instant, time: Duration, gc: bool) -> Reserved {
@@ -135,15 +136,15 @@ impl Channel {
 impl Flash {
     /// Holds the channel of `die` for a garbage collection: only its operations start, other
     /// transfers wait.
-    pub fn hold_channel(&mut self, now: Instant, channel: u32) {
-        self.channels[channel as usize].hold(now);
+    pub fn hold_channel(&mut self, now: Instant, channel: Channel) {
+        self.channels[channel.index()].hold(now);
     }
 
     /// Ends the hold; the transfers that waited go in their order. The caller gives the channel's
     /// idle dies their next operations.
-    pub fn release_channel(&mut self, now: Instant, channel: u32) {
-        self.channels[channel as usize].release(now);
-        while let Some(die) = self.channels[channel as usize].waiting.pop_front() {
+    pub fn release_channel(&mut self, now: Instant, channel: Channel) {
+        self.channels[channel.index()].release(now);
+        while let Some(die) = self.channels[channel.index()].waiting.pop_front() {
             self.dies[die as usize].behind_gc = true;
             if let Some(blame) = &mut self.blame {
                 blame.channel_released(now, die as usize);

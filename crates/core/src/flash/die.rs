@@ -4,6 +4,7 @@
 use super::blame::Whose;
 use super::channel::Reserved;
 use super::{Block, Flash};
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -98,7 +99,7 @@ pub(super) enum Phase {
 /// One die (or one independent plane group).
 #[derive(Clone, Debug)]
 pub(super) struct DieState {
-    pub(super) channel: u32,
+    pub(super) channel: Channel,
     pub(super) phase: Phase,
     /// A suspended operation waits until nobody reads.
     pub(super) holds_suspended: bool,
@@ -116,7 +117,7 @@ pub(super) struct DieState {
 }
 
 impl DieState {
-    pub fn new(channel: u32) -> Self {
+    pub fn new(channel: Channel) -> Self {
         let nothing = Operation { what: What::Erase { block: Block(0) }, token: 0, gc: false };
         Self {
             channel,
@@ -213,7 +214,7 @@ impl Flash {
     /// True when the die's channel is held for garbage collection.
     #[inline]
     pub fn is_held(&self, die: Die) -> bool {
-        self.channels[self.dies[die.index()].channel as usize].held_since.is_some()
+        self.channels[self.dies[die.index()].channel.index()].held_since.is_some()
     }
 
     /// Nanoseconds of garbage collection that kept the die from others up to `now`: its own and its
@@ -226,6 +227,6 @@ impl Flash {
         } else {
             Duration::ZERO
         };
-        d.gc_busy + under_way + self.channels[d.channel as usize].held_until(now)
+        d.gc_busy + under_way + self.channels[d.channel.index()].held_until(now)
     }
 }

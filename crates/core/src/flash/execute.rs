@@ -7,6 +7,7 @@ use super::channel::{Crossing, Reserved};
 use super::die::{Leaving, Operation, Phase, What};
 use super::fired::Fired;
 use super::whole::Copied;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -94,7 +95,7 @@ impl Flash {
     fn reserve_first(
         &mut self,
         now: Instant,
-        at: (usize, u32),
+        at: (usize, Channel),
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
@@ -118,12 +119,12 @@ impl Flash {
     pub(super) fn reserve(
         &mut self,
         now: Instant,
-        (slot, channel): (usize, u32),
+        (slot, channel): (usize, Channel),
         whose: Whose,
         crossing: Crossing,
         operation: &Operation,
     ) -> Reserved {
-        let channel = channel as usize;
+        let channel = channel.index();
         if self.watches_channels {
             return match self.blame {
                 // Of garbage collection, and no transfer is under way that could be cut.
@@ -134,7 +135,10 @@ impl Flash {
                 Some(_) => self.reserve_on_demand(now, (slot, whose), channel, crossing, operation),
             };
         }
-        debug_assert!(!self.is_copied_whole_on(channel as u32), "the channel is a copy's alone");
+        debug_assert!(
+            !self.is_copied_whole_on(Channel(channel as u32)),
+            "the channel is a copy's alone"
+        );
         self.channels[channel].reserve(now, crossing.time(&self.timing), operation.gc)
     }
 
@@ -224,7 +228,7 @@ impl Flash {
             }
             return Fired::NOTHING;
         }
-        let channel = &mut self.channels[die.channel as usize];
+        let channel = &mut self.channels[die.channel.index()];
         if channel.held_since.is_some() && !die.operation.gc {
             die.phase = Phase::WaitingForChannel;
             channel.waiting.push_back(slot as u32);

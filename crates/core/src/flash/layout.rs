@@ -8,6 +8,7 @@
 
 use super::Device;
 use crate::sim::Divisor;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::Ppn;
 
@@ -109,8 +110,8 @@ impl Layout {
 
     /// The channel of a server.
     #[inline]
-    pub fn channel_of(&self, die: Die) -> u32 {
-        self.dies_per_channel.quotient(die.0)
+    pub fn channel_of(&self, die: Die) -> Channel {
+        Channel(self.dies_per_channel.quotient(die.0))
     }
 
     /// Servers on a channel.

@@ -63,7 +63,7 @@ pub use timing::Timing;
 use crate::sim::Timers;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
-use channel::Channel;
+use channel::ChannelState;
 use die::DieState;
 
 /// The content of a page that is erased or half programmed: no host ever wrote it.
@@ -75,7 +75,7 @@ pub struct Flash {
     /// The geometry.
     pub layout: Layout,
     timing: Timing,
-    channels: Vec<Channel>,
+    channels: Vec<ChannelState>,
     dies: Vec<DieState>,
     timers: Timers,
     /// Rows programmed in each block; the next program of a block goes there and nowhere else.
@@ -149,7 +149,7 @@ impl Flash {
         let dies = layout.dies as usize;
         let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
         Self {
-            channels: vec![Channel::default(); layout.channels as usize],
+            channels: vec![ChannelState::default(); layout.channels as usize],
             dies: (0..layout.dies)
                 .map(Die)
                 .map(|die| DieState::new(layout.channel_of(die)))

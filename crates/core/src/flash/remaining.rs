@@ -2,8 +2,9 @@
 //! command, and it has the device table. It changes nothing.
 
 use super::Flash;
-use super::channel::Channel;
+use super::channel::ChannelState;
 use super::die::{Operation, Phase, What};
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -78,16 +79,16 @@ impl Flash {
         self.channel_of(die).gc_until().max(now).since(now)
     }
 
-    fn channel_of(&self, die: Die) -> &Channel {
-        &self.channels[self.layout.channel_of(die) as usize]
+    fn channel_of(&self, die: Die) -> &ChannelState {
+        &self.channels[self.layout.channel_of(die).index()]
     }
 
     /// Until all reads of the host that are under way on a channel have brought their data, if
     /// nothing else joins.
-    pub fn host_reads_left(&self, now: Instant, channel: u32) -> Duration {
+    pub fn host_reads_left(&self, now: Instant, channel: Channel) -> Duration {
         let (first, count) =
-            (channel * self.layout.dies_per_channel(), self.layout.dies_per_channel());
-        let mut free = self.channels[channel as usize].free_at().max(now);
+            (channel.0 * self.layout.dies_per_channel(), self.layout.dies_per_channel());
+        let mut free = self.channels[channel.index()].free_at().max(now);
         let mut last = now;
         let (mut at, mut served) = ((Instant::START, 0), 0);
         while served < count {

@@ -68,7 +68,7 @@ impl Flash {
         }
         let (count, crossing) = (copies.len() as u32, Crossing::Out(sectors).time(&self.timing));
         let each = (self.timing.command + crossing) * 2;
-        self.channels[self.layout.channel_of(die) as usize].busy += each * u64::from(count);
+        self.channels[self.layout.channel_of(die).index()].busy += each * u64::from(count);
         if self.runs.is_empty() {
             self.runs = vec![Run::default(); self.layout.dies as usize];
         }

@@ -4,6 +4,7 @@
 use super::{
     ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What,
 };
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
 
@@ -347,7 +348,7 @@ fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
     let mut bench = Bench::new(device()).all_written();
     bench.read(Instant::START, Die(1), 0, 1);
     bench.read(Instant::START, Die(0), 0, 0);
-    bench.flash.hold_channel(Instant::START, 0);
+    bench.flash.hold_channel(Instant::START, Channel(0));
     assert!(
         bench.flash.is_held(Die(0)) && bench.flash.is_held(Die(1)) && !bench.flash.is_held(Die(2))
     );
@@ -359,7 +360,7 @@ fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
         Duration::from_ms(3),
         "the hold is the collection's time"
     );
-    bench.flash.release_channel(release, 0);
+    bench.flash.release_channel(release, Channel(0));
     bench.ends_at(release + bench.page_transfer(), 1);
     bench.ends_at(release + bench.page_transfer() * 2, 0);
 }
@@ -367,7 +368,7 @@ fn a_held_channel_keeps_data_in_the_registers_until_its_release() {
 #[test]
 fn a_held_channel_serves_the_collection_that_holds_it() {
     let mut bench = Bench::new(device()).all_written();
-    bench.flash.hold_channel(Instant::START, 0);
+    bench.flash.hold_channel(Instant::START, Channel(0));
     let what = What::Read { page: bench.page(Die(0), 0), sectors: bench.page_sectors() };
     bench.flash.start(Instant::START, Die(0), Operation { what, token: 1, gc: true });
     bench.ends_at(Instant::START + bench.command() + bench.read_array() + bench.page_transfer(), 1);

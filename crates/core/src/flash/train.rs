@@ -106,7 +106,7 @@ impl Flash {
         let loaded = first_end - self.timing.program(&self.layout, next.1);
         let d = &mut self.dies[die.index()];
         d.operation.what = What::Copy { from: next.0, to: next.1 };
-        self.channels[d.channel as usize].is_free_again(loaded);
+        self.channels[d.channel.index()].is_free_again(loaded);
     }
 
     /// No copy follows the one that the die works on, of which the ones before were told.

@@ -17,6 +17,7 @@ use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
 use super::{Flash, Operation, What};
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -95,7 +96,7 @@ impl Flash {
         debug_assert!(d.phase == Phase::Idle, "die {die} is busy");
         d.operation = Operation { what: What::Copy { from, to }, token, gc: true };
         (d.phase, d.started, d.behind_gc) = (Phase::Copying, now, false);
-        let loaded = self.channels[d.channel as usize].is_taken_for(now, crossing);
+        let loaded = self.channels[d.channel.index()].is_taken_for(now, crossing);
         self.timers.set(die.index(), loaded + self.timing.program(&self.layout, to));
     }
 
@@ -146,10 +147,12 @@ impl Flash {
     }
 
     /// True when the channel is kept for a copy of one event, which has not yet ended.
-    pub(super) fn is_copied_whole_on(&self, channel: u32) -> bool {
+    pub(super) fn is_copied_whole_on(&self, channel: Channel) -> bool {
         let dies = self.layout.dies_per_channel();
         !self.copies_in_two
-            && (channel * dies..(channel + 1) * dies).map(Die).any(|die| self.is_copying_whole(die))
+            && (channel.0 * dies..(channel.0 + 1) * dies)
+                .map(Die)
+                .any(|die| self.is_copying_whole(die))
     }
 
     /// True when the read of the die's copy is over at `now`, and its program under way.
@@ -203,8 +206,7 @@ impl Flash {
         }
         (0..count).for_each(|at| self.take_row(Ppn(to.0 + at)));
         let across = self.timing.command + self.timing.transfer(self.copy_sectors);
-        self.channels[self.dies[die.index()].channel as usize].busy +=
-            across * u64::from(2 * count);
+        self.channels[self.dies[die.index()].channel.index()].busy += across * u64::from(2 * count);
     }
 
     /// Makes the copy that a die works on the operation that it would be at `now` otherwise, a read
@@ -223,7 +225,7 @@ impl Flash {
         let (is_sensed, is_read) = (is_over(inside.sensed), is_over(inside.read));
         let (command, across) = (self.timing.command, self.timing.transfer(sectors));
         let d = &mut self.dies[slot];
-        let channel = &mut self.channels[d.channel as usize];
+        let channel = &mut self.channels[d.channel.index()];
         if is_read {
             channel.busy += (command + across) * 2;
             let time = inside.read.since(d.started);

@@ -239,7 +239,7 @@ impl Drive {
         let layout = &self.flash.layout;
         let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start));
         let dies = layout.dies_per_channel();
-        (channel * dies..(channel + 1) * dies)
+        (channel.0 * dies..(channel.0 + 1) * dies)
             .map(Die)
             .any(|die| self.queues[die.index()].write.front().is_some())
     }

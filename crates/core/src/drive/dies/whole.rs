@@ -139,7 +139,7 @@ impl Drive {
     pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: Die) {
         if self.collector.way.is_whole && self.collector.planes.is_none() {
             let dies = self.flash.layout.dies_per_channel();
-            let first = self.flash.layout.channel_of(die) * dies;
+            let first = self.flash.layout.channel_of(die).0 * dies;
             (first..first + dies).map(Die).for_each(|die| self.split_copy(now, die));
         }
     }

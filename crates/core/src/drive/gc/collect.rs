@@ -12,6 +12,7 @@ use crate::drive::gc::domains::Phase;
 use crate::drive::gc::mode::Admission;
 use crate::flash::Block;
 use crate::ftl::timeless::Work;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::Instant;
 
@@ -162,7 +163,7 @@ impl Drive {
             return;
         }
         self.collector.domains[domain].phase = Phase::Holding { pool };
-        for channel in self.collector.domains[domain].channels.clone() {
+        for channel in self.collector.domains[domain].channels.clone().map(Channel) {
             self.flash.hold_channel(now, channel);
         }
         if !self.start_collection(now, pool) {
@@ -269,10 +270,10 @@ impl Drive {
     fn release(&mut self, now: Instant, domain: usize) {
         self.collector.domains[domain].phase = Phase::Open;
         self.close_dies(now, domain, false);
-        for channel in self.collector.domains[domain].channels.clone() {
+        for channel in self.collector.domains[domain].channels.clone().map(Channel) {
             self.flash.release_channel(now, channel);
             let dies = self.flash.layout.dies_per_channel();
-            for die in (channel * dies..(channel + 1) * dies).map(Die) {
+            for die in (channel.0 * dies..(channel.0 + 1) * dies).map(Die) {
                 self.dispatch(now, die);
             }
         }

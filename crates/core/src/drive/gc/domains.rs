@@ -7,6 +7,7 @@ use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::Instant;
 use std::collections::VecDeque;
@@ -76,7 +77,7 @@ impl Collector {
             });
         let (domains, width) =
             if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
-        let domain = |die: Die| if per_channel { layout.channel_of(die) as u16 } else { 0 };
+        let domain = |die: Die| if per_channel { layout.channel_of(die).0 as u16 } else { 0 };
         Self {
             lease,
             // Runs that yield to the host need not wait for a pause of it.
@@ -104,8 +105,8 @@ impl Collector {
     }
 
     /// True when a collection of a channel need not wait for the host's operations there.
-    pub fn is_quiet(&self, channel: u32) -> bool {
-        self.when == GcWhen::Foreground || self.domains[channel as usize].user_pending == 0
+    pub fn is_quiet(&self, channel: Channel) -> bool {
+        self.when == GcWhen::Foreground || self.domains[channel.index()].user_pending == 0
     }
 
     /// True while host reads need the die's domain.
@@ -145,8 +146,8 @@ impl Collector {
     }
 
     /// The channels that a collection of the pool drains and holds.
-    pub fn channels_of(&self, pool: u32) -> Range<u32> {
-        self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone()
+    pub fn channels_of(&self, pool: u32) -> impl Iterator<Item = Channel> + use<> {
+        self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone().map(Channel)
     }
 
     /// Pools whose collection follows in the die's domain before the host's operations.

@@ -19,6 +19,7 @@ use crate::drive::Drive;
 use crate::drive::gc::rotate::Rotation;
 use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::Instant;
 
@@ -29,7 +30,7 @@ pub(in crate::drive) struct Planes {
     per_channel: u32,
     /// Two collections of a die never copy at once; the one whose die is not yet free.
     draining: Vec<Option<u32>>,
-    channels: Vec<Channel>,
+    channels: Vec<ChannelPlanes>,
     /// Planes in a channel's `waiting`.
     listed: Vec<bool>,
     /// Planes that were urgent when they were looked at last.
@@ -38,7 +39,7 @@ pub(in crate::drive) struct Planes {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Channel {
+struct ChannelPlanes {
     /// Collections that copy, or wait for their die.
     copying: u32,
     /// Planes that want to collect, in the order of asking.
@@ -55,7 +56,7 @@ impl Planes {
         Self {
             per_channel: if gc.per_channel == 0 { u32::MAX } else { gc.per_channel },
             draining: vec![None; layout.dies as usize],
-            channels: vec![Channel::default(); layout.channels as usize],
+            channels: vec![ChannelPlanes::default(); layout.channels as usize],
             listed: vec![false; ftl.pools() as usize],
             seen_urgent: vec![false; ftl.pools() as usize],
             rotation: Rotation::new(gc, flash, ftl),
@@ -66,8 +67,8 @@ impl Planes {
     /// copy ended there, or one of its planes was listed, became urgent, has its victim, or may
     /// have its turn: a waiting plane may begin, or is no longer to wait.
     #[inline]
-    pub fn note_change(&mut self, channel: u32) {
-        self.channels[channel as usize].in_vain = None;
+    pub fn note_change(&mut self, channel: Channel) {
+        self.channels[channel.index()].in_vain = None;
     }
 
     /// Turns are switched off, or on again.
@@ -78,8 +79,8 @@ impl Planes {
     /// True when a look at the channel's planes would find what the last one found: nothing to
     /// begin.
     #[inline]
-    fn is_looked_at_in_vain(&self, channel: u32, quiet: bool) -> bool {
-        self.channels[channel as usize].in_vain.is_some_and(|was_quiet| was_quiet || !quiet)
+    fn is_looked_at_in_vain(&self, channel: Channel, quiet: bool) -> bool {
+        self.channels[channel.index()].in_vain.is_some_and(|was_quiet| was_quiet || !quiet)
     }
 
     #[inline]
@@ -119,8 +120,8 @@ impl Planes {
 
     /// False when no collection of the channel may start now.
     #[inline]
-    pub(super) fn may_start(&self, channel: u32) -> bool {
-        let Channel { copying, waiting, .. } = &self.channels[channel as usize];
+    pub(super) fn may_start(&self, channel: Channel) -> bool {
+        let ChannelPlanes { copying, waiting, .. } = &self.channels[channel.index()];
         *copying < self.per_channel && !waiting.is_empty()
     }
 }
@@ -134,7 +135,7 @@ impl Drive {
         }
         let Some(planes) = &mut self.collector.planes else { return };
         if !std::mem::replace(&mut planes.listed[pool as usize], true) {
-            planes.channels[channel as usize].waiting.push(pool);
+            planes.channels[channel.index()].waiting.push(pool);
             planes.note_change(channel);
         }
         self.scan_channel(now, channel);
@@ -153,7 +154,7 @@ impl Drive {
     /// True when a look at the planes of a channel is known to be in vain. Who is told of other
     /// things than [`Planes::note_change`] is (faults, suspension, windows, ...) looks every time.
     #[inline]
-    fn looks_in_vain(&self, channel: u32) -> bool {
+    fn looks_in_vain(&self, channel: Channel) -> bool {
         let Some(planes) = &self.collector.planes else { return false };
         let in_vain = self.collector.way.is_straight
             && !self.watches
@@ -167,10 +168,10 @@ impl Drive {
     }
 
     /// True when a plane that waits in the channel may begin, or is no longer to wait.
-    fn would_begin(&self, channel: u32) -> bool {
+    fn would_begin(&self, channel: Channel) -> bool {
         let Some(planes) = &self.collector.planes else { return false };
         let quiet = self.collector.is_quiet(channel);
-        planes.channels[channel as usize]
+        planes.channels[channel.index()]
             .waiting
             .iter()
             .any(|pool| self.plane_would_begin(*pool, quiet))
@@ -187,7 +188,7 @@ impl Drive {
         !(is_kept || is_postponed()) || !self.ftl.would_collect(pool)
     }
 
-    fn channel_of_pool(&self, pool: u32) -> u32 {
+    fn channel_of_pool(&self, pool: u32) -> Channel {
         self.flash.layout.channel_of(self.die_of_pool(pool))
     }
 
@@ -211,14 +212,14 @@ impl Drive {
     }
 
     /// Starts the collections of a channel that may start.
-    pub(in crate::drive) fn scan_channel(&mut self, now: Instant, channel: u32) {
+    pub(in crate::drive) fn scan_channel(&mut self, now: Instant, channel: Channel) {
         if self.looks_in_vain(channel) {
             return;
         }
         while let Some(pool) = self.next_plane(now, channel) {
             let die = self.die_of_pool(pool);
             let Some(planes) = &mut self.collector.planes else { return };
-            planes.channels[channel as usize].copying += 1;
+            planes.channels[channel.index()].copying += 1;
             planes.draining[die.index()] = Some(pool);
             if let Some(rotation) = &mut planes.rotation {
                 rotation.enters(now, pool, self.ftl.is_urgent(pool), &mut self.counters.rotation);
@@ -233,7 +234,7 @@ impl Drive {
 
     /// The plane of a channel whose collection starts now, if any may: the urgent one with the
     /// least free space, or the one that waits longest.
-    fn next_plane(&mut self, now: Instant, channel: u32) -> Option<u32> {
+    fn next_plane(&mut self, now: Instant, channel: Channel) -> Option<u32> {
         let quiet = self.collector.is_quiet(channel);
         self.find_admitted(now, channel);
         let Self { ftl, flash, collector, counters, gate, .. } = self;
@@ -241,7 +242,7 @@ impl Drive {
         if !planes.may_start(channel) {
             return None;
         }
-        let waiting = &mut planes.channels[channel as usize].waiting;
+        let waiting = &mut planes.channels[channel.index()].waiting;
         let (listed, seen_urgent, rotation) =
             (&mut planes.listed, &mut planes.seen_urgent, &mut planes.rotation);
         let mut best: Option<((u32, u32), usize)> = None;
@@ -277,8 +278,8 @@ impl Drive {
             }
         }
         waiting.truncate(kept);
-        planes.channels[channel as usize].in_vain = best.is_none().then_some(quiet);
-        let waiting = &mut planes.channels[channel as usize].waiting;
+        planes.channels[channel.index()].in_vain = best.is_none().then_some(quiet);
+        let waiting = &mut planes.channels[channel.index()].waiting;
         let (_, at) = best?;
         let pool = waiting.remove(at);
         listed[pool as usize] = false;
@@ -287,7 +288,7 @@ impl Drive {
 
     /// Asks of each plane of a channel that waits whether its window lets it begin.
     #[inline(never)]
-    fn find_admitted(&mut self, now: Instant, channel: u32) {
+    fn find_admitted(&mut self, now: Instant, channel: Channel) {
         let Some(gate) = &mut self.gate else { return };
         gate.forget_admitted();
         let mut at = 0;
@@ -296,7 +297,7 @@ impl Drive {
                 .collector
                 .planes
                 .as_ref()
-                .and_then(|planes| planes.channels[channel as usize].waiting.get(at).copied())
+                .and_then(|planes| planes.channels[channel.index()].waiting.get(at).copied())
         };
         while let Some(pool) = waits(self, at) {
             let admits = !self.ftl.is_hopeless(pool) && self.admits_collection(now, pool);
@@ -340,7 +341,7 @@ impl Drive {
     pub(in crate::drive) fn plane_copied(&mut self, now: Instant, pool: u32) {
         let (channel, die) = (self.channel_of_pool(pool), self.die_of_pool(pool));
         let Some(planes) = &mut self.collector.planes else { return };
-        planes.channels[channel as usize].copying -= 1;
+        planes.channels[channel.index()].copying -= 1;
         let is_over = !self.ftl.is_collecting(pool);
         let leaves =
             planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over));
@@ -432,7 +433,7 @@ impl Drive {
             planes.turns_change();
         }
         if looks {
-            for channel in 0..self.flash.layout.channels {
+            for channel in (0..self.flash.layout.channels).map(Channel) {
                 self.scan_channel(now, channel);
             }
         }

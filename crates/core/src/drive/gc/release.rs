@@ -8,6 +8,7 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::replay::Outcome;
 use crate::flash::Block;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant, Ppn};
 
@@ -115,9 +116,9 @@ impl Drive {
     fn reads_between(&self, pool: u32) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let read = timing.command + timing.transfer(layout.unit_sectors);
-        let of_channel = |channel: u32| {
+        let of_channel = |channel: Channel| {
             let dies =
-                channel * layout.dies_per_channel()..(channel + 1) * layout.dies_per_channel();
+                channel.0 * layout.dies_per_channel()..(channel.0 + 1) * layout.dies_per_channel();
             read * dies.filter(|die| self.queues[*die as usize].read.front().is_some()).count()
                 as u64
         };
@@ -177,7 +178,7 @@ impl Drive {
             return longest;
         }
         let (layout, timing) = (&self.flash.layout, self.flash.timing());
-        let of_channel = |channel: u32| {
+        let of_channel = |channel: Channel| {
             let lanes = self
                 .ftl
                 .lanes_of(pool)

@@ -210,7 +210,7 @@ impl Drive {
         let chain = &mut r.chains[lane as usize];
         match doing {
             Doing::Senses => {
-                let free = &mut r.free[layout.channel_of(die) as usize];
+                let free = &mut r.free[layout.channel_of(die).index()];
                 *free = (*free).max(now) + timing.transfer(chain.units * layout.unit_sectors);
                 r.dies[die.index()].doing = Doing::Reads;
                 let at = *free;
@@ -289,7 +289,7 @@ impl Drive {
             false => timing.transfer(units * layout.unit_sectors),
         };
         let data = crosses(if reading { units } else { layout.units_per_row });
-        let free = r.free[layout.channel_of(die) as usize].max(now);
+        let free = r.free[layout.channel_of(die).index()].max(now);
         let array = if reading { timing.longest_read() } else { timing.longest_program() };
         let others = if reading && !data.is_zero() {
             self.others_transfers_of_group()
@@ -310,7 +310,7 @@ impl Drive {
             entry.doing = Doing::Programs;
             (free + timing.command + data, free + timing.command + data + timing.means().1)
         };
-        r.free[layout.channel_of(die) as usize] = command;
+        r.free[layout.channel_of(die).index()] = command;
         r.set(die, at);
     }
 }
@@ -375,7 +375,7 @@ impl Replay {
         let forced = self.key.is_some_and(|key| key.forced);
         let commands = drive.flash.timing().erase_command * ahead;
         let end = drive.erases_in_window(
-            self.free[channel as usize].max(self.end) + commands,
+            self.free[channel.index()].max(self.end) + commands,
             erases,
             forced,
         );

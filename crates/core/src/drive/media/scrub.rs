@@ -34,6 +34,7 @@ use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::stats::ScrubCounters;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;
@@ -273,9 +274,9 @@ impl Drive {
     fn is_free_to_scrub(&self, die: Die, job: Job) -> bool {
         let layout = &self.flash.layout;
         let (channel, dies) = (layout.channel_of(die), layout.dies_per_channel());
-        let beside = &self.queues[(channel * dies) as usize..((channel + 1) * dies) as usize];
+        let beside = &self.queues[(channel.0 * dies) as usize..((channel.0 + 1) * dies) as usize];
         let queues = &self.queues[die.index()];
-        self.scrub.as_ref().is_some_and(|scrub| scrub.jobs[channel as usize] == job)
+        self.scrub.as_ref().is_some_and(|scrub| scrub.jobs[channel.index()] == job)
             && self.flash.is_idle(die)
             && !self.collector.is_closed(die)
             && !self.flash.is_held(die)
@@ -291,7 +292,7 @@ impl Drive {
     pub(super) fn set_scrub_job(&mut self, lane: u32, job: Job) {
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane));
         if let Some(scrub) = &mut self.scrub {
-            let before = std::mem::replace(&mut scrub.jobs[channel as usize], job);
+            let before = std::mem::replace(&mut scrub.jobs[channel.index()], job);
             let planned = |job| u32::from(matches!(job, Job::Planned(_)));
             scrub.planned = scrub.planned + planned(job) - planned(before);
         }
@@ -374,7 +375,7 @@ impl Drive {
     fn plan_rewrite(&mut self, die: Die, rewrite: Rewrite) -> Option<(Ppn, u32)> {
         let Rewrite { lane, first, end, erases } = rewrite;
         let (channel, waiting) =
-            (self.flash.layout.channel_of(die) as usize, self.rows_waiting(lane));
+            (self.flash.layout.channel_of(die).index(), self.rows_waiting(lane));
         let (errors, scrub) = (self.flash.bit_errors()?, self.scrub.as_mut()?);
         let moving = &mut scrub.moving[channel];
         moving.clear();

@@ -21,7 +21,7 @@ impl Drive {
     /// A rewrite is on flash: what nobody overtook lives there now.
     pub(in crate::drive) fn rewrite_done(&mut self, now: Instant, op: u32) {
         let FlashOp { ppn: row, units, lane, .. } = self.ops[op];
-        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
+        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)).index();
         let Some(moving) =
             self.scrub.as_mut().map(|scrub| std::mem::take(&mut scrub.moving[channel]))
         else {
@@ -59,7 +59,7 @@ impl Drive {
     /// The program of a rewrite has failed: its pages stay where they are, for the next pass.
     pub(in crate::drive) fn rewrite_failed(&mut self, now: Instant, op: u32) {
         let lane = self.ops[op].lane;
-        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)) as usize;
+        let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane)).index();
         self.set_scrub_job(lane, Job::Nothing);
         let source = self
             .scrub

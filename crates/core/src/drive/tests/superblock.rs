@@ -93,7 +93,7 @@ fn parity_follows_the_last_page_of_its_stripe() {
     let channels = stripe
         .iter()
         .map(|page| layout.channel_of(layout.die_of(layout.lane_of(layout.block_of(*page)))));
-    assert_eq!(channels.collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+    assert_eq!(channels.collect::<Vec<_>>(), (0..8).map(crate::units::Channel).collect::<Vec<_>>());
 }
 
 /// The reads that compute a page: the other six of its stripe and the parity; none of it while the

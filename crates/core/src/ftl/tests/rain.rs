@@ -81,7 +81,7 @@ fn members_of_a_stripe_are_on_different_channels_and_parity_goes_round_evenly() 
             }
             let all = data.iter().copied().chain([stripes.parity(stripe)]);
             let lanes: Vec<u32> = all.map(|lpn| map.striped_lane(lpn)).collect();
-            let channels: BTreeSet<u32> =
+            let channels: BTreeSet<_> =
                 lanes.iter().map(|lane| layout.channel_of(layout.die_of(*lane))).collect();
             assert_eq!(channels.len() as u32, width, "stripe {stripe} of {width}: {lanes:?}");
             lanes.iter().for_each(|lane| pages[*lane as usize] += 1);

@@ -54,7 +54,7 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
         for lane in 0..layout.lanes {
             // Lanes are numbered channel by channel: the set is the lane's place, on `width`
             // channels side by side.
-            let (first, place) = (channel(lane) / width * width, lane % per_channel);
+            let (first, place) = (channel(lane).0 / width * width, lane % per_channel);
             let expected: Vec<u32> =
                 (first..first + width).map(|channel| channel * per_channel + place).collect();
             assert_eq!(stripes.set_of(lane).collect::<Vec<_>>(), expected, "{device:?}");

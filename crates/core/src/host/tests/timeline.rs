@@ -6,6 +6,7 @@ use crate::flash::{Act, BlockStress, Slice};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::stats::SuspensionCounters;
+use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Duration, Instant};
 
@@ -48,7 +49,7 @@ fn check(
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, die {die}"));
     }
-    for channel in 0..layout.channels {
+    for channel in (0..layout.channels).map(Channel) {
         let on = |s: &&Slice| layout.channel_of(s.die) == channel && s.act.is_on_channel();
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, channel {channel}"));
     }
