@@ -48,6 +48,19 @@ impl Later {
     }
 }
 
+impl Drive {
+    /// The earlier of what is looked at: held erases, and what waits for a window.
+    pub(in crate::drive) fn set_alarm(&mut self) {
+        let window = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.wakes_at);
+        self.wakes_at = window.min(self.next_hold_at());
+    }
+
+    /// When the next held erase is looked at.
+    pub(in crate::drive) fn next_hold_at(&self) -> Instant {
+        self.holds.as_ref().map_or(Instant::NEVER, |holds| holds.next_at())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,18 +82,5 @@ mod tests {
     #[test]
     fn an_entry_is_16_bytes() {
         assert_eq!(size_of::<(Instant, Task)>(), 16);
-    }
-}
-
-impl Drive {
-    /// The earlier of what is looked at: held erases, and what waits for a window.
-    pub(in crate::drive) fn set_alarm(&mut self) {
-        let window = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.wakes_at);
-        self.wakes_at = window.min(self.next_hold_at());
-    }
-
-    /// When the next held erase is looked at.
-    pub(in crate::drive) fn next_hold_at(&self) -> Instant {
-        self.holds.as_ref().map_or(Instant::NEVER, |holds| holds.next_at())
     }
 }

@@ -1,12 +1,12 @@
 //! The drive: commands in, completions out.
 //!
-//! A command crosses the link and the controller (`face`), is split into mapping units and meets
-//! the write buffer (`io`), becomes flash operations that wait for their dies (`dies`), and
-//! completes over the link. Garbage collection (`gc`) runs the translation layer's chains on the
-//! same dies and blocks what its mode says. Parity goes with the pages or is written behind them
-//! (`parity`); the map may lie on flash with a part of it in DRAM (`map_cache`); pages may hold bit
-//! errors and blocks go bad (`media`); the power may fail (`crash`). Who watches changes nothing
-//! (`observe`).
+//! A command crosses the link and the controller (`face`), is split into mapping units (`io`),
+//! meets the write buffer (`buffer`), becomes flash operations that wait for their dies (`dies`),
+//! and completes over the link. Garbage collection (`gc`) runs the translation layer's chains on
+//! the same dies and blocks what its mode says. Parity goes with the pages or is written behind
+//! them (`parity`); the map may lie on flash with a part of it in DRAM (`map_cache`); pages may
+//! hold bit errors and blocks go bad (`media`); the power may fail (`crash`). Who watches changes
+//! nothing (`observe`).
 //!
 //! The drive is told the time: [`Drive::submit`] at `t`, [`Drive::advance_before`] up to `t`.
 //! Cutting the advance at any points changes nothing. At one instant the host comes first, then
@@ -57,6 +57,7 @@ use crate::sim::Slab;
 use crate::stats::Counters;
 use crate::units::{Instant, Lba, Lpn};
 use buffer::slots::WriteBuffer;
+use dies::gate::Gate;
 use dies::queues::{DieQueues, FlashOp};
 use face::ports::Ports;
 use face::request::{Asked, Content, Request};
@@ -94,7 +95,7 @@ pub struct Drive {
     gate: Option<Box<dies::gate::Gate>>,
     /// There is one of these: every event is looked at.
     watches: bool,
-    /// Which of the next four, if any, there is.
+    /// Which of `rain`, `superblock`, `merges` and `dftl` there is, if any.
     scheme: features::Scheme,
     /// Parity, if there is any.
     rain: Option<Box<parity::in_place::Rain>>,
@@ -355,6 +356,7 @@ impl Drive {
     /// reads that GC overtook fail.
     #[inline(never)]
     fn event_is_over(&mut self, now: Instant) {
+        self.stop_given_up(now);
         self.pause_refused(now);
         self.fail_overtaken(now);
     }
@@ -464,6 +466,20 @@ impl Drive {
     /// Commands under way or waiting inside the drive.
     pub fn outstanding(&self) -> usize {
         self.ports.queued() + self.requests.len() - self.failed_under_way()
+    }
+
+    /// From `now` on the drive keeps to `windows`. Everything before `now` has been done
+    /// ([`Drive::advance_before`]).
+    pub fn set_windows(&mut self, now: Instant, windows: Windows) {
+        if windows == Windows::Off && self.gate.is_none() {
+            return;
+        }
+        self.split_copies(now);
+        let pools = self.ftl.pools();
+        self.gate.get_or_insert_with(|| Box::new(Gate::new(pools))).windows = windows;
+        self.watches = true;
+        self.window_opens(now);
+        self.event_is_over(now);
     }
 }
 

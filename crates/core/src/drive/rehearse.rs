@@ -2,9 +2,9 @@
 //! and nothing else comes to it, until garbage collection lets go of the dies that the read needs.
 //!
 //! The definition of the busy remaining time turned into a way to find it: what a drive with
-//! perfect foresight would answer, to compare the forecast of `release.rs` with. Each failed read
-//! copies the whole drive and plays what is left of a collection, so it is for small drives and few
-//! reads.
+//! perfect foresight would answer, to compare the forecast of `gc/release.rs` with. Each failed
+//! read copies the whole drive and plays what is left of a collection, so it is for small drives
+//! and few reads.
 
 use crate::drive::{BusyRemaining, Drive, PredictableLatency};
 use crate::units::Die;

@@ -1,5 +1,5 @@
 //! The end of a flash operation: its owner is told, then the rooms that may begin something now.
-//! The dies know neither; this is the one `match` on owners.
+//! This is where each owner of an operation is told.
 
 use super::dies::queues::{FlashOp, Owner};
 use super::io::direct::Direct;

@@ -176,6 +176,8 @@ pub fn body_of(code: &str, at: usize) -> Option<std::ops::Range<usize>> {
                     return Some(start..at + offset + 1);
                 }
             }
+            // The end of what the item stands in: a field has no body.
+            '}' => return None,
             _ => {}
         }
     }
@@ -190,7 +192,7 @@ pub fn blank_tests(code: &str) -> String {
         let item = at + MARK.len();
         let end = match body_of(&left, item) {
             Some(body) => body.end,
-            None => left[item..].find(';').map_or(left.len(), |semicolon| item + semicolon + 1),
+            None => left[item..].find([';', '}']).map_or(left.len(), |end| item + end),
         };
         let blank = blanks(&left[at..end]);
         left.replace_range(at..end, &blank);

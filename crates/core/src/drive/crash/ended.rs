@@ -31,7 +31,7 @@ impl Drive {
     }
 
     /// Writes that wait for a deallocation which is on flash now.
-    pub(in crate::drive) fn tell_waiters(&mut self, now: Instant) {
+    fn tell_waiters(&mut self, now: Instant) {
         let Some(kept) = &mut self.kept else { return };
         let in_dram = kept.journal.oldest.unwrap_or(u64::MAX);
         let waiters = &mut kept.journal.waiters;
@@ -42,7 +42,7 @@ impl Drive {
     }
 
     /// Erases that waited for the journal go on.
-    pub(in crate::drive) fn let_erases_go(&mut self, now: Instant) {
+    fn let_erases_go(&mut self, now: Instant) {
         let Some(kept) = &self.kept else { return };
         let blocks: Vec<Block> = kept.held.keys().map(|block| Block(*block)).collect();
         for block in blocks {
@@ -57,7 +57,7 @@ impl Drive {
 
     /// The page that a durable write waited for need not come to flash any more: something newer
     /// did.
-    pub(in crate::drive) fn durable_elsewhere(&mut self, now: Instant, request: u32) {
+    fn durable_elsewhere(&mut self, now: Instant, request: u32) {
         self.requests[request].remaining -= 1;
         if self.requests[request].remaining == 0
             && self.requests[request].next_unit == self.units(request)

@@ -1,4 +1,20 @@
-//! The busy window of a drive: the GC operations that it admits, by their longest time.
+//! The busy window of a drive: which GC operations it admits, by their longest time.
+//!
+//! IODA (SOSP '21) lets a drive collect in its own window only; its artefact tests when a
+//! collection of a whole line *starts*. Here a collection is a chain of steps, each one flash
+//! operation (an array read, the program of a row, an erase) that nothing stops once it runs; each
+//! begins only if its predicted **end** lies inside the window, less the guard. A step that does
+//! not fit waits in its die's list and blocks no read: `base`, `controller` and `plane-blocking`
+//! give back what they closed (the collection is *paused*, half copied), and drain and hold anew in
+//! the next window. The prediction is an upper bound: the longest tR and tPROG of the table, what
+//! has the channel now, and one row's transfer of every other die of the channel where data of
+//! copies crosses it among the host's. So no step crosses the window's end, but an erase or a
+//! program that reads suspend.
+//!
+//! **Forced.** At or below the hard mark, or with only the reserve left (`is_urgent`), steps go
+//! whatever the window says, as they do without windows: writes are never stuck. A forced step that
+//! does not lie inside a window is a violation of the contract
+//! ([`PredictableCounters`](crate::stats::PredictableCounters)).
 
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
@@ -17,16 +33,16 @@ pub(in crate::drive) struct Gate {
     /// Pools of which a step was refused during this event.
     pub(in crate::drive) refused: Vec<u32>,
     /// `plane-blocking`: planes of the channel that is looked at whose window lets them begin.
-    pub(in crate::drive) admitted: Vec<u32>,
+    admitted: Vec<u32>,
     /// By operation: the step under way.
-    pub(in crate::drive) steps: Vec<Step>,
+    steps: Vec<Step>,
     /// When the window ended in which the last step began.
-    pub(in crate::drive) last_end: Instant,
+    last_end: Instant,
 }
 
 /// A step under way.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Step {
+struct Step {
     began: Instant,
     /// It should end before.
     end: Instant,
@@ -35,6 +51,19 @@ pub(in crate::drive) struct Step {
 }
 
 impl Gate {
+    /// A gate that is open, for so many pools.
+    pub fn new(pools: u32) -> Self {
+        Self {
+            windows: Windows::Off,
+            wakes_at: Instant::NEVER,
+            paused: vec![false; pools as usize],
+            refused: Vec::new(),
+            admitted: Vec::new(),
+            steps: Vec::new(),
+            last_end: Instant::START,
+        }
+    }
+
     /// True when a step of this length may begin now without being forced.
     pub fn lets(&self, now: Instant, length: Duration) -> bool {
         match &self.windows {
@@ -83,7 +112,7 @@ impl Drive {
     }
 
     /// The pool for which an operation of a collection works, if windows are for it.
-    pub(in crate::drive) fn pool_of_step(&self, op: u32) -> Option<u32> {
+    fn pool_of_step(&self, op: u32) -> Option<u32> {
         if matches!(self.ops[op].owner, Owner::MergeRun { .. }) {
             None
         } else {
@@ -109,7 +138,7 @@ impl Drive {
     }
 
     /// It copies: what closes dies has to do so first.
-    pub(in crate::drive) fn is_copy(&self, op: u32) -> bool {
+    fn is_copy(&self, op: u32) -> bool {
         !matches!(self.ops[op].owner, Owner::ChainErase { .. })
     }
 
@@ -150,7 +179,7 @@ impl Drive {
     }
 
     /// The longest that an operation takes if the channel is its own.
-    pub(in crate::drive) fn bare_length(&self, op: u32) -> Duration {
+    fn bare_length(&self, op: u32) -> Duration {
         let (timing, sectors) = (self.flash.timing(), self.ops[op].sectors);
         match self.ops[op].owner {
             Owner::ChainErase { .. } => self.flash.longest_erase(),
@@ -162,7 +191,7 @@ impl Drive {
     }
 
     /// The longest that an operation takes if it begins now.
-    pub(in crate::drive) fn step_length(&self, now: Instant, op: u32) -> Duration {
+    fn step_length(&self, now: Instant, op: u32) -> Duration {
         let die = self.flash.layout.die_of(self.ops[op].lane);
         self.flash.channel_busy_for(now, die) + self.bare_length(op) + self.others_transfers(op)
     }
@@ -170,7 +199,7 @@ impl Drive {
     /// Transfers that may come before the data of an array read: of each other die of the channel
     /// one that is under way, and one from each cache register. None where the channel is held for
     /// this chain alone.
-    pub(in crate::drive) fn others_transfers(&self, op: u32) -> Duration {
+    fn others_transfers(&self, op: u32) -> Duration {
         let FlashOp { owner, sectors, .. } = self.ops[op];
         let is_read = matches!(owner, Owner::ChainRead { .. });
         let is_alone = self.pool_of_step(op).is_some_and(|pool| self.ftl.lanes_of(pool).len() == 1);
@@ -194,7 +223,7 @@ impl Drive {
         if let Some(predictable) = &mut self.predictable {
             predictable.gc_came(die);
         }
-        if self.pool_of_step(op).is_none() {
+        if self.gate.as_ref().and(self.pool_of_step(op)).is_none() {
             return;
         }
         let length = self.step_length(now, op);

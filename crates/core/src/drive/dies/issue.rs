@@ -126,7 +126,7 @@ impl Drive {
 
     /// True while a collection on one of the die's lanes goes before the host, even between its
     /// operations.
-    pub(in crate::drive) fn collection_owns(&self, die: Die) -> bool {
+    fn collection_owns(&self, die: Die) -> bool {
         let lanes = self.flash.layout.lanes_per_die;
         (die.0 * lanes..(die.0 + 1) * lanes)
             .map(|lane| self.ftl.pool_of(lane))

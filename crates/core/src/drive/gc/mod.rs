@@ -5,8 +5,8 @@
 //! `plane` with `rotate` (runs on a die); `chain` turns the steps of a victim's copies into
 //! operations, `merge` those of log blocks; `hold` keeps erases back. `windows` and `window_gate`
 //! let runs begin in busy windows only. `keeps`, `forecast`, `release` and `replay` say which dies
-//! are kept from a read and until when, and `fast_fail` fails the read. `ended`, `merge_ended` and
-//! `overtaken` act on the end of an operation.
+//! are kept from a read and until when, and `fast_fail` fails the read. `ended` and
+//! `merge_ended` act on the end of an operation, `overtaken` on that of an event.
 
 pub(in crate::drive) mod chain;
 pub(in crate::drive) mod collect;

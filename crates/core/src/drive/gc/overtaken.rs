@@ -30,7 +30,7 @@ impl Drive {
     }
 
     /// Fails a read that has begun, and withdraws its operations that still wait.
-    pub(in crate::drive) fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
+    fn fail_late(&mut self, now: Instant, request: u32, busy: Duration) {
         self.counters.predictable.fast_fails_late += 1;
         self.fail_fast(now, request, busy);
         let mut withdrawn = self.withdraw(request);

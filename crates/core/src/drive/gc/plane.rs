@@ -287,10 +287,16 @@ impl Drive {
     }
 
     /// Asks of each plane of a channel that waits whether its window lets it begin.
-    #[inline(never)]
+    #[inline]
     fn find_admitted(&mut self, now: Instant, channel: Channel) {
-        let Some(gate) = &mut self.gate else { return };
-        gate.forget_admitted();
+        if let Some(gate) = &mut self.gate {
+            gate.forget_admitted();
+            self.admit_planes(now, channel);
+        }
+    }
+
+    #[inline(never)]
+    fn admit_planes(&mut self, now: Instant, channel: Channel) {
         let mut at = 0;
         let waits = |drive: &Self, at: usize| {
             drive

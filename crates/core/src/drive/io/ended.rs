@@ -64,7 +64,7 @@ impl Drive {
     }
 
     /// One of the operations that a read waits for is done.
-    pub(in crate::drive) fn part_of_read_done(&mut self, now: Instant, request: u32) {
+    fn part_of_read_done(&mut self, now: Instant, request: u32) {
         let r = &mut self.requests[request];
         r.remaining -= 1;
         if r.remaining == 0 {

@@ -73,13 +73,7 @@ impl Drive {
     }
 
     /// A part of the page map is not in RAM: it is read from the spare area of a page first.
-    pub(in crate::drive) fn look_up_spare(
-        &mut self,
-        now: Instant,
-        request: u32,
-        number: u32,
-        spare: Ppn,
-    ) {
+    fn look_up_spare(&mut self, now: Instant, request: u32, number: u32, spare: Ppn) {
         self.ftl.read_started(spare);
         self.requests[request].remaining += 1;
         let lane = self.flash.layout.lane_of(self.flash.layout.block_of(spare));
@@ -93,7 +87,7 @@ impl Drive {
         clippy::too_many_arguments,
         reason = "one step of the loop above, which would be too long with it"
     )]
-    pub(in crate::drive) fn read_page(
+    fn read_page(
         &mut self,
         now: Instant,
         request: u32,

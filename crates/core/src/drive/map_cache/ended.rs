@@ -27,13 +27,7 @@ impl Drive {
     }
 
     /// A slot's page is on flash; true when it is a translation page.
-    pub(in crate::drive) fn map_page_landed(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        ppn: Ppn,
-        op: u32,
-    ) -> bool {
+    fn map_page_landed(&mut self, now: Instant, slot: u32, ppn: Ppn, op: u32) -> bool {
         let Some(dftl) = &mut self.dftl else { return false };
         let Some(page) = dftl.pages.of_slot(slot) else { return false };
         self.counters.map.page_programs += 1;
@@ -87,7 +81,7 @@ impl Drive {
 
     /// Misses have what they waited for: their entries come, and their waiters resume. Then other
     /// misses have room.
-    pub(in crate::drive) fn come(&mut self, now: Instant, mut known: Misses) {
+    fn come(&mut self, now: Instant, mut known: Misses) {
         while let Some(miss) = self.dftl.as_ref().and_then(|dftl| known.pop(&dftl.misses)) {
             self.take_in(miss);
             self.tell(now, miss);
@@ -119,7 +113,7 @@ impl Drive {
     }
 
     /// The waiters of a miss wait with another one for the same entry.
-    pub(in crate::drive) fn join(&mut self, now: Instant, miss: u32, other: u32) {
+    fn join(&mut self, now: Instant, miss: u32, other: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         let Miss { lpn, waiters, .. } = dftl.misses[miss];
         dftl.misses.release(miss);
@@ -135,7 +129,7 @@ impl Drive {
     }
 
     /// A miss that waited for room in the cache, and the cache has some.
-    pub(in crate::drive) fn next_with_room(&mut self) -> Option<u32> {
+    fn next_with_room(&mut self) -> Option<u32> {
         let dftl = self.dftl.as_mut()?;
         let [reads, writes] = &mut dftl.no_room;
         if (reads.is_empty() && writes.is_empty()) || !dftl.cmt.has_room() {
@@ -145,7 +139,7 @@ impl Drive {
     }
 
     /// Resumes the waiters of a miss that is over.
-    pub(in crate::drive) fn tell(&mut self, now: Instant, miss: u32) {
+    fn tell(&mut self, now: Instant, miss: u32) {
         let mut at = self.dftl.as_ref().map_or(NIL, |dftl| dftl.misses[miss].waiters);
         while at != NIL {
             let Some(dftl) = &mut self.dftl else { return };
@@ -163,13 +157,7 @@ impl Drive {
     }
 
     /// The entry of a page that a read needs is there.
-    pub(in crate::drive) fn read_known(
-        &mut self,
-        now: Instant,
-        waiter: u32,
-        request: u32,
-        number: u32,
-    ) {
+    fn read_known(&mut self, now: Instant, waiter: u32, request: u32, number: u32) {
         let Some(dftl) = &mut self.dftl else { return };
         dftl.telling = true;
         let open = dftl.open;
@@ -189,7 +177,7 @@ impl Drive {
     }
 
     /// The entry of a page that leaves the buffer is there.
-    pub(in crate::drive) fn write_known(&mut self, now: Instant, slot: u32) {
+    fn write_known(&mut self, now: Instant, slot: u32) {
         self.writes.leaving -= 1;
         if self.buffer.slot(slot).dropped {
             return self.slot_done(now, slot);
@@ -200,8 +188,11 @@ impl Drive {
     }
 
     /// An operation is over that these waited for, perhaps behind garbage collection.
-    pub(in crate::drive) fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
+    fn map_op_over(&mut self, now: Instant, op: u32, known: Misses) {
         let gc_blocked = self.ops[op].gc_blocked;
+        if !gc_blocked && self.attribution.is_none() {
+            return;
+        }
         let Some(dftl) = self.dftl.take() else { return };
         for waiter in known.iter(&dftl.misses).flat_map(|miss| dftl.waiters_of(miss)) {
             self.book_map_op(now, op, waiter);

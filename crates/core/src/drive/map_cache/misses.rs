@@ -178,6 +178,7 @@ impl Drive {
         for page in 0..pages {
             self.buffer.slot_mut(first_slot + page).lpn = self.ftl.translation_page(page);
         }
+        assert_eq!(self.scheme, Scheme::Page, "settings choose one scheme");
         self.scheme = Scheme::CachedMap;
         self.dftl = Some(Box::new(Dftl {
             batch: spec.batch,

@@ -40,9 +40,9 @@ pub(in crate::drive) struct Faults {
     /// Pages may stay in the buffer for ever: nobody waits for them any more.
     strands: bool,
     /// Copied-out blocks that failed and that nobody reads any more.
-    pub(in crate::drive) leaving: Vec<Block>,
+    pub(super) leaving: Vec<Block>,
     /// Lanes whose chain found no row for its copies.
-    pub(in crate::drive) stopping: Vec<u32>,
+    pub(super) stopping: Vec<u32>,
     /// [`Task::Settle`] is among what completes later.
     pub(super) is_timed: bool,
     pub(super) counters: FaultCounters,
@@ -165,7 +165,7 @@ impl Drive {
     }
 
     /// An operation is about to start; true when it is a copy that finds no row. Its GC run is
-    /// given up, and its chain ends when failures are settled, at the same instant.
+    /// given up, and its chain ends with the event ([`Drive::stop_given_up`]).
     pub(in crate::drive) fn finds_no_row(&mut self, now: Instant, op: u32) -> bool {
         let FlashOp { owner: Owner::ChainProgram { lane }, lane: to, ppn: Ppn::NONE, .. } =
             self.ops[op]
@@ -180,6 +180,7 @@ impl Drive {
         if let Some(faults) = &mut self.faults {
             faults.stopping.push(lane);
         }
+        self.watches = true;
         self.turn_read_only(now);
         true
     }

@@ -24,7 +24,7 @@ impl Drive {
         self.scrub_looks(now);
     }
 
-    pub(in crate::drive) fn program_failed(&mut self, now: Instant, op: u32) {
+    fn program_failed(&mut self, now: Instant, op: u32) {
         let FlashOp { owner, lane, ppn: row, .. } = self.ops[op];
         if let Some(faults) = &mut self.faults {
             faults.counters.program_failures += 1;
@@ -52,7 +52,7 @@ impl Drive {
         self.wake_pool(now, lane);
     }
 
-    pub(in crate::drive) fn erase_failed(&mut self, now: Instant, block: Block) {
+    fn erase_failed(&mut self, now: Instant, block: Block) {
         self.counters.erases += 1;
         self.count_erase_failure();
         let is_whole = self.ftl.erase_failed(block);
@@ -63,13 +63,21 @@ impl Drive {
         }
     }
 
+    /// An event is over: the chains of GC runs that found no row for their copies end.
+    pub(in crate::drive) fn stop_given_up(&mut self, now: Instant) {
+        let Some(faults) = &mut self.faults else { return };
+        let stopping = std::mem::take(&mut faults.stopping);
+        if stopping.is_empty() {
+            return;
+        }
+        stopping.iter().for_each(|lane| self.stop_chain(now, *lane));
+        self.scrub_looks(now);
+    }
+
     /// Does what failures left to do.
     pub(in crate::drive) fn settle(&mut self, now: Instant) {
         let Some(faults) = &mut self.faults else { return };
         faults.is_timed = false;
-        for lane in std::mem::take(&mut faults.stopping) {
-            self.stop_chain(now, lane);
-        }
         while let Some(block) = self.faults.as_mut().and_then(|faults| faults.leaving.pop()) {
             if self.ftl.is_replaced(block) {
                 self.flash.replace(block);
@@ -89,7 +97,7 @@ impl Drive {
     }
 
     /// Those who wait for pages to be on flash are told that this will not be.
-    pub(in crate::drive) fn tell_of_stranded(&mut self, now: Instant) -> u64 {
+    fn tell_of_stranded(&mut self, now: Instant) -> u64 {
         let mut told = 0;
         for slot in 0..self.buffer.slots() {
             while let Some(request) = self.buffer.pop_waiter(slot) {

@@ -34,7 +34,6 @@ use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::stats::ScrubCounters;
-use crate::units::Channel;
 use crate::units::Die;
 use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
 use schemars::JsonSchema;

@@ -91,7 +91,7 @@ impl Drive {
 
     /// Checks what a scrub read brought and is still valid; true when a page of it should be
     /// written anew.
-    pub(super) fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
+    fn check_scrubbed(&mut self, first: u32, end: u32) -> bool {
         let (Some(errors), Some(scrub)) = (self.flash.bit_errors(), &mut self.scrub) else {
             return false;
         };

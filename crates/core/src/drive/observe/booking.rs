@@ -140,7 +140,15 @@ impl Drive {
     }
 
     /// A write is in the buffer, and completes from there.
+    #[inline]
     pub(in crate::drive) fn book_taken(&mut self, now: Instant, request: u32) {
+        if self.attribution.is_some() {
+            self.book_taken_on_demand(now, request);
+        }
+    }
+
+    #[inline(never)]
+    fn book_taken_on_demand(&mut self, now: Instant, request: u32) {
         let Some(attribution) = &mut self.attribution else { return };
         let begun = attribution.commands[self.requests[request].command.id as usize][2];
         let mut split = Split::NONE;

@@ -52,13 +52,7 @@ impl Drive {
     }
 
     /// A page that is computed has the member at `page`; with the last one the XOR begins.
-    pub(in crate::drive) fn stripe_gains(
-        &mut self,
-        now: Instant,
-        op: u32,
-        rebuild: u32,
-        page: Ppn,
-    ) {
+    fn stripe_gains(&mut self, now: Instant, op: u32, rebuild: u32, page: Ppn) {
         let held = self.flash.load(page);
         let part = if self.ftl.is_parity_page(page) { held } else { part_of(page, held) };
         let Some(superblock) = &mut self.superblock else { return };
@@ -94,7 +88,7 @@ impl Drive {
     }
 
     /// A page is computed.
-    pub(in crate::drive) fn page_is_computed(&mut self, now: Instant, rebuild: u32) {
+    fn page_is_computed(&mut self, now: Instant, rebuild: u32) {
         let Some(superblock) = &mut self.superblock else { return };
         let log_structured_read::Rebuild { request, number, page, value, over, .. } =
             superblock.rebuilds[rebuild];
@@ -164,7 +158,7 @@ impl Drive {
     }
 
     /// The stripe is whole again: what waited for it may leave.
-    pub(in crate::drive) fn end_update(&mut self, now: Instant, update: u32) {
+    fn end_update(&mut self, now: Instant, update: u32) {
         let (Some(rain), Some(stripes)) = (&mut self.rain, self.ftl.stripes()) else { return };
         let Update { stripe, left_out, parked, .. } = rain.updates[update as usize];
         rain.update_of[stripe as usize] = NIL;

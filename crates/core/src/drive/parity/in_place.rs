@@ -128,6 +128,7 @@ impl Drive {
         let layout = &self.flash.layout;
         let updates =
             self.buffer.slots().min(UPDATES_MIN.max(4 * layout.lanes * layout.units_per_row));
+        assert_eq!(self.scheme, Scheme::Page, "settings choose one scheme");
         self.scheme = Scheme::ParityInPlace;
         self.rain = Some(Box::new(Rain {
             spec: spec.clone(),

@@ -76,6 +76,7 @@ impl Drive {
         if spec.update != Update::Superblock || self.ftl.superstripes().is_none() {
             return;
         }
+        assert_eq!(self.scheme, Scheme::Page, "settings choose one scheme");
         self.scheme = Scheme::Superblock;
         self.superblock = Some(Box::new(Superblock {
             spec: spec.clone(),

@@ -5,7 +5,6 @@ use super::{
     write_through,
 };
 use crate::drive::DriveSpec;
-use crate::units::Channel;
 use crate::units::{Bandwidth, Bytes, Duration, Instant};
 
 #[test]
