@@ -51,14 +51,14 @@ impl Drive {
         };
         let channel = dies
             .iter()
-            .map(|die| self.flash.gc_keeps_channel_for(now, Die((*die).0)))
+            .map(|die| self.flash.gc_keeps_channel_for(now, *die))
             .max()
             .unwrap_or_default();
         if moment == Moment::Begins {
             twin.begin_read(now, request);
         }
         if let Some(predictable) = &mut twin.predictable {
-            dies.iter().for_each(|die| predictable.gc_came(Die((*die).0)));
+            dies.iter().for_each(|die| predictable.gc_came(*die));
         }
         twin.event_is_over(now);
         let mut dies: Vec<_> =
@@ -66,8 +66,7 @@ impl Drive {
         let mut at = now;
         loop {
             dies.retain(|(die, before)| {
-                twin.gc_keeps_die(at, Die((*die).0))
-                    && twin.host_operation(at, Die((*die).0)) <= *before
+                twin.gc_keeps_die(at, *die) && twin.host_operation(at, *die) <= *before
             });
             let next = twin.next_event_at();
             if dies.is_empty() || next == Instant::NEVER {

@@ -89,14 +89,11 @@ impl Drive {
 
     /// Sends a dirty page on its way; false when no lane can take it now.
     fn evict(&mut self, now: Instant, slot: u32) -> bool {
-        match self.scheme {
-            Scheme::ParityInPlace => return self.evict_stripe(now, slot),
-            Scheme::CachedMap => {
-                if self.awaits_entry(now, slot) {
-                    return true;
-                }
-            }
-            _ => {}
+        if self.scheme == Scheme::ParityInPlace {
+            return self.evict_stripe(now, slot);
+        }
+        if self.scheme == Scheme::CachedMap && self.awaits_entry(now, slot) {
+            return true;
         }
         let lpn = self.buffer.slot(slot).lpn;
         if !self.buffer.is_whole(slot) {

@@ -31,19 +31,14 @@ impl Drive {
             Some(slot) => Some(self.buffer.slot(slot).stamp),
             None => None,
         };
-        match self.scheme {
-            Scheme::CachedMap => {
-                if !self.is_known(now, request, number, unit.lpn) {
-                    return None;
-                }
-            }
-            Scheme::LogBlocks => {
-                if let Some(spare) = self.ftl.log_look_up(unit.lpn) {
-                    self.look_up_spare(now, request, number, spare);
-                    return None;
-                }
-            }
-            _ => {}
+        if self.scheme == Scheme::CachedMap && !self.is_known(now, request, number, unit.lpn) {
+            return None;
+        }
+        if self.scheme == Scheme::LogBlocks
+            && let Some(spare) = self.ftl.log_look_up(unit.lpn)
+        {
+            self.look_up_spare(now, request, number, spare);
+            return None;
         }
         self.read_known_unit(now, request, number, unit, over, open)
     }

@@ -14,7 +14,6 @@ use crate::drive::{
 use crate::ftl::{FtlKind, GcMode, GcWhen, VictimUnit};
 use crate::sim::Rng;
 use crate::stats::PredictableCounters;
-use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 pub(super) fn requests(mut setup: Setup, requests: u64) -> Setup {
@@ -74,8 +73,7 @@ fn released(before: &Drive, at: Instant, read: &crate::drive::Command) -> Durati
     let mut now = at;
     loop {
         dies.retain(|(die, before)| {
-            drive.gc_keeps_die(now, Die((*die).0))
-                && drive.host_operation(now, Die((*die).0)) <= *before
+            drive.gc_keeps_die(now, *die) && drive.host_operation(now, *die) <= *before
         });
         if dies.is_empty() {
             return now.since(at).max(channels);
@@ -140,7 +138,7 @@ fn errors_over(setups: impl Iterator<Item = Setup>, windows: Windows) -> Errors 
                 drive.advance_before(at + Duration::from_ns(1)).expect("it completes at once");
             let (said, real) = (Duration::from_ns(end.result64), released(before, at, read));
             let (dies, _) = before.kept_dies(at, read);
-            let held = dies.iter().all(|die| before.only_holds_for_copies(at, Die((*die).0)));
+            let held = dies.iter().all(|die| before.only_holds_for_copies(at, *die));
             errors.all += 1;
             errors.exact += u64::from(said == real);
             errors.held += u64::from(held);
