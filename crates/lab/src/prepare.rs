@@ -16,7 +16,7 @@ use manx_core::config::Scenario;
 use manx_core::drive::precondition::{Preconditioned, precondition};
 use manx_core::drive::{Overwrite, PreconditionState};
 use manx_core::ftl::{FtlKind, PageMap};
-use manx_core::units::{Bytes, Lpn, SECTOR};
+use manx_core::units::{Bytes, Lpn, Member, SECTOR};
 use manx_trace::TraceError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -152,7 +152,7 @@ pub(crate) fn host_sectors(scenario: &Scenario) -> u64 {
 
 /// The scenario of one drive of an array: its own random streams.
 pub(crate) fn member(scenario: &Scenario, number: u32) -> Scenario {
-    Scenario { seed: member_seed(scenario.seed, number), ..scenario.clone() }
+    Scenario { seed: member_seed(scenario.seed, Member(number)), ..scenario.clone() }
 }
 
 /// Logical pages of the scenario's drive.

@@ -126,9 +126,9 @@ impl Array {
                     Owner::Write { .. } => Stage::Write,
                     Owner::Flush { .. } => Stage::Flush,
                 };
-                Step { stage, drive: Some(member), from, to: now, split, story }
+                Step { stage, drive: Some(member.0), from, to: now, split, story }
             }
-            None => waited(Stage::Retry, Cause::Retry, Some(member), from, now),
+            None => waited(Stage::Retry, Cause::Retry, Some(member.0), from, now),
         };
         (books.now, books.way) = (now, extended(books.ios[id as usize].take(), step));
     }
@@ -153,7 +153,7 @@ impl Array {
         let step = match timer {
             Timer::Computed { .. } => waited(Stage::Xor, Cause::Reconstruct, None, from, now),
             Timer::Hedge { piece, .. } => {
-                waited(Stage::Retry, Cause::Retry, Some(self.pieces[piece].member), from, now)
+                waited(Stage::Retry, Cause::Retry, Some(self.pieces[piece].member.0), from, now)
             }
             // Under `rails` only, where no request waits for a write but for the memory that it
             // frees.

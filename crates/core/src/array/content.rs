@@ -1,6 +1,8 @@
 //! The content that an array begins with: parity over what its members hold, and the check of it.
 
 use super::{Array, parity};
+#[cfg(test)]
+use crate::units::Member;
 
 impl Array {
     /// The parity of what the members hold at the start.
@@ -8,14 +10,14 @@ impl Array {
         let (k, n) = (self.layout.data, self.layout.members);
         for row in 0..self.layout.rows {
             let version = |index| {
-                let member = &self.members[self.layout.member(row, index) as usize];
+                let member = &self.members[self.layout.member(row, index).index()];
                 u32::from(member.drive().holds_page(row))
             };
             let mut stamps: parity::Row = (0..k).map(|index| Some(version(index))).collect();
             stamps.resize(n as usize, None);
             for index in k..n {
                 let stamp = parity::recover(&self.layout, &stamps, index).unwrap_or(0);
-                self.members[self.layout.member(row, index) as usize]
+                self.members[self.layout.member(row, index).index()]
                     .drive_mut()
                     .put_content(row, stamp);
             }
@@ -27,7 +29,7 @@ impl Array {
     /// Rows whose parity is not that of their data, if `content` is what each member holds of each
     /// row.
     #[cfg(test)]
-    pub(crate) fn wrong_rows(&self, content: impl Fn(u32, u32) -> u32) -> Vec<u32> {
+    pub(crate) fn wrong_rows(&self, content: impl Fn(Member, u32) -> u32) -> Vec<u32> {
         let (k, n) = (self.layout.data, self.layout.members);
         let is_wrong = |row: &u32| {
             let held = |index| Some(content(self.layout.member(*row, index), *row));

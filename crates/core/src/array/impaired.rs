@@ -84,7 +84,7 @@ impl Array {
     /// The next row of a new member is restored: computed from the others and written.
     pub(super) fn restore_next(&mut self, now: Instant) {
         let (member, number) = (self.replaced, self.writes.next_restore);
-        let is_new = self.members[member as usize].state == State::Rebuilding;
+        let is_new = self.members[member.index()].state == State::Rebuilding;
         // Where too few others are left nothing can be restored any more, here or behind.
         if !is_new
             || number == self.layout.rows
@@ -113,7 +113,7 @@ impl Array {
 
     /// The update that restores a row is over; it did if the new member `landed` it.
     pub(super) fn row_restored(&mut self, now: Instant, row: u32, landed: bool) {
-        let member = self.replaced as usize;
+        let member = self.replaced.index();
         if !landed || self.members[member].state != State::Rebuilding {
             return;
         }

@@ -6,7 +6,7 @@
 //! from stripe to stripe in md's default order, left-symmetric: data begins on the member after the
 //! parity and wraps around.
 
-use crate::units::Lba;
+use crate::units::{Lba, Member};
 
 /// How data is kept on several members.
 #[derive(
@@ -77,7 +77,7 @@ pub struct Place {
     /// The row: the page's number on its member.
     pub row: u32,
     /// The member.
-    pub member: u32,
+    pub member: Member,
     /// Which data page of its row it is, from 0 to k - 1.
     pub index: u32,
 }
@@ -119,14 +119,14 @@ impl ArrayLayout {
 
     /// The member that holds the row's page `index`: data from 0 to k - 1, parity from k on.
     #[inline]
-    pub fn member(&self, row: u32, index: u32) -> u32 {
+    pub fn member(&self, row: u32, index: u32) -> Member {
         self.member_at(self.first_data(row), index)
     }
 
     /// Index of the page that `member` holds in the row: below k data, from k on parity.
     #[inline]
-    pub fn index(&self, row: u32, member: u32) -> u32 {
-        let first = self.first_data(row);
+    pub fn index(&self, row: u32, member: Member) -> u32 {
+        let (member, first) = (member.0, self.first_data(row).0);
         if member >= first { member - first } else { member + self.members - first }
     }
 
@@ -136,22 +136,22 @@ impl ArrayLayout {
     }
 
     #[inline]
-    fn member_at(&self, first: u32, index: u32) -> u32 {
-        let member = first + index;
-        if member >= self.members { member - self.members } else { member }
+    fn member_at(&self, first: Member, index: u32) -> Member {
+        let member = first.0 + index;
+        Member(if member >= self.members { member - self.members } else { member })
     }
 
     /// The member of the row's first data page: the one after the parities. Parity P of stripe 0 is
     /// on the last member.
     #[inline]
-    fn first_data(&self, row: u32) -> u32 {
+    fn first_data(&self, row: u32) -> Member {
         if self.level == RaidLevel::Raid0 {
-            return 0;
+            return Member(0);
         }
         let stripe = if self.chunk == 1 { row } else { row / self.chunk };
         let parity = self.members - 1 - stripe % self.members;
         let parities = self.members - self.data;
-        (parity + parities) % self.members
+        Member((parity + parities) % self.members)
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
             let name = |index| {
                 if index < 3 { format!("{}", layout.page(row, index)) } else { "P".to_string() }
             };
-            (0..4).map(|member| name(layout.index(row, member))).collect()
+            (0..4).map(|member| name(layout.index(row, Member(member)))).collect()
         };
         assert_eq!(row(0), ["0", "1", "2", "P"]);
         assert_eq!(row(1), ["4", "5", "P", "3"]);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn raid6_has_q_after_p_and_data_after_both() {
         let layout = ArrayLayout::new(RaidLevel::Raid6, 4, 1, 8, 8);
-        let members = |row| (0..4).map(|index| layout.member(row, index)).collect::<Vec<_>>();
+        let members = |row| (0..4).map(|index| layout.member(row, index).0).collect::<Vec<_>>();
         // Data 0 and 1, then P and Q.
         assert_eq!(members(0), [1, 2, 3, 0]);
         assert_eq!(members(1), [0, 1, 2, 3]);
@@ -203,13 +203,13 @@ mod tests {
                 assert!(row < layout.rows && index < layout.data);
                 assert_eq!((layout.page(row, index), layout.member(row, index)), (page, member));
                 assert_eq!(layout.index(row, member), index);
-                assert!(!std::mem::replace(&mut taken[(row * members + member) as usize], true));
+                assert!(!std::mem::replace(&mut taken[(row * members + member.0) as usize], true));
             }
             for row in 0..layout.rows {
                 for index in layout.data..members {
                     let member = layout.member(row, index);
                     assert!(!std::mem::replace(
-                        &mut taken[(row * members + member) as usize],
+                        &mut taken[(row * members + member.0) as usize],
                         true
                     ));
                 }

@@ -18,7 +18,7 @@ use super::{Array, Timer};
 use crate::drive::{Command, Completion, Drive, Status, Windows};
 use crate::nvme::Controller;
 use crate::nvme::plm::{ArrayType, Config, Schedule, Window};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 
 /// Whether a member serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Which member.
-    pub member: u32,
+    pub member: Member,
     /// The number of its drive: that of the member, or the one behind the last member's for the
     /// spare.
     pub drive: usize,
@@ -52,16 +52,16 @@ pub struct Failure {
     pub refused: bool,
 }
 
-/// A member.
+/// A member: its drive, and whether it serves.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct MemberDrive {
     controller: Controller,
     pub state: State,
     /// When its drive is due next.
     pub next: Instant,
 }
 
-impl Member {
+impl MemberDrive {
     pub fn new(controller: Controller) -> Self {
         let next = controller.next_event_at();
         Self { controller, state: State::Alive, next }
@@ -136,8 +136,8 @@ impl Array {
     }
 
     /// True when the row's page on `member` can be read.
-    pub(super) fn is_read(&self, member: u32, row: u32) -> bool {
-        match self.members[member as usize].state {
+    pub(super) fn is_read(&self, member: Member, row: u32) -> bool {
+        match self.members[member.index()].state {
             State::Alive | State::ReadOnly => true,
             State::Dead => false,
             State::Rebuilding => row < self.restored,
@@ -146,8 +146,8 @@ impl Array {
 
     /// True when the pages of `member` are kept up to date. What a new member gets ahead of its
     /// turn is written again then.
-    pub(super) fn is_written(&self, member: u32) -> bool {
-        self.members[member as usize].state != State::Dead
+    pub(super) fn is_written(&self, member: Member) -> bool {
+        self.members[member.index()].state != State::Dead
     }
 
     /// Pages of the row that can be read, a bit each by their index.
@@ -165,7 +165,7 @@ impl Array {
     #[inline(never)]
     fn keeps_impaired(&self, row: u32, index: u32) -> bool {
         if self.spec.level == RaidLevel::Raid0 {
-            return self.members[self.layout.member(row, index) as usize].state == State::Alive;
+            return self.members[self.layout.member(row, index).index()].state == State::Alive;
         }
         let is_last = self.members.iter().any(|member| member.state == State::ReadOnly);
         !is_last && self.readable(row).count_ones() >= self.layout.data
@@ -173,7 +173,7 @@ impl Array {
 
     /// The member fails of which the settings say so.
     pub(super) fn member_dies(&mut self, now: Instant) {
-        let member = self.spec.fail_member;
+        let member = Member(self.spec.fail_member);
         if self.fail_member(now, member, false) {
             self.bury(now, member);
         }
@@ -181,17 +181,17 @@ impl Array {
 
     /// How a write or a flush ended at a member; true when the array does without: it is done, or
     /// the member is failed.
-    pub(super) fn does_without(&mut self, now: Instant, member: u32, status: Status) -> bool {
+    pub(super) fn does_without(&mut self, now: Instant, member: Member, status: Status) -> bool {
         // An aborted command was one of a member that failed.
         matches!(status, Status::Success | Status::Aborted) || self.is_failed_for(now, member)
     }
 
     /// A member did not do what it must: it is failed; false when nobody else has what it holds.
-    pub(super) fn is_failed_for(&mut self, now: Instant, member: u32) -> bool {
-        let has_copy = |(number, other): (u32, &Member)| {
-            number != member && matches!(other.state, State::Alive | State::ReadOnly)
+    pub(super) fn is_failed_for(&mut self, now: Instant, member: Member) -> bool {
+        let has_copy = |(number, other): (u32, &MemberDrive)| {
+            Member(number) != member && matches!(other.state, State::Alive | State::ReadOnly)
         };
-        let is_new = self.members[member as usize].state == State::Rebuilding;
+        let is_new = self.members[member.index()].state == State::Rebuilding;
         let does_without = match self.spec.level {
             RaidLevel::Raid0 => false,
             RaidLevel::Raid1 => is_new || (0..).zip(&self.members).any(has_copy),
@@ -203,24 +203,24 @@ impl Array {
                 // Its other commands are aborted when this event is over.
                 self.set_timer(now, Timer::Bury { member });
             }
-        } else if self.members[member as usize].state == State::Alive {
-            self.members[member as usize].state = State::ReadOnly;
+        } else if self.members[member.index()].state == State::Alive {
+            self.members[member.index()].state = State::ReadOnly;
             self.is_impaired = true;
             self.failures.push(self.failure(now, member, true, true));
         }
         does_without
     }
 
-    fn failure(&self, at: Instant, member: u32, is_read: bool, refused: bool) -> Failure {
-        let read_only_at = self.members[member as usize].drive().counters().faults.read_only_at;
+    fn failure(&self, at: Instant, member: Member, is_read: bool, refused: bool) -> Failure {
+        let read_only_at = self.members[member.index()].drive().counters().faults.read_only_at;
         let is_spare = self.retired.is_some() && member == self.replaced;
-        let drive = if is_spare { self.members.len() } else { member as usize };
+        let drive = if is_spare { self.members.len() } else { member.index() };
         Failure { member, drive, at, read_only_at, is_read, refused }
     }
 
     /// The member is gone, and is asked nothing any more; false when it was gone before.
-    fn fail_member(&mut self, now: Instant, member: u32, refused: bool) -> bool {
-        let Some(dead) = self.members.get_mut(member as usize) else { return false };
+    fn fail_member(&mut self, now: Instant, member: Member, refused: bool) -> bool {
+        let Some(dead) = self.members.get_mut(member.index()) else { return false };
         if dead.state == State::Dead {
             return false;
         }
@@ -235,7 +235,7 @@ impl Array {
     }
 
     /// Fails the commands that the failed member had in flight.
-    pub(super) fn bury(&mut self, now: Instant, member: u32) {
+    pub(super) fn bury(&mut self, now: Instant, member: Member) {
         let lost: Vec<u32> = self
             .ios
             .places()
@@ -257,12 +257,12 @@ impl Array {
     }
 
     /// An empty drive takes the dead member's place.
-    pub(super) fn replace_member(&mut self, now: Instant, number: u32) {
+    pub(super) fn replace_member(&mut self, now: Instant, number: Member) {
         let Some(spare) = self.spare.take() else { return };
-        let mut member = Member::new(spare);
+        let mut member = MemberDrive::new(spare);
         member.state = State::Rebuilding;
         member.set_windows(now, self.strategy.windows(number), self.spec.level);
-        let dead = std::mem::replace(&mut self.members[number as usize], member);
+        let dead = std::mem::replace(&mut self.members[number.index()], member);
         (self.replaced, self.restored, self.retired) = (number, 0, Some(Box::new(dead)));
         for _ in 0..self.spec.rebuild_depth {
             self.restore_next(now);

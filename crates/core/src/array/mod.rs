@@ -42,9 +42,9 @@ use crate::flash::Room;
 use crate::nvme::Controller;
 use crate::sim::{NIL, Rng, Slab};
 use crate::stats::ArrayCounters;
-use crate::units::{Duration, Instant, Lba};
+use crate::units::{Duration, Instant, Lba, Member};
 pub use members::Failure;
-use members::{Member, State};
+use members::{MemberDrive, State};
 use piece::{Piece, Rebuild};
 use rows::Rows;
 use std::cmp::Reverse;
@@ -56,7 +56,7 @@ use under_way::{Io, Owner, Request, Timer};
 pub struct Array {
     layout: ArrayLayout,
     spec: ArraySpec,
-    members: Vec<Member>,
+    members: Vec<MemberDrive>,
     strategy: Box<dyn Strategy>,
     requests: Slab<Request>,
     ios: Slab<Io>,
@@ -72,9 +72,9 @@ pub struct Array {
     /// The empty drive that takes the place of one that fails, whose place it took, and the row
     /// that is restored next.
     spare: Option<Controller>,
-    replaced: u32,
+    replaced: Member,
     /// The member that was there before, for what it counted.
-    retired: Option<Box<Member>>,
+    retired: Option<Box<MemberDrive>>,
     restored: u32,
     /// A member failed, or takes no writes any more.
     is_impaired: bool,
@@ -88,8 +88,12 @@ pub struct Array {
 }
 
 /// The root seed of a member's drive: that of the run for the first one.
-pub fn member_seed(seed: u64, member: u32) -> u64 {
-    if member == 0 { seed } else { Rng::stream(seed, &format!("member {member}")).next_u64() }
+pub fn member_seed(seed: u64, member: Member) -> u64 {
+    if member == Member(0) {
+        seed
+    } else {
+        Rng::stream(seed, &format!("member {member}")).next_u64()
+    }
 }
 
 impl Array {
@@ -117,7 +121,7 @@ impl Array {
             rows: Rows::new(layout.rows),
             writes: write::WriteBack::new(spec, &layout),
             strategy,
-            members: drives.into_iter().map(Member::new).collect(),
+            members: drives.into_iter().map(MemberDrive::new).collect(),
             spec: spec.clone(),
             requests: Slab::default(),
             ios: Slab::default(),
@@ -128,7 +132,7 @@ impl Array {
             done: VecDeque::new(),
             content: with_content,
             spare,
-            replaced: 0,
+            replaced: Member(0),
             retired: None,
             restored: 0,
             is_impaired: false,
@@ -142,8 +146,8 @@ impl Array {
         if with_content {
             array.make_parity();
         }
-        for member in 0..spec.members {
-            array.members[member as usize].set_windows(
+        for member in (0..spec.members).map(Member) {
+            array.members[member.index()].set_windows(
                 Instant::START,
                 array.strategy.windows(member),
                 spec.level,
@@ -206,7 +210,7 @@ impl Array {
         if self.strategy.next_turn() == now {
             let (members, level) = (&mut self.members, self.spec.level);
             let mut change =
-                |member: u32, windows| members[member as usize].set_windows(now, windows, level);
+                |member: Member, windows| members[member.index()].set_windows(now, windows, level);
             self.strategy.turn(now, &mut change);
             return;
         }
@@ -225,7 +229,7 @@ impl Array {
     }
 
     /// Submits a command to a member.
-    fn submit_io(&mut self, now: Instant, member: u32, owner: Owner, command: Command) {
+    fn submit_io(&mut self, now: Instant, member: Member, owner: Owner, command: Command) {
         let (is_read, pages) = (command.op == Op::Read, u64::from(command.sectors));
         let io = self.ios.insert(Io { owner, member, at: now, is_read, live: true });
         self.book_io(io);
@@ -236,7 +240,7 @@ impl Array {
             self.counters.drive_writes += 1;
             self.strategy.wrote(pages * crate::units::SECTOR);
         }
-        self.members[member as usize].submit(now, Command { id: io, ..command });
+        self.members[member.index()].submit(now, Command { id: io, ..command });
     }
 
     /// A read of `sectors` from `lba` on.
@@ -322,8 +326,8 @@ impl Array {
     }
 
     fn begin_flush(&mut self, now: Instant, request: u32) {
-        let alive: Vec<u32> =
-            (0..self.spec.members).filter(|member| self.is_written(*member)).collect();
+        let members = (0..self.spec.members).map(Member);
+        let alive: Vec<Member> = members.filter(|member| self.is_written(*member)).collect();
         self.requests[request].left = alive.len() as u32;
         if alive.is_empty() {
             return self.answer(now, request, Duration::ZERO);
@@ -426,7 +430,7 @@ impl Storage for Array {
     fn hint(&self, lba: Lba) {
         let place = self.layout.place(lba.0 / u64::from(self.layout.page_sectors));
         if place.row < self.layout.rows {
-            self.members[place.member as usize].drive().hint(self.layout.lba(place.row));
+            self.members[place.member.index()].drive().hint(self.layout.lba(place.row));
         }
     }
 
@@ -456,8 +460,8 @@ impl Storage for Array {
 
     fn drive(&self, number: usize) -> &Drive {
         match &self.retired {
-            Some(retired) if number == self.replaced as usize => retired.drive(),
-            Some(_) if number == self.members.len() => self.members[self.replaced as usize].drive(),
+            Some(retired) if number == self.replaced.index() => retired.drive(),
+            Some(_) if number == self.members.len() => self.members[self.replaced.index()].drive(),
             _ => self.members[number].drive(),
         }
     }
@@ -476,7 +480,7 @@ impl Storage for Array {
 
     fn holds(&self, page: u32) -> bool {
         let place = self.layout.place(page.into());
-        self.members[place.member as usize].drive().holds_page(place.row)
+        self.members[place.member.index()].drive().holds_page(place.row)
     }
 
     fn keeps_deallocated(&self) -> bool {

@@ -5,7 +5,7 @@ use super::rows::over;
 use super::{Array, parity};
 use crate::drive::Stamp;
 use crate::sim::NIL;
-use crate::units::Lba;
+use crate::units::{Lba, Member};
 
 /// The part of a read that lies together on one member.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct Piece {
     pub next: u32,
     /// Its first page within the request.
     pub first: u32,
-    pub member: u32,
+    pub member: Member,
     pub row: u32,
     pub rows: u32,
     pub lba: Lba,
@@ -49,7 +49,7 @@ pub(super) struct Rebuild {
     pub got: u32,
     pub refused: u32,
     /// From which nanosecond on those are free, and their place in the row and number.
-    pub free_at: Vec<(u64, u32, u32)>,
+    pub free_at: Vec<(u64, u32, Member)>,
     /// Members whose share is waited for, and those of them whose share a neighbour reads.
     pub waits: u32,
     pub shared: u32,
@@ -77,7 +77,7 @@ impl Piece {
 
 impl Rebuild {
     /// The page of `member` in the row `at` of this computation, from the shares that arrived.
-    pub fn stamp(&self, layout: &ArrayLayout, at: u32, member: u32) -> u32 {
+    pub fn stamp(&self, layout: &ArrayLayout, at: u32, member: Member) -> u32 {
         let known = &self.stamps[at as usize];
         let stamp = parity::recover(layout, known, layout.index(self.row + at, member));
         stamp.unwrap_or(Stamp::TORN)
@@ -88,7 +88,7 @@ impl Array {
     /// The piece of the same request that is read from `member`, now, whole and at the same place:
     /// unless its rows have been written to since it was asked for, which may bring what they held
     /// before.
-    pub(super) fn neighbour(&self, piece: u32, member: u32) -> Option<u32> {
+    pub(super) fn neighbour(&self, piece: u32, member: Member) -> Option<u32> {
         let p = &self.pieces[piece];
         let mut other = self.requests[p.request].pieces;
         while other != NIL {

@@ -11,7 +11,7 @@ use super::rows::Phase;
 use super::{Array, Owner, Timer};
 use crate::drive::{Completion, PredictableLatency, Status};
 use crate::sim::NIL;
-use crate::units::{Instant, Lba};
+use crate::units::{Instant, Lba, Member};
 
 /// Nobody knows when the member will serve it, if ever.
 const NEVER_SERVED: u64 = u64::MAX;
@@ -126,7 +126,7 @@ impl Array {
         (p.direct, p.age) = (true, if is_alone { 0 } else { self.rows.age(p.row..p.row + p.rows) });
         let (member, ticket, command) =
             (p.member, p.ticket, Self::read_command(p.lba, p.sectors, flag));
-        if self.members[member as usize].state == super::State::Dead {
+        if self.members[member.index()].state == super::State::Dead {
             self.pieces[piece].direct = false;
             self.fail_piece(now, piece, Status::UnrecoveredRead);
             return;
@@ -231,7 +231,7 @@ impl Array {
             for index in 0..self.layout.members {
                 let member = self.layout.member(row, index);
                 let r = &self.rebuilds[rebuild];
-                let taken = member == target || (r.asked | r.refused) >> member & 1 == 1;
+                let taken = member == target || (r.asked | r.refused) >> member.0 & 1 == 1;
                 if missing == 0 || taken || !self.is_read(member, row + rows - 1) {
                     continue;
                 }
@@ -250,9 +250,9 @@ impl Array {
 
     /// Asks a member for its share, unless the rows' updates have it or the request reads it
     /// anyway.
-    fn ask_member(&mut self, now: Instant, rebuild: u32, member: u32, flag: PredictableLatency) {
+    fn ask_member(&mut self, now: Instant, rebuild: u32, member: Member, flag: PredictableLatency) {
         let Rebuild { piece, ticket, row, rows, .. } = self.rebuilds[rebuild];
-        self.rebuilds[rebuild].asked |= 1 << member;
+        self.rebuilds[rebuild].asked |= 1 << member.0;
         let mut here = 0;
         for at in 0..rows {
             let index = self.layout.index(row + at, member);
@@ -267,15 +267,15 @@ impl Array {
             }
         }
         if here == rows {
-            self.rebuilds[rebuild].got |= 1 << member;
+            self.rebuilds[rebuild].got |= 1 << member.0;
             return;
         }
-        self.rebuilds[rebuild].waits |= 1 << member;
+        self.rebuilds[rebuild].waits |= 1 << member.0;
         if flag != PredictableLatency::MustWait && self.neighbour(piece, member).is_some() {
-            self.rebuilds[rebuild].shared |= 1 << member;
+            self.rebuilds[rebuild].shared |= 1 << member.0;
             return;
         }
-        self.rebuilds[rebuild].shared &= !(1 << member);
+        self.rebuilds[rebuild].shared &= !(1 << member.0);
         let (lba, sectors) = (self.layout.lba(row), rows * self.layout.page_sectors);
         self.submit_io(
             now,
@@ -291,11 +291,11 @@ impl Array {
         now: Instant,
         rebuild: u32,
         ticket: u32,
-        member: u32,
+        member: Member,
         completion: Completion,
     ) {
         if self.rebuilds[rebuild].ticket != ticket
-            || self.rebuilds[rebuild].waits >> member & 1 == 0
+            || self.rebuilds[rebuild].waits >> member.0 & 1 == 0
         {
             return;
         }
@@ -310,10 +310,10 @@ impl Array {
         self.share_refused(now, rebuild, member, free_at);
     }
 
-    fn share_came(&mut self, now: Instant, rebuild: u32, member: u32, versions: Option<&[u32]>) {
+    fn share_came(&mut self, now: Instant, rebuild: u32, member: Member, versions: Option<&[u32]>) {
         let (layout, r) = (&self.layout, &mut self.rebuilds[rebuild]);
-        r.waits &= !(1 << member);
-        r.got |= 1 << member;
+        r.waits &= !(1 << member.0);
+        r.got |= 1 << member.0;
         for (at, version) in versions.unwrap_or_default().iter().enumerate() {
             let index = layout.index(r.row + at as u32, member);
             r.stamps[at][index as usize].get_or_insert(*version);
@@ -321,10 +321,10 @@ impl Array {
         self.look_if_known(now, rebuild);
     }
 
-    fn share_refused(&mut self, now: Instant, rebuild: u32, member: u32, free_at: u64) {
+    fn share_refused(&mut self, now: Instant, rebuild: u32, member: Member, free_at: u64) {
         let r = &mut self.rebuilds[rebuild];
-        r.waits &= !(1 << member);
-        r.refused |= 1 << member;
+        r.waits &= !(1 << member.0);
+        r.refused |= 1 << member.0;
         r.free_at.push((free_at, self.layout.index(r.row, member), member));
         self.ask_rest(now, rebuild);
     }
@@ -444,7 +444,7 @@ impl Array {
     }
 
     /// Pieces of the request that wait for `member`'s share at the same place have it now.
-    fn tell_neighbours(&mut self, now: Instant, piece: u32, member: u32, versions: &[u32]) {
+    fn tell_neighbours(&mut self, now: Instant, piece: u32, member: Member, versions: &[u32]) {
         let Piece { request, row, rows, .. } = self.pieces[piece];
         if self.requests[request].left == 1 {
             return;
@@ -455,7 +455,7 @@ impl Array {
             let (next, rebuild) = (o.next, o.rebuild);
             let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
             if same
-                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member != 0
+                && self.rebuilds[rebuild].waits & self.rebuilds[rebuild].shared & 1 << member.0 != 0
             {
                 self.share_came(now, rebuild, member, Some(versions));
             }
@@ -472,7 +472,7 @@ impl Array {
             let (next, rebuild) = (o.next, o.rebuild);
             let same = other != piece && o.row == row && o.rows == rows && rebuild != NIL;
             if same
-                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member != 0
+                && self.rebuilds[rebuild].shared & self.rebuilds[rebuild].waits & 1 << member.0 != 0
             {
                 self.share_refused(now, rebuild, member, refused.unwrap_or(NEVER_SERVED));
             }

@@ -10,7 +10,7 @@ use crate::flash::{Device, Layout};
 use crate::ftl::{FtlSpec, GcMode, GcSpec, PageMap, Stream};
 use crate::nvme::{Attributes, Controller, Options};
 use crate::stats::ArrayCounters;
-use crate::units::{Bytes, Duration, Instant, Lba, Lpn};
+use crate::units::{Bytes, Duration, Instant, Lba, Lpn, Member};
 
 const PAGE: u32 = 8;
 /// Pages are striped over the channels, then over the chips: page 1 is on the next channel, page 8
@@ -143,7 +143,7 @@ fn read(
 ) -> (Instant, ArrayCounters) {
     let mut array = array(RaidLevel::Raid5, strategy, valid);
     let page = array.layout.page(row, 0);
-    assert_eq!(array.layout.member(row, 0), 0);
+    assert_eq!(array.layout.member(row, 0), Member(0));
     let end = ends(&mut array, at, vec![command(0, page, 1)])[0];
     (end, array.counters())
 }
@@ -253,7 +253,7 @@ fn two_fast_fails_cost_a_double_parity_nothing_but_reads() {
         let (k, own) = (array.layout.data, array.layout.member(OTHER_CHIP, 0));
         assert_eq!(
             (k, own),
-            (3, 3),
+            (3, Member(3)),
             "row 8's data are on members 3, 4 and 0, its parities on 1 and 2"
         );
         let page = array.layout.page(OTHER_CHIP, 0);
@@ -331,7 +331,7 @@ fn a_small_write_goes_round_a_member_that_collects() {
     let write = |valid: &[Option<u32>]| {
         let mut array = array(RaidLevel::Raid5, ReadStrategy::Iod2, valid);
         let first = (0..array.layout.data)
-            .find(|index| array.layout.member(OTHER_CHIP, *index) == 0)
+            .find(|index| array.layout.member(OTHER_CHIP, *index) == Member(0))
             .unwrap();
         let page = array.layout.page(OTHER_CHIP, first);
         let end = ends(&mut array, at, vec![Command { op: Op::Write, ..command(0, page, 1) }])[0];

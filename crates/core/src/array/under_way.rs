@@ -1,7 +1,7 @@
 //! Requests of the host, commands at members and timers: what an array has under way.
 
 use crate::drive::{Command, Status};
-use crate::units::Instant;
+use crate::units::{Instant, Member};
 
 /// A request of the host under way.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Request {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Io {
     pub owner: Owner,
-    pub member: u32,
+    pub member: Member,
     pub at: Instant,
     pub is_read: bool,
     pub live: bool,
@@ -56,9 +56,9 @@ pub(super) enum Timer {
     /// The member fails of which the settings say so.
     Fail,
     /// The commands in flight of a member that failed are aborted.
-    Bury { member: u32 },
+    Bury { member: Member },
     /// An empty drive takes its place.
-    Replace { member: u32 },
+    Replace { member: Member },
     /// The next row of the new drive is looked at again.
     Restore,
 }

@@ -13,7 +13,7 @@
 use super::rows::{Phase, Row, over};
 use super::{Array, ArrayLayout, ArraySpec, Owner, Timer, parity};
 use crate::drive::{Command, Completion, Op, PredictableLatency, Stamp, Status};
-use crate::units::{Duration, Instant, SECTOR};
+use crate::units::{Duration, Instant, Member, SECTOR};
 use std::collections::VecDeque;
 
 /// The cache of writes.
@@ -359,7 +359,7 @@ impl Array {
     pub(super) fn submit_write(&mut self, now: Instant, slot: u32, index: u32) {
         let row = &self.rows[slot];
         let (lba, member) = (self.layout.lba(row.row), self.layout.member(row.row, index));
-        if self.members[member as usize].state == super::members::State::Dead {
+        if self.members[member.index()].state == super::members::State::Dead {
             return self.write_done(now, (slot, index), member, Status::Aborted);
         }
         let stamp =
@@ -423,7 +423,7 @@ impl Array {
         &mut self,
         now: Instant,
         (slot, index): (u32, u32),
-        member: u32,
+        member: Member,
         status: Status,
     ) {
         self.does_without(now, member, status);

@@ -17,7 +17,7 @@ use super::Strategy;
 use super::windowed::schedule;
 use crate::array::spec::ArraySpec;
 use crate::drive::{PredictableLatency, WindowSchedule, Windows};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 
 /// Chooses between two lengths of windows, by what is written.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl IodaAdaptive {
         }
     }
 
-    fn schedule(&self, member: u32) -> WindowSchedule {
+    fn schedule(&self, member: Member) -> WindowSchedule {
         WindowSchedule {
             length: self.length,
             cycle_start: self.cycle_start,
@@ -74,7 +74,7 @@ impl Strategy for IodaAdaptive {
         self.written += bytes;
     }
 
-    fn windows(&self, member: u32) -> Windows {
+    fn windows(&self, member: Member) -> Windows {
         Windows::Scheduled(self.schedule(member))
     }
 
@@ -82,7 +82,7 @@ impl Strategy for IodaAdaptive {
         self.next_look
     }
 
-    fn turn(&mut self, now: Instant, change: &mut dyn FnMut(u32, Windows)) {
+    fn turn(&mut self, now: Instant, change: &mut dyn FnMut(Member, Windows)) {
         let members = self.spec.members;
         let is_calm = std::mem::take(&mut self.written) <= self.bearable;
         self.calm = if is_calm { (self.calm + 1).min(members) } else { 0 };
@@ -96,6 +96,7 @@ impl Strategy for IodaAdaptive {
         if length != self.length {
             (self.length, self.cycle_start) = (length, start);
             (0..members)
+                .map(Member)
                 .for_each(|member| change(member, Windows::Scheduled(self.schedule(member))));
         }
     }
@@ -118,7 +119,7 @@ mod tests {
             let (now, mut changed) = (strategy.next_turn(), Vec::new());
             strategy.turn(now, &mut |member, windows| changed.push((member, windows)));
             let busy: Vec<u32> =
-                (0..4).filter(|member| strategy.schedule(*member).is_busy(now)).collect();
+                (0..4).filter(|member| strategy.schedule(Member(*member)).is_busy(now)).collect();
             (now.as_ns() / 1_000_000, changed.len(), strategy.length, busy)
         };
         // A burst in the first window: the cycle stays short until another one, calm throughout,

@@ -6,6 +6,7 @@ use super::Strategy;
 use super::windowed::schedule;
 use crate::array::spec::ArraySpec;
 use crate::drive::Windows;
+use crate::units::Member;
 
 /// Everybody in the first window.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl Harmonia {
 }
 
 impl Strategy for Harmonia {
-    fn windows(&self, _: u32) -> Windows {
-        Windows::Scheduled(schedule(&self.spec, 0))
+    fn windows(&self, _: Member) -> Windows {
+        Windows::Scheduled(schedule(&self.spec, Member(0)))
     }
 }

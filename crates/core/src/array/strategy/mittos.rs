@@ -7,7 +7,7 @@
 
 use super::Strategy;
 use crate::array::spec::ArraySpec;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 use std::collections::VecDeque;
 
 /// Avoids members whose oldest read is older than the objective.
@@ -25,18 +25,18 @@ impl Mittos {
 }
 
 impl Strategy for Mittos {
-    fn avoids(&self, now: Instant, member: u32) -> Option<Duration> {
-        let (_, oldest) = self.under_way[member as usize].front()?;
+    fn avoids(&self, now: Instant, member: Member) -> Option<Duration> {
+        let (_, oldest) = self.under_way[member.index()].front()?;
         let age = now.since(*oldest);
         (age >= self.slo).then_some(age)
     }
 
-    fn submitted(&mut self, now: Instant, member: u32, io: u32) {
-        self.under_way[member as usize].push_back((io, now));
+    fn submitted(&mut self, now: Instant, member: Member, io: u32) {
+        self.under_way[member.index()].push_back((io, now));
     }
 
-    fn completed(&mut self, member: u32, io: u32, _: Duration) {
-        let reads = &mut self.under_way[member as usize];
+    fn completed(&mut self, member: Member, io: u32, _: Duration) {
+        let reads = &mut self.under_way[member.index()];
         if let Some(at) = reads.iter().position(|(other, _)| *other == io) {
             reads.remove(at);
         }
@@ -55,12 +55,15 @@ mod tests {
             ..ArraySpec::default()
         });
         let at = |us: u64| Instant::from_ns(us * 1_000);
-        mittos.submitted(at(0), 1, 7);
-        mittos.submitted(at(5), 1, 8);
-        assert_eq!((mittos.avoids(at(9), 1), mittos.avoids(at(10), 0)), (None, None));
-        assert_eq!(mittos.avoids(at(10), 1), Some(Duration::from_us(10)));
-        mittos.completed(1, 7, Duration::from_us(11));
-        assert_eq!(mittos.avoids(at(14), 1), None);
-        assert_eq!(mittos.avoids(at(15), 1), Some(Duration::from_us(10)));
+        mittos.submitted(at(0), Member(1), 7);
+        mittos.submitted(at(5), Member(1), 8);
+        assert_eq!(
+            (mittos.avoids(at(9), Member(1)), mittos.avoids(at(10), Member(0))),
+            (None, None)
+        );
+        assert_eq!(mittos.avoids(at(10), Member(1)), Some(Duration::from_us(10)));
+        mittos.completed(Member(1), 7, Duration::from_us(11));
+        assert_eq!(mittos.avoids(at(14), Member(1)), None);
+        assert_eq!(mittos.avoids(at(15), Member(1)), Some(Duration::from_us(10)));
     }
 }

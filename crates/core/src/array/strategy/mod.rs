@@ -16,7 +16,7 @@ mod windowed;
 
 use super::spec::{ArraySpec, ReadStrategy};
 use crate::drive::{PredictableLatency, Windows};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 use std::fmt::Debug;
 
 /// A strategy of reading. The defaults are those of `direct`.
@@ -32,7 +32,7 @@ pub trait Strategy: Debug + Send {
     }
 
     /// For how long `member` had better not be read; `None`: it may be.
-    fn avoids(&self, _now: Instant, _member: u32) -> Option<Duration> {
+    fn avoids(&self, _now: Instant, _member: Member) -> Option<Duration> {
         None
     }
 
@@ -54,15 +54,15 @@ pub trait Strategy: Debug + Send {
     }
 
     /// When a write to `member` may be submitted: now, or later.
-    fn writes_at(&self, now: Instant, _member: u32) -> Instant {
+    fn writes_at(&self, now: Instant, _member: Member) -> Instant {
         now
     }
 
     /// A read was submitted to a member.
-    fn submitted(&mut self, _now: Instant, _member: u32, _io: u32) {}
+    fn submitted(&mut self, _now: Instant, _member: Member, _io: u32) {}
 
     /// A read of a member completed, `latency` after its submission.
-    fn completed(&mut self, _member: u32, _io: u32, _latency: Duration) {}
+    fn completed(&mut self, _member: Member, _io: u32, _latency: Duration) {}
 
     /// Bytes that each member takes between the watermark at which GC begins and the critical one.
     fn reserve(&mut self, _bytes: u64) {}
@@ -71,7 +71,7 @@ pub trait Strategy: Debug + Send {
     fn wrote(&mut self, _bytes: u64) {}
 
     /// Windows that `member` keeps to from the start.
-    fn windows(&self, _member: u32) -> Windows {
+    fn windows(&self, _member: Member) -> Windows {
         Windows::Off
     }
 
@@ -81,7 +81,7 @@ pub trait Strategy: Debug + Send {
     }
 
     /// Its time has come: `change` sets what a member keeps to.
-    fn turn(&mut self, _now: Instant, _change: &mut dyn FnMut(u32, Windows)) {}
+    fn turn(&mut self, _now: Instant, _change: &mut dyn FnMut(Member, Windows)) {}
 }
 
 /// The strategy that `spec` names.

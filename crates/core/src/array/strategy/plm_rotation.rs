@@ -6,7 +6,7 @@ use super::Strategy;
 use super::windowed::busy_for;
 use crate::array::spec::ArraySpec;
 use crate::drive::Windows;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 
 /// Sends one member after the other into its non-deterministic window.
 #[derive(Debug)]
@@ -23,22 +23,22 @@ impl PlmRotation {
 }
 
 impl Strategy for PlmRotation {
-    fn avoids(&self, now: Instant, member: u32) -> Option<Duration> {
+    fn avoids(&self, now: Instant, member: Member) -> Option<Duration> {
         busy_for(&self.spec, now, member)
     }
 
-    fn windows(&self, member: u32) -> Windows {
-        if member == 0 { Windows::NonDeterministic } else { Windows::Deterministic }
+    fn windows(&self, member: Member) -> Windows {
+        if member == Member(0) { Windows::NonDeterministic } else { Windows::Deterministic }
     }
 
     fn next_turn(&self) -> Instant {
         Instant::START + self.spec.window * self.next
     }
 
-    fn turn(&mut self, _: Instant, change: &mut dyn FnMut(u32, Windows)) {
+    fn turn(&mut self, _: Instant, change: &mut dyn FnMut(Member, Windows)) {
         let members = u64::from(self.spec.members);
-        change(((self.next - 1) % members) as u32, Windows::Deterministic);
-        change((self.next % members) as u32, Windows::NonDeterministic);
+        change(Member(((self.next - 1) % members) as u32), Windows::Deterministic);
+        change(Member((self.next % members) as u32), Windows::NonDeterministic);
         self.next += 1;
     }
 }

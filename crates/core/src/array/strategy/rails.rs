@@ -5,7 +5,7 @@ use super::Strategy;
 use super::windowed::{busy_for, schedule};
 use crate::array::spec::ArraySpec;
 use crate::drive::Windows;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 
 /// Writes in a member's window only, and never reads it then.
 #[derive(Debug)]
@@ -20,16 +20,16 @@ impl Rails {
 }
 
 impl Strategy for Rails {
-    fn avoids(&self, now: Instant, member: u32) -> Option<Duration> {
+    fn avoids(&self, now: Instant, member: Member) -> Option<Duration> {
         busy_for(&self.spec, now, member)
     }
 
-    fn writes_at(&self, now: Instant, member: u32) -> Instant {
+    fn writes_at(&self, now: Instant, member: Member) -> Instant {
         let schedule = schedule(&self.spec, member);
         if schedule.is_busy(now) { now } else { schedule.next_busy(now) }
     }
 
-    fn windows(&self, member: u32) -> Windows {
+    fn windows(&self, member: Member) -> Windows {
         Windows::Scheduled(schedule(&self.spec, member))
     }
 }

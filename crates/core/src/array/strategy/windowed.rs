@@ -3,16 +3,16 @@
 use super::Strategy;
 use crate::array::spec::ArraySpec;
 use crate::drive::{PredictableLatency, WindowSchedule, Windows};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Member};
 
 /// The schedule that `spec` gives to `member`.
-pub(super) fn schedule(spec: &ArraySpec, member: u32) -> WindowSchedule {
+pub(super) fn schedule(spec: &ArraySpec, member: Member) -> WindowSchedule {
     let (members, length, guard) = (spec.members, spec.window, spec.guard);
-    WindowSchedule { members, index: member, length, cycle_start: Instant::START, guard }
+    WindowSchedule { members, index: member.0, length, cycle_start: Instant::START, guard }
 }
 
 /// For how long `member`'s busy window, if it is in it, still lasts.
-pub(super) fn busy_for(spec: &ArraySpec, now: Instant, member: u32) -> Option<Duration> {
+pub(super) fn busy_for(spec: &ArraySpec, now: Instant, member: Member) -> Option<Duration> {
     let schedule = schedule(spec, member);
     schedule.is_busy(now).then(|| schedule.slot_end(now).since(now))
 }
@@ -31,11 +31,11 @@ impl Iod3 {
 }
 
 impl Strategy for Iod3 {
-    fn avoids(&self, now: Instant, member: u32) -> Option<Duration> {
+    fn avoids(&self, now: Instant, member: Member) -> Option<Duration> {
         busy_for(&self.spec, now, member)
     }
 
-    fn windows(&self, member: u32) -> Windows {
+    fn windows(&self, member: Member) -> Windows {
         Windows::Scheduled(schedule(&self.spec, member))
     }
 }
@@ -58,7 +58,7 @@ impl Strategy for Ioda {
         PredictableLatency::On
     }
 
-    fn windows(&self, member: u32) -> Windows {
+    fn windows(&self, member: Member) -> Windows {
         Windows::Scheduled(schedule(&self.spec, member))
     }
 }

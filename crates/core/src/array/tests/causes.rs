@@ -55,7 +55,7 @@ fn told(array: &mut Array, commands: Vec<(Instant, Command)>) -> Vec<Vec<Told>> 
 
 /// A read of the row's first page, which is member 0's.
 fn first_page(array: &Array, row: u32) -> Command {
-    assert_eq!(array.layout.member(row, 0), 0);
+    assert_eq!(array.layout.member(row, 0), Member(0));
     command(0, array.layout.page(row, 0), 1)
 }
 
@@ -136,7 +136,7 @@ fn a_write_waits_for_its_row_then_for_old_pages_then_for_its_writes() {
     let mut array =
         attributed(&spec(RaidLevel::Raid5, ReadStrategy::Direct, 5), &[None; 5], Duration::ZERO);
     let (at, page) = (Instant::from_ns(1_000_000), array.layout.page(ROW_OF_FIVE, 0));
-    let last = array.layout.member(ROW_OF_FIVE, 0).max(array.layout.member(ROW_OF_FIVE, 4));
+    let last = array.layout.member(ROW_OF_FIVE, 0).max(array.layout.member(ROW_OF_FIVE, 4)).0;
     // Both are read and both are written in one time; the array is told of them by their numbers.
     let write = |id| Command { op: Op::Write, ..command(id, page, 1) };
     let later = at + Duration::from_ns(1_000);
@@ -161,7 +161,7 @@ fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
     let mut array = attributed(&iod2, &[Some(9), Some(3), None, None, None], TRIP);
     let layout = array.layout.clone();
     let index = |member| {
-        (0..layout.data).find(|index| layout.member(ROW_OF_FIVE, *index) == member).unwrap()
+        (0..layout.data).find(|index| layout.member(ROW_OF_FIVE, *index) == Member(member)).unwrap()
     };
     let page = |member| layout.page(ROW_OF_FIVE, index(member));
     // Member 0's page is computed from member 1's, which is waited for; member 2's is written; then
@@ -174,7 +174,7 @@ fn updates_wait_for_readers_of_the_row_and_readers_for_them() {
         steps[0].iter().map(|step| step.2).fold(Duration::ZERO, |sum, time| sum + time);
     assert_eq!(at + first, channel_free(3) + page_read + XOR);
     let waited = first - read;
-    let parity = layout.member(ROW_OF_FIVE, 4);
+    let parity = layout.member(ROW_OF_FIVE, 4).0;
     let last = parity.max(2);
     assert_eq!(
         steps[1],

@@ -8,6 +8,7 @@ use crate::drive::Update;
 use crate::flash::{Capacity, Layout};
 use crate::ftl::log::LogPolicy;
 use crate::ftl::{DataPlacement, FtlKind, Needs, VictimUnit};
+use crate::units::Member;
 
 /// A drive of which more fails is none.
 const SHARE_MAX: f64 = 0.5;
@@ -60,7 +61,7 @@ fn worst(scenario: &Scenario, layout: &Layout) -> (u32, String) {
     let spares = u32::from(array.is_on() && !array.replace_after.is_zero());
     let drives =
         (0..array.members + spares).filter(|_| faults.factory_bad > 0.0).flat_map(|member| {
-            let seed = member_seed(scenario.seed, member);
+            let seed = member_seed(scenario.seed, Member(member));
             let bad = move |lane| faults.factory_bad_blocks(layout, lane, seed).len() as u32;
             (0..layout.lanes).map(move |lane| (bad(lane), member))
         });

@@ -108,7 +108,7 @@ fn check_rows(driver: &mut Driver<Array>) {
     let all: Vec<Vec<u32>> =
         (0..array.drives()).map(|number| content(array.drive(number), pages)).collect();
     assert_eq!(
-        array.wrong_rows(|member, row| all[member as usize][row as usize]),
+        array.wrong_rows(|member, row| all[member.index()][row as usize]),
         Vec::<u32>::new()
     );
 }
