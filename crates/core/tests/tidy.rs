@@ -4,6 +4,8 @@
 
 #[path = "tidy/coupling.rs"]
 mod coupling;
+#[path = "tidy/ids.rs"]
+mod ids;
 #[path = "tidy/source.rs"]
 mod source;
 

@@ -166,10 +166,9 @@ impl Flash {
 
     /// Whole copies of which the read is over and not counted, as far as the flash was brought.
     pub fn whole_copies_read(&self) -> u64 {
-        let is_read = |die: &u32| {
-            self.is_copying_whole(Die(*die)) && self.whole_copy_is_read(self.seen.0, Die(*die))
-        };
-        self.all_copies_over() + (0..self.layout.dies).filter(is_read).count() as u64
+        let is_read =
+            |die: &Die| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
+        self.all_copies_over() + (0..self.layout.dies).map(Die).filter(is_read).count() as u64
     }
 
     /// The flash was brought up to there.

@@ -9,7 +9,7 @@ use crate::drive::Drive;
 use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::flash::Block;
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Die, Instant, Lpn, Ppn};
 use std::collections::BTreeMap;
 
 /// Bytes of a deallocation in the journal: a logical page and its number.
@@ -29,14 +29,14 @@ pub(in crate::drive) struct Journal {
     /// Writes whose page was deallocated before it came to flash, by the number of the
     /// deallocation.
     pub(super) waiters: Vec<(u64, u32)>,
-    pub next_die: u32,
+    pub next_die: Die,
     /// Pages programmed so far: what recovery reads.
     pub pages: u64,
 }
 
 impl Journal {
     /// The journal that was on flash when the power failed.
-    pub fn again(durable: BTreeMap<u32, u64>, pages: u64, next_die: u32) -> Self {
+    pub fn again(durable: BTreeMap<u32, u64>, pages: u64, next_die: Die) -> Self {
         Self { durable, pages, next_die, ..Self::default() }
     }
 
@@ -122,8 +122,8 @@ impl Drive {
         journal.flying_oldest = journal.oldest.take();
         let pages = (journal.flying.len() as u32).div_ceil(unit / JOURNAL_ENTRY);
         (journal.pages_flying, journal.pages) = (pages, journal.pages + u64::from(pages));
-        let first = journal.next_die;
-        journal.next_die = (first + pages) % dies;
+        let first = journal.next_die.0;
+        journal.next_die = Die((first + pages) % dies);
         for page in 0..pages {
             let lane = (first + page) % dies * lanes;
             let op = FlashOp::new(Owner::Journal, Class::Write, lane, Ppn::NONE, 1, sectors);

@@ -43,7 +43,7 @@ use crate::ftl::log::LogPolicy;
 use crate::ftl::recovery::{Evidence, Headers, Rebuilt};
 use crate::ftl::{BadBlocks, DataPlacement, Frontiers, FtlKind};
 use crate::stats::{Counters, PowerLossReport};
-use crate::units::{Bytes, Duration, Instant, Lpn};
+use crate::units::{Bytes, Die, Duration, Instant, Lpn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,7 +147,7 @@ pub struct CrashImage {
     map: Option<MapLeft>,
     trims: BTreeMap<u32, u64>,
     pub(in crate::drive) journal_pages: u64,
-    next_die: u32,
+    next_die: Die,
     pub(in crate::drive) checkpoints: Option<Checkpoints>,
     pub(in crate::drive) dump: Vec<Dumped>,
     pages_lost: u32,
