@@ -7,7 +7,7 @@ use crate::drive::later::Task;
 use crate::drive::parity::in_place::{Update, bits, unmixed};
 use crate::drive::parity::log_structured_read;
 use crate::drive::parity::reconstruct::Rebuild;
-use crate::drive::{Drive, Status};
+use crate::drive::{Drive, Stamp};
 use crate::ftl::{Stream, part_of, version_of};
 use crate::sim::NIL;
 use crate::units::{Instant, Ppn};
@@ -68,39 +68,36 @@ impl Drive {
 
     /// A page is computed.
     pub(in crate::drive) fn rebuilt(&mut self, now: Instant, rebuild: u32) {
-        if self.scheme == Scheme::Superblock {
-            return self.page_is_computed(now, rebuild);
+        if let Some(superblock) = &mut self.superblock {
+            let log_structured_read::Rebuild { request, number, page, value, over, .. } =
+                superblock.rebuilds[rebuild];
+            superblock.rebuilds.release(rebuild);
+            let version = version_of(page, value);
+            return self.page_is_computed(now, rebuild, (request, number), over, version);
         }
         let Some(rain) = &mut self.rain else { return };
         let Rebuild { request, number, lpn, value, over, .. } = rain.rebuilds[rebuild];
         rain.rebuilds.release(rebuild);
-        let version = unmixed(lpn, value);
-        self.requests[request]
-            .note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
+        self.page_is_computed(now, rebuild, (request, number), over, unmixed(lpn, value));
+    }
+
+    /// Page `number` of a request is computed and holds `version`, but for what the buffer has of
+    /// it.
+    fn page_is_computed(
+        &mut self,
+        now: Instant,
+        rebuild: u32,
+        (request, number): (u32, u32),
+        over: Option<Stamp>,
+        version: u32,
+    ) {
         let r = &mut self.requests[request];
+        r.note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
         r.remaining -= 1;
         if r.remaining == 0 {
             self.book_rebuilt(Some(rebuild));
             let status = self.read_status(request);
             self.finish_with(now, request, status);
-            self.book_rebuilt(None);
-        }
-    }
-
-    /// A page is computed.
-    fn page_is_computed(&mut self, now: Instant, rebuild: u32) {
-        let Some(superblock) = &mut self.superblock else { return };
-        let log_structured_read::Rebuild { request, number, page, value, over, .. } =
-            superblock.rebuilds[rebuild];
-        superblock.rebuilds.release(rebuild);
-        let version = version_of(page, value);
-        self.requests[request]
-            .note_version(number, over.map_or(version, |stamp| slots::over(stamp, version)));
-        let r = &mut self.requests[request];
-        r.remaining -= 1;
-        if r.remaining == 0 {
-            self.book_rebuilt(Some(rebuild));
-            self.finish_with(now, request, Status::Success);
             self.book_rebuilt(None);
         }
     }
