@@ -184,7 +184,7 @@ fn device(gib: u32) -> Device {
 /// The marks are a few blocks a die.
 fn gc(gib: u32, mode: GcMode) -> GcSpec {
     let soft = if gib == 4 { 0.06 } else { 0.02 };
-    let gc = GcSpec { mode, soft, hard: soft / 2.0, ..GcSpec::default() };
+    let gc = GcSpec { mode, soft: soft.into(), hard: (soft / 2.0).into(), ..GcSpec::default() };
     match mode {
         GcMode::PlaneBlocking => GcSpec { copyback: true, rotate: Rotate::Dynamic, ..gc },
         _ => gc,

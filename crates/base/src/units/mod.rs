@@ -18,7 +18,7 @@ pub use address::{Lba, Lpn, Ppn, SECTOR};
 pub use ids::{Channel, Die, Lane, Member, Pool};
 pub use op::Op;
 pub use quantity::QuantityError;
-pub use share::{over_provisioning, parse_over_provisioning, share, share_schema};
+pub use share::{over_provisioning, parse_over_provisioning, percentage, share, share_schema};
 pub use size::{Bandwidth, Bytes};
 pub use split::{CAUSES, Cause, Split};
 pub use stage::{STAGES, Stage, Stages};

@@ -34,8 +34,8 @@ pub fn share_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": ["number", "string"] })
 }
 
-/// "5%" as 0.05.
-fn percentage(text: &str) -> Option<f64> {
+/// Reads a percentage: "5%" as 0.05.
+pub fn percentage(text: &str) -> Option<f64> {
     let number: f64 = text.trim().strip_suffix('%')?.trim_end().parse().ok()?;
     number.is_finite().then_some(number / 100.0)
 }

@@ -63,7 +63,8 @@ fn drive_with(valid: Option<u32>, controller: Duration) -> Controller {
     let device = ttflash();
     let soft = (f64::from(FREE) + 0.5) / f64::from(BLOCKS * PAGES);
     let soft = if valid.is_some() { soft } else { 0.0 };
-    let gc = GcSpec { mode: GcMode::Base, soft, hard: 0.0, ..GcSpec::default() };
+    let gc =
+        GcSpec { mode: GcMode::Base, soft: soft.into(), hard: 0.0.into(), ..GcSpec::default() };
     let spec = DriveSpec {
         write_through: true,
         buffer: Bytes::kib(1024),

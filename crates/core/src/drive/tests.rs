@@ -100,7 +100,7 @@ impl Bench {
     }
 
     fn on(device: Device, spec: DriveSpec) -> Self {
-        let gc = GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
         Self::new(device, spec, gc, |map| (0..512).for_each(|lpn| write_before_the_run(map, lpn)))
     }
 

@@ -62,6 +62,11 @@ impl Collection {
         self.copied.iter().map(|copied| copied.erasing).sum()
     }
 
+    /// Copied victims of which a block is not yet erased.
+    pub fn victims_to_erase(&self) -> u32 {
+        self.copied.len() as u32
+    }
+
     /// Blocks that are erased while others of their victim are not yet.
     pub fn blocks_erased(&self, lanes: u32) -> u32 {
         self.copied.len() as u32 * lanes - self.blocks_to_erase()

@@ -9,7 +9,8 @@
 //! [`PageMap::copied`]). Until then the old page is the valid one. A copy that a host write
 //! overtook is stale on commit.
 //!
-//! Reading order: `spec` (the settings), `mapping`, `blocks`, `pool` (free and open blocks),
+//! Reading order: `spec` (the settings), `watermark` (when to reclaim), `mapping`, `blocks`, `pool`
+//! (free and open blocks),
 //! `placement` (the lane of a page), `classes` (what shares a block with it), `wear`, `rain` (where
 //! stripes with parity live), `superblock` (parity over superblocks), `page_map` (the layer
 //! itself), `collection` (reclaiming, as a chain of steps), `relocation` (the chain of a lane),
@@ -40,6 +41,7 @@ mod spec;
 mod superblock;
 pub mod timeless;
 pub mod victim;
+mod watermark;
 mod wear;
 mod whole;
 
@@ -60,6 +62,7 @@ pub use spec::{
     GcWhen, Rotate, StreamCopies, Stripe, Victim, VictimUnit,
 };
 pub use superblock::{Superstripes, part_of, version_of};
+pub use watermark::Watermark;
 pub use wear::Wear;
 
 #[cfg(test)]

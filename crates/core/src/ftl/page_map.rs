@@ -59,6 +59,9 @@ pub struct PageMap {
     pub(super) by_pool: Divisor,
     soft_units: u32,
     pub(super) hard_units: u32,
+    /// Below so many erased group blocks it collects, or goes first; none where shares count.
+    soft_blocks: u32,
+    pub(super) hard_blocks: u32,
     last_rows_soft: u32,
     last_rows_hard: u32,
     pub(super) static_wear_gap: u32,
@@ -358,7 +361,12 @@ impl PageMap {
             state.free_units < self.soft_units
                 && state.free_units + self.units_to_erase(pool) < self.soft_units
         };
+        let lacks_blocks = || {
+            let (free, to_erase) = (state.free.len() as u32, &self.collections[pool as usize]);
+            free < self.soft_blocks && free + to_erase.victims_to_erase() < self.soft_blocks
+        };
         low()
+            || lacks_blocks()
             || state.rescues
             || self.is_last_block_used(pool, self.last_rows_soft)
             || state.wear_victim.is_some()
@@ -375,6 +383,7 @@ impl PageMap {
     pub fn is_urgent(&self, pool: u32) -> bool {
         let state = &self.pools[pool as usize];
         state.free_units <= self.hard_units
+            || (state.free.len() as u32) < self.hard_blocks
             || state.rescues
             || self.is_last_block_used(pool, self.last_rows_hard)
     }

@@ -1,8 +1,8 @@
 //! The settings of a flash translation layer and of its garbage collection, as a scenario writes
 //! them.
 
-use super::MapSpec;
 use super::log::LogSpec;
+use super::{MapSpec, Watermark};
 use crate::units::{Duration, share, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -194,14 +194,14 @@ pub struct GcSpec {
     pub victim: Victim,
     /// The blocks that are reclaimed at once.
     pub unit: VictimUnit,
-    /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this.
-    #[serde(deserialize_with = "share")]
+    /// Collect when the free share of a reclaim pool (free pages / raw pages) falls below this, or
+    /// its erased blocks ("3 blocks") do.
     #[schemars(schema_with = "share_schema")]
-    pub soft: f64,
-    /// At or below this free share GC goes before the host's requests, whatever `when` says.
-    #[serde(deserialize_with = "share")]
+    pub soft: Watermark,
+    /// At or below this free share, or so many erased blocks, GC goes before the host's requests,
+    /// whatever `when` says.
     #[schemars(schema_with = "share_schema")]
-    pub hard: f64,
+    pub hard: Watermark,
     /// With only the reserve left: collect when at most this share of the host's last block is
     /// left.
     #[serde(deserialize_with = "share")]
@@ -245,8 +245,8 @@ impl Default for GcSpec {
             when: GcWhen::Background,
             victim: Victim::Greedy,
             unit: VictimUnit::Block,
-            soft: 0.05,
-            hard: 0.02,
+            soft: Watermark::Share(0.05),
+            hard: Watermark::Share(0.02),
             last_block_soft: 1.0,
             last_block_hard: 1.0,
             reads_first: false,

@@ -66,7 +66,7 @@ pub(crate) fn small() -> Setup {
     Setup {
         device,
         ftl: FtlSpec::default(),
-        gc: GcSpec { soft: 0.15, hard: 0.08, ..GcSpec::default() },
+        gc: GcSpec { soft: 0.15.into(), hard: 0.08.into(), ..GcSpec::default() },
         erase: EraseSpec::default(),
         program: ProgramSpec::default(),
         drive: DriveSpec { buffer: Bytes::kib(256), ..DriveSpec::default() },
@@ -375,7 +375,7 @@ impl super::RequestSource for Residues {
 fn regression_lanes_that_gained_nothing_once_are_asked_again() {
     for mode in [GcMode::Nogc, GcMode::Base, GcMode::Preemptive] {
         let mut setup = small();
-        (setup.gc.mode, setup.gc.soft, setup.gc.hard) = (mode, 0.09, 0.05);
+        (setup.gc.mode, setup.gc.soft, setup.gc.hard) = (mode, 0.09.into(), 0.05.into());
         (setup.ftl.allocation, setup.device.op) = (Allocation::Dynamic, 0.18);
         let drive = setup.drive();
         let source = Residues {

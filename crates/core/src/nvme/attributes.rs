@@ -57,8 +57,8 @@ impl Attributes {
         let row_sectors = layout.units_per_row * layout.unit_sectors;
         let row_bytes = u64::from(row_sectors) * 512;
 
-        let share = (gc.soft - gc.hard).max(0.0);
-        let reserve_units = (share * f64::from(layout.total_units())) as u64;
+        let share = gc.soft.share_of(layout.blocks) - gc.hard.share_of(layout.blocks);
+        let reserve_units = (share.max(0.0) * f64::from(layout.total_units())) as u64;
         let reserve_rows = (reserve_units / u64::from(layout.units_per_row)).max(1);
         let lanes = u64::from(layout.lanes);
         let dtwin = program.as_ns() * reserve_rows / u64::from(layout.dies);

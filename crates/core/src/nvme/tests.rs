@@ -26,7 +26,7 @@ fn device() -> Device {
 
 /// Collection begins at a quarter of the pages and is forced at an eighth: between lie 8,192 pages.
 fn gc() -> GcSpec {
-    GcSpec { soft: 0.25, hard: 0.125, ..GcSpec::default() }
+    GcSpec { soft: 0.25.into(), hard: 0.125.into(), ..GcSpec::default() }
 }
 
 fn spec() -> DriveSpec {

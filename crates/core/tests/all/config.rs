@@ -172,7 +172,7 @@ fn layers_lie_over_each_other_device_scenario_policy_set() {
     let loaded = load(&input).unwrap();
     assert_eq!(
         (loaded.gc.mode, loaded.gc.when, loaded.gc.soft),
-        (GcMode::Preemptive, GcWhen::Background, 0.1)
+        (GcMode::Preemptive, GcWhen::Background, 0.1.into())
     );
     let geometry = &loaded.device.geometry;
     assert_eq!((geometry.blocks, geometry.pages, geometry.channels), (128, 128, 8));

@@ -7,6 +7,7 @@ use manx_core::config::{
 };
 use manx_core::drive::Overwrite;
 use manx_core::flash::Capacity;
+use manx_core::ftl::Watermark;
 use manx_trace::Remap;
 
 /// A trace in place of a workload.
@@ -99,9 +100,13 @@ fn a_percentage_is_a_share_and_of_over_provisioning_what_a_data_sheet_says() {
     let scenario = oltp(&["device.op=28%", "gc.soft=6%", "gc.hard=1.5%", "drive.flush_above=50%"]);
     assert_eq!(
         (scenario.device.op, scenario.gc.soft, scenario.gc.hard),
-        (0.28 / 1.28, 0.06, 0.015)
+        (0.28 / 1.28, 0.06.into(), 0.015.into())
     );
     assert_eq!(scenario.drive.flush_above, 0.5);
+    let blocks = oltp(&["gc.soft=9 blocks", "gc.hard=1 block"]).gc;
+    assert_eq!((blocks.soft, blocks.hard), (Watermark::Blocks(9), Watermark::Blocks(1)));
+    let text = toml::to_string(&blocks).unwrap();
+    assert!(text.contains("soft = \"9 blocks\"\nhard = \"1 block\"\n"), "{text}");
     // Rounded down to whole stripe rounds, the user sees a little less.
     let of_user = Capacity::of(&scenario.device).op_of_user();
     assert!((0.28..0.281).contains(&of_user), "{of_user}");
@@ -114,6 +119,9 @@ fn a_percentage_is_a_share_and_of_over_provisioning_what_a_data_sheet_says() {
         ("device.op=7", ["device.op = 7", "from 0 to below 1"]),
         ("gc.soft=5 %%", ["gc.soft = \"5 %%\"", "a percentage such as \"5%\""]),
         ("gc.soft=500%", ["gc.soft", "below 1"]),
+        ("gc.soft=1.5 blocks", ["gc.soft = \"1.5 blocks\"", "a whole number of blocks"]),
+        ("gc.soft=0 blocks", ["gc.soft = 0 blocks", "above 0"]),
+        ("gc.soft=9999 blocks", ["gc.soft = 9999 blocks", "below 1, or erased blocks"]),
     ] {
         let message = refused(set);
         assert!(

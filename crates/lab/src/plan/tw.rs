@@ -22,7 +22,7 @@
 //! on the load; it is taken as given.
 
 use manx_core::flash::{Capacity, Device, Layout, Timing};
-use manx_core::ftl::{GcMode, GcSpec, VictimUnit};
+use manx_core::ftl::{GcMode, GcSpec, VictimUnit, Watermark};
 use manx_core::units::{Bandwidth, Bytes, Duration};
 
 /// The busy hours into which a day's writes fall, in seconds (IODA's formula: 8 h).
@@ -330,7 +330,7 @@ pub fn reserve(device: &Device, gc: &GcSpec) -> Bytes {
         VictimUnit::Superblock => layout.lanes,
     };
     let pool = u64::from(layout.units_per_lane()) * u64::from(lanes);
-    let mark = |share: f64| (share * pool as f64) as u64;
+    let mark = |mark: Watermark| (mark.share_of(layout.blocks) * pool as f64) as u64;
     let units = mark(gc.soft).saturating_sub(mark(gc.hard)) * u64::from(layout.lanes / lanes);
     Bytes::new(units * u64::from(layout.unit_bytes))
 }

@@ -6,7 +6,7 @@ use crate::prepare::{About, logical_pages};
 use manx_core::config::{MeasureSpec, PolicyPath, Scenario};
 use manx_core::drive::{Drive, Op, Overwrite, PreconditionState, Step, Storage, Story, Update};
 use manx_core::flash::{Capacity, Device};
-use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate};
+use manx_core::ftl::{DIRECTORY_ENTRY, FtlKind, GcMode, Rotate, Watermark};
 use manx_core::host::{Causes, Driver, Measured, Oracle, Outage, Slow, Starved};
 use manx_core::stats::{
     Attribution, Began, CauseTimes, Counters, MachineReport, MapMemory, Outcome, Parts,
@@ -242,7 +242,9 @@ impl Run<'_> {
             )
         });
         let (runs, forced) = counted.fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-        let blocks = |share: f64| share * f64::from(device.geometry.blocks);
+        let blocks = |mark: Watermark| {
+            mark.share_of(device.geometry.blocks) * f64::from(device.geometry.blocks)
+        };
         (gc.mode == GcMode::Preemptive && !gc.reads_first && forced * 2 > runs).then(|| {
             format!(
                 "{forced} of {runs} GC runs began at or below gc.hard, where they go before \

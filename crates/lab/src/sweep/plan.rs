@@ -362,7 +362,7 @@ mod tests {
             assert_eq!(policy, if row < 24 { "base" } else { "nogc" });
             assert_eq!(scenario.seed, 1 + row as u64 % 2);
             assert_eq!(scenario.workload.jobs[0].rate, if row < 24 { 1000.0 } else { 2000.0 });
-            assert_eq!(scenario.gc.soft, if row < 24 { 0.1 } else { 0.2 });
+            assert_eq!(scenario.gc.soft, if row < 24 { 0.1 } else { 0.2 }.into());
         }
         assert_eq!(
             plan.cells(23)[..3],

@@ -94,7 +94,7 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
     let share = |of: f64| (of * f64::from(layout.blocks) * group as f64) as u64;
     let needs = Needs {
         user: (user * u64::from(lanes)).div_ceil(u64::from(layout.lanes)),
-        hard: share(gc.hard),
+        hard: share(gc.hard.share_of(layout.blocks)),
         group,
         row: u64::from(layout.units_per_row),
         fails: faults.fails(),
@@ -118,7 +118,7 @@ fn enough(scenario: &Scenario, superblock: bool) -> Check {
          collecting cannot reach gc.soft = {}; raise device.op, or lower it",
         gc.soft
     );
-    require(free > share(gc.soft), key, value, message)
+    require(free > share(gc.soft.share_of(layout.blocks)), key, value, message)
 }
 
 fn with_log_blocks(scenario: &Scenario) -> Check {

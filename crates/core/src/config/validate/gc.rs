@@ -8,7 +8,7 @@ use crate::ftl::{
 
 /// Checks when and where garbage collection runs.
 pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
-    watermarks(gc)?;
+    watermarks(gc, device)?;
     victims(gc, device)?;
     victim_unit(gc, ftl)?;
     plane_blocking(gc)?;
@@ -28,18 +28,27 @@ pub(super) fn all(gc: &GcSpec, ftl: &FtlSpec, device: &Device) -> Check {
     )
 }
 
-fn watermarks(gc: &GcSpec) -> Check {
+fn watermarks(gc: &GcSpec, device: &Device) -> Check {
+    let blocks = device.geometry.blocks;
+    let (soft, hard) = (gc.soft.share_of(blocks), gc.hard.share_of(blocks));
     require(
-        gc.soft > 0.0 && gc.soft < 1.0,
+        soft > 0.0 && soft < 1.0,
         "gc.soft",
         gc.soft,
-        "a share of the raw pages, above 0 and below 1",
+        format!(
+            "a share of the raw pages, above 0 and below 1, or erased blocks of a lane's {blocks}: \
+             \"3 blocks\""
+        ),
     )?;
     require(
-        gc.hard >= 0.0 && gc.hard < gc.soft,
+        hard >= 0.0 && hard < soft,
         "gc.hard",
         gc.hard,
-        format!("a share of the raw pages, from 0 to below gc.soft = {}", gc.soft),
+        format!(
+            "a share of the raw pages, or erased blocks of a lane's {blocks}, from 0 to below \
+             gc.soft = {}",
+            gc.soft
+        ),
     )?;
     for (key, share) in
         [("gc.last_block_soft", gc.last_block_soft), ("gc.last_block_hard", gc.last_block_hard)]

@@ -6,6 +6,7 @@ use crate::drive::{PreconditionSpec, PreconditionState, RainSpec};
 use crate::flash::{Capacity, Device, lanes, program_unit};
 use crate::ftl::{
     DataPlacement, Frontiers, FtlKind, FtlSpec, GcMode, GcSpec, MapSpec, OpenBlocks, VictimUnit,
+    Watermark,
 };
 
 /// Blocks that a lane cannot do without: the open ones, and those that only copies may open.
@@ -91,14 +92,16 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
     let Lane { raw, user, block, row, map } = lane;
     require(user > map, "device.op", device.op, "the host would see nothing; lower it")?;
     let left = raw.saturating_sub(user);
-    let needed = (gc.hard * raw as f64).ceil() as u64 + held * block;
+    let blocks = device.geometry.blocks;
+    let (soft, hard) = (gc.soft.share_of(blocks), gc.hard.share_of(blocks));
+    let needed = (hard * raw as f64).ceil() as u64 + held * block;
     let message = format!(
         "{holders} {user} mapping units of {raw} in each lane; {:.2} blocks are left and gc needs \
-         more than {:.2} (gc.hard = {} of the raw pages, {who}); raise it or \
+         more than {:.2} (gc.hard = {}, {who}); raise it or \
          device.geometry.blocks",
         lane.blocks(left),
         lane.blocks(needed),
-        gc.hard,
+        mark(gc.hard),
     );
     require(left > needed, "device.op", device.op, message)?;
 
@@ -119,7 +122,15 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
          each lane - {user} {holders} - {open} open blocks of {block} = {free}; otherwise it would \
          collect for ever; lower it or raise device.op"
     );
-    require(attainable > gc.soft, "gc.soft", gc.soft, message)
+    require(attainable > soft, "gc.soft", gc.soft, message)
+}
+
+/// A mark in words.
+fn mark(mark: Watermark) -> String {
+    match mark {
+        Watermark::Share(share) => format!("{share} of the raw pages"),
+        Watermark::Blocks(_) => mark.to_string(),
+    }
 }
 
 /// An aged drive: half of what is used is valid, and that half is the host's.

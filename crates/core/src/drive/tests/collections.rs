@@ -26,7 +26,7 @@ pub(super) fn mark(free: u32) -> f64 {
 pub(super) const FREE: u32 = 4 * PAGES;
 
 fn gc(mode: GcMode) -> GcSpec {
-    GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() }
+    GcSpec { mode, soft: mark(FREE).into(), hard: 0.0.into(), ..GcSpec::default() }
 }
 
 /// A drive whose first write to chip 0 makes it collect a victim of `valid` pages.
@@ -256,7 +256,7 @@ fn at_the_hard_mark_a_preemptive_collection_goes_first() {
     let valid = 12;
     let (bench, begins) = collecting(
         valid,
-        GcSpec { hard: mark(FREE), ..gc(GcMode::Preemptive) },
+        GcSpec { hard: mark(FREE).into(), ..gc(GcMode::Preemptive) },
         &EraseSpec::default(),
     );
     let times = bench.times();
@@ -286,7 +286,7 @@ fn a_background_collection_waits_for_silence_and_a_foreground_one_does_not() {
         let mut bench = Bench::new(
             ttflash(BLOCKS),
             write_through(),
-            GcSpec { when, hard, ..gc(GcMode::Base) },
+            GcSpec { when, hard: hard.into(), ..gc(GcMode::Base) },
             |map| {
                 let lanes = LANES as u32;
                 let again = (valid..PAGES).chain(PAGES..PAGES + valid);

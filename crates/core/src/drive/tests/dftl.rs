@@ -41,7 +41,7 @@ fn with_map(
 /// The first pages of two translation pages on flash; nothing is collected. Translation page `n` is
 /// on lane `n`.
 fn timed(map: &MapSpec) -> Bench {
-    let gc = GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
     let device = ttflash(4);
     let logical = Layout::new(&device).total_units() / 2;
     assert!(u64::from(logical).is_multiple_of(LANES));
@@ -169,7 +169,8 @@ fn a_read_that_joins_the_read_of_a_write_goes_with_the_reads() {
 
 #[test]
 fn what_was_never_written_needs_no_translation_page() {
-    let (gc, device) = (GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() }, ttflash(4));
+    let (gc, device) =
+        (GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() }, ttflash(4));
     let (logical, spec) =
         (Layout::new(&device).total_units() / 2, MapSpec { protected: 0.0, ..cached(2) });
     let map =

@@ -28,7 +28,7 @@ fn spec(hold_max: Duration) -> EraseSpec {
 /// done.
 fn about_to_erase(victims: u32, mode: GcMode, hard: f64, spec: &EraseSpec) -> (Bench, Instant) {
     let soft = mark(FREE + (victims - 1) * PAGES);
-    let gc = GcSpec { mode, soft, hard, ..GcSpec::default() };
+    let gc = GcSpec { mode, soft: soft.into(), hard: hard.into(), ..GcSpec::default() };
     let lanes = LANES as u32;
     let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
         (0..2).for_each(|_| (0..2 * PAGES).for_each(|k| write_before_the_run(map, k * lanes)));

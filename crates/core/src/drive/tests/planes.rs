@@ -16,7 +16,7 @@ const SAME_CHIP: u64 = 255 * LANES;
 fn gc(cut_transfers: bool) -> GcSpec {
     let spec =
         GcSpec { mode: GcMode::PlaneBlocking, copyback: true, cut_transfers, ..GcSpec::default() };
-    GcSpec { soft: mark(FREE), hard: 0.0, ..spec }
+    GcSpec { soft: mark(FREE).into(), hard: 0.0.into(), ..spec }
 }
 
 /// Reference, 2.6: 2 x 175 ns of commands, 40 us, 800 us for each page, then 125 ns and 2 ms.

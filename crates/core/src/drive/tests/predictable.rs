@@ -17,8 +17,8 @@ const SAME_CHIP: u64 = 255 * LANES;
 fn gc(mode: GcMode) -> GcSpec {
     GcSpec {
         mode,
-        soft: mark(FREE),
-        hard: 0.0,
+        soft: mark(FREE).into(),
+        hard: 0.0.into(),
         copyback: mode == GcMode::PlaneBlocking,
         ..GcSpec::default()
     }

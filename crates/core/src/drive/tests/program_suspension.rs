@@ -247,7 +247,7 @@ fn a_program_is_cut_by_the_time_of_its_own_page_type() {
 #[test]
 fn a_program_of_garbage_collection_gives_way_too_unless_its_channel_is_held() {
     for (mode, gives_way) in [(GcMode::Preemptive, true), (GcMode::Base, false)] {
-        let gc = GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec { mode, soft: mark(FREE).into(), hard: 0.0.into(), ..GcSpec::default() };
         let (mut bench, begins) = collecting(1, gc, &EraseSpec::default());
         let times = bench.times();
         // No program is under way: the next one is the collection's.

@@ -23,7 +23,7 @@ fn always() -> RainSpec {
 /// A drive that never collects, with the first `written` pages on flash.
 fn bench(spec: DriveSpec, rain: &RainSpec, written: u32) -> Bench {
     let (device, ftl) = (ttflash(4), FtlSpec::default());
-    let gc = GcSpec { soft: 0.0, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..GcSpec::default() };
     let logical = Layout::new(&device).total_units() / 2;
     let mut map = PageMap::new(&device, &ftl, &gc, logical, 1).with_parity(&ftl, &device, 8);
     let mut writer = Writer::new(&mut map);

@@ -47,7 +47,7 @@ fn a_large_read_uses_its_channels_side_by_side() {
 fn pages_of_one_array_read_are_read_together() {
     let mut device = ttflash(4);
     (device.geometry.page, device.geometry.pages) = (Bytes::kib(16), 64);
-    let gc = crate::ftl::GcSpec { soft: 0.0, hard: 0.0, ..Default::default() };
+    let gc = crate::ftl::GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..Default::default() };
     let ftl = crate::ftl::FtlSpec { stripe: crate::ftl::Stripe::ProgramUnit, ..Default::default() };
     let mut map = crate::ftl::PageMap::new(&device, &ftl, &gc, 1_024, 1);
     let row = map.open_row(0, crate::ftl::Stream::Host).unwrap();

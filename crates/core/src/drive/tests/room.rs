@@ -111,7 +111,12 @@ fn a_write_waits_for_the_transfer_that_the_row_which_makes_room_came_behind() {
 fn a_write_waits_for_the_copies_and_the_erase_before_the_row_that_makes_room() {
     for (valid, forced) in [(0, false), (7, false), (7, true)] {
         let hard = if forced { mark(FREE) } else { 0.0 };
-        let gc = GcSpec { mode: GcMode::Base, soft: mark(FREE), hard, ..GcSpec::default() };
+        let gc = GcSpec {
+            mode: GcMode::Base,
+            soft: mark(FREE).into(),
+            hard: hard.into(),
+            ..GcSpec::default()
+        };
         let mut bench = about_to_collect_with(valid, gc, tiny(1));
         bench.drive.attribute();
         let times = bench.times();

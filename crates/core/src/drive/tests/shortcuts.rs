@@ -105,8 +105,14 @@ fn what_takes_a_shortcut_does_what_it_would_do_otherwise() {
     for mode in GcMode::ALL {
         let planes = mode == GcMode::PlaneBlocking;
         let rotate = if planes { Rotate::Dynamic } else { Rotate::Off };
-        let gc =
-            GcSpec { mode, rotate, copyback: planes, soft: 0.15, hard: 0.08, ..GcSpec::default() };
+        let gc = GcSpec {
+            mode,
+            rotate,
+            copyback: planes,
+            soft: 0.15.into(),
+            hard: 0.08.into(),
+            ..GcSpec::default()
+        };
         for rain in [None, Some(&rain), Some(&tolerant), Some(&turning)] {
             for scheduler in [Scheduler::ReadFirst, Scheduler::OutOfOrder, Scheduler::Fifo] {
                 let spec = DriveSpec { buffer: Bytes::kib(512), scheduler, ..DriveSpec::default() };
@@ -132,8 +138,8 @@ fn a_plane_that_waits_is_not_looked_at_in_vain_and_begins_when_it_may() {
             rotate_erases: draw(2) > 0,
             rotate_urgent: draw(2) > 0,
             rotate_window: Duration::from_ms(5),
-            soft: 0.15,
-            hard: [0.08, 0.12][draw(2)],
+            soft: 0.15.into(),
+            hard: [0.08, 0.12][draw(2)].into(),
             ..GcSpec::default()
         };
         let gc = GcSpec { cut_transfers: gc.copyback && draw(2) > 0, ..gc };

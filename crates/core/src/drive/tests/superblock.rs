@@ -20,7 +20,12 @@ fn bench(spec: DriveSpec, features: Features, rain: &RainSpec) -> Bench {
     device.geometry.planes = features.program_planes.max(device.geometry.planes);
     device.feature = features;
     let ftl = FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() };
-    let gc = GcSpec { unit: VictimUnit::Superblock, soft: 0.0, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec {
+        unit: VictimUnit::Superblock,
+        soft: 0.0.into(),
+        hard: 0.0.into(),
+        ..GcSpec::default()
+    };
     let logical = Layout::new(&device).total_units() / 2;
     let map = PageMap::new(&device, &ftl, &gc, logical, 1)
         .with_superblock_parity(&ftl, &device, rain.width);

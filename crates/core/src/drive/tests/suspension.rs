@@ -39,8 +39,12 @@ struct Erasing {
 
 impl Erasing {
     fn new(spec: EraseSpec) -> Self {
-        let gc =
-            GcSpec { mode: GcMode::Preemptive, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec {
+            mode: GcMode::Preemptive,
+            soft: mark(FREE).into(),
+            hard: 0.0.into(),
+            ..GcSpec::default()
+        };
         let (bench, issued) = collecting(0, gc, &spec);
         assert_eq!(bench.device.timing.erase_steps, STEPS as u32);
         Self { bench, spec, issued }

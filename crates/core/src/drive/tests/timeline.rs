@@ -63,7 +63,7 @@ fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
         (GcMode::Preemptive, (0, 0)),
         (GcMode::ChannelPreemptive, (0, 0)),
     ] {
-        let gc = GcSpec { mode, soft: mark(FREE), hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec { mode, soft: mark(FREE).into(), hard: 0.0.into(), ..GcSpec::default() };
         let mut bench = about_to_collect(7, gc);
         bench.drive.attribute();
         bench.drive.keep_timeline(&TimelineSpec { slow: Some(Duration::from_ms(2)), ..EVERYTHING });

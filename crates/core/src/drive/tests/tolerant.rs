@@ -42,8 +42,8 @@ fn gc(mode: GcMode) -> GcSpec {
     let free = (BLOCKS - 2) * PAGES + VALID - LESS;
     GcSpec {
         mode,
-        soft: (f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES),
-        hard: 0.0,
+        soft: ((f64::from(free) + 0.5) / f64::from(BLOCKS * PAGES)).into(),
+        hard: 0.0.into(),
         ..GcSpec::default()
     }
 }

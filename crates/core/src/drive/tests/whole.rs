@@ -34,7 +34,7 @@ fn full(gc: &GcSpec, two_times: bool) -> Drive {
 }
 
 fn gc(mode: GcMode, copyback: bool) -> GcSpec {
-    GcSpec { mode, copyback, soft: 0.15, hard: 0.08, ..GcSpec::default() }
+    GcSpec { mode, copyback, soft: 0.15.into(), hard: 0.08.into(), ..GcSpec::default() }
 }
 
 fn command(rng: &mut Rng, drive: &Drive, id: u32) -> Command {

@@ -49,8 +49,10 @@ impl PageMap {
             victim: VictimPolicy::new(gc, seed),
             keeps_order: VictimPolicy::needs_order(gc.victim),
             by_pool: Divisor::new(lanes_per_pool),
-            soft_units: (gc.soft * f64::from(pool_units)) as u32,
-            hard_units: (gc.hard * f64::from(pool_units)) as u32,
+            soft_units: gc.soft.units(pool_units),
+            hard_units: gc.hard.units(pool_units),
+            soft_blocks: gc.soft.blocks().unwrap_or(0),
+            hard_blocks: gc.hard.blocks().map_or(0, |blocks| blocks + 1),
             last_rows_soft: (gc.last_block_soft * f64::from(layout.rows)) as u32,
             last_rows_hard: (gc.last_block_hard.min(gc.last_block_soft) * f64::from(layout.rows))
                 as u32,

@@ -72,7 +72,8 @@ impl PageMap {
         Needs {
             user: (u64::from(self.mapping.logical()) * lanes)
                 .div_ceil(u64::from(self.layout.lanes)),
-            hard: u64::from(self.hard_units) * data / rows,
+            hard: u64::from(self.hard_units) * data / rows
+                + u64::from(self.hard_blocks.saturating_sub(1)) * data * row,
             group: data * row,
             row,
             fails,

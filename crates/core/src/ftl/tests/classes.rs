@@ -200,8 +200,8 @@ fn play(ftl: &FtlSpec, victim: Victim) {
             let gc = GcSpec {
                 victim,
                 unit,
-                soft: 0.1,
-                hard: 0.0,
+                soft: 0.1.into(),
+                hard: 0.0.into(),
                 window: 4,
                 choices: 3,
                 ..GcSpec::default()
@@ -249,7 +249,7 @@ fn fifo_and_random_victims_and_every_rule_decide_as_the_naive_model() {
 #[test]
 fn pages_climb_by_writes_and_sink_by_copies() {
     let ftl = FtlSpec { frontiers: Frontiers::Shared, ..placed(DataPlacement::Dac) };
-    let gc = GcSpec { soft: 0.1, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.1.into(), hard: 0.0.into(), ..GcSpec::default() };
     let mut map = map(&device(64, 16), &ftl, &gc, 600);
     let mut writer = Writer::new(&mut map);
     (0..600).for_each(|lpn| writer.write(Lpn(lpn)).unwrap());
@@ -292,7 +292,7 @@ fn fill_to_the_brim(device: &crate::flash::Device, ftl: &FtlSpec, unit: VictimUn
     let allocation =
         if unit == VictimUnit::Block { Allocation::Static } else { Allocation::Dynamic };
     let ftl = FtlSpec { allocation, ..ftl.clone() };
-    let gc = GcSpec { unit, soft: 0.001, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { unit, soft: 0.001.into(), hard: 0.0.into(), ..GcSpec::default() };
     let mut map = PageMap::new(device, &ftl, &gc, (full - 1) * layout.lanes, seed);
     let (pages, mut rng) = (u64::from(map.logical()), Rng::stream(seed, "brim"));
     let mut writer = Writer::new(&mut map);
@@ -322,7 +322,7 @@ const PAGES: u32 = 64;
 /// `asked` of the writes.
 fn waf(blocks: u32, ftl: &FtlSpec, victim: Victim, (share, asked): (f64, f64)) -> f64 {
     let user = BLOCKS * PAGES * 82 / 100;
-    let gc = GcSpec { victim, soft: 0.005, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { victim, soft: 0.005.into(), hard: 0.0.into(), ..GcSpec::default() };
     let mut map = map(&device(blocks, PAGES), ftl, &gc, user);
     let mut rng = Rng::stream(7, "skew");
     let hot = (share * f64::from(user)) as u64;

@@ -112,7 +112,7 @@ fn dynamic_allocation_goes_round_and_passes_over_busy_lanes() {
 /// levelling alone.
 fn wear(free_block: FreeBlock, static_wear_gap: u32) -> Wear {
     let ftl = FtlSpec { free_block, static_wear_gap, ..FtlSpec::default() };
-    let gc = GcSpec { soft: 0.08, hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.08.into(), hard: 0.0.into(), ..GcSpec::default() };
     let mut map = map(&device(64, 16), &ftl, &gc, 64 * 16 * 8 / 10);
     fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "wear"));
     hot_writes(&mut map, 60_000);
@@ -149,7 +149,7 @@ fn static_wear_levelling_costs_copies() {
 #[test]
 fn least_worn_first_wears_more_evenly_than_first_freed_first() {
     let spread = |free_block| {
-        let gc = GcSpec { soft: 0.3, hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec { soft: 0.3.into(), hard: 0.0.into(), ..GcSpec::default() };
         let ftl = FtlSpec { free_block, ..FtlSpec::default() };
         let mut map = map(&device(64, 16), &ftl, &gc, 64 * 16 / 2);
         let mut rng = Rng::stream(1, "wear");

@@ -268,8 +268,8 @@ fn play(victim: Victim) {
         let gc = GcSpec {
             victim,
             unit,
-            soft: 0.15,
-            hard: 0.0,
+            soft: 0.15.into(),
+            hard: 0.0.into(),
             window: 4,
             choices: 3,
             ..GcSpec::default()

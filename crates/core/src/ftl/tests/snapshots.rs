@@ -58,7 +58,8 @@ fn kinds() -> Vec<Kind> {
             let mut device = device(24, 16);
             (device.geometry.channels, device.geometry.planes) = (2, 2);
             device.feature.program_planes = 1 + number as u32 % 2;
-            let gc = GcSpec { victim, unit, soft: 0.1, hard: 0.05, ..GcSpec::default() };
+            let gc =
+                GcSpec { victim, unit, soft: 0.1.into(), hard: 0.05.into(), ..GcSpec::default() };
             let ftl = FtlSpec {
                 allocation: Allocation::Dynamic,
                 static_wear_gap: 3,
@@ -75,12 +76,17 @@ fn kinds() -> Vec<Kind> {
     ];
     for (placement, frontiers) in rules {
         let ftl = FtlSpec { placement, frontiers, dac_age: 0.5, ..FtlSpec::default() };
-        let gc = GcSpec { victim: Victim::CostBenefit, soft: 0.1, hard: 0.05, ..GcSpec::default() };
+        let gc = GcSpec {
+            victim: Victim::CostBenefit,
+            soft: 0.1.into(),
+            hard: 0.05.into(),
+            ..GcSpec::default()
+        };
         kinds.push(Kind { logical: 64 * 16 * 60 / 100, device: device(64, 16), ftl, gc, width: 0 });
     }
     let mut device = device(24, 16);
     (device.geometry.channels, device.geometry.planes) = (2, 2);
-    let gc = GcSpec { soft: 0.1, hard: 0.05, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.1.into(), hard: 0.05.into(), ..GcSpec::default() };
     kinds.push(Kind {
         logical: 4 * 240,
         device: device.clone(),

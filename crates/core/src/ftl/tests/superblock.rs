@@ -14,7 +14,12 @@ fn ftl() -> FtlSpec {
 
 /// A drive of which data and parity take 60 %.
 fn guarded(device: &Device, width: u32) -> PageMap {
-    let gc = GcSpec { unit: VictimUnit::Superblock, soft: 0.1, hard: 0.05, ..GcSpec::default() };
+    let gc = GcSpec {
+        unit: VictimUnit::Superblock,
+        soft: 0.1.into(),
+        hard: 0.05.into(),
+        ..GcSpec::default()
+    };
     let layout = crate::flash::Layout::new(device);
     let round = layout.lanes * layout.units_per_row;
     let logical = layout.total_units() / 5 * 3 / round * round;

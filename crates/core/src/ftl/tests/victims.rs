@@ -1,8 +1,8 @@
 //! The limits of a GC run, whichever policy chose its victim.
 
 use super::{device, fill_and_overwrite, map};
-use crate::ftl::timeless::{NoMedium, Work};
-use crate::ftl::{Frontiers, FtlSpec, GcSpec, PageMap, Step, Stream, Translation};
+use crate::ftl::timeless::{NoMedium, Work, Writer};
+use crate::ftl::{Frontiers, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Watermark};
 use crate::sim::Rng;
 use crate::units::Lpn;
 
@@ -74,7 +74,7 @@ fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
 
 #[test]
 fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() {
-    let gc = GcSpec { soft: 0.5, hard: 0.25, ..GcSpec::default() };
+    let gc = GcSpec { soft: 0.5.into(), hard: 0.25.into(), ..GcSpec::default() };
     let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
     let raw = 16 * 8;
     for programmed in 1..=raw * 3 / 4 {
@@ -88,14 +88,49 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
 }
 
 #[test]
+fn marks_in_blocks_count_those_that_are_wholly_erased() {
+    let (soft, hard) = (Watermark::Blocks(5), Watermark::Blocks(2));
+    let gc = GcSpec { soft, hard, ..GcSpec::default() };
+    let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
+    for programmed in 1..=14 * 8u32 {
+        let row = map.open_row(0, Stream::Host).unwrap();
+        map.row_programmed(row);
+        let erased = 16 - programmed.div_ceil(8);
+        assert_eq!(map.wants_collection(0), erased < 5, "{erased} erased");
+        assert_eq!(map.is_urgent(0), erased <= 2, "{erased} erased");
+    }
+}
+
+/// Greedy victims of uniformly random writes are a third valid or so: a share asks for one victim
+/// whenever a page is missing; blocks ask when a block is opened, and then for two in a row.
+#[test]
+fn a_pool_in_blocks_collects_in_a_row_until_it_has_a_block_more() {
+    for (soft, in_a_row) in [(Watermark::Share(3.0 / 24.0), 1..=1), (Watermark::Blocks(3), 2..=3)] {
+        let gc = GcSpec { soft, hard: 0.0.into(), ..GcSpec::default() };
+        let (user, rows) = (14 * 8, 8);
+        let mut map = map(&device(24, rows), &FtlSpec::default(), &gc, user);
+        let (mut rng, mut writer) = (Rng::stream(1, "marks"), Writer::new(&mut map));
+        (0..user).for_each(|lpn| writer.write(Lpn(lpn)).expect("room"));
+        let mut most = 0;
+        for write in 0..40 * user {
+            let before = writer.work().erased;
+            writer.write(Lpn(rng.below(u64::from(user)) as u32)).expect("room");
+            let victims = writer.work().erased - before;
+            most = if write < 10 * user { 0 } else { most.max(victims) };
+        }
+        assert!(in_a_row.contains(&most), "{soft}: {most} victims at one write");
+    }
+}
+
+#[test]
 fn a_collection_waits_for_its_share_of_the_last_block() {
     for (soft, hard) in
         [((1.0, 7), (1.0, 7)), ((0.5, 4), (0.25, 2)), ((0.25, 2), (0.0, 0)), ((0.0, 0), (0.0, 0))]
     {
         let (last_block_soft, last_block_hard) = (soft.0, hard.0);
         let gc = GcSpec {
-            soft: 0.001,
-            hard: 0.0,
+            soft: 0.001.into(),
+            hard: 0.0.into(),
             last_block_soft,
             last_block_hard,
             ..GcSpec::default()
@@ -123,8 +158,8 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
 fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
     let (blocks, rows) = (16, 8);
     let gc = GcSpec {
-        soft: 0.001,
-        hard: 0.0,
+        soft: 0.001.into(),
+        hard: 0.0.into(),
         last_block_soft: 0.0,
         last_block_hard: 0.0,
         ..GcSpec::default()

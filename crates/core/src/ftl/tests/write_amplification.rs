@@ -73,9 +73,9 @@ fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_s
     for (blocks, b, spare) in
         [(2048, 32, 0.08), (2048, 32, 0.15), (2048, 32, 0.28), (1024, 64, 0.15)]
     {
-        let gc = GcSpec { soft: 0.01, hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec { soft: 0.01.into(), hard: 0.0.into(), ..GcSpec::default() };
         let raw = blocks * b;
-        let (reserve, open) = ((gc.soft * f64::from(raw)).floor(), f64::from(b));
+        let (reserve, open) = ((gc.soft.share_of(blocks) * f64::from(raw)).floor(), f64::from(b));
         let user = ((f64::from(raw) - reserve - open) / (1.0 + spare)) as u32;
         let usable = (f64::from(raw) - reserve - open) / f64::from(b);
         let expected = greedy_fixed_point(f64::from(user), usable, b);
@@ -95,7 +95,12 @@ fn uniform_random_greedy_meets_the_finite_block_fixed_point_at_three_levels_of_s
 #[test]
 fn more_spare_space_and_later_collection_amplify_less() {
     let waf = |soft: f64, user: u32| {
-        measured(256, 32, user, &GcSpec { soft, hard: 0.0, ..GcSpec::default() })
+        measured(
+            256,
+            32,
+            user,
+            &GcSpec { soft: soft.into(), hard: 0.0.into(), ..GcSpec::default() },
+        )
     };
     let raw = 256 * 32;
     assert!(waf(0.02, raw * 80 / 100) < waf(0.02, raw * 88 / 100));
@@ -110,7 +115,14 @@ fn more_spare_space_and_later_collection_amplify_less() {
 #[test]
 fn victim_policies_amplify_in_their_known_order() {
     let waf = |victim, choices, window| {
-        let gc = GcSpec { victim, choices, window, soft: 0.02, hard: 0.0, ..GcSpec::default() };
+        let gc = GcSpec {
+            victim,
+            choices,
+            window,
+            soft: 0.02.into(),
+            hard: 0.0.into(),
+            ..GcSpec::default()
+        };
         measured(256, 32, 256 * 32 * 84 / 100, &gc)
     };
     let greedy = waf(Victim::Greedy, 1, 1);

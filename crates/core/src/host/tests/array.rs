@@ -116,8 +116,8 @@ fn check_rows(driver: &mut Driver<Array>) {
 pub(super) fn setup(requests: u64) -> Setup {
     let mut setup = small();
     setup.device.geometry.blocks = 16;
-    setup.gc.soft = 0.2;
-    setup.gc.hard = 0.1;
+    setup.gc.soft = 0.2.into();
+    setup.gc.hard = 0.1.into();
     setup.drive.buffer = Bytes::kib(64);
     setup.jobs[0].requests = requests;
     setup.jobs[0].queue_depth = 8;

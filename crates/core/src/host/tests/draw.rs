@@ -79,7 +79,9 @@ fn draw_ftl(rng: &mut Rng, setup: &mut Setup) {
         setup.ftl.frontiers =
             one_of(rng, &[Frontiers::Separate, Frontiers::Separate, Frontiers::Shared]);
     }
-    (gc.soft, gc.hard) = one_of(rng, &[(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)]);
+    let marks = [(0.15, 0.08), (0.22, 0.15), (0.08, 0.0)];
+    let (soft, hard): (f64, f64) = one_of(rng, &marks);
+    (gc.soft, gc.hard) = (soft.into(), hard.into());
 }
 
 fn draw_drive(rng: &mut Rng, setup: &mut Setup) {
@@ -99,7 +101,7 @@ fn draw_drive(rng: &mut Rng, setup: &mut Setup) {
     // space).
     setup.device.op = match g.pages / f.program_pages {
         0..4 => 0.65,
-        12.. if setup.gc.soft < 0.1 => 0.25,
+        12.. if setup.gc.soft.share_of(g.blocks) < 0.1 => 0.25,
         _ => 0.4,
     };
     setup.precondition.state = one_of(

@@ -11,7 +11,7 @@ fn bursts(mode: EraseMode, hold: Duration) -> Setup {
     let mut setup = small();
     setup.device.geometry.blocks = 64;
     (setup.gc.mode, setup.gc.reads_first, setup.gc.soft, setup.gc.hard) =
-        (GcMode::Preemptive, true, 0.2, 0.05);
+        (GcMode::Preemptive, true, 0.2.into(), 0.05.into());
     setup.drive.write_through = true;
     // Nothing but reads, erases and short programs.
     setup.device.timing.program = vec![Duration::from_us(100)];

@@ -4,7 +4,7 @@ use super::{Setup, small};
 use crate::drive::{PreconditionState, Scheduler};
 use crate::ftl::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim,
-    VictimUnit,
+    VictimUnit, Watermark,
 };
 use crate::host::{Arrival, Driver, JobSpec, Pattern, StreamBy};
 use crate::units::{Bandwidth, Bytes, Duration};
@@ -106,14 +106,26 @@ const GC: &[Knob] = &[
     },
     Knob {
         name: "gc.soft keeps space free that could have gone stale",
-        less: |s| s.gc.soft = 0.10,
-        more: |s| s.gc.soft = 0.22,
+        less: |s| s.gc.soft = 0.10.into(),
+        more: |s| s.gc.soft = 0.22.into(),
         output: waf,
     },
     Knob {
+        name: "gc.soft in blocks: more erased blocks are kept, more copies",
+        less: |s| s.gc.soft = Watermark::Blocks(3),
+        more: |s| s.gc.soft = Watermark::Blocks(5),
+        output: waf,
+    },
+    Knob {
+        name: "gc.hard in blocks forces collections",
+        less: |s| (light(s), s.gc.hard = Watermark::Blocks(0)).0,
+        more: |s| (light(s), s.gc.hard = Watermark::Blocks(3)).0,
+        output: |d| d.drive().counters().forced_collections as f64,
+    },
+    Knob {
         name: "gc.hard forces collections",
-        less: |s| (light(s), s.gc.hard = 0.0).0,
-        more: |s| (light(s), s.gc.hard = 0.149).0,
+        less: |s| (light(s), s.gc.hard = 0.0.into()).0,
+        more: |s| (light(s), s.gc.hard = 0.149.into()).0,
         output: |d| d.drive().counters().forced_collections as f64,
     },
     Knob {
@@ -262,7 +274,7 @@ fn skewed(setup: &mut Setup) {
     let geometry = &mut setup.device.geometry;
     (geometry.channels, geometry.ways, geometry.blocks, geometry.pages) = (1, 2, 128, 32);
     setup.device.op = 0.2;
-    (setup.gc.soft, setup.gc.hard) = (0.02, 0.005);
+    (setup.gc.soft, setup.gc.hard) = (0.02.into(), 0.005.into());
     (setup.ftl.frontiers, setup.ftl.streams) = (Frontiers::Shared, 2);
     let job = &mut setup.jobs[0];
     (job.pattern, job.tiers, job.stream_by) = (Pattern::Tiers, vec![(10.0, 90.0)], StreamBy::Tier);

@@ -116,7 +116,7 @@ fn planes_of_a_group_never_collect_at_once() {
 #[test]
 fn urgent_planes_collect_out_of_turn() {
     let mut setup = planes();
-    (setup.gc.rotate, setup.gc.soft, setup.gc.hard) = (Rotate::Static, 0.2, 0.19);
+    (setup.gc.rotate, setup.gc.soft, setup.gc.hard) = (Rotate::Static, 0.2.into(), 0.19.into());
     let (_, collections) = with_timeline(&setup);
     assert!(most_at_once(&collections, |c| group(&setup, c.pool), |c| c.end) > 1);
     // A GC run that starts beside another one of the group is urgent.
@@ -151,7 +151,8 @@ fn no_plane_starves_in_a_burst_of_writes() {
     {
         for (hard, width) in [(0.0, 0), (0.14, 0), (0.08, 4)] {
             let mut setup = planes();
-            (setup.gc.rotate, setup.gc.rotate_urgent, setup.gc.hard) = (rotate, urgent_waits, hard);
+            (setup.gc.rotate, setup.gc.rotate_urgent, setup.gc.hard) =
+                (rotate, urgent_waits, f64::into(hard));
             (setup.rain.width, setup.drive.write_through) = (width, true);
             setup.jobs[0] = JobSpec {
                 read_percent: 0.0,
@@ -175,7 +176,7 @@ fn paced(fast: f64, requests: u64) -> Setup {
     let mut setup = planes();
     setup.device.op = 0.5;
     // Plenty is free above the hard mark: what switches off is the rate.
-    (setup.gc.soft, setup.gc.hard) = (0.3, 0.0);
+    (setup.gc.soft, setup.gc.hard) = (0.3.into(), 0.0.into());
     (setup.gc.rotate, setup.gc.rotate_window) = (Rotate::Dynamic, Duration::from_ms(500));
     setup.drive.write_through = true;
     let slow = JobSpec {
@@ -236,7 +237,7 @@ fn dynamic_rotation_is_off_as_soon_as_a_plane_is_urgent() {
     let mut setup = planes();
     // No window ends in time: what counts is the mark.
     (setup.gc.rotate, setup.gc.rotate_window) = (Rotate::Dynamic, Duration::from_s(60));
-    (setup.gc.soft, setup.gc.hard) = (0.2, 0.19);
+    (setup.gc.soft, setup.gc.hard) = (0.2.into(), 0.19.into());
     let rotation = setup.play().drive().counters().rotation;
     assert_eq!(rotation.switched_off, 1, "{rotation:?}");
     assert!(!rotation.off.is_zero(), "{rotation:?}");

@@ -309,7 +309,8 @@ fn the_contract_holds_at_a_low_rate_of_writes_and_is_broken_at_a_high_one() {
     for mode in [GcMode::Base, GcMode::Controller, GcMode::PlaneBlocking, GcMode::Preemptive] {
         let play = |spacing: u64| {
             let mut setup = plain(1, mode, VictimUnit::Block);
-            (setup.gc.when, setup.gc.soft, setup.gc.hard) = (GcWhen::Foreground, 0.25, 0.08);
+            (setup.gc.when, setup.gc.soft, setup.gc.hard) =
+                (GcWhen::Foreground, 0.25.into(), 0.08.into());
             setup.jobs[0].requests = 4_000;
             let windows = schedule(4, 1, Duration::from_ms(40));
             let spacing = Duration::from_us(spacing);

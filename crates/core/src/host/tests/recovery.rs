@@ -26,8 +26,8 @@ pub(super) fn mixed(requests: u64) -> Setup {
     let mut setup = small();
     (setup.device.geometry.blocks, setup.device.geometry.pages) = (12, 8);
     setup.device.op = 0.5;
-    setup.gc.soft = 0.3;
-    setup.gc.hard = 0.15;
+    setup.gc.soft = 0.3.into();
+    setup.gc.hard = 0.15.into();
     setup.drive.power_loss_protection = false;
     setup.drive.buffer = Bytes::kib(64);
     setup.jobs[0] = JobSpec {

@@ -25,6 +25,11 @@ fn a_mistake_about_gc_and_drive_is_answered_with_file_line_key_value_and_what_is
         ("soft = 0.08", "soft = \"much\"", &[":5:", "gc.soft = \"much\"", "a number"]),
         ("soft = 0.08", "mode = \"fast\"", &[":5:", "gc.mode = \"fast\"", "`nogc`, `base`"]),
         ("soft = 0.08", "hard = 0.2", &[":5:", "gc.hard = 0.2", "below gc.soft = 0.05"]),
+        (
+            "soft = 0.08",
+            "soft = \"2 blocks\"\nhard = \"2 blocks\"",
+            &[":6:", "gc.hard = 2 blocks", "to below gc.soft = 2 blocks"],
+        ),
         ("soft = 0.08", "copyback = 1", &[":5:", "gc.copyback = 1", "true or false"]),
         ("soft = 0.08", "window = 0", &[":5:", "gc.window = 0", "at least 1"]),
         (

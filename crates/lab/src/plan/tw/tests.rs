@@ -79,8 +79,8 @@ fn the_row_of_the_real_reserve_comes_out_from_13_lines_and_from_the_marks_that_t
         let gc = GcSpec { soft, hard, unit: VictimUnit::Superblock, ..GcSpec::default() };
         reserve(&device("femu"), &gc)
     };
-    assert_eq!(marks(25.0 / 256.0, 12.0 / 256.0), Bytes::new(832 << 20));
-    let (pages, share) = (64u64 * 256 * 256, marks(0.10, 0.05).get() / 4096);
+    assert_eq!(marks((25.0 / 256.0).into(), (12.0 / 256.0).into()), Bytes::new(832 << 20));
+    let (pages, share) = (64u64 * 256 * 256, marks(0.10.into(), 0.05.into()).get() / 4096);
     assert!(share.abs_diff(pages / 20) <= 1, "{share}");
 }
 

@@ -130,8 +130,14 @@ fn beside_the_naive_model(seed: u64, spec: MapSpec, victim: Victim) -> MapCounte
     let g = &mut device.geometry;
     (g.channels, g.ways, g.blocks, g.pages) = (1, 1, 24, 16);
     let mode = GcMode::Preemptive;
-    let gc =
-        GcSpec { soft: 0.3, hard: 0.0, mode, victim, last_block_hard: 0.0, ..GcSpec::default() };
+    let gc = GcSpec {
+        soft: 0.3.into(),
+        hard: 0.0.into(),
+        mode,
+        victim,
+        last_block_hard: 0.0,
+        ..GcSpec::default()
+    };
     let (logical, spec) = (200, MapSpec { stored: Bytes::new(256), ..spec });
     let mut bench = with_map(device, gc, &spec, logical, &(0..logical).collect::<Vec<_>>());
     let mut naive = Naive::new(&spec);
