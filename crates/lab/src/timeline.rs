@@ -14,7 +14,7 @@ use manx_core::drive::Storage;
 use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story};
 use manx_core::flash::{Act, Layout, Room, Slice};
 use manx_core::host::Driver;
-use manx_core::units::{Cause, Duration, Instant, Split, Stage};
+use manx_core::units::{Cause, Duration, Instant, Lanes, Split, Stage};
 use proto::{Args, Trace, Track};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -156,7 +156,7 @@ fn write_drive(
     root: Track,
     recorded: &Recorded<'_>,
     layout: &Layout,
-    lanes: impl Fn(u32) -> std::ops::Range<u32>,
+    lanes: impl Fn(u32) -> Lanes,
     Place { before, requests }: &Place,
 ) {
     let group = trace.group(Some(root), requests, 1);
@@ -175,11 +175,11 @@ fn write_drive(
     for (pool, of_pool) in by_pool {
         let lanes = lanes(pool);
         let name = match lanes.len() {
-            1 => format!("{before}pool {pool} (die {})", layout.die_of(lanes.start)),
+            1 => format!("{before}pool {pool} (die {})", layout.die_of(lanes.first())),
             _ => format!(
                 "{before}pool {pool} (dies {}..{})",
-                layout.die_of(lanes.start),
-                layout.die_of(lanes.end - 1)
+                layout.die_of(lanes.first()),
+                layout.die_of(lanes.last_lane())
             ),
         };
         let track = trace.track(collections, &name, pool);
@@ -195,17 +195,16 @@ fn write_drive(
             false => on_die[slice.die.index()].push(slice),
         }
     }
-    for channel in 0..layout.channels {
-        let group = trace.group(Some(root), &format!("{before}channel {channel}"), 3 + channel);
+    for channel in layout.each_channel() {
+        let group = trace.group(Some(root), &format!("{before}channel {channel}"), 3 + channel.0);
         let track = trace.track(group, &format!("{before}channel {channel} bus"), 0);
-        write_slices(trace, track, &mut on_channel[channel as usize], layout);
-        let dies = layout.dies_per_channel();
-        for die in channel * dies..(channel + 1) * dies {
-            let track = trace.track(group, &format!("{before}die {die}"), 1 + die);
-            write_slices(trace, track, &mut on_die[die as usize], layout);
-            let suspended = &mut suspended[die as usize];
+        write_slices(trace, track, &mut on_channel[channel.index()], layout);
+        for die in layout.dies_on(channel) {
+            let track = trace.track(group, &format!("{before}die {die}"), 1 + die.0);
+            write_slices(trace, track, &mut on_die[die.index()], layout);
+            let suspended = &mut suspended[die.index()];
             if !suspended.is_empty() {
-                let track = trace.track(group, &format!("{before}die {die} suspended"), 1 + die);
+                let track = trace.track(group, &format!("{before}die {die} suspended"), 1 + die.0);
                 write_slices(trace, track, suspended, layout);
             }
         }
@@ -218,7 +217,7 @@ fn write_slices(trace: &mut Trace, track: Track, slices: &mut [&Slice], layout: 
         let mut args =
             Args::default().uint("die", slice.die.0.into()).uint("block", slice.block.0.into());
         args = args.uint("block_in_lane", layout.index_of(slice.block).into());
-        args = args.uint("lane", layout.lane_of(slice.block).into());
+        args = args.uint("lane", layout.lane_of(slice.block).0.into());
         if slice.page.is_some() {
             args = args
                 .uint("row", layout.row_of(slice.page).into())

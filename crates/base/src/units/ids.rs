@@ -1,6 +1,8 @@
 //! Numbers of things that a drive has many of, as types: a die is no lane.
 
 use std::fmt;
+use std::iter::FusedIterator;
+use std::ops::Range;
 
 /// Makes a number a type of its own.
 macro_rules! id {
@@ -57,3 +59,64 @@ id! {
     /// A drive of an array.
     Member
 }
+
+/// Lanes side by side, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lanes(Range<u32>);
+
+impl Lanes {
+    /// `count` lanes from `first` on.
+    #[inline]
+    pub const fn new(first: Lane, count: u32) -> Self {
+        Self(first.0..first.0 + count)
+    }
+
+    /// The first lane.
+    #[inline]
+    pub const fn first(&self) -> Lane {
+        Lane(self.0.start)
+    }
+
+    /// The last lane.
+    #[inline]
+    pub const fn last_lane(&self) -> Lane {
+        Lane(self.0.end - 1)
+    }
+
+    /// The lane whose turn comes after that of `lane`.
+    #[inline]
+    pub const fn after(&self, lane: Lane) -> Lane {
+        if lane.0 + 1 == self.0.end { self.first() } else { Lane(lane.0 + 1) }
+    }
+
+    /// All of them in turn, from `lane` on.
+    #[inline]
+    pub fn turn_from(&self, lane: Lane) -> impl Iterator<Item = Lane> + use<> {
+        (lane.0..self.0.end).chain(self.0.start..lane.0).map(Lane)
+    }
+}
+
+impl Iterator for Lanes {
+    type Item = Lane;
+
+    #[inline]
+    fn next(&mut self) -> Option<Lane> {
+        self.0.next().map(Lane)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Lanes {
+    #[inline]
+    fn next_back(&mut self) -> Option<Lane> {
+        self.0.next_back().map(Lane)
+    }
+}
+
+impl ExactSizeIterator for Lanes {}
+
+impl FusedIterator for Lanes {}

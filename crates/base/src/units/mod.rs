@@ -15,7 +15,7 @@ mod stage;
 mod time;
 
 pub use address::{Lba, Lpn, Ppn, SECTOR};
-pub use ids::{Channel, Die, Lane, Member, Pool};
+pub use ids::{Channel, Die, Lane, Lanes, Member, Pool};
 pub use op::Op;
 pub use quantity::QuantityError;
 pub use share::{over_provisioning, parse_over_provisioning, percentage, share, share_schema};

@@ -5,7 +5,7 @@ use super::{PreconditionSpec, PreconditionState};
 use crate::ftl::timeless::{Full, Work, Writer};
 use crate::ftl::{PageMap, Stream};
 use crate::sim::Rng;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 
 /// How the preconditioning went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -149,7 +149,7 @@ fn age(
         }
         let mut place = |map: &mut PageMap, lpn| {
             let lane = map.striped_lane(lpn);
-            lanes[lane as usize].place(map, lpn, lane, half, stale_rows, &mut work)
+            lanes[lane.index()].place(map, lpn, lane, half, stale_rows, &mut work)
         };
         place(map, Lpn(lpn))?;
         if let Some(stripes) = stripes.as_ref().filter(|_| lpn % round == round - 1) {
@@ -163,7 +163,7 @@ fn age(
     {
         // Beyond the share that is used: the map of what was written must be somewhere.
         let lane = map.striped_lane(lpn);
-        let ageing = &mut lanes[lane as usize];
+        let ageing = &mut lanes[lane.index()];
         let half = half.max(ageing.valid + 1);
         ageing.place(map, lpn, lane, half, stale_rows, &mut work)?;
     }
@@ -188,7 +188,7 @@ impl Ageing {
         &mut self,
         map: &mut PageMap,
         lpn: Lpn,
-        lane: u32,
+        lane: Lane,
         half: u32,
         stale_rows: u32,
         work: &mut Work,
@@ -216,7 +216,7 @@ impl Ageing {
     fn open_row(
         &mut self,
         map: &mut PageMap,
-        lane: u32,
+        lane: Lane,
         half: u32,
         stale_rows: u32,
         work: &mut Work,

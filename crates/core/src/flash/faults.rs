@@ -16,6 +16,7 @@
 
 use super::{Block, Layout};
 use crate::sim::Rng;
+use crate::units::Lane;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +46,7 @@ impl FaultSpec {
     }
 
     /// The blocks of `lane` that are bad from the start, by their numbers in it.
-    pub fn factory_bad_blocks(&self, layout: &Layout, lane: u32, seed: u64) -> Vec<u32> {
+    pub fn factory_bad_blocks(&self, layout: &Layout, lane: Lane, seed: u64) -> Vec<u32> {
         if self.factory_bad <= 0.0 {
             return Vec::new();
         }
@@ -135,14 +136,15 @@ mod tests {
         let layout = Layout::new(&crate::flash::tests::device());
         let spec = FaultSpec { factory_bad: 0.3, ..FaultSpec::default() };
         let bad = |lane, seed| spec.factory_bad_blocks(&layout, lane, seed);
-        assert_eq!(bad(0, 1), bad(0, 1));
+        let first = Lane(0);
+        assert_eq!(bad(first, 1), bad(first, 1));
         assert!(
-            (0..layout.lanes).any(|lane| bad(lane, 1) != bad(0, 1))
-                && (1..9).any(|seed| bad(0, seed) != bad(0, 1))
+            layout.each_lane().any(|lane| bad(lane, 1) != bad(first, 1))
+                && (1..9).any(|seed| bad(first, seed) != bad(first, 1))
         );
-        let all: usize = (0..200).map(|seed| bad(0, seed).len()).sum();
+        let all: usize = (0..200).map(|seed| bad(first, seed).len()).sum();
         let share = all as f64 / (200.0 * f64::from(layout.blocks));
         assert!((share - 0.3).abs() < 0.06, "{share}");
-        assert!(FaultSpec::default().factory_bad_blocks(&layout, 0, 1).is_empty());
+        assert!(FaultSpec::default().factory_bad_blocks(&layout, first, 1).is_empty());
     }
 }

@@ -8,9 +8,7 @@
 
 use super::Device;
 use crate::sim::Divisor;
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::Ppn;
+use crate::units::{Channel, Die, Lane, Lanes, Ppn};
 
 /// Sizes of everything, derived once from a device table.
 #[derive(Clone, Debug)]
@@ -104,8 +102,45 @@ impl Layout {
 
     /// The server of a lane.
     #[inline]
-    pub fn die_of(&self, lane: u32) -> Die {
-        Die(self.by_lanes_per_die.quotient(lane))
+    pub fn die_of(&self, lane: Lane) -> Die {
+        Die(self.by_lanes_per_die.quotient(lane.0))
+    }
+
+    /// Every lane.
+    #[inline]
+    pub fn each_lane(&self) -> Lanes {
+        Lanes::new(Lane(0), self.lanes)
+    }
+
+    /// The lanes that share a server.
+    #[inline]
+    pub fn lanes_on(&self, die: Die) -> Lanes {
+        Lanes::new(Lane(die.0 * self.lanes_per_die), self.lanes_per_die)
+    }
+
+    /// Every server.
+    #[inline]
+    pub fn each_die(&self) -> impl DoubleEndedIterator<Item = Die> + use<> {
+        (0..self.dies).map(Die)
+    }
+
+    /// Every channel.
+    #[inline]
+    pub fn each_channel(&self) -> impl DoubleEndedIterator<Item = Channel> + use<> {
+        (0..self.channels).map(Channel)
+    }
+
+    /// The servers on a channel.
+    #[inline]
+    pub fn dies_on(&self, channel: Channel) -> impl DoubleEndedIterator<Item = Die> + use<> {
+        let dies = self.dies_per_channel();
+        (channel.0 * dies..(channel.0 + 1) * dies).map(Die)
+    }
+
+    /// The first server on a channel.
+    #[inline]
+    pub fn first_die(&self, channel: Channel) -> Die {
+        Die(channel.0 * self.dies_per_channel())
     }
 
     /// The channel of a server.
@@ -127,14 +162,14 @@ impl Layout {
 
     /// The lane of a block.
     #[inline]
-    pub fn lane_of(&self, block: Block) -> u32 {
-        self.by_blocks.quotient(block.0)
+    pub fn lane_of(&self, block: Block) -> Lane {
+        Lane(self.by_blocks.quotient(block.0))
     }
 
     /// Block `index` of a lane.
     #[inline]
-    pub fn block(&self, lane: u32, index: u32) -> Block {
-        Block(lane * self.blocks + index)
+    pub fn block(&self, lane: Lane, index: u32) -> Block {
+        Block(lane.0 * self.blocks + index)
     }
 
     /// The number of a block within its lane.

@@ -61,8 +61,7 @@ pub use suspendable::{ProgramSuspensionTimes, Progress, Stop, Suspendable, Suspe
 pub use timing::Timing;
 
 use crate::sim::Timers;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Die, Duration, Instant, Ppn};
 use channel::ChannelState;
 use die::DieState;
 
@@ -150,10 +149,7 @@ impl Flash {
         let timer_slots = if device.feature.cache_read { 2 * dies } else { dies };
         Self {
             channels: vec![ChannelState::default(); layout.channels as usize],
-            dies: (0..layout.dies)
-                .map(Die)
-                .map(|die| DieState::new(layout.channel_of(die)))
-                .collect(),
+            dies: layout.each_die().map(|die| DieState::new(layout.channel_of(die))).collect(),
             timers: Timers::new(timer_slots),
             rows_written: vec![0; layout.total_blocks() as usize],
             content: if with_content {

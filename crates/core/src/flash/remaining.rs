@@ -4,9 +4,7 @@
 use super::Flash;
 use super::channel::ChannelState;
 use super::die::{Operation, Phase, What};
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 impl Flash {
     /// The token of the collection's operation that the die works on, and what is left of it. The
@@ -86,14 +84,13 @@ impl Flash {
     /// Until all reads of the host that are under way on a channel have brought their data, if
     /// nothing else joins.
     pub fn host_reads_left(&self, now: Instant, channel: Channel) -> Duration {
-        let (first, count) =
-            (channel.0 * self.layout.dies_per_channel(), self.layout.dies_per_channel());
+        let count = self.layout.dies_per_channel();
         let mut free = self.channels[channel.index()].free_at().max(now);
         let mut last = now;
         let (mut at, mut served) = ((Instant::START, 0), 0);
         while served < count {
             // The next of them whose array read ends, by its time and its number.
-            let next = (first..first + count).map(Die).filter_map(|die| {
+            let next = self.layout.dies_on(channel).filter_map(|die| {
                 let d = &self.dies[die.index()];
                 let due = self.timers.due(die.index())?;
                 let is_read = !d.operation().gc && matches!(d.operation().what, What::Read { .. });

@@ -4,9 +4,7 @@
 use super::{
     ArrayTiming, Block, ChannelTiming, Device, Features, Fired, Flash, Geometry, Operation, What,
 };
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::{Bandwidth, Bytes, Duration, Instant, Ppn};
+use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn};
 
 const NS: Duration = Duration::from_ns(1);
 
@@ -78,7 +76,7 @@ impl Bench {
     /// The first page of block 0 of the die's first lane.
     fn page(&self, die: Die, number: u32) -> Ppn {
         let layout = &self.flash.layout;
-        Ppn(layout.first_page(layout.block(die.0 * layout.lanes_per_die, 0)).0 + number)
+        Ppn(layout.first_page(layout.block(layout.lanes_on(die).first(), 0)).0 + number)
     }
 
     /// Every block of the drive is programmed to its end.
@@ -206,7 +204,7 @@ fn copyback_leaves_the_channel_to_others() {
     bench.start(Instant::START, Die(0), What::Read { page, sectors: 0 }, 1);
     let read = Instant::START + bench.command() + bench.read_array();
     bench.ends_at(read, 1);
-    let target = bench.flash.layout.block(0, 1);
+    let target = bench.flash.layout.block(Lane(0), 1);
     bench.flash.adopt(target, rows - 1);
     let row = bench.flash.layout.row_start(target, rows - 1);
     bench.start(read, Die(0), What::Program { row, sectors: 0 }, 2);

@@ -8,8 +8,7 @@
 
 use super::whole::Copied;
 use super::{Flash, What};
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Die, Duration, Instant, Ppn};
 
 /// The copies that a die works on, from the first of which nobody was told the end. A single one is
 /// a train, too.
@@ -78,10 +77,7 @@ impl Flash {
         if self.trains_under_way == 0 {
             return 0;
         }
-        (0..self.layout.dies)
-            .map(Die)
-            .map(|die| u64::from(self.copies_over(self.seen_until(), die)))
-            .sum()
+        self.layout.each_die().map(|die| u64::from(self.copies_over(self.seen_until(), die))).sum()
     }
 
     /// When the copy ends that the die works on at `now`.

@@ -17,9 +17,7 @@ use super::channel::Crossing;
 use super::die::Phase;
 use super::fired::Fired;
 use super::{Flash, Operation, What};
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Channel, Die, Duration, Instant, Ppn};
 
 /// Everything before this was done. It says how far the flash was asked and is no state of it, so a
 /// description, by which tests compare, leaves it out.
@@ -148,11 +146,7 @@ impl Flash {
 
     /// True when the channel is kept for a copy of one event, which has not yet ended.
     pub(super) fn is_copied_whole_on(&self, channel: Channel) -> bool {
-        let dies = self.layout.dies_per_channel();
-        !self.copies_in_two
-            && (channel.0 * dies..(channel.0 + 1) * dies)
-                .map(Die)
-                .any(|die| self.is_copying_whole(die))
+        !self.copies_in_two && self.layout.dies_on(channel).any(|die| self.is_copying_whole(die))
     }
 
     /// True when the read of the die's copy is over at `now`, and its program under way.
@@ -168,7 +162,7 @@ impl Flash {
     pub fn whole_copies_read(&self) -> u64 {
         let is_read =
             |die: &Die| self.is_copying_whole(*die) && self.whole_copy_is_read(self.seen.0, *die);
-        self.all_copies_over() + (0..self.layout.dies).map(Die).filter(is_read).count() as u64
+        self.all_copies_over() + self.layout.each_die().filter(is_read).count() as u64
     }
 
     /// The flash was brought up to there.

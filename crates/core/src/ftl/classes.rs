@@ -52,7 +52,7 @@
 
 use super::{DataPlacement, Frontiers, FtlSpec, PageMap, Stream, StreamCopies};
 use crate::flash::Block;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 
 /// The most classes of any rule.
 pub const CLASSES_MAX: usize = 16;
@@ -392,8 +392,8 @@ impl PageMap {
 
     /// The place of a lane's frontiers of a class.
     #[inline]
-    pub(super) fn frontier_at(&self, lane: u32, class: u32) -> usize {
-        (class * self.layout.lanes + lane) as usize
+    pub(super) fn frontier_at(&self, lane: Lane, class: u32) -> usize {
+        (class * self.layout.lanes + lane.0) as usize
     }
 
     /// The classes and their streams.

@@ -8,7 +8,7 @@
 use super::relocation::{Moving, Relocation};
 use super::{PageMap, Stream};
 use crate::flash::Block;
-use crate::units::Ppn;
+use crate::units::{Lane, Ppn};
 
 /// The next operation of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Step {
     /// [`PageMap::copied`].
     Program {
         /// Where to.
-        lane: u32,
+        lane: Lane,
         /// Pages in the row; the rest is padding.
         units: u32,
     },
@@ -126,7 +126,7 @@ impl PageMap {
         let Some(index) = choice else { return false };
         for block in self.group(pool, index) {
             self.blocks.set_candidate(block, false);
-            self.relocations[self.layout.lane_of(block) as usize].begin(block, &self.layout);
+            self.relocations[self.layout.lane_of(block).index()].begin(block, &self.layout);
         }
         if self.classes.is_some() {
             self.classify_victim(pool, index);
@@ -140,20 +140,20 @@ impl PageMap {
     }
 
     /// True while the chain of `lane` copies.
-    pub fn is_copying(&self, lane: u32) -> bool {
+    pub fn is_copying(&self, lane: Lane) -> bool {
         self.collections[self.pool_of(lane) as usize].copying > 0
-            && !self.relocations[lane as usize].copied
+            && !self.relocations[lane.index()].copied
     }
 
     /// The next operation of the chain of `lane`.
     #[inline]
-    pub fn step(&mut self, lane: u32) -> Step {
+    pub fn step(&mut self, lane: Lane) -> Step {
         if self.splits_victims {
             return self.step_by_class(lane);
         }
         let row = self.layout.units_per_row as usize;
         loop {
-            let chain = &mut self.relocations[lane as usize];
+            let chain = &mut self.relocations[lane.index()];
             if chain.staged.len() >= row || (chain.cursor >= chain.end && !chain.staged.is_empty())
             {
                 let mapping = &self.mapping;
@@ -161,7 +161,7 @@ impl PageMap {
                 if chain.staged.len() < row && self.hand_over(lane) {
                     return Step::Copied;
                 }
-                let chain = &self.relocations[lane as usize];
+                let chain = &self.relocations[lane.index()];
                 if chain.staged.len() >= row
                     || (chain.cursor >= chain.end && !chain.staged.is_empty())
                 {
@@ -181,27 +181,27 @@ impl PageMap {
 
     /// A lane that has read everything gives what does not fill a row to a lane of its pool that
     /// goes on, so that a group victim pads one row and not one a lane.
-    fn hand_over(&mut self, lane: u32) -> bool {
+    fn hand_over(&mut self, lane: Lane) -> bool {
         let lanes = self.lanes_of(self.pool_of(lane));
         if lanes.len() == 1
-            || self.relocations[lane as usize].cursor < self.relocations[lane as usize].end
+            || self.relocations[lane.index()].cursor < self.relocations[lane.index()].end
         {
             return false;
         }
-        let goes_on = |other: &u32| *other != lane && !self.relocations[*other as usize].copied;
+        let goes_on = |other: &Lane| *other != lane && !self.relocations[other.index()].copied;
         let Some(other) = lanes.into_iter().find(goes_on) else { return false };
-        let staged = std::mem::take(&mut self.relocations[lane as usize].staged);
-        self.relocations[other as usize].staged.extend(&staged);
-        self.relocations[lane as usize].staged = staged;
-        self.relocations[lane as usize].staged.clear();
+        let staged = std::mem::take(&mut self.relocations[lane.index()].staged);
+        self.relocations[other.index()].staged.extend(&staged);
+        self.relocations[lane.index()].staged = staged;
+        self.relocations[lane.index()].staged.clear();
         true
     }
 
     #[inline(always)]
-    pub(super) fn read_step(&mut self, lane: u32, first: u32) -> Step {
+    pub(super) fn read_step(&mut self, lane: Lane, first: u32) -> Step {
         let group = self.layout.units_per_read;
         let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
-        let chain = &mut self.relocations[lane as usize];
+        let chain = &mut self.relocations[lane.index()];
         (chain.cursor_before, chain.cursor) = (first, group_end);
         chain.hint(&self.mapping);
         let units = if group == 1 { 1 } else { self.mapping.count_valid(first, group_end) };
@@ -210,8 +210,8 @@ impl PageMap {
 
     /// Fills the next row with the pages that were read first.
     #[inline]
-    fn take_row(&mut self, lane: u32) {
-        let chain = &mut self.relocations[lane as usize];
+    fn take_row(&mut self, lane: Lane) {
+        let chain = &mut self.relocations[lane.index()];
         let units = chain.staged.len().min(self.layout.units_per_row as usize);
         if units == chain.staged.len() {
             std::mem::swap(&mut chain.staged, &mut chain.writing);
@@ -221,10 +221,10 @@ impl PageMap {
     }
 
     #[inline]
-    fn program_step(&mut self, lane: u32) -> Step {
-        let Relocation { class, ref writing, .. } = self.relocations[lane as usize];
+    fn program_step(&mut self, lane: Lane) -> Step {
+        let Relocation { class, ref writing, .. } = self.relocations[lane.index()];
         let units = writing.len();
-        let number = self.by_pool.quotient(lane);
+        let number = self.by_pool.quotient(lane.0);
         let pool = &mut self.pools[number as usize];
         let to = if pool.lanes == 1 {
             lane
@@ -233,9 +233,7 @@ impl PageMap {
         } else {
             // Copies of a group go round its lanes, so that the open group block fills evenly.
             let to = pool.next_copy_lane[class as usize];
-            let next =
-                if to + 1 == pool.first_lane + pool.lanes { pool.first_lane } else { to + 1 };
-            pool.next_copy_lane[class as usize] = next;
+            pool.next_copy_lane[class as usize] = pool.each_lane().after(to);
             to
         };
         Step::Program { lane: to, units: units as u32 }
@@ -243,14 +241,14 @@ impl PageMap {
 
     /// The row on lane `to` for the last [`Step::Program`] of the chain of `lane`, now taken.
     #[inline]
-    pub fn open_copy_row(&mut self, lane: u32, to: u32) -> Option<Ppn> {
-        self.open_row_of(to, Stream::Copy, self.relocations[lane as usize].class)
+    pub fn open_copy_row(&mut self, lane: Lane, to: Lane) -> Option<Ppn> {
+        self.open_row_of(to, Stream::Copy, self.relocations[lane.index()].class)
     }
 
     /// The array read of the last [`Step::Read`] is done; `load` gives a page's content.
     #[inline]
-    pub fn read_done(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) {
-        let chain = &mut self.relocations[lane as usize];
+    pub fn read_done(&mut self, lane: Lane, load: impl Fn(Ppn) -> u32) {
+        let chain = &mut self.relocations[lane.index()];
         let (mut at, end) = (chain.cursor_before, chain.cursor);
         let staged_before = chain.staged.len();
         while let Some(found) = self.mapping.next_valid(at, end) {
@@ -272,10 +270,10 @@ impl PageMap {
     /// keeps a page's content, told where it is from and where to. Returns the pages that had not
     /// been overtaken meanwhile.
     #[inline]
-    pub fn copied(&mut self, lane: u32, row: Ppn, mut store: impl FnMut(Ppn, Ppn, u32)) -> u32 {
+    pub fn copied(&mut self, lane: Lane, row: Ppn, mut store: impl FnMut(Ppn, Ppn, u32)) -> u32 {
         let mut moved = 0;
-        for at in 0..self.relocations[lane as usize].writing.len() {
-            let Moving { from, lpn, version, .. } = self.relocations[lane as usize].writing[at];
+        for at in 0..self.relocations[lane.index()].writing.len() {
+            let Moving { from, lpn, version, .. } = self.relocations[lane.index()].writing[at];
             let to = Ppn(row.0 + at as u32);
             store(from, to, version);
             if self.mapping.physical(lpn) == from {
@@ -286,22 +284,22 @@ impl PageMap {
                 moved += 1;
             }
         }
-        self.relocations[lane as usize].writing.clear();
+        self.relocations[lane.index()].writing.clear();
         self.row_programmed(row);
         moved
     }
 
     /// The chain of `lane` has copied everything; true when all lanes of its pool have, and the
     /// erases may start.
-    pub fn lane_copied(&mut self, lane: u32) -> bool {
-        self.relocations[lane as usize].copied = true;
+    pub fn lane_copied(&mut self, lane: Lane) -> bool {
+        self.relocations[lane.index()].copied = true;
         self.part_copied(self.pool_of(lane))
     }
 
     /// The row of the last [`Step::Program`] of the chain of `lane`: the content of its pages in
     /// their order.
-    pub fn contents_on_their_way(&self, lane: u32) -> impl Iterator<Item = u32> + '_ {
-        self.relocations[lane as usize].writing.iter().map(|moving| moving.version)
+    pub fn contents_on_their_way(&self, lane: Lane) -> impl Iterator<Item = u32> + '_ {
+        self.relocations[lane.index()].writing.iter().map(|moving| moving.version)
     }
 
     /// Parity of copies is on its way: the collection of its pool ends with it at the earliest.
@@ -313,7 +311,7 @@ impl PageMap {
     /// erases waited for.
     pub fn part_copied(&mut self, pool: u32) -> bool {
         let lanes = self.lanes_of(pool);
-        let index = self.layout.index_of(self.victim_block(lanes.start));
+        let index = self.layout.index_of(self.victim_block(lanes.first()));
         let collection = &mut self.collections[pool as usize];
         collection.copying -= 1;
         if collection.copying == 0 {
@@ -323,8 +321,8 @@ impl PageMap {
     }
 
     /// The victim block of `lane`: the one being copied, or copied last.
-    pub fn victim_block(&self, lane: u32) -> Block {
-        self.relocations[lane as usize].block
+    pub fn victim_block(&self, lane: Lane) -> Block {
+        self.relocations[lane.index()].block
     }
 
     /// True when `block` is copied out and only a read under way may keep it from being erased.
@@ -370,15 +368,15 @@ impl PageMap {
         classes.collected(group);
         let class = classes.of_every_copy(from);
         for lane in self.lanes_of(pool) {
-            let chain = &mut self.relocations[lane as usize];
+            let chain = &mut self.relocations[lane.index()];
             (chain.from_class, chain.class) = (from, class);
         }
     }
 
     /// Copies of one victim differ in their class: those read now are told theirs.
-    fn classify_copies(&mut self, lane: u32, first: usize) {
+    fn classify_copies(&mut self, lane: Lane, first: usize) {
         let Some(classes) = &self.classes else { return };
-        let chain = &mut self.relocations[lane as usize];
+        let chain = &mut self.relocations[lane.index()];
         for moving in &mut chain.staged[first..] {
             moving.class = classes.of_copy(moving.lpn, chain.from_class);
         }
@@ -386,10 +384,10 @@ impl PageMap {
 
     /// The next step where copies of one victim differ in their class: a row is programmed when one
     /// class fills it. What fills none when everything is read is packed together.
-    fn step_by_class(&mut self, lane: u32) -> Step {
+    fn step_by_class(&mut self, lane: Lane) -> Step {
         let row = self.layout.units_per_row as usize;
         loop {
-            let chain = &mut self.relocations[lane as usize];
+            let chain = &mut self.relocations[lane.index()];
             let is_last = chain.cursor >= chain.end && !chain.staged.is_empty();
             if chain.fullest().1 >= row || is_last {
                 let mapping = &self.mapping;
@@ -399,7 +397,7 @@ impl PageMap {
                     if pages < row && self.hand_over(lane) {
                         return Step::Copied;
                     }
-                    self.relocations[lane as usize].take_row_of(class, row);
+                    self.relocations[lane.index()].take_row_of(class, row);
                     return self.program_step(lane);
                 }
             } else if let Some(first) = self.mapping.next_valid(chain.cursor, chain.end) {

@@ -14,7 +14,7 @@ use super::victim::{Candidates, Region, VictimPolicy};
 use super::{Blocks, Classes, Mapping, Superstripes};
 use crate::flash::{Block, Layout};
 use crate::sim::Divisor;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Die, Lane, Lanes, Lpn, Ppn};
 
 /// Where a logical page is, as far as the translation layer knows now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,18 +138,18 @@ impl PageMap {
     /// `None` when no lane is left. Strict round robin passes over none. The turns of a class are
     /// its own, so that its rows fill one by one.
     #[inline]
-    pub fn place(&mut self, lpn: Lpn, class: u32, waiting: impl Fn(u32) -> u32) -> Option<u32> {
+    pub fn place(&mut self, lpn: Lpn, class: u32, waiting: impl Fn(Lane) -> u32) -> Option<Lane> {
         if let Some(lane) = self.placement.fixed(lpn) {
             return Some(lane);
         }
         let Self { placement, frontiers, pools, by_pool, layout, .. } = self;
-        let rows_left = |lane: u32| {
-            let pool = by_pool.quotient(lane) as usize;
+        let rows_left = |lane: Lane| {
+            let pool = by_pool.quotient(lane.0) as usize;
             if pools[pool].shared {
                 return pools[pool].units_above_reserve(layout) / layout.units_per_row;
             }
             let frontier =
-                &frontiers[(class * layout.lanes + lane) as usize][Stream::Host as usize];
+                &frontiers[(class * layout.lanes + lane.0) as usize][Stream::Host as usize];
             let blocks = pools[pool].host_blocks_left(class, frontier.opened);
             layout.rows - frontier.row + blocks * layout.rows
         };
@@ -157,33 +157,33 @@ impl PageMap {
     }
 
     /// Dynamic allocation: `lane` takes more rows, or is passed over.
-    pub fn set_taking(&mut self, lane: u32, taking: bool) {
+    pub fn set_taking(&mut self, lane: Lane, taking: bool) {
         self.placement.set_taking(lane, taking);
     }
 
     /// A row of `lane` was closed before it was full: the next page of a stripe goes to the next
     /// lane.
-    pub fn row_closed_early(&mut self, lane: u32, class: u32) {
+    pub fn row_closed_early(&mut self, lane: Lane, class: u32) {
         self.placement.leave(lane, class);
     }
 
     /// The lane that striping gives `lpn`, whatever the allocation.
-    pub fn striped_lane(&self, lpn: Lpn) -> u32 {
+    pub fn striped_lane(&self, lpn: Lpn) -> Lane {
         self.placement.striped(lpn)
     }
 
     /// The next row of a lane for a stream of class 0, now taken; `None` when the lane has no room
     /// for that stream.
     #[inline]
-    pub fn open_row(&mut self, lane: u32, stream: Stream) -> Option<Ppn> {
+    pub fn open_row(&mut self, lane: Lane, stream: Stream) -> Option<Ppn> {
         self.open_row_of(lane, stream, 0)
     }
 
     /// The next row of a lane for a stream of `class`, now taken; `None` when the lane has no room
     /// for it.
     #[inline]
-    pub fn open_row_of(&mut self, lane: u32, stream: Stream, class: u32) -> Option<Ppn> {
-        let pool = self.by_pool.quotient(lane) as usize;
+    pub fn open_row_of(&mut self, lane: Lane, stream: Stream, class: u32) -> Option<Ppn> {
+        let pool = self.by_pool.quotient(lane.0) as usize;
         if self.pools[pool].shared
             && stream == Stream::Host
             && self.pools[pool].units_above_reserve(&self.layout) == 0
@@ -330,8 +330,8 @@ impl PageMap {
 
     /// The reclaim pool of a lane.
     #[inline]
-    pub fn pool_of(&self, lane: u32) -> u32 {
-        self.by_pool.quotient(lane)
+    pub fn pool_of(&self, lane: Lane) -> u32 {
+        self.by_pool.quotient(lane.0)
     }
 
     /// Reclaim pools.
@@ -340,9 +340,15 @@ impl PageMap {
     }
 
     /// The lanes of a pool.
-    pub fn lanes_of(&self, pool: u32) -> std::ops::Range<u32> {
-        let pool = &self.pools[pool as usize];
-        pool.first_lane..pool.first_lane + pool.lanes
+    pub fn lanes_of(&self, pool: u32) -> Lanes {
+        self.pools[pool as usize].each_lane()
+    }
+
+    /// The pools to which the lanes of a server belong.
+    #[inline]
+    pub fn pools_on(&self, die: Die) -> impl Iterator<Item = u32> + use<> {
+        let lanes = self.layout.lanes_on(die);
+        self.pool_of(lanes.first())..self.pool_of(lanes.last_lane()) + 1
     }
 
     /// The blocks of a group block.
@@ -474,9 +480,8 @@ impl PageMap {
     pub(super) fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
         let log = &pool.logs[class as usize][stream as usize];
         let opened_by_pool = log.opened_before + log.open.len() as u64;
-        let lanes = pool.first_lane..pool.first_lane + pool.lanes;
         let opened = |lane| self.frontiers[self.frontier_at(lane, class)][stream as usize].opened;
-        let missing = lanes.map(|lane| opened_by_pool - opened(lane));
+        let missing = pool.each_lane().map(|lane| opened_by_pool - opened(lane));
         missing.sum::<u64>() as u32 * self.layout.units_per_block
     }
 }

@@ -3,7 +3,7 @@
 use super::{Allocation, Dimension, FtlSpec, OpenBlocks, Stripe, Stripes};
 use crate::flash::{Device, Layout};
 use crate::sim::Divisor;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 
 /// The order of the lanes and, for each class of data, the cursor of an allocation that the drive
 /// chooses.
@@ -82,7 +82,7 @@ impl Placement {
 
     /// Static allocation: the lane of `lpn`, if its address decides.
     #[inline]
-    pub fn fixed(&self, lpn: Lpn) -> Option<u32> {
+    pub fn fixed(&self, lpn: Lpn) -> Option<Lane> {
         match self.allocation {
             Allocation::Static => Some(self.striped(lpn)),
             Allocation::Dynamic | Allocation::RoundRobin => None,
@@ -92,10 +92,10 @@ impl Placement {
     /// The lane of a write that `fixed` leaves open; `None` when none `has_room` now (never under
     /// strict round robin).
     #[inline]
-    pub fn next(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn next(&mut self, class: u32, has_room: impl Fn(Lane) -> bool) -> Option<Lane> {
         match self.allocation {
             Allocation::RoundRobin => {
-                let lane = u32::from(self.order[self.turns[class as usize].cursor as usize]);
+                let lane = self.lane_at(self.turns[class as usize].cursor);
                 self.taken(class);
                 Some(lane)
             }
@@ -106,23 +106,28 @@ impl Placement {
     /// The lane that striping gives `lpn`, whatever the allocation (preconditioning fills in this
     /// order).
     #[inline]
-    pub fn striped(&self, lpn: Lpn) -> u32 {
+    pub fn striped(&self, lpn: Lpn) -> Lane {
         if let Some(stripes) = &self.stripes {
             return stripes.lane_of(lpn);
         }
         let (_, place) = self.by_lanes.split(self.by_stripe.quotient(lpn.0));
-        u32::from(self.order[place as usize])
+        self.lane_at(place)
+    }
+
+    #[inline]
+    fn lane_at(&self, place: u32) -> Lane {
+        Lane(self.order[place as usize].into())
     }
 
     /// Dynamic allocation: the next lane in turn that takes rows and `has_room`; `None` when there
     /// is none.
     #[inline]
-    fn next_with_room(&mut self, class: u32, has_room: impl Fn(u32) -> bool) -> Option<u32> {
+    fn next_with_room(&mut self, class: u32, has_room: impl Fn(Lane) -> bool) -> Option<Lane> {
         let cursor = self.turns[class as usize].cursor;
         let first = self.next_taking(cursor)?;
         let mut at = first;
         loop {
-            let lane = u32::from(self.order[at as usize]);
+            let lane = self.lane_at(at);
             if has_room(lane) {
                 if at != cursor {
                     self.turns[class as usize] = Turn { cursor: at, left: self.by_stripe.get() };
@@ -153,24 +158,24 @@ impl Placement {
     }
 
     /// Dynamic allocation: `lane` takes more rows, or is passed over.
-    pub fn set_taking(&mut self, lane: u32, taking: bool) {
-        let place = self.places[lane as usize];
+    pub fn set_taking(&mut self, lane: Lane, taking: bool) {
+        let place = self.places[lane.index()];
         let (word, bit) = (&mut self.taking[usize::from(place / 64)], 1 << (place % 64));
         *word = if taking { *word | bit } else { *word & !bit };
     }
 
     /// Dynamic allocation: nothing more of a class goes to `lane` in this turn.
-    pub fn leave(&mut self, lane: u32, class: u32) {
+    pub fn leave(&mut self, lane: Lane, class: u32) {
         let Turn { cursor, left } = self.turns[class as usize];
-        if u32::from(self.order[cursor as usize]) == lane && left < self.by_stripe.get() {
+        if self.lane_at(cursor) == lane && left < self.by_stripe.get() {
             self.advance(class);
         }
     }
 
     /// Dynamic allocation, of class 0: if it is the turn of `lane`, it was that.
-    pub fn skip(&mut self, lane: u32) {
+    pub fn skip(&mut self, lane: Lane) {
         let Turn { cursor, left } = self.turns[0];
-        if u32::from(self.order[cursor as usize]) == lane && left == self.by_stripe.get() {
+        if self.lane_at(cursor) == lane && left == self.by_stripe.get() {
             self.advance(0);
         }
     }

@@ -6,6 +6,7 @@
 
 use super::FreeBlock;
 use crate::flash::Layout;
+use crate::units::{Lane, Lanes};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -26,7 +27,7 @@ pub enum Stream {
 #[derive(Clone, Debug)]
 pub struct Pool {
     /// First lane.
-    pub first_lane: u32,
+    pub first_lane: Lane,
     /// Number of lanes.
     pub lanes: u32,
     /// Copies go to the host's open block.
@@ -43,7 +44,7 @@ pub struct Pool {
     /// Map units that can still be programmed: in free blocks and behind the frontiers.
     pub free_units: u32,
     /// By class: the lane that takes the next copy, in pools of several lanes.
-    pub next_copy_lane: Vec<u32>,
+    pub next_copy_lane: Vec<Lane>,
     /// The most erases of any group block.
     pub erases_max: u32,
     /// Erases since static wear levelling last looked at the pool.
@@ -135,6 +136,12 @@ impl FreeBlocks {
 }
 
 impl Pool {
+    /// Its lanes.
+    #[inline]
+    pub fn each_lane(&self) -> Lanes {
+        Lanes::new(self.first_lane, self.lanes)
+    }
+
     /// Group blocks that a lane can still open for the host's class after `opened` earlier ones.
     pub fn host_blocks_left(&self, class: u32, opened: u64) -> u32 {
         let log = &self.logs[class as usize][Stream::Host as usize];

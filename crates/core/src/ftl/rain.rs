@@ -17,7 +17,7 @@
 use super::{Dimension, FtlSpec, PageMap, Stripe, placement};
 use crate::flash::Device;
 use crate::sim::Divisor;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 
 /// Members of a stripe at most: more channels than any drive has.
 pub const WIDTH_MAX: u32 = 64;
@@ -114,14 +114,14 @@ impl Stripes {
 
     /// The lane where a page, data or parity, always lives.
     #[inline]
-    pub fn lane_of(&self, lpn: Lpn) -> u32 {
+    pub fn lane_of(&self, lpn: Lpn) -> Lane {
         if lpn.0 >= self.user {
             let (base, parity) = self.place(lpn.0 - self.user);
-            return u32::from(self.lanes[(base + parity) as usize]);
+            return Lane(self.lanes[(base + parity) as usize].into());
         }
         let (stripe, member) = self.member_of(lpn);
         let (base, parity) = self.place(stripe);
-        u32::from(self.lanes[(base + member + u32::from(member >= parity)) as usize])
+        Lane(self.lanes[(base + member + u32::from(member >= parity)) as usize].into())
     }
 
     /// The first of the stripe's places in `lanes`, and which of them is the parity's.
@@ -158,13 +158,14 @@ impl PageMap {
     /// The lanes of each plane group in turn, in the order of their channels, and how many they
     /// are: those over which a stripe spreads, or without parity one of each channel, at the same
     /// place in it.
-    pub fn plane_groups(&self) -> (Vec<u32>, u32) {
+    pub fn plane_groups(&self) -> (Vec<Lane>, u32) {
         if let Some((lanes, width)) = self.stripes().map(Stripes::groups) {
-            return (lanes.iter().map(|lane| u32::from(*lane)).collect(), width);
+            return (lanes.iter().map(|lane| Lane((*lane).into())).collect(), width);
         }
         let (lanes, channels) = (self.layout.lanes, self.layout.channels);
         let groups = lanes / channels;
-        ((0..lanes).map(|place| place % channels * groups + place / channels).collect(), channels)
+        let lane_at = |place| Lane(place % channels * groups + place / channels);
+        ((0..lanes).map(lane_at).collect(), channels)
     }
 
     /// Where a page of a stripe lies that its parity holds, deallocated or not; `None` where there

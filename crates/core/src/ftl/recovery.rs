@@ -25,7 +25,7 @@ use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
 use super::{Checkpoint, PageMap, Reads, Stream, Translation};
 use crate::flash::{Block, Flash, Spare};
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 use std::collections::BTreeMap;
 
 /// The use that a block was opened for.
@@ -153,7 +153,7 @@ impl PageMap {
     pub fn keep_headers(&mut self) {
         let mut headers = Headers::new(self.layout.total_blocks());
         if let Some(log) = &self.log {
-            for lane in 0..self.layout.lanes {
+            for lane in self.layout.each_lane() {
                 for (block, role) in log.opened(lane) {
                     headers.open(self.layout.block(lane, block.0), role);
                 }
@@ -392,7 +392,7 @@ impl PageMap {
         closed: &mut Vec<u32>,
     ) {
         let (lanes, rows) = (self.lanes_of(pool), self.layout.rows);
-        let of = |lane: u32, index: u32, layout: &crate::flash::Layout| {
+        let of = |lane: Lane, index: u32, layout: &crate::flash::Layout| {
             evidence.rows(layout.block(lane, index))
         };
         let fits = |groups: &[u32]| {
@@ -409,7 +409,7 @@ impl PageMap {
         for lane in lanes.clone() {
             let begun =
                 groups.iter().take_while(|index| of(lane, **index, &self.layout) > 0).count();
-            let frontier = &mut self.frontiers[lane as usize][stream as usize];
+            let frontier = &mut self.frontiers[lane.index()][stream as usize];
             *frontier = Frontier { block: Block(0), row: rows, opened: begun as u64 };
             if let Some(index) = begun.checked_sub(1).map(|last| groups[last]) {
                 frontier.block = self.layout.block(lane, index);
@@ -432,15 +432,15 @@ impl PageMap {
         let lanes = self.lanes_of(number as u32);
         let pool = &self.pools[number];
         let free = pool.free.len() as u32 * pool.lanes * self.layout.units_per_block;
-        let rows = |lane: u32| {
-            self.frontiers[lane as usize].iter().map(|f| self.layout.rows - f.row).sum::<u32>()
+        let rows = |lane: Lane| {
+            self.frontiers[lane.index()].iter().map(|f| self.layout.rows - f.row).sum::<u32>()
         };
         let behind = lanes.clone().map(rows).sum::<u32>() * self.layout.units_per_row;
         let ahead: u32 = [Stream::Host, Stream::Copy]
             .into_iter()
             .map(|s| self.units_not_yet_opened(pool, 0, s))
             .sum();
-        let erases = (0..self.layout.blocks).map(|index| self.layout.block(lanes.start, index));
+        let erases = (0..self.layout.blocks).map(|index| self.layout.block(lanes.first(), index));
         let erases_max = erases.map(|block| self.blocks.erases(block)).max().unwrap_or(0);
         let pool = &mut self.pools[number];
         (pool.free_units, pool.erases_max) = (free + behind + ahead, erases_max);

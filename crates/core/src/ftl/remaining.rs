@@ -3,6 +3,7 @@
 
 use super::PageMap;
 use super::relocation::Relocation;
+use crate::units::Lane;
 
 /// The work that a chain has before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,19 +36,19 @@ pub struct ChainLeft {
 impl PageMap {
     /// Valid pages that the pool's collection still has to read.
     pub fn valid_left(&self, pool: u32) -> u32 {
-        let left = |lane: u32| {
-            let chain = &self.relocations[lane as usize];
+        let left = |lane: Lane| {
+            let chain = &self.relocations[lane.index()];
             self.mapping.count_valid(chain.cursor, chain.end)
         };
         self.lanes_of(pool).map(left).sum()
     }
 
     /// The copies that the chain of `lane` has before it; `None` when it copies nothing.
-    pub fn copies_left(&self, lane: u32) -> Option<CopiesLeft> {
+    pub fn copies_left(&self, lane: Lane) -> Option<CopiesLeft> {
         if !self.is_copying(lane) {
             return None;
         }
-        let chain = &self.relocations[lane as usize];
+        let chain = &self.relocations[lane.index()];
         let (group, row) = (self.layout.units_per_read, self.layout.units_per_row);
         let units = self.mapping.count_valid(chain.cursor, chain.end);
         let has_valid =
@@ -64,11 +65,11 @@ impl PageMap {
     }
 
     /// Where the chain of `lane` is, to play it ahead; `None` when it copies nothing.
-    pub fn chain_left(&self, lane: u32) -> Option<ChainLeft> {
+    pub fn chain_left(&self, lane: Lane) -> Option<ChainLeft> {
         if !self.is_copying(lane) {
             return None;
         }
-        let chain = &self.relocations[lane as usize];
+        let chain = &self.relocations[lane.index()];
         let Relocation { cursor, cursor_before, end, .. } = *chain;
         let reading = chain.writing.is_empty();
         let brings = if reading { self.mapping.count_valid(cursor_before, cursor) } else { 0 };
@@ -92,7 +93,7 @@ impl PageMap {
 
     /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they
     /// are.
-    pub fn next_copy_lane(&self, pool: u32) -> Option<u32> {
+    pub fn next_copy_lane(&self, pool: u32) -> Option<Lane> {
         let is_round =
             self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
         is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
@@ -101,7 +102,7 @@ impl PageMap {
     /// The valid pages of the pool's best victim; what a collection that is about to begin will
     /// copy, roughly.
     pub fn fewest_valid(&self, pool: u32) -> u32 {
-        let lane = self.lanes_of(pool).start;
+        let lane = self.lanes_of(pool).first();
         let of = |index| self.blocks.valid(self.layout.block(lane, index));
         let is_candidate = |index: &u32| self.blocks.is_candidate(self.layout.block(lane, *index));
         (0..self.layout.blocks).filter(is_candidate).map(of).min().unwrap_or(0)

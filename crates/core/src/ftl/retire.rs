@@ -31,7 +31,7 @@ pub use table::Needs;
 use super::log::Losses;
 use super::{PageMap, Stream};
 use crate::flash::Block;
-use crate::units::Ppn;
+use crate::units::{Lane, Ppn};
 use std::collections::VecDeque;
 
 /// The state of a block.
@@ -174,7 +174,7 @@ impl PageMap {
     }
 
     /// True when a group that the pool collects holds a block that failed.
-    pub fn moves_failed(&self, lane: u32) -> bool {
+    pub fn moves_failed(&self, lane: Lane) -> bool {
         let index = self.layout.index_of(self.victim_block(lane));
         self.group(self.pool_of(lane), index).any(|block| self.has_failed(block))
     }
@@ -201,7 +201,7 @@ impl PageMap {
         if retire.states[block.0 as usize] != State::Good {
             return;
         }
-        let spare = retire.spares[lane as usize].pop();
+        let spare = retire.spares[lane.index()].pop();
         retire.states[block.0 as usize] = spare.map_or(State::Bad, State::Replaced);
         let health = &mut retire.pools[pool];
         if spare.is_none() && !health.doomed.contains(&index) {
@@ -226,12 +226,12 @@ impl PageMap {
 
     /// Gives up the rows of one lane in an open group, which is the one of `number` that the lane
     /// opens.
-    fn close_lane_early(&mut self, lane: u32, index: u32, stream: Stream, number: u64) {
+    fn close_lane_early(&mut self, lane: Lane, index: u32, stream: Stream, number: u64) {
         let (rows, block) = (self.layout.rows, self.layout.block(lane, index));
         let pool = self.pool_of(lane) as usize;
-        let current = self.frontiers[lane as usize][stream as usize];
+        let current = self.frontiers[lane.index()][stream as usize];
         let writes = self.writes_to(current.block) == Some(stream);
-        let frontier = &mut self.frontiers[lane as usize][stream as usize];
+        let frontier = &mut self.frontiers[lane.index()][stream as usize];
         let Some(retire) = &mut self.retire else { return };
         let is_under_way = |block: Block| retire.under_way[block.0 as usize] > 0;
         let (lost, now) = if frontier.opened == number && frontier.row < rows {
@@ -352,7 +352,7 @@ impl PageMap {
     }
 
     fn keep_as_spare(&mut self, block: Block) {
-        let lane = self.layout.lane_of(block) as usize;
+        let lane = self.layout.lane_of(block).index();
         if let Some(retire) = &mut self.retire
             && retire.states[block.0 as usize] == State::Good
         {
@@ -390,8 +390,8 @@ impl PageMap {
 
     /// The chain of `lane` ends because its pool is dead; true when it was the last of the
     /// collection.
-    pub fn stop_chain(&mut self, lane: u32) -> bool {
-        self.relocations[lane as usize].stop();
+    pub fn stop_chain(&mut self, lane: Lane) -> bool {
+        self.relocations[lane.index()].stop();
         let pool = self.pool_of(lane) as usize;
         self.collections[pool].copying -= 1;
         self.collections[pool].copying == 0
@@ -447,11 +447,11 @@ impl PageMap {
                         assert_eq!(self.blocks.valid(*block), 0, "{block:?} is out of service")
                     })
                     .count() as u32
-                    + retire.spares[lane as usize].len() as u32;
+                    + retire.spares[lane.index()].len() as u32;
             }
             let (doomed, total) = (health.doomed.len() as u32, self.layout.blocks);
             // Spares that wait to replace a failed block are of neither kind.
-            let waiting = |lane: u32| {
+            let waiting = |lane: Lane| {
                 let blocks = (0..total)
                     .map(|index| retire.states[self.layout.block(lane, index).0 as usize]);
                 blocks.filter(|state| matches!(state, State::Replaced(_))).count() as u32

@@ -8,6 +8,7 @@
 
 use super::{PageMap, Stream};
 use crate::flash::Block;
+use crate::units::Lane;
 
 impl PageMap {
     /// The class of a page of `block` that is written anew.
@@ -18,8 +19,8 @@ impl PageMap {
     /// True when `lane` has a row of the host's stream and `class` to spare, with `waiting` rows on
     /// their way there and one that gathers. Lanes that are reclaimed together open their blocks
     /// together: there it must be one of the open block.
-    pub fn has_row_to_spare(&self, lane: u32, class: u32, waiting: u32) -> bool {
-        let (pool, layout) = (&self.pools[self.by_pool.quotient(lane) as usize], &self.layout);
+    pub fn has_row_to_spare(&self, lane: Lane, class: u32, waiting: u32) -> bool {
+        let (pool, layout) = (&self.pools[self.by_pool.quotient(lane.0) as usize], &self.layout);
         let rows = if pool.shared {
             pool.units_above_reserve(layout) / layout.units_per_row
         } else {

@@ -9,6 +9,7 @@ use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
 use super::{Mapping, PageMap};
 use crate::flash::Block;
+use crate::units::Lane;
 use std::fmt;
 
 /// Why bytes are not a state of this layer.
@@ -67,7 +68,8 @@ impl PageMap {
                 );
             }
             let (first, others) = pool.next_copy_lane.split_at(1);
-            for number in [pool.free_units, first[0], pool.erases_max].iter().chain(others) {
+            let others = others.iter().map(|lane| lane.0);
+            for number in [pool.free_units, first[0].0, pool.erases_max].into_iter().chain(others) {
                 out.extend_from_slice(&number.to_le_bytes());
             }
         }
@@ -165,9 +167,9 @@ impl PageMap {
         }
         let pool = &mut self.pools[number];
         (pool.free_units, pool.next_copy_lane[0], pool.erases_max) =
-            (from.u32()?, from.u32()?, from.u32()?);
+            (from.u32()?, Lane(from.u32()?), from.u32()?);
         for lane in &mut pool.next_copy_lane[1..] {
-            *lane = from.u32()?;
+            *lane = Lane(from.u32()?);
         }
         for index in 0..self.layout.blocks {
             for block in self.group(number as u32, index) {

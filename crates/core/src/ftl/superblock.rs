@@ -42,7 +42,7 @@ use super::placement::lane_order;
 use super::{Dimension, FtlSpec, Mapping, PageMap, Stream};
 use crate::flash::{Block, Device, GARBAGE};
 use crate::sim::{Divisor, mix, unmix};
-use crate::units::Ppn;
+use crate::units::{Lane, Ppn};
 
 /// The stripes of a drive with parity over superblocks.
 #[derive(Clone, Debug)]
@@ -91,23 +91,25 @@ impl Superstripes {
 
     /// The lanes of the set to which `lane` belongs.
     #[inline]
-    pub fn set_of(&self, lane: u32) -> impl Iterator<Item = u32> + '_ {
-        let set = self.by_width.quotient(u32::from(self.places[lane as usize])) * self.width();
-        self.lanes[set as usize..(set + self.width()) as usize].iter().map(|lane| u32::from(*lane))
+    pub fn set_of(&self, lane: Lane) -> impl Iterator<Item = Lane> + '_ {
+        let set = self.by_width.quotient(u32::from(self.places[lane.index()])) * self.width();
+        self.lanes[set as usize..(set + self.width()) as usize]
+            .iter()
+            .map(|lane| Lane((*lane).into()))
     }
 
     /// True when row `row` of a block of `lane` is parity.
     #[inline]
-    pub fn is_parity(&self, lane: u32, row: u32) -> bool {
-        let (set, place) = self.by_width.split(u32::from(self.places[lane as usize]));
+    pub fn is_parity(&self, lane: Lane, row: u32) -> bool {
+        let (set, place) = self.by_width.split(u32::from(self.places[lane.index()]));
         self.by_width.split(row + set).1 == place
     }
 
     /// The lane that holds the parity of row `row` in the set of `lane`.
     #[inline]
-    pub fn parity_lane(&self, lane: u32, row: u32) -> u32 {
-        let set = self.by_width.quotient(u32::from(self.places[lane as usize]));
-        u32::from(self.lanes[(set * self.width() + self.by_width.split(row + set).1) as usize])
+    pub fn parity_lane(&self, lane: Lane, row: u32) -> Lane {
+        let set = self.by_width.quotient(u32::from(self.places[lane.index()]));
+        Lane(self.lanes[(set * self.width() + self.by_width.split(row + set).1) as usize].into())
     }
 
     /// The pages of the stripe of `page`, itself among them: the same place on each lane of the
@@ -115,19 +117,19 @@ impl Superstripes {
     #[inline]
     pub fn stripe_of(&self, page: Ppn) -> impl Iterator<Item = Ppn> + '_ {
         let (lane, offset) = self.by_lane.split(page.0);
-        self.set_of(lane).map(move |lane| Ppn(lane * self.by_lane.get() + offset))
+        self.set_of(Lane(lane)).map(move |lane| Ppn(lane.0 * self.by_lane.get() + offset))
     }
 
     /// The page of the stripe of `page` on `lane`, which is of its set.
     #[inline]
-    pub fn fellow(&self, page: Ppn, lane: u32) -> Ppn {
-        Ppn(lane * self.by_lane.get() + self.by_lane.split(page.0).1)
+    pub fn fellow(&self, page: Ppn, lane: Lane) -> Ppn {
+        Ppn(lane.0 * self.by_lane.get() + self.by_lane.split(page.0).1)
     }
 
     /// True when the host's last row on `lane` is opened and not yet sealed.
     #[inline]
-    pub fn gathers(&self, lane: u32) -> bool {
-        self.gathers[lane as usize]
+    pub fn gathers(&self, lane: Lane) -> bool {
+        self.gathers[lane.index()]
     }
 }
 
@@ -179,15 +181,15 @@ impl PageMap {
 
     /// Rows that a lane has opened for a stream since the device was new.
     #[inline]
-    fn rows_opened(&self, lane: u32, stream: Stream) -> u64 {
-        let frontier = &self.frontiers[lane as usize][stream as usize];
+    fn rows_opened(&self, lane: Lane, stream: Stream) -> u64 {
+        let frontier = &self.frontiers[lane.index()][stream as usize];
         frontier.opened * u64::from(self.layout.rows) + u64::from(frontier.row)
             - u64::from(self.layout.rows)
     }
 
     /// Rows of which the data is known: all that are opened but the one that gathers.
     #[inline]
-    fn rows_sealed(&self, lane: u32, stream: Stream) -> u64 {
+    fn rows_sealed(&self, lane: Lane, stream: Stream) -> u64 {
         let gathers = stream == Stream::Host
             && self.superstripes().is_some_and(|stripes| stripes.gathers(lane));
         self.rows_opened(lane, stream) - u64::from(gathers)
@@ -195,14 +197,14 @@ impl PageMap {
 
     /// True when the row that `lane` opens next for `stream` is parity.
     #[inline]
-    fn is_parity_next(&self, lane: u32, stream: Stream) -> bool {
-        let row = self.frontiers[lane as usize][stream as usize].row;
+    fn is_parity_next(&self, lane: Lane, stream: Stream) -> bool {
+        let row = self.frontiers[lane.index()][stream as usize].row;
         let next = if row == self.layout.rows { 0 } else { row };
         self.superstripes().is_some_and(|stripes| stripes.is_parity(lane, next))
     }
 
     /// True when the lane's next row is parity, and the data of the rest of its stripe is known.
-    fn is_parity_due(&self, lane: u32, stream: Stream) -> bool {
+    fn is_parity_due(&self, lane: Lane, stream: Stream) -> bool {
         let Some(stripes) = self.superstripes() else { return false };
         let row = self.rows_opened(lane, stream);
         let gathers = stream == Stream::Host && stripes.gathers(lane);
@@ -216,8 +218,8 @@ impl PageMap {
     /// After the last row of `lane` was sealed, or a parity row: the lane that has to write the
     /// parity of its next row now, if any. It opens that row ([`PageMap::open_row`]); then ask
     /// again.
-    pub fn due_parity(&self, lane: u32, stream: Stream) -> Option<u32> {
-        let row = self.frontiers[lane as usize][stream as usize].row - 1;
+    pub fn due_parity(&self, lane: Lane, stream: Stream) -> Option<Lane> {
+        let row = self.frontiers[lane.index()][stream as usize].row - 1;
         let of_row = self.superstripes()?.parity_lane(lane, row);
         [of_row, lane].into_iter().find(|lane| self.is_parity_due(*lane, stream))
     }
@@ -225,12 +227,12 @@ impl PageMap {
     /// The lane of a page that the host writes, and the row that it opens there, if none gathers;
     /// `None` when no lane can take it now.
     #[inline]
-    pub fn place_in_stripe(&mut self) -> Option<(u32, Option<Ppn>)> {
+    pub fn place_in_stripe(&mut self) -> Option<(Lane, Option<Ppn>)> {
         let Self { placement, frontiers, pools, by_pool, layout, superstripes, .. } = self;
         let stripes = superstripes.as_ref()?;
         let lane = placement.next(0, |lane| {
-            let frontier = &frontiers[lane as usize][Stream::Host as usize];
-            let pool = || &pools[by_pool.quotient(lane) as usize];
+            let frontier = &frontiers[lane.index()][Stream::Host as usize];
+            let pool = || &pools[by_pool.quotient(lane.0) as usize];
             stripes.gathers(lane)
                 || frontier.row < layout.rows
                 || pool().host_blocks_left(0, frontier.opened) > 0
@@ -246,25 +248,25 @@ impl PageMap {
 
     /// The row of parity that `lane` owes the host's data, now taken. If data would have come next,
     /// that was its turn: so lanes that nothing disturbs stay in step.
-    pub fn open_host_parity(&mut self, lane: u32) -> Ppn {
+    pub fn open_host_parity(&mut self, lane: Lane) -> Ppn {
         self.placement.skip(lane);
         self.open_row(lane, Stream::Host).expect("its stripe is open")
     }
 
     /// The host's gathering row of `lane` is sealed.
-    pub fn row_sealed(&mut self, lane: u32) {
+    pub fn row_sealed(&mut self, lane: Lane) {
         self.set_gathers(lane, false);
     }
 
-    fn set_gathers(&mut self, lane: u32, gathers: bool) {
+    fn set_gathers(&mut self, lane: Lane, gathers: bool) {
         if let Some(stripes) = &mut self.superstripes {
-            stripes.gathers[lane as usize] = gathers;
+            stripes.gathers[lane.index()] = gathers;
         }
     }
 
     /// Placement passes over `lane` while its next row is parity, or when it is `busy` anyway.
     #[inline]
-    pub fn refresh_taking(&mut self, lane: u32, busy: bool) {
+    pub fn refresh_taking(&mut self, lane: Lane, busy: bool) {
         let gathers = self.superstripes().is_some_and(|stripes| stripes.gathers(lane));
         let taking = !busy && (gathers || !self.is_parity_next(lane, Stream::Host));
         self.placement.set_taking(lane, taking);
@@ -273,19 +275,19 @@ impl PageMap {
     /// Placement passes over every lane whose next row is parity; no lane is busy.
     pub(super) fn pass_over_parity(&mut self) {
         if self.superstripes.is_some() {
-            (0..self.layout.lanes).for_each(|lane| self.refresh_taking(lane, false));
+            self.layout.each_lane().for_each(|lane| self.refresh_taking(lane, false));
         }
     }
 
     /// The lane of a pool that takes the next row of copies: those with the fewest rows in turn,
     /// without those that wait for parity.
-    pub(super) fn copy_lane(&mut self, pool: u32) -> u32 {
+    pub(super) fn copy_lane(&mut self, pool: u32) -> Lane {
         let (lanes, from) = (self.lanes_of(pool), self.pools[pool as usize].next_copy_lane[0]);
         let even = self.superstripes().map_or(0, |stripes| stripes.copied_evenly);
         let find = |map: &Self, rows: u64| {
-            let takes = |lane: &u32| map.rows_opened(*lane, Stream::Copy) == rows;
-            let waits = |lane: &u32| map.is_parity_next(*lane, Stream::Copy);
-            (from..lanes.end).chain(lanes.start..from).find(|lane| takes(lane) && !waits(lane))
+            let takes = |lane: &Lane| map.rows_opened(*lane, Stream::Copy) == rows;
+            let waits = |lane: &Lane| map.is_parity_next(*lane, Stream::Copy);
+            lanes.turn_from(from).find(|lane| takes(lane) && !waits(lane))
         };
         let lane = find(self, even).or_else(|| {
             let even = lanes.clone().map(|lane| self.rows_opened(lane, Stream::Copy)).min()?;
@@ -295,14 +297,13 @@ impl PageMap {
             find(self, even)
         });
         let lane = lane.expect("of the lanes with the fewest rows one takes data");
-        self.pools[pool as usize].next_copy_lane[0] =
-            if lane + 1 == lanes.end { lanes.start } else { lane + 1 };
+        self.pools[pool as usize].next_copy_lane[0] = lanes.after(lane);
         lane
     }
 
     /// Rows of `block` that are on flash, when `under_way` tells of how many opened rows of a lane
     /// and a stream the program is not done. The block is not free.
-    pub fn rows_on_flash(&self, block: Block, under_way: impl Fn(u32, Stream) -> u32) -> u32 {
+    pub fn rows_on_flash(&self, block: Block, under_way: impl Fn(Lane, Stream) -> u32) -> u32 {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let pool = &self.pools[self.pool_of(lane) as usize];
         let Some(stream) = self.writes_to(block) else { return self.layout.rows };

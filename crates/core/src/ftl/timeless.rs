@@ -5,7 +5,7 @@ use super::log::Step as LogStep;
 use super::superblock::part_of;
 use super::{PageMap, Step, Stream};
 use crate::flash::{Block, Flash};
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 
 /// Where pages go when they are moved functionally: a flash with its content, or nothing at all.
 pub trait Medium {
@@ -233,7 +233,7 @@ impl<'a> Writer<'a> {
             self.collect(lane);
             return Ok(());
         }
-        let at = (class * self.map.layout().lanes + lane) as usize;
+        let at = (class * self.map.layout().lanes + lane.0) as usize;
         self.rows[at].push(lpn);
         if self.rows[at].len() == self.map.layout().units_per_row as usize {
             self.program_row(lane, class)?;
@@ -249,17 +249,17 @@ impl<'a> Writer<'a> {
         });
         let (lane, opened) = place.ok_or(Full)?;
         if let Some(row) = opened {
-            self.opened[lane as usize] = row;
+            self.opened[lane.index()] = row;
         }
-        self.rows[lane as usize].push(lpn);
-        if self.rows[lane as usize].len() == self.map.layout().units_per_row as usize {
+        self.rows[lane.index()].push(lpn);
+        if self.rows[lane.index()].len() == self.map.layout().units_per_row as usize {
             self.program_row(lane, 0)?;
         }
         Ok(())
     }
 
     /// The row of `lane` is programmed: so is the parity that waited for it.
-    fn seal(&mut self, lane: u32) {
+    fn seal(&mut self, lane: Lane) {
         self.map.row_sealed(lane);
         self.map.refresh_taking(lane, false);
         while let Some(parity) = self.map.due_parity(lane, Stream::Host) {
@@ -279,7 +279,7 @@ impl<'a> Writer<'a> {
 
     /// Dynamic allocation found no lane with room: every pool that wants to reclaims.
     #[cold]
-    fn find_lane(&mut self, lpn: Lpn, class: u32) -> Result<u32, Full> {
+    fn find_lane(&mut self, lpn: Lpn, class: u32) -> Result<Lane, Full> {
         self.reclaim_all();
         self.map.place(lpn, class, |_| 0).ok_or(Full)
     }
@@ -296,18 +296,18 @@ impl<'a> Writer<'a> {
         let lanes = self.map.layout().lanes;
         for at in 0..self.rows.len() as u32 {
             if !self.rows[at as usize].is_empty() {
-                self.program_row(at % lanes, at / lanes)?;
+                self.program_row(Lane(at % lanes), at / lanes)?;
             }
         }
         Ok(())
     }
 
-    fn program_row(&mut self, lane: u32, class: u32) -> Result<(), Full> {
-        let row = match self.opened.get(lane as usize) {
+    fn program_row(&mut self, lane: Lane, class: u32) -> Result<(), Full> {
+        let row = match self.opened.get(lane.index()) {
             Some(row) => *row,
             None => self.open_row(lane, class)?,
         };
-        let at = (class * self.map.layout().lanes + lane) as usize;
+        let at = (class * self.map.layout().lanes + lane.0) as usize;
         let pages = self.rows[at].len() as u64;
         for slot in 0..self.rows[at].len() {
             let lpn = self.rows[at][slot];
@@ -325,7 +325,7 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn open_row(&mut self, lane: u32, class: u32) -> Result<Ppn, Full> {
+    fn open_row(&mut self, lane: Lane, class: u32) -> Result<Ppn, Full> {
         match self.map.open_row_of(lane, Stream::Host, class) {
             Some(row) => Ok(row),
             None => self.make_room(lane, class),
@@ -333,7 +333,7 @@ impl<'a> Writer<'a> {
     }
 
     #[cold]
-    fn make_room(&mut self, lane: u32, class: u32) -> Result<Ppn, Full> {
+    fn make_room(&mut self, lane: Lane, class: u32) -> Result<Ppn, Full> {
         let pool = self.map.pool_of(lane);
         while self.map.collect_now(pool, &mut NoMedium, &mut self.work) {
             if let Some(row) = self.map.open_row_of(lane, Stream::Host, class) {
@@ -344,7 +344,7 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn collect(&mut self, lane: u32) {
+    fn collect(&mut self, lane: Lane) {
         self.reclaim(self.map.pool_of(lane));
         while let Some(pool) = self.map.take_revived() {
             self.reclaim(pool);
@@ -400,7 +400,7 @@ impl PageMap {
 
     /// Parity over superblocks: writes the parity that the last row of copies on `lane` made due,
     /// at zero cost.
-    fn write_parity_now(&mut self, lane: u32, medium: &mut impl Medium, work: &mut Work) {
+    fn write_parity_now(&mut self, lane: Lane, medium: &mut impl Medium, work: &mut Work) {
         while let Some(to) = self.due_parity(lane, Stream::Copy) {
             let row = self.open_row(to, Stream::Copy).expect("its stripe is open");
             medium.set_rows(self.layout.block_of(row), self.layout.row_of(row) + 1);

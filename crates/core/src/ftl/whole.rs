@@ -5,7 +5,7 @@
 use super::pool::Stream;
 use super::relocation::Moving;
 use super::{Allocation, PageMap};
-use crate::units::Ppn;
+use crate::units::{Lane, Ppn};
 
 impl PageMap {
     /// True when an array read brings one page, a row takes one, and copies stay in their lane.
@@ -17,8 +17,8 @@ impl PageMap {
     /// Where copies go singly: [`PageMap::read_done`] and [`PageMap::step`] for a page that is
     /// still valid; its program is next. False, and nothing was done, where it is not.
     #[inline]
-    pub fn single_read(&mut self, lane: u32, load: impl Fn(Ppn) -> u32) -> bool {
-        let chain = &mut self.relocations[lane as usize];
+    pub fn single_read(&mut self, lane: Lane, load: impl Fn(Ppn) -> u32) -> bool {
+        let chain = &mut self.relocations[lane.index()];
         let from = Ppn(chain.cursor_before);
         if !self.mapping.is_valid(from) {
             return false;
@@ -48,12 +48,10 @@ impl PageMap {
     /// when it takes its steps one by one: at the end of the victim, where a block is opened, and
     /// where the pool's free space becomes less than it ever was.
     #[inline]
-    pub fn next_copy(&mut self, lane: u32) -> Option<(Ppn, Ppn)> {
-        let (chain, frontier) = (
-            &self.relocations[lane as usize],
-            &self.frontiers[lane as usize][Stream::Copy as usize],
-        );
-        let pool = &self.pools[lane as usize];
+    pub fn next_copy(&mut self, lane: Lane) -> Option<(Ppn, Ppn)> {
+        let (chain, frontier) =
+            (&self.relocations[lane.index()], &self.frontiers[lane.index()][Stream::Copy as usize]);
+        let pool = &self.pools[lane.index()];
         debug_assert!(chain.staged.is_empty() && chain.writing.is_empty());
         if frontier.row == self.layout.rows || pool.free_units <= self.least_free {
             return None;
@@ -67,10 +65,10 @@ impl PageMap {
     /// How many copies follow for certain after [`PageMap::next_copy`], and that one, if nothing
     /// makes pages of the victim stale: as often as it will not be `None`.
     #[inline]
-    pub fn copies_at_once(&self, lane: u32) -> u32 {
-        let chain = &self.relocations[lane as usize];
-        let frontier = &self.frontiers[lane as usize][Stream::Copy as usize];
-        let room = (self.pools[lane as usize].free_units - self.least_free)
+    pub fn copies_at_once(&self, lane: Lane) -> u32 {
+        let chain = &self.relocations[lane.index()];
+        let frontier = &self.frontiers[lane.index()][Stream::Copy as usize];
+        let room = (self.pools[lane.index()].free_units - self.least_free)
             .min(self.layout.rows - frontier.row);
         room.min(1 + self.mapping.count_valid(chain.cursor, chain.end))
     }
@@ -81,15 +79,15 @@ impl PageMap {
     #[inline(always)]
     pub fn copied_whole(
         &mut self,
-        lane: u32,
+        lane: Lane,
         first: (Ppn, Ppn),
         count: u32,
         follows: bool,
         mut store: impl FnMut(Ppn, Ppn),
     ) -> (Ppn, Ppn) {
         let (mut from, mut to) = first;
-        let (chain, pool) = (&mut self.relocations[lane as usize], &mut self.pools[lane as usize]);
-        let frontier = &mut self.frontiers[lane as usize][Stream::Copy as usize];
+        let (chain, pool) = (&mut self.relocations[lane.index()], &mut self.pools[lane.index()]);
+        let frontier = &mut self.frontiers[lane.index()][Stream::Copy as usize];
         debug_assert_eq!(
             to,
             self.layout.row_start(frontier.block, frontier.row),

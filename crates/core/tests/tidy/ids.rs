@@ -9,7 +9,7 @@ use super::{Source, blank_tests, sources, word};
 const IDS: [(&str, &str, &[&str], usize); 5] = [
     ("die", "Die", &["flash", "ftl", "drive", "array"], 0),
     ("channel", "Channel", &["flash", "ftl", "drive", "array"], 0),
-    ("lane", "Lane", &["flash", "ftl", "drive", "array"], 158),
+    ("lane", "Lane", &["flash", "ftl", "drive", "array"], 0),
     ("pool", "Pool", &["flash", "ftl", "drive", "array"], 115),
     ("member", "Member", &["array"], 0),
 ];

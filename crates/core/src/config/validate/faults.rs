@@ -63,7 +63,7 @@ fn worst(scenario: &Scenario, layout: &Layout) -> (u32, String) {
         (0..array.members + spares).filter(|_| faults.factory_bad > 0.0).flat_map(|member| {
             let seed = member_seed(scenario.seed, Member(member));
             let bad = move |lane| faults.factory_bad_blocks(layout, lane, seed).len() as u32;
-            (0..layout.lanes).map(move |lane| (bad(lane), member))
+            layout.each_lane().map(move |lane| (bad(lane), member))
         });
     // Of equals the first.
     let first =

@@ -43,7 +43,7 @@ impl Blocks {
 }
 
 /// One lane in map units.
-struct Lane {
+struct LaneSpace {
     raw: u64,
     /// Data, and with it the parity, and the map where it lies on flash: what can be valid at once.
     user: u64,
@@ -54,7 +54,7 @@ struct Lane {
     row: u64,
 }
 
-impl Lane {
+impl LaneSpace {
     fn of(device: &Device, map: &MapSpec) -> Self {
         let (capacity, unit) = (Capacity::of(device), device.geometry.map_unit.get());
         let per_lane = |bytes: u64| bytes / unit / lanes(device) as u64;
@@ -88,8 +88,8 @@ pub(super) fn enough(device: &Device, ftl: &FtlSpec, gc: &GcSpec, rain: &RainSpe
         false if ftl.map.is_cached() => "data and their map take",
         false => "the host sees",
     };
-    let lane = Lane::of(device, &ftl.map);
-    let Lane { raw, user, block, row, map } = lane;
+    let lane = LaneSpace::of(device, &ftl.map);
+    let LaneSpace { raw, user, block, row, map } = lane;
     require(user > map, "device.op", device.op, "the host would see nothing; lower it")?;
     let left = raw.saturating_sub(user);
     let blocks = device.geometry.blocks;
@@ -143,7 +143,7 @@ pub(super) fn aged(
     if precondition.state != PreconditionState::Aged {
         return Ok(());
     }
-    let (lane, ratio) = (Lane::of(device, &ftl.map), precondition.ratio);
+    let (lane, ratio) = (LaneSpace::of(device, &ftl.map), precondition.ratio);
     let key = "precondition.ratio";
     let valid = (ratio / 2.0 * lane.raw as f64).ceil() as u64;
     let user = lane.user - lane.map;

@@ -6,7 +6,7 @@ use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lane, Ppn};
 
 /// Rows that may wait on a lane before dynamic allocation passes it over: enough to keep the die
 /// busy, few enough to choose late.
@@ -19,7 +19,7 @@ pub(in crate::drive) struct Row {
     pub(in crate::drive) last: u32,
     pub(in crate::drive) units: u32,
     pub(in crate::drive) listed: bool,
-    pub(in crate::drive) lane: u32,
+    pub(in crate::drive) lane: Lane,
     pub(in crate::drive) class: u8,
     /// Rows of this lane that wait for their die, of any class; kept in the lane's first row.
     pub(in crate::drive) waiting: u32,
@@ -34,9 +34,9 @@ impl Row {
 
 impl Drive {
     /// Adds a page to the row that gathers for `lane` and its class of data.
-    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: u32, class: u32) {
+    pub(in crate::drive) fn stage(&mut self, now: Instant, slot: u32, lane: Lane, class: u32) {
         self.ftl.note_write(self.buffer.slot(slot).lpn);
-        let at = class * self.flash.layout.lanes + lane;
+        let at = class * self.flash.layout.lanes + lane.0;
         let row = &mut self.writes.rows[at as usize];
         self.buffer.link_row(row.last, slot);
         if row.units == 0 {
@@ -68,7 +68,7 @@ impl Drive {
         let row = &mut self.writes.rows[at as usize];
         let Row { first: first_slot, units, lane, class, .. } = *row;
         (row.first, row.last, row.units) = (NIL, NIL, 0);
-        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        let waiting = &mut self.writes.rows[lane.index()].waiting;
         *waiting += 1;
         if *waiting == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, false);
@@ -89,13 +89,13 @@ impl Drive {
     }
 
     /// Rows of `lane` that wait for their die.
-    pub(in crate::drive) fn rows_waiting(&self, lane: u32) -> u32 {
-        self.writes.rows[lane as usize].waiting
+    pub(in crate::drive) fn rows_waiting(&self, lane: Lane) -> u32 {
+        self.writes.rows[lane.index()].waiting
     }
 
     /// True when the row that gathers for `lane` and the first class of data holds `slot`.
-    pub(in crate::drive) fn row_holds(&self, lane: u32, slot: u32) -> bool {
-        let row = &self.writes.rows[lane as usize];
+    pub(in crate::drive) fn row_holds(&self, lane: Lane, slot: u32) -> bool {
+        let row = &self.writes.rows[lane.index()];
         let slots =
             std::iter::successors(Some(row.first), |slot| Some(self.buffer.row_next(*slot)));
         slots.take(row.units as usize).any(|held| held == slot)
@@ -114,13 +114,13 @@ impl Drive {
 
     /// A group of several lanes may have closed early: rows may wait for a new one, which any lane
     /// may make possible.
-    pub(in crate::drive) fn wake_pool(&mut self, now: Instant, lane: u32) {
+    pub(in crate::drive) fn wake_pool(&mut self, now: Instant, lane: Lane) {
         let lanes = self.ftl.lanes_of(self.ftl.pool_of(lane));
         if lanes.len() == 1 {
             return;
         }
         for lane in
-            lanes.filter(|lane| self.writes.rows[*lane as usize].waiting > 0).collect::<Vec<_>>()
+            lanes.filter(|lane| self.writes.rows[lane.index()].waiting > 0).collect::<Vec<_>>()
         {
             self.dispatch(now, self.flash.layout.die_of(lane));
         }

@@ -16,8 +16,7 @@ use crate::drive::Drive;
 use crate::drive::crash::recovery::Kept;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::ftl::Checkpoint;
-use crate::units::Die;
-use crate::units::{Bytes, Instant, Ppn};
+use crate::units::{Bytes, Die, Instant, Ppn};
 
 /// A checkpoint in its place in the system area.
 #[derive(Clone, Debug)]
@@ -120,7 +119,7 @@ impl Drive {
     /// A checkpoint is taken, and begins to be programmed.
     pub(in crate::drive) fn begin_checkpoint(&mut self, now: Instant) {
         self.take_checkpoint();
-        for die in (0..self.flash.layout.dies).map(Die) {
+        for die in self.flash.layout.each_die() {
             self.program_checkpoint(now, die);
         }
     }
@@ -149,7 +148,7 @@ impl Drive {
     /// The next page is programmed on a die, if it may be: the last one only behind all the others.
     pub(super) fn program_checkpoint(&mut self, now: Instant, die: Die) {
         let layout = &self.flash.layout;
-        let (lanes, units) = (layout.lanes_per_die, layout.units_per_row);
+        let (lane, units) = (layout.lanes_on(die).first(), layout.units_per_row);
         let sectors = units * layout.unit_sectors;
         let Some(checkpoints) = self.kept.as_mut().and_then(|kept| kept.checkpoints.as_mut())
         else {
@@ -163,14 +162,8 @@ impl Drive {
             return;
         }
         checkpoints.next_page += 1;
-        let op = FlashOp::new(
-            Owner::Checkpoint { page },
-            Class::Write,
-            die.0 * lanes,
-            Ppn::NONE,
-            units,
-            sectors,
-        );
+        let op =
+            FlashOp::new(Owner::Checkpoint { page }, Class::Write, lane, Ppn::NONE, units, sectors);
         let op = self.ops.insert(op);
         self.enqueue(now, op);
     }

@@ -111,8 +111,7 @@ impl Drive {
     /// way already.
     pub(in crate::drive) fn write_journal(&mut self, now: Instant) {
         let layout = &self.flash.layout;
-        let (unit, sectors, dies, lanes) =
-            (layout.unit_bytes, layout.unit_sectors, layout.dies, layout.lanes_per_die);
+        let (unit, sectors, dies) = (layout.unit_bytes, layout.unit_sectors, layout.dies);
         let Some(kept) = &mut self.kept else { return };
         let journal = &mut kept.journal;
         if journal.pages_flying > 0 || journal.pending.is_empty() {
@@ -125,7 +124,7 @@ impl Drive {
         let first = journal.next_die.0;
         journal.next_die = Die((first + pages) % dies);
         for page in 0..pages {
-            let lane = (first + page) % dies * lanes;
+            let lane = self.flash.layout.lanes_on(Die((first + page) % dies)).first();
             let op = FlashOp::new(Owner::Journal, Class::Write, lane, Ppn::NONE, 1, sectors);
             let op = self.ops.insert(op);
             self.enqueue(now, op);

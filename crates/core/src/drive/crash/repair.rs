@@ -13,8 +13,7 @@ use crate::ftl::recovery::{Rebuilt, Repair, Role};
 use crate::ftl::{FtlKind, PageMap, Reads, Translation};
 use crate::sim::Rng;
 use crate::stats::PowerLossReport;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Lpn, Ppn};
+use crate::units::{Die, Duration, Instant, Lpn, Ppn};
 use std::collections::VecDeque;
 
 /// An operation of a recovery.
@@ -81,7 +80,7 @@ impl CrashImage {
         let (layout, mut work) = (&self.flash.layout, self.no_work());
         for page in 0..pages {
             let die = Die((page % u64::from(layout.dies)) as u32);
-            let page = layout.first_page(layout.block(die.0 * layout.lanes_per_die, 0));
+            let page = layout.first_page(layout.block(layout.lanes_on(die).first(), 0));
             work[die.index()].push_back(Task::Read { page, sectors });
         }
         work

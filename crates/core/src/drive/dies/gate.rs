@@ -19,8 +19,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::windows::{WindowSchedule, Windows};
-use crate::units::Die;
-use crate::units::{Duration, Instant};
+use crate::units::{Die, Duration, Instant};
 
 /// GC runs and operations that wait for a window.
 #[derive(Clone, Debug)]
@@ -297,8 +296,7 @@ impl Drive {
     /// Time left of the window for the GC runs that keep `die`, if they end with it.
     pub(in crate::drive) fn window_left(&self, now: Instant, die: Die) -> Option<Duration> {
         let schedule = self.schedule()?;
-        let lanes = self.flash.layout.lanes_per_die;
-        let mut pools = (die.0 * lanes..(die.0 + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        let mut pools = self.ftl.pools_on(die);
         let keeper = self.collector.keeper_of(die).map(|(pool, _)| pool);
         let forced = pools.any(|pool| self.is_forced(pool))
             || keeper.is_some_and(|pool| self.is_forced(pool));

@@ -5,8 +5,7 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
-use crate::units::Die;
-use crate::units::Instant;
+use crate::units::{Die, Instant};
 
 impl Drive {
     pub(in crate::drive) fn issue(&mut self, now: Instant, die: Die, op: u32) {
@@ -127,9 +126,8 @@ impl Drive {
     /// True while a collection on one of the die's lanes goes before the host, even between its
     /// operations.
     fn collection_owns(&self, die: Die) -> bool {
-        let lanes = self.flash.layout.lanes_per_die;
-        (die.0 * lanes..(die.0 + 1) * lanes)
-            .map(|lane| self.ftl.pool_of(lane))
+        self.ftl
+            .pools_on(die)
             .any(|pool| self.ftl.is_collecting(pool) && self.gc_goes_before(pool, false))
     }
 }

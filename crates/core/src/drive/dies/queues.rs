@@ -3,7 +3,7 @@
 
 use crate::drive::Stamp;
 use crate::sim::{NIL, Slab};
-use crate::units::{Duration, Ppn};
+use crate::units::{Duration, Lane, Ppn};
 
 /// No stamp: no version beneath is so high.
 const NO_STAMP: Stamp = Stamp { version: NIL, beneath: NIL };
@@ -51,25 +51,25 @@ pub(in crate::drive) enum Owner {
     /// A row of parity in a superblock is on flash: behind host data, or behind copies.
     Parity,
     /// The collection chain of a lane goes on.
-    ChainRead { lane: u32 },
+    ChainRead { lane: Lane },
     /// The collection chain of a lane goes on.
-    ChainProgram { lane: u32 },
+    ChainProgram { lane: Lane },
     /// The collection chain of a lane goes on: a page is read and programmed elsewhere.
-    ChainCopy { lane: u32 },
+    ChainCopy { lane: Lane },
     /// The victim block of a lane is erased.
-    ChainErase { lane: u32 },
+    ChainErase { lane: Lane },
     /// The chain of a log-block FTL goes on: a page is read to be copied,
-    MergeRead { lane: u32 },
+    MergeRead { lane: Lane },
     /// it is programmed elsewhere,
-    MergeProgram { lane: u32 },
+    MergeProgram { lane: Lane },
     /// several were copied,
-    MergeRun { lane: u32 },
+    MergeRun { lane: Lane },
     /// a block is erased,
-    MergeErase { lane: u32 },
+    MergeErase { lane: Lane },
     /// a part of the page map is read from a spare area,
-    SpareRead { lane: u32 },
+    SpareRead { lane: Lane },
     /// or the host's page is on flash.
-    LogProgram { lane: u32 },
+    LogProgram { lane: Lane },
     /// A page of the journal of deallocations is on flash.
     Journal,
     /// A page of a checkpoint is on flash.
@@ -90,7 +90,7 @@ pub(in crate::drive) struct FlashOp {
     pub owner: Owner,
     pub class: Class,
     /// The lane it works on.
-    pub lane: u32,
+    pub lane: Lane,
     /// First page of a read, or of the row of a program (set when it starts).
     pub ppn: Ppn,
     /// Map units read or programmed.
@@ -115,7 +115,7 @@ pub(in crate::drive) struct FlashOp {
 }
 
 impl FlashOp {
-    pub fn new(owner: Owner, class: Class, lane: u32, ppn: Ppn, units: u32, sectors: u32) -> Self {
+    pub fn new(owner: Owner, class: Class, lane: Lane, ppn: Ppn, units: u32, sectors: u32) -> Self {
         let (sequence, gc_before) = (0, Duration::ZERO);
         let (gc_blocked, over, feeds, next) = (false, NO_STAMP, NIL, NIL);
         let data_class = 0;

@@ -9,8 +9,7 @@ use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
 use crate::ftl::Stream;
-use crate::units::Die;
-use crate::units::{Instant, Ppn};
+use crate::units::{Die, Instant, Lane, Ppn};
 
 impl Drive {
     /// Puts an operation on its die's list and starts it if the die is free.
@@ -28,7 +27,7 @@ impl Drive {
         op: u32,
         class: Class,
         owner: Owner,
-        lane: u32,
+        lane: Lane,
     ) {
         self.next_sequence += 1;
         self.ops[op].sequence = self.next_sequence;
@@ -237,15 +236,12 @@ impl Drive {
     /// True while programs of the host wait on the pool's channel.
     fn writes_wait(&self, pool: u32) -> bool {
         let layout = &self.flash.layout;
-        let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).start));
-        let dies = layout.dies_per_channel();
-        (channel.0 * dies..(channel.0 + 1) * dies)
-            .map(Die)
-            .any(|die| self.queues[die.index()].write.front().is_some())
+        let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).first()));
+        layout.dies_on(channel).any(|die| self.queues[die.index()].write.front().is_some())
     }
 
     #[inline]
-    fn reads_wait(&self, lane: u32) -> bool {
+    fn reads_wait(&self, lane: Lane) -> bool {
         self.queues[self.flash.layout.die_of(lane).index()].read.front().is_some()
     }
 

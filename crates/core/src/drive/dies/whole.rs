@@ -12,8 +12,7 @@
 use crate::drive::dies::queues::Owner;
 use crate::drive::{Drive, Reconstruct, UpdateReads};
 use crate::ftl::Step;
-use crate::units::Die;
-use crate::units::{Instant, Ppn};
+use crate::units::{Die, Instant, Lane, Ppn};
 
 /// Which way copies go.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,7 +100,7 @@ impl Drive {
     fn tell_copies(
         &mut self,
         die: Die,
-        lane: u32,
+        lane: Lane,
         count: u32,
         follows: bool,
     ) -> Option<(Ppn, Ppn)> {
@@ -130,7 +129,7 @@ impl Drive {
     fn split_copies_in_flight(&mut self, now: Instant) {
         let way = &mut self.collector.way;
         (way.is_parted, way.is_whole, way.is_train) = (true, false, false);
-        (0..self.flash.layout.dies).map(Die).for_each(|die| self.split_copy(now, die));
+        self.flash.layout.each_die().for_each(|die| self.split_copy(now, die));
     }
 
     /// An erase, of a victim that was copied before, is about to send its command on the channel of
@@ -138,9 +137,8 @@ impl Drive {
     #[inline]
     pub(in crate::drive) fn split_copies_beside(&mut self, now: Instant, die: Die) {
         if self.collector.way.is_whole && self.collector.planes.is_none() {
-            let dies = self.flash.layout.dies_per_channel();
-            let first = self.flash.layout.channel_of(die).0 * dies;
-            (first..first + dies).map(Die).for_each(|die| self.split_copy(now, die));
+            let layout = &self.flash.layout;
+            layout.dies_on(layout.channel_of(die)).for_each(|die| self.split_copy(now, die));
         }
     }
 
@@ -169,7 +167,7 @@ impl Drive {
     }
 
     #[inline]
-    pub(in crate::drive) fn whole_copy_done(&mut self, die: Die, lane: u32) {
+    pub(in crate::drive) fn whole_copy_done(&mut self, die: Die, lane: Lane) {
         if self.flash.has_train(die) {
             let count = self.flash.take_train(die);
             self.tell_copies(die, lane, count, false);
@@ -187,7 +185,7 @@ impl Drive {
         now: Instant,
         op: u32,
         die: Die,
-        lane: u32,
+        lane: Lane,
     ) -> bool {
         if self.queues[die.index()].gc.front().is_some() || !self.flash.is_idle(die) {
             return false;

@@ -8,12 +8,11 @@ use crate::drive::features::Scheme;
 use crate::flash::{Operation, What};
 use crate::ftl::Step;
 use crate::sim::NIL;
-use crate::units::Die;
-use crate::units::{Instant, Ppn};
+use crate::units::{Die, Instant, Lane, Ppn};
 
 impl Drive {
     /// Does the next step of a lane's chain.
-    pub(in crate::drive) fn advance_chain(&mut self, now: Instant, lane: u32) {
+    pub(in crate::drive) fn advance_chain(&mut self, now: Instant, lane: Lane) {
         if self.ftl.is_dead(self.ftl.pool_of(lane)) {
             return self.stop_chain(now, lane);
         }
@@ -22,7 +21,7 @@ impl Drive {
     }
 
     /// Does a step that a lane's chain asked for.
-    pub(in crate::drive) fn take_step(&mut self, now: Instant, lane: u32, step: Step) {
+    pub(in crate::drive) fn take_step(&mut self, now: Instant, lane: Lane, step: Step) {
         let layout = &self.flash.layout;
         let sectors = |units: u32| {
             if self.collector.copies_inside() { 0 } else { units * layout.unit_sectors }
@@ -48,8 +47,8 @@ impl Drive {
 
     /// The place of the operations of a lane's chain.
     #[inline]
-    fn chain_op(&mut self, lane: u32) -> u32 {
-        let mut op = self.collector.chain_ops[lane as usize];
+    fn chain_op(&mut self, lane: Lane) -> u32 {
+        let mut op = self.collector.chain_ops[lane.index()];
         if op == NIL {
             op = self.ops.insert(FlashOp::new(
                 Owner::ChainRead { lane },
@@ -59,12 +58,12 @@ impl Drive {
                 0,
                 0,
             ));
-            self.collector.chain_ops[lane as usize] = op;
+            self.collector.chain_ops[lane.index()] = op;
         }
         op
     }
 
-    fn lane_copied(&mut self, now: Instant, lane: u32) {
+    fn lane_copied(&mut self, now: Instant, lane: Lane) {
         if self.ftl.lane_copied(lane) {
             self.victim_copied(now, self.ftl.pool_of(lane));
         }
@@ -77,7 +76,7 @@ impl Drive {
         now: Instant,
         op: u32,
         die: Die,
-        lane: u32,
+        lane: Lane,
         step: Step,
     ) {
         let layout = &self.flash.layout;
@@ -113,7 +112,7 @@ impl Drive {
     }
 
     /// The chain of `lane` ends: its pool reclaims nothing any more.
-    pub(in crate::drive) fn stop_chain(&mut self, now: Instant, lane: u32) {
+    pub(in crate::drive) fn stop_chain(&mut self, now: Instant, lane: Lane) {
         if self.ftl.stop_chain(lane) {
             self.copying_is_over(now, self.ftl.pool_of(lane));
         }

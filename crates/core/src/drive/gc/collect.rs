@@ -12,9 +12,7 @@ use crate::drive::gc::domains::Phase;
 use crate::drive::gc::mode::Admission;
 use crate::flash::Block;
 use crate::ftl::timeless::Work;
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::Instant;
+use crate::units::{Die, Instant};
 
 impl Drive {
     /// Space of the pool was used or regained: perhaps it should collect.
@@ -163,7 +161,7 @@ impl Drive {
             return;
         }
         self.collector.domains[domain].phase = Phase::Holding { pool };
-        for channel in self.collector.domains[domain].channels.clone().map(Channel) {
+        for channel in self.collector.domains[domain].each_channel() {
             self.flash.hold_channel(now, channel);
         }
         if !self.start_collection(now, pool) {
@@ -175,10 +173,10 @@ impl Drive {
     /// No host operation starts on the domain's dies any more, or some do again; who waits for one
     /// of them while it is idle waits for garbage collection.
     fn close_dies(&mut self, now: Instant, domain: usize, closed: bool) {
-        let (channels, dies) =
-            (self.collector.domains[domain].channels.clone(), self.flash.layout.dies_per_channel());
-        for die in (channels.start * dies..channels.end * dies).map(Die) {
-            self.close_die(now, die, closed);
+        for channel in self.collector.domains[domain].each_channel() {
+            for die in self.flash.layout.dies_on(channel) {
+                self.close_die(now, die, closed);
+            }
         }
     }
 
@@ -270,10 +268,9 @@ impl Drive {
     fn release(&mut self, now: Instant, domain: usize) {
         self.collector.domains[domain].phase = Phase::Open;
         self.close_dies(now, domain, false);
-        for channel in self.collector.domains[domain].channels.clone().map(Channel) {
+        for channel in self.collector.domains[domain].each_channel() {
             self.flash.release_channel(now, channel);
-            let dies = self.flash.layout.dies_per_channel();
-            for die in (channel.0 * dies..(channel.0 + 1) * dies).map(Die) {
+            for die in self.flash.layout.dies_on(channel) {
                 self.dispatch(now, die);
             }
         }

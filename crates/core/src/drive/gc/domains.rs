@@ -7,9 +7,7 @@ use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::Instant;
+use crate::units::{Channel, Die, Instant};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -73,7 +71,7 @@ impl Collector {
             && (0..ftl.pools()).all(|pool| {
                 let channel = |lane| layout.channel_of(layout.die_of(lane));
                 let lanes = ftl.lanes_of(pool);
-                channel(lanes.start) == channel(lanes.end - 1)
+                channel(lanes.first()) == channel(lanes.last_lane())
             });
         let (domains, width) =
             if per_channel { (layout.channels, 1) } else { (1, layout.channels) };
@@ -87,7 +85,7 @@ impl Collector {
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(|die| domain(Die(die))).collect(),
             domain_of_pool: (0..ftl.pools())
-                .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).start)))
+                .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).first())))
                 .collect(),
             listed: vec![(false, false); ftl.pools() as usize],
             closed: vec![false; layout.dies as usize],
@@ -147,7 +145,7 @@ impl Collector {
 
     /// The channels that a collection of the pool drains and holds.
     pub fn channels_of(&self, pool: u32) -> impl Iterator<Item = Channel> + use<> {
-        self.domains[self.domain_of_pool[pool as usize] as usize].channels.clone().map(Channel)
+        self.domains[self.domain_of_pool[pool as usize] as usize].each_channel()
     }
 
     /// Pools whose collection follows in the die's domain before the host's operations.
@@ -254,6 +252,11 @@ impl Collector {
 }
 
 impl Domain {
+    /// Its channels.
+    pub(super) fn each_channel(&self) -> impl Iterator<Item = Channel> + use<> {
+        self.channels.clone().map(Channel)
+    }
+
     fn new(channels: Range<u32>) -> Self {
         let (waiting, urgent) = (VecDeque::new(), VecDeque::new());
         Self { channels, phase: Phase::Open, user_pending: 0, user_reads: 0, waiting, urgent }

@@ -6,18 +6,17 @@ use crate::drive::dies::queues::{FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::flash::Block;
 use crate::ftl::{Step, Stream};
-use crate::units::Die;
-use crate::units::{Instant, Ppn};
+use crate::units::{Die, Instant, Lane, Ppn};
 
 impl Drive {
-    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+    pub(in crate::drive) fn chain_read_done(&mut self, now: Instant, op: u32, lane: Lane) {
         self.counters.units_read += u64::from(self.ops[op].units);
         let flash = &self.flash;
         self.ftl.read_done(lane, |page| flash.load(page));
         self.advance_chain(now, lane);
     }
 
-    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: u32) {
+    pub(in crate::drive) fn chain_program_done(&mut self, now: Instant, op: u32, lane: Lane) {
         let FlashOp { ppn: row, units, lane: to, .. } = self.ops[op];
         self.stripe_row_done(to, Stream::Copy);
         self.counters.copied_units += u64::from(units);

@@ -33,8 +33,7 @@ use crate::drive::io::direct::Direct;
 use crate::drive::rehearse::Moment;
 use crate::drive::{BusyRemaining, Drive, PredictableLatency, Status};
 use crate::sim::NIL;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Die, Duration, Instant, Ppn};
 use std::cell::RefCell;
 
 /// Reads that may be failed fast.
@@ -210,7 +209,7 @@ impl Drive {
         };
         self.collector.keeper_of(die).is_some_and(|(_, holds)| holds)
             && self.collector.follow_after(die).count() == 0
-            && (0..self.flash.layout.dies).map(Die).all(idle)
+            && self.flash.layout.each_die().all(idle)
     }
 
     /// Asserts that no request is left: for tests, of a drive that has completed everything.

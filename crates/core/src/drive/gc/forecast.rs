@@ -18,8 +18,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Lpn};
+use crate::units::{Die, Duration, Instant, Lane, Lpn};
 
 /// The forecast for a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,13 +38,9 @@ impl Drive {
 
     /// The same, and whether it copies.
     pub(in crate::drive) fn gc_forecast(&self, now: Instant, die: Die) -> Forecast {
-        let lanes = self.flash.layout.lanes_per_die;
         let mut all = Forecast::default();
-        for lane in die.0 * lanes..(die.0 + 1) * lanes {
-            let pool = self.ftl.pool_of(lane);
-            if self.ftl.is_collecting(pool)
-                && (lane == die.0 * lanes || self.ftl.pool_of(lane - 1) != pool)
-            {
+        for pool in self.ftl.pools_on(die) {
+            if self.ftl.is_collecting(pool) {
                 let of_pool = self.collection_left(now, die, pool);
                 all.left += of_pool.left;
                 all.copying |= of_pool.copying;
@@ -100,7 +95,7 @@ impl Drive {
     }
 
     /// The rest of one lane's chain.
-    pub(in crate::drive) fn lane_copy_left(&self, now: Instant, lane: u32) -> Duration {
+    pub(in crate::drive) fn lane_copy_left(&self, now: Instant, lane: Lane) -> Duration {
         let Some(chain) = self.ftl.copies_left(lane) else { return Duration::ZERO };
         let die = self.flash.layout.die_of(lane);
         let under_way = self.flash.gc_operation_left(now, die);

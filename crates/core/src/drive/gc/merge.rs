@@ -23,7 +23,7 @@ use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
 use crate::ftl::{GcSpec, PageMap};
 use crate::sim::NIL;
-use crate::units::{Cause, Duration, Instant, Ppn, Split};
+use crate::units::{Cause, Duration, Instant, Lane, Ppn, Split};
 use std::collections::VecDeque;
 
 /// The chains of all lanes.
@@ -117,14 +117,14 @@ impl Merges {
 
 impl Merges {
     /// The slot of the page that a lane writes.
-    pub fn page_of(&self, lane: u32) -> u32 {
-        self.lanes[lane as usize].slot
+    pub fn page_of(&self, lane: Lane) -> u32 {
+        self.lanes[lane.index()].slot
     }
 
     /// The copies of a lane's run, from its start.
-    pub fn run_of(&self, lane: u32, layout: &Layout) -> Run {
+    pub fn run_of(&self, lane: Lane, layout: &Layout) -> Run {
         let sectors = if self.copyback { 0 } else { layout.unit_sectors };
-        Run { copies: self.lanes[lane as usize].run.clone(), sectors }
+        Run { copies: self.lanes[lane.index()].run.clone(), sectors }
     }
 }
 
@@ -144,8 +144,8 @@ const RUN_MAX: Duration = Duration::from_ns(u32::MAX as u64);
 
 impl Drive {
     #[inline]
-    pub(super) fn chain(&mut self, lane: u32) -> &mut Chain {
-        &mut self.merges.as_mut().expect("the drive has a log-block FTL").lanes[lane as usize]
+    pub(super) fn chain(&mut self, lane: Lane) -> &mut Chain {
+        &mut self.merges.as_mut().expect("the drive has a log-block FTL").lanes[lane.index()]
     }
 
     /// A page leaves the buffer for its lane.
@@ -157,7 +157,7 @@ impl Drive {
     }
 
     /// The next page of a lane has its turn, if the lane is free.
-    fn begin_chain(&mut self, now: Instant, lane: u32) {
+    fn begin_chain(&mut self, now: Instant, lane: Lane) {
         while self.chain(lane).slot == NIL {
             let Some(slot) = self.chain(lane).waiting.pop_front() else { return };
             if self.buffer.slot(slot).dropped {
@@ -176,7 +176,7 @@ impl Drive {
     }
 
     /// Does the next step of a lane's chain, and all that take no time.
-    pub(super) fn advance_merge(&mut self, now: Instant, lane: u32) {
+    pub(super) fn advance_merge(&mut self, now: Instant, lane: Lane) {
         let no_time = self.merges.as_ref().is_some_and(|merges| merges.no_time);
         loop {
             match self.ftl.log_step(lane) {
@@ -221,11 +221,11 @@ impl Drive {
     }
 
     /// A copy is next; with runs those behind it, too.
-    fn begin_run(&mut self, now: Instant, lane: u32, mut from: Ppn, mut to: Ppn) {
+    fn begin_run(&mut self, now: Instant, lane: Lane, mut from: Ppn, mut to: Ppn) {
         let runs = self.copies_in_runs();
         let merges = self.merges.as_mut().expect("the drive has a log-block FTL");
         let sectors = if merges.copyback { 0 } else { self.flash.layout.unit_sectors };
-        let chain = &mut merges.lanes[lane as usize];
+        let chain = &mut merges.lanes[lane.index()];
         chain.run.clear();
         chain.at = 0;
         let mut time = Duration::ZERO;
@@ -257,7 +257,7 @@ impl Drive {
             self.ops[op].owner = Owner::MergeRun { lane };
             self.ops[op].lane = lane;
             let chain =
-                &self.merges.as_ref().expect("the drive has a log-block FTL").lanes[lane as usize];
+                &self.merges.as_ref().expect("the drive has a log-block FTL").lanes[lane.index()];
             return self.flash.start_run(now, die, op, &chain.run, time, sectors);
         }
         self.read_copy(now, lane);
@@ -265,7 +265,7 @@ impl Drive {
 
     /// The place of a lane's operations.
     #[inline]
-    fn merge_op(&mut self, lane: u32) -> u32 {
+    fn merge_op(&mut self, lane: Lane) -> u32 {
         if self.chain(lane).op == NIL {
             let op = self.ops.insert(FlashOp::new(
                 Owner::MergeRun { lane },
@@ -280,7 +280,7 @@ impl Drive {
         self.chain(lane).op
     }
 
-    pub(super) fn enqueue_merge(&mut self, now: Instant, lane: u32, owner: Owner, ppn: Ppn) {
+    pub(super) fn enqueue_merge(&mut self, now: Instant, lane: Lane, owner: Owner, ppn: Ppn) {
         let copyback = self.merges.as_ref().is_some_and(|merges| merges.copyback);
         let sectors = if copyback { 0 } else { self.flash.layout.unit_sectors };
         let op = self.merge_op(lane);
@@ -292,13 +292,13 @@ impl Drive {
         self.enqueue(now, op);
     }
 
-    pub(super) fn read_copy(&mut self, now: Instant, lane: u32) {
+    pub(super) fn read_copy(&mut self, now: Instant, lane: Lane) {
         let chain = self.chain(lane);
         let from = chain.run[chain.at].0;
         self.enqueue_merge(now, lane, Owner::MergeRead { lane }, from);
     }
 
-    fn erase_merged(&mut self, now: Instant, lane: u32, block: Block) {
+    fn erase_merged(&mut self, now: Instant, lane: Lane, block: Block) {
         let reclaiming = self.chain(lane).reclaims(now, block);
         (reclaiming.erasing, reclaiming.block) = (reclaiming.erasing.min(now), block);
         let page = self.flash.layout.first_page(block);
@@ -306,7 +306,7 @@ impl Drive {
     }
 
     /// The host's page is next.
-    fn program_page(&mut self, now: Instant, lane: u32, to: Ppn) {
+    fn program_page(&mut self, now: Instant, lane: Lane, to: Ppn) {
         let sectors = self.flash.layout.unit_sectors;
         let op = self.ops.insert(FlashOp::new(
             Owner::LogProgram { lane },
@@ -321,7 +321,7 @@ impl Drive {
     }
 
     /// Resumes the waiters of the page.
-    pub(super) fn tell_page(&mut self, now: Instant, lane: u32, slot: u32) {
+    pub(super) fn tell_page(&mut self, now: Instant, lane: Lane, slot: u32) {
         self.chain(lane).slot = BUSY;
         let Chain { began, split, led_by, .. } = *self.chain(lane);
         self.book_chained(Some(Chained { began, split, led_by }));
@@ -330,7 +330,7 @@ impl Drive {
     }
 
     /// The page's chain is done: the next one has its turn.
-    fn end_chain(&mut self, now: Instant, lane: u32) {
+    fn end_chain(&mut self, now: Instant, lane: Lane) {
         let slot = self.chain(lane).slot;
         if slot != BUSY {
             self.book_merge(now, lane, Cause::GcCopy);
@@ -349,7 +349,7 @@ impl Drive {
 
     /// A page has its turn on a lane.
     #[inline]
-    fn book_turn(&mut self, now: Instant, lane: u32) {
+    fn book_turn(&mut self, now: Instant, lane: Lane) {
         let led_by = self.book_led(now);
         let chain = self.chain(lane);
         (chain.began, chain.booked, chain.split, chain.led_by) = (now, now, Split::NONE, led_by);
@@ -357,7 +357,7 @@ impl Drive {
 
     /// The lane's chain spent its time up to now on `cause`.
     #[inline]
-    pub(super) fn book_merge(&mut self, now: Instant, lane: u32, cause: Cause) {
+    pub(super) fn book_merge(&mut self, now: Instant, lane: Lane, cause: Cause) {
         if self.attribution.is_some() {
             let chain = self.chain(lane);
             let spent = now.since(chain.booked);
@@ -366,7 +366,7 @@ impl Drive {
         }
     }
 
-    fn timeline_merged(&mut self, now: Instant, lane: u32, reclaiming: Reclaiming) {
+    fn timeline_merged(&mut self, now: Instant, lane: Lane, reclaiming: Reclaiming) {
         let Reclaiming { copying, erasing, copied, block } = reclaiming;
         let pool = self.ftl.pool_of(lane);
         let (erasing, forced, held, unfinished) = (erasing.min(now), false, (0, 0), false);

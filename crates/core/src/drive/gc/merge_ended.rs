@@ -3,7 +3,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::flash::Block;
-use crate::units::{Cause, Instant, Ppn};
+use crate::units::{Cause, Instant, Lane, Ppn};
 
 impl Drive {
     /// An operation of a chain is done.
@@ -20,14 +20,14 @@ impl Drive {
     }
 
     /// A part of the page map is read from a spare area.
-    fn spare_read_done(&mut self, now: Instant, lane: u32) {
+    fn spare_read_done(&mut self, now: Instant, lane: Lane) {
         self.counters.units_read += 1;
         self.book_merge(now, lane, Cause::GcCopy);
         self.ftl.log_done(lane);
         self.advance_merge(now, lane);
     }
 
-    fn merge_read_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_read_done(&mut self, now: Instant, op: u32, lane: Lane) {
         let version = self.flash.load(self.ops[op].ppn);
         self.counters.units_read += 1;
         let chain = self.chain(lane);
@@ -36,7 +36,7 @@ impl Drive {
         self.enqueue_merge(now, lane, Owner::MergeProgram { lane }, to);
     }
 
-    fn merge_program_done(&mut self, now: Instant, lane: u32) {
+    fn merge_program_done(&mut self, now: Instant, lane: Lane) {
         self.counters.copied_units += 1;
         let chain = self.chain(lane);
         let ((from, to), version) = (chain.run[chain.at], chain.version);
@@ -55,14 +55,14 @@ impl Drive {
     }
 
     /// A run that was one operation is done.
-    fn merge_run_done(&mut self, now: Instant, lane: u32) {
+    fn merge_run_done(&mut self, now: Instant, lane: Lane) {
         let copies = self.chain(lane).run.len() as u64;
         self.counters.units_read += copies;
         self.counters.copied_units += copies;
         self.advance_merge(now, lane);
     }
 
-    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: u32) {
+    fn merge_erase_done(&mut self, now: Instant, op: u32, lane: Lane) {
         let block = self.flash.layout.block_of(self.ops[op].ppn);
         self.counters.erases += 1;
         self.book_merge(now, lane, Cause::Erase);
@@ -72,7 +72,7 @@ impl Drive {
 
     /// The erase of a merge has failed: the block leaves its lane, or is erased again where the
     /// lane has none to spare.
-    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: u32) {
+    pub(in crate::drive) fn merge_erase_failed(&mut self, now: Instant, op: u32, lane: Lane) {
         self.counters.erases += 1;
         self.count_erase_failure();
         let block = self.flash.layout.block_of(self.ops[op].ppn);
@@ -98,7 +98,7 @@ impl Drive {
     }
 
     /// The host's page is on flash.
-    fn log_programmed(&mut self, now: Instant, op: u32, lane: u32) {
+    fn log_programmed(&mut self, now: Instant, op: u32, lane: Lane) {
         let (to, slot) = (self.ops[op].ppn, self.chain(lane).slot);
         let (lpn, version, dropped, born) = {
             let s = self.buffer.slot(slot);
@@ -123,7 +123,7 @@ impl Drive {
     }
 
     /// The page's own program is done: its waits are in the books of the operation.
-    fn book_log_program(&mut self, now: Instant, op: u32, lane: u32) {
+    fn book_log_program(&mut self, now: Instant, op: u32, lane: Lane) {
         if let Some(split) = self.split_of_program(now, op) {
             let chain = self.chain(lane);
             debug_assert_eq!(

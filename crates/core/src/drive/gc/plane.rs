@@ -19,9 +19,7 @@ use crate::drive::Drive;
 use crate::drive::gc::rotate::Rotation;
 use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::Instant;
+use crate::units::{Channel, Die, Instant, Lane};
 
 /// Which planes wait for their collection, and which have it.
 #[derive(Clone, Debug)]
@@ -105,10 +103,10 @@ impl Planes {
 
     /// Space of the plane of `lane` was taken: it may be urgent now.
     #[inline]
-    pub fn fills(&mut self, ftl: &PageMap, layout: &Layout, lane: u32) {
+    pub fn fills(&mut self, ftl: &PageMap, layout: &Layout, lane: Lane) {
         let pool = ftl.pool_of(lane);
         if self.is_listed(pool) && !self.seen_urgent[pool as usize] && ftl.is_urgent(pool) {
-            self.note_change(layout.channel_of(layout.die_of(ftl.lanes_of(pool).start)));
+            self.note_change(layout.channel_of(layout.die_of(ftl.lanes_of(pool).first())));
         }
     }
 
@@ -199,7 +197,7 @@ impl Drive {
     }
 
     fn die_of_pool(&self, pool: u32) -> Die {
-        self.flash.layout.die_of(self.ftl.lanes_of(pool).start)
+        self.flash.layout.die_of(self.ftl.lanes_of(pool).first())
     }
 
     /// After an operation ended on `die`.
@@ -258,7 +256,7 @@ impl Drive {
             waiting[kept] = pool;
             kept += 1;
             let (urgent, die) =
-                (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).start));
+                (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).first()));
             seen_urgent[pool as usize] = urgent;
             if !(urgent || quiet) || closed[die.index()] || flash.is_collecting(die) {
                 continue;
@@ -426,8 +424,8 @@ impl Drive {
         let Some(rotation) = &mut planes.rotation else { return };
         // A whole copy counts what it takes at its end, and has taken it when it programs.
         let programs = |pool| {
-            let die = flash.layout.die_of(ftl.lanes_of(pool).start);
-            ftl.is_copying(ftl.lanes_of(pool).start)
+            let die = flash.layout.die_of(ftl.lanes_of(pool).first());
+            ftl.is_copying(ftl.lanes_of(pool).first())
                 && flash.is_copying_whole(die)
                 && flash.whole_copy_is_read(now, die)
         };
@@ -439,7 +437,7 @@ impl Drive {
             planes.turns_change();
         }
         if looks {
-            for channel in (0..self.flash.layout.channels).map(Channel) {
+            for channel in self.flash.layout.each_channel() {
                 self.scan_channel(now, channel);
             }
         }

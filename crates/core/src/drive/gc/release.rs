@@ -8,9 +8,7 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::replay::Outcome;
 use crate::flash::Block;
-use crate::units::Channel;
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Channel, Die, Duration, Instant, Lane, Ppn};
 
 /// The die, and the block, that garbage collection keeps from a read.
 #[derive(Clone, Copy, Debug)]
@@ -117,10 +115,8 @@ impl Drive {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let read = timing.command + timing.transfer(layout.unit_sectors);
         let of_channel = |channel: Channel| {
-            let dies =
-                channel.0 * layout.dies_per_channel()..(channel.0 + 1) * layout.dies_per_channel();
-            read * dies.filter(|die| self.queues[*die as usize].read.front().is_some()).count()
-                as u64
+            let reads = |die: &Die| self.queues[die.index()].read.front().is_some();
+            read * layout.dies_on(channel).filter(reads).count() as u64
         };
         let longest = self.collector.channels_of(pool).map(of_channel).max().unwrap_or_default();
         if longest.is_zero() { longest } else { longest + timing.means().0 }
@@ -130,7 +126,7 @@ impl Drive {
     /// `from` on: those that reads do not keep, as far as the window holds them.
     fn erases_end(&self, from: Instant, kept: Kept, pool: u32) -> Instant {
         let layout = &self.flash.layout;
-        let is_erased = |lane: &u32| {
+        let is_erased = |lane: &Lane| {
             let block = self.ftl.victim_block(*lane);
             let waits = || {
                 block == kept.block
@@ -167,7 +163,7 @@ impl Drive {
     /// The rest of the copy of the pool's victim. Chains of several lanes go side by side, and
     /// share channels.
     fn victim_copy_left(&self, now: Instant, pool: u32) -> Duration {
-        let die_of = |lane: u32| self.flash.layout.die_of(lane);
+        let die_of = |lane: Lane| self.flash.layout.die_of(lane);
         let of_die = |die| self.ftl.lanes_of(pool).filter(move |lane| die_of(*lane) == die);
         let on_die = |die| {
             of_die(die).fold(Duration::ZERO, |sum, lane| sum + self.lane_copy_left(now, lane))
@@ -198,7 +194,7 @@ impl Drive {
 
     /// The copy of a victim that is not yet chosen: chains on one die go one after the other.
     fn victim_copy_ahead(&self, pool: u32) -> Duration {
-        let first = self.flash.layout.die_of(self.ftl.lanes_of(pool).start);
+        let first = self.flash.layout.die_of(self.ftl.lanes_of(pool).first());
         let lanes =
             self.ftl.lanes_of(pool).filter(|lane| self.flash.layout.die_of(*lane) == first).count();
         self.copy_ahead(pool) * lanes as u64
@@ -213,13 +209,10 @@ impl Drive {
         // The operation under way, unless a copy that is counted includes it; then erases that
         // wait.
         let mut counted = false;
-        let lanes = self.flash.layout.lanes_per_die;
-        for lane in die.0 * lanes..(die.0 + 1) * lanes {
-            let pool = self.ftl.pool_of(lane);
-            let is_first = lane == die.0 * lanes || self.ftl.pool_of(lane - 1) != pool;
+        for pool in self.ftl.pools_on(die) {
             let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
             let takes = self.gc_goes_before(pool, true);
-            if is_first && copies && takes && !self.is_paused(pool) {
+            if copies && takes && !self.is_paused(pool) {
                 counted |= under_way.is_some_and(|(op, _)| self.copies_for(op) == Some(pool));
                 if keeper != Some(pool) {
                     end = self.erases_end(end + self.victim_copy_left(now, pool), kept, pool);

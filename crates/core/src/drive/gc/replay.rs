@@ -17,8 +17,10 @@ use crate::drive::gc::release::Kept;
 use crate::drive::gc::windows::WindowSchedule;
 use crate::ftl::ChainLeft;
 use crate::sim::{NIL, Timers};
-use crate::units::Die;
-use crate::units::{Duration, Instant, Ppn};
+use crate::units::{Die, Duration, Instant, Lane, Ppn};
+
+/// No lane: the end of a list.
+const NOBODY: Lane = Lane(NIL);
 
 /// A replay and its places.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +37,7 @@ pub(in crate::drive) struct Replay {
     free: Vec<Instant>,
     timers: Option<Timers>,
     copying: u32,
-    next_copy_lane: u32,
+    next_copy_lane: Lane,
 }
 
 /// The outcome of a replay.
@@ -66,7 +68,7 @@ struct Chain {
     units: u32,
     page: u32,
     /// The next one on the list of its die.
-    next: u32,
+    next: Lane,
     done: bool,
 }
 
@@ -74,10 +76,10 @@ struct Chain {
 struct DieReplay {
     doing: Doing,
     /// Its operation is this chain's.
-    lane: u32,
+    lane: Lane,
     /// Chains whose operations wait: the first and the last.
-    first: u32,
-    last: u32,
+    first: Lane,
+    last: Lane,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,29 +128,30 @@ impl Drive {
     ) -> Option<()> {
         let layout = &self.flash.layout;
         let nothing = ChainLeft { cursor: 0, end: 0, staged: 0, brings: 0, reading: false };
-        let chain = Chain { left: nothing, units: 0, page: 0, next: NIL, done: true };
-        let die = DieReplay { doing: Doing::Nothing, lane: NIL, first: NIL, last: NIL };
+        let chain = Chain { left: nothing, units: 0, page: 0, next: NOBODY, done: true };
+        let die = DieReplay { doing: Doing::Nothing, lane: NOBODY, first: NOBODY, last: NOBODY };
         r.chains.clear();
         r.chains.resize(layout.lanes as usize, chain);
         r.dies.clear();
         r.dies.resize(layout.dies as usize, die);
         let timers = r.timers.get_or_insert_with(|| Timers::new(layout.dies as usize));
-        (0..layout.dies).map(Die).for_each(|die| timers.clear(die.index()));
+        layout.each_die().for_each(|die| timers.clear(die.index()));
         r.free.clear();
-        let channels = 0..layout.channels;
-        r.free.extend(channels.map(|channel| {
-            now + self.flash.channel_busy_for(now, Die(channel * layout.dies_per_channel()))
-        }));
+        r.free.extend(
+            layout
+                .each_channel()
+                .map(|channel| now + self.flash.channel_busy_for(now, layout.first_die(channel))),
+        );
         (r.end, r.paused, r.copying, r.next_copy_lane) =
             (now, false, 0, self.ftl.next_copy_lane(pool)?);
         for lane in self.ftl.lanes_of(pool) {
             if let Some(left) = self.ftl.chain_left(lane) {
-                r.chains[lane as usize] = Chain { left, done: false, ..chain };
+                r.chains[lane.index()] = Chain { left, done: false, ..chain };
                 r.copying += 1;
             }
         }
         let lanes = self.ftl.lanes_of(pool);
-        for die in (layout.die_of(lanes.start).0..=layout.die_of(lanes.end - 1).0).map(Die) {
+        for die in (layout.die_of(lanes.first()).0..=layout.die_of(lanes.last_lane()).0).map(Die) {
             self.takes_over(r, now, die)?;
         }
         while r.copying > 0 {
@@ -176,7 +179,7 @@ impl Drive {
                 Some(sensed) if sectors > 0 => (Doing::Senses, sensed),
                 _ => (if reads { Doing::Reads } else { Doing::Programs }, now + left),
             };
-            let chain = &mut r.chains[lane as usize];
+            let chain = &mut r.chains[lane.index()];
             if chain.done {
                 return None;
             }
@@ -186,7 +189,7 @@ impl Drive {
         }
         for op in self.queues[die.index()].gc.iter(&self.ops) {
             let lane = lane_of(op)?;
-            let chain = &mut r.chains[lane as usize];
+            let chain = &mut r.chains[lane.index()];
             if chain.done {
                 return None;
             }
@@ -207,7 +210,7 @@ impl Drive {
     ) {
         let DieReplay { doing, lane, .. } = r.dies[die.index()];
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
-        let chain = &mut r.chains[lane as usize];
+        let chain = &mut r.chains[lane.index()];
         match doing {
             Doing::Senses => {
                 let free = &mut r.free[layout.channel_of(die).index()];
@@ -223,9 +226,9 @@ impl Drive {
         }
         r.dies[die.index()].doing = Doing::Nothing;
         if let Some(on) = self.next_step(r, lane, pool) {
-            r.list(Die(on), lane);
-            if r.dies[on as usize].doing == Doing::Nothing {
-                self.plays_next(r, now, Die(on), windows);
+            r.list(on, lane);
+            if r.dies[on.index()].doing == Doing::Nothing {
+                self.plays_next(r, now, on, windows);
             }
         }
         if r.dies[die.index()].doing == Doing::Nothing {
@@ -239,51 +242,51 @@ impl Drive {
     }
 
     /// The next operation of a lane's chain, and its die: as `PageMap::step`.
-    fn next_step(&self, r: &mut Replay, lane: u32, pool: u32) -> Option<u32> {
+    fn next_step(&self, r: &mut Replay, lane: Lane, pool: u32) -> Option<Die> {
         let layout = &self.flash.layout;
         let (row, group) = (layout.units_per_row, layout.units_per_read);
-        let ChainLeft { cursor, end, staged, .. } = r.chains[lane as usize].left;
+        let ChainLeft { cursor, end, staged, .. } = r.chains[lane.index()].left;
         let lanes = self.ftl.lanes_of(pool);
         let first = if staged >= row { None } else { self.ftl.next_to_copy(cursor, end) };
         if let Some(first) = first {
             let group_end = if group == 1 { first + 1 } else { (first / group + 1) * group };
-            let chain = &mut r.chains[lane as usize];
+            let chain = &mut r.chains[lane.index()];
             chain.left.cursor = group_end;
             chain.left.brings =
                 if group == 1 { 1 } else { self.ftl.valid_between(first, group_end) };
             (chain.left.reading, chain.units, chain.page) = (true, chain.left.brings, first);
-            return Some(layout.die_of(lane).0);
+            return Some(layout.die_of(lane));
         }
         if staged < row {
-            r.chains[lane as usize].left.cursor = end;
-            let goes_on = |other: &u32| *other != lane && !r.chains[*other as usize].done;
+            r.chains[lane.index()].left.cursor = end;
+            let goes_on = |other: &Lane| *other != lane && !r.chains[other.index()].done;
             let other = if staged > 0 { lanes.clone().find(goes_on) } else { None };
             if let Some(other) = other {
-                r.chains[other as usize].left.staged += staged;
+                r.chains[other.index()].left.staged += staged;
             }
             if staged == 0 || other.is_some() {
-                r.chains[lane as usize].done = true;
+                r.chains[lane.index()].done = true;
                 r.copying -= 1;
                 return None;
             }
         }
         let to = r.next_copy_lane;
-        r.next_copy_lane = if to + 1 == lanes.end { lanes.start } else { to + 1 };
-        let chain = &mut r.chains[lane as usize];
+        r.next_copy_lane = lanes.after(to);
+        let chain = &mut r.chains[lane.index()];
         (chain.left.reading, chain.units) = (false, staged.min(row));
         chain.left.staged -= chain.units;
-        Some(layout.die_of(to).0)
+        Some(layout.die_of(to))
     }
 
     /// The first operation that waits for an idle die begins, if its window lets it.
     fn plays_next(&self, r: &mut Replay, now: Instant, die: Die, windows: Option<WindowSchedule>) {
         let lane = r.dies[die.index()].first;
-        if lane == NIL {
+        if lane == NOBODY {
             return;
         }
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let Chain { left: ChainLeft { reading, .. }, units, page, next, .. } =
-            r.chains[lane as usize];
+            r.chains[lane.index()];
         let crosses = |units: u32| match self.collector.copies_inside() {
             true => Duration::ZERO,
             false => timing.transfer(units * layout.unit_sectors),
@@ -328,14 +331,14 @@ impl Replay {
     }
 
     /// The chain's operation waits for the die.
-    pub(super) fn list(&mut self, die: Die, lane: u32) {
-        self.chains[lane as usize].next = NIL;
+    pub(super) fn list(&mut self, die: Die, lane: Lane) {
+        self.chains[lane.index()].next = NOBODY;
         let entry = &mut self.dies[die.index()];
         let last = std::mem::replace(&mut entry.last, lane);
-        if entry.first == NIL {
+        if entry.first == NOBODY {
             entry.first = lane;
         } else {
-            self.chains[last as usize].next = lane;
+            self.chains[last.index()].next = lane;
         }
     }
 
@@ -350,7 +353,7 @@ impl Replay {
                 .max(self.end);
         }
         let layout = &drive.flash.layout;
-        let is_erased = |lane: &u32| {
+        let is_erased = |lane: &Lane| {
             let victim = drive.ftl.victim_block(*lane);
             victim != block && !drive.ftl.is_being_read(victim)
         };

@@ -125,7 +125,8 @@ impl Rotation {
         if gc.rotate == Rotate::Off {
             return None;
         }
-        let (planes, width) = ftl.plane_groups();
+        let (lanes, width) = ftl.plane_groups();
+        let planes: Vec<u32> = lanes.into_iter().map(|lane| ftl.pool_of(lane)).collect();
         let mut places = vec![0; planes.len()];
         planes.iter().zip(0..).for_each(|(plane, place)| places[*plane as usize] = place);
         let rate = (gc.rotate == Rotate::Dynamic).then(|| Rate {

@@ -7,7 +7,6 @@
 //! Not for `nogc`, which takes no time, nor for the merges of log blocks, which a write waits for.
 
 use crate::drive::Drive;
-use crate::units::Die;
 use crate::units::Instant;
 
 impl Drive {
@@ -37,7 +36,7 @@ impl Drive {
                 self.space_used(now, pool);
             }
         }
-        for die in (0..self.flash.layout.dies).map(Die) {
+        for die in self.flash.layout.each_die() {
             if self.queues[die.index()].gc.front().is_some() {
                 self.dispatch(now, die);
             }

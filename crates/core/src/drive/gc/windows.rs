@@ -10,7 +10,6 @@
 //! over its end. Here the test is on the predicted end of each step.
 
 use crate::drive::Drive;
-use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 /// The schedule by which the members of an array take turns.
@@ -122,7 +121,7 @@ impl Drive {
         if !std::mem::replace(&mut gate.paused[pool as usize], false) {
             return None;
         }
-        for die in (0..self.flash.layout.dies).map(Die) {
+        for die in self.flash.layout.each_die() {
             if self.queues[die.index()].gc.front().is_some() {
                 self.dispatch(now, die);
             }

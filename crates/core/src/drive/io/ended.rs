@@ -77,7 +77,7 @@ impl Drive {
         let FlashOp { lane, ppn: row, units, .. } = self.ops[op];
         let (mut parity, mut of_map) = (0, 0);
         self.counters.padded_units += u64::from(self.flash.layout.units_per_row - units);
-        let waiting = &mut self.writes.rows[lane as usize].waiting;
+        let waiting = &mut self.writes.rows[lane.index()].waiting;
         *waiting -= 1;
         if *waiting + 1 == ROWS_WAITING_MAX {
             self.ftl.set_taking(lane, true);

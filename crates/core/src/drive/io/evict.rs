@@ -5,7 +5,7 @@ use crate::drive::buffer::slots::State;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::ftl::Translation;
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Instant, Lane, Lpn, Ppn};
 
 /// Pages in eviction order whose maps are asked for before their turn.
 const LOOK_AHEAD: u32 = 8;
@@ -115,7 +115,7 @@ impl Drive {
         let place = match &mut self.superblock {
             None => {
                 let rows = &self.writes.rows;
-                self.ftl.place(lpn, class, |lane: u32| rows[lane as usize].waiting)
+                self.ftl.place(lpn, class, |lane: Lane| rows[lane.index()].waiting)
             }
             Some(superblock) => superblock.place(&mut self.ftl),
         };

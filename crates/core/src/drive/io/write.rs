@@ -15,7 +15,7 @@ use crate::drive::later::Task;
 use crate::drive::{Content, Drive, DriveSpec, FullBuffer, Op, Stamp, Status};
 use crate::flash::Layout;
 use crate::sim::NIL;
-use crate::units::Instant;
+use crate::units::{Instant, Lane};
 use std::collections::VecDeque;
 
 /// The state of the write path.
@@ -59,7 +59,7 @@ impl WritePath {
             last: NIL,
             units: 0,
             listed: false,
-            lane: at % layout.lanes,
+            lane: Lane(at % layout.lanes),
             class: (at / layout.lanes) as u8,
             waiting: 0,
         };

@@ -5,7 +5,7 @@ use crate::drive::map_cache::misses::{Miss, Misses, Waiter, Who};
 use crate::drive::map_cache::pages::Phase;
 use crate::drive::{Drive, Request};
 use crate::sim::NIL;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lane, Ppn};
 
 impl Drive {
     /// A translation page is read.
@@ -205,13 +205,13 @@ impl Drive {
 
     /// A row of the lane is done: the next one is programmed, if it is awaited and none is on its
     /// way.
-    pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: u32) {
+    pub(in crate::drive) fn awaited_row(&mut self, now: Instant, lane: Lane) {
         let Some(dftl) = &mut self.dftl else { return };
-        if self.writes.rows[lane as usize].waiting == 0
-            && std::mem::take(&mut dftl.pages.awaited[lane as usize])
-            && !self.writes.rows[lane as usize].is_empty()
+        if self.writes.rows[lane.index()].waiting == 0
+            && std::mem::take(&mut dftl.pages.awaited[lane.index()])
+            && !self.writes.rows[lane.index()].is_empty()
         {
-            self.seal_row(now, lane);
+            self.seal_row(now, lane.0);
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::drive::map_cache::misses::{Dftl, Miss, Misses};
 use crate::ftl::{Mapping, PageMap};
 use crate::sim::{NIL, Slab};
 use crate::stats::MapCounters;
-use crate::units::{Instant, Lpn};
+use crate::units::{Instant, Lane, Lpn};
 use std::collections::VecDeque;
 
 /// Where a translation page is.
@@ -50,7 +50,7 @@ pub(super) struct Page {
     of_collections: bool,
     /// Its read, while it is read.
     op: u32,
-    lane: u32,
+    lane: Lane,
     /// Misses that want to read it.
     pub(super) readers: Misses,
     /// Misses that wait for a round that has not taken off, and for the one that has.
@@ -313,7 +313,7 @@ impl Drive {
     pub(super) fn stage_page_of_map(&mut self, now: Instant, page: u32) {
         let lpn = self.ftl.translation_page(page);
         let rows = &self.writes.rows;
-        let lane = self.ftl.place(lpn, 0, |lane: u32| rows[lane as usize].waiting);
+        let lane = self.ftl.place(lpn, 0, |lane: Lane| rows[lane.index()].waiting);
         let Some(dftl) = &mut self.dftl else { return };
         let p = &mut dftl.pages.all[page as usize];
         let Some(lane) = lane else {
@@ -347,9 +347,9 @@ impl Drive {
             return;
         }
         if self.rows_waiting(lane) == 0 {
-            self.seal_row(now, lane);
+            self.seal_row(now, lane.0);
         } else if let Some(dftl) = &mut self.dftl {
-            dftl.pages.awaited[lane as usize] = true;
+            dftl.pages.awaited[lane.index()] = true;
         }
     }
 

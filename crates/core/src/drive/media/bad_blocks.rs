@@ -30,7 +30,7 @@ use crate::drive::later::Task;
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
 use crate::stats::FaultCounters;
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lane, Ppn};
 
 /// The state of a drive whose blocks may be bad.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub(in crate::drive) struct Faults {
     /// Copied-out blocks that failed and that nobody reads any more.
     pub(super) leaving: Vec<Block>,
     /// Lanes whose chain found no row for its copies.
-    pub(super) stopping: Vec<u32>,
+    pub(super) stopping: Vec<Lane>,
     /// [`Task::Settle`] is among what completes later.
     pub(super) is_timed: bool,
     pub(super) counters: FaultCounters,
@@ -186,7 +186,7 @@ impl Drive {
     }
 
     /// A row of copies is on flash.
-    pub(in crate::drive) fn count_moved(&mut self, lane: u32, units: u32) {
+    pub(in crate::drive) fn count_moved(&mut self, lane: Lane, units: u32) {
         if let Some(faults) = &mut self.faults
             && self.ftl.moves_failed(lane)
         {

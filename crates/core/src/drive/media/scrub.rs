@@ -34,8 +34,7 @@ use crate::flash::{ErrorModel, Found};
 use crate::ftl::Stream;
 use crate::sim::NIL;
 use crate::stats::ScrubCounters;
-use crate::units::Die;
-use crate::units::{Bytes, Duration, Instant, Lpn, Ppn};
+use crate::units::{Bytes, Die, Duration, Instant, Lane, Lpn, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +97,7 @@ pub(super) enum Job {
 /// Pages of one array read that are written anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rewrite {
-    pub(super) lane: u32,
+    pub(super) lane: Lane,
     pub(super) first: u32,
     pub(super) end: u32,
     /// Erases of their block when they were read.
@@ -170,7 +169,7 @@ impl Drive {
             rewrite_at: if spec.rewrite_at == 0 { u32::MAX } else { spec.rewrite_at },
             period,
             due: Instant::START + period,
-            cursors: (0..dies).map(Die).map(|die| die.0 * units_per_die).collect(),
+            cursors: (0..dies).map(|die| die * units_per_die).collect(),
             units_per_die,
             turn: 0,
             waits: false,
@@ -272,8 +271,8 @@ impl Drive {
     /// and that has this job for the scrubber.
     fn is_free_to_scrub(&self, die: Die, job: Job) -> bool {
         let layout = &self.flash.layout;
-        let (channel, dies) = (layout.channel_of(die), layout.dies_per_channel());
-        let beside = &self.queues[(channel.0 * dies) as usize..((channel.0 + 1) * dies) as usize];
+        let channel = layout.channel_of(die);
+        let mut beside = layout.dies_on(channel).map(|die| &self.queues[die.index()]);
         let queues = &self.queues[die.index()];
         self.scrub.as_ref().is_some_and(|scrub| scrub.jobs[channel.index()] == job)
             && self.flash.is_idle(die)
@@ -283,12 +282,10 @@ impl Drive {
             && queues.write.front().is_none()
             && queues.gc.front().is_none()
             && !self.collector.serves_reads(die)
-            && beside
-                .iter()
-                .all(|queues| queues.read.front().is_none() && queues.fill.front().is_none())
+            && beside.all(|queues| queues.read.front().is_none() && queues.fill.front().is_none())
     }
 
-    pub(super) fn set_scrub_job(&mut self, lane: u32, job: Job) {
+    pub(super) fn set_scrub_job(&mut self, lane: Lane, job: Job) {
         let channel = self.flash.layout.channel_of(self.flash.layout.die_of(lane));
         if let Some(scrub) = &mut self.scrub {
             let before = std::mem::replace(&mut scrub.jobs[channel.index()], job);

@@ -7,8 +7,7 @@ use crate::drive::observe::critical::{Ended, NO_LINK, Own, Work};
 use crate::drive::{Drive, Op};
 use crate::flash::kept_between;
 use crate::sim::NIL;
-use crate::units::Die;
-use crate::units::{Cause, Duration, Instant, Split};
+use crate::units::{Cause, Die, Duration, Instant, Split};
 
 impl Drive {
     /// Attributes every command from now on: call it before the first. Books that are kept already
@@ -53,8 +52,7 @@ impl Drive {
 
     /// Garbage collection works on the die, at or below its hard mark.
     fn is_urgent_at(&self, die: Die) -> bool {
-        let lanes = self.flash.layout.lanes_per_die;
-        let mut pools = (die.0 * lanes..(die.0 + 1) * lanes).map(|lane| self.ftl.pool_of(lane));
+        let mut pools = self.ftl.pools_on(die);
         pools.any(|pool| self.ftl.is_collecting(pool) && self.ftl.is_urgent(pool))
     }
 

@@ -184,7 +184,7 @@ impl Drive {
         held: (u32, u32),
     ) {
         let Some(timeline) = &mut self.timeline else { return };
-        let block = self.ftl.victim_block(self.ftl.lanes_of(pool).start);
+        let block = self.ftl.victim_block(self.ftl.lanes_of(pool).first());
         let draining = timeline.draining[pool as usize].take().unwrap_or(now);
         let (copying, erasing, end) = (now, Instant::NEVER, Instant::NEVER);
         let (valid, copied, unfinished) = (self.ftl.valid_left(pool), 0, false);

@@ -197,7 +197,7 @@ impl Drive {
             }
             return;
         }
-        self.writes.rows[lane as usize].waiting -= 1;
+        self.writes.rows[lane.index()].waiting -= 1;
         self.writes.leaving -= 1;
         self.stripe_row_done(lane, Stream::Host);
         self.counters.rain.parity_units += u64::from(units);

@@ -27,7 +27,7 @@ use crate::drive::{Drive, RainSpec, Update};
 use crate::flash::Block;
 use crate::ftl::{PageMap, Stream, part_of};
 use crate::sim::{NIL, Slab};
-use crate::units::{Instant, Ppn};
+use crate::units::{Instant, Lane, Ppn};
 use std::collections::BTreeMap;
 
 /// The state of parity over superblocks.
@@ -52,11 +52,11 @@ impl Superblock {
     /// The lane that takes a page, in a row that gathers or one that it opens; `None` when there is
     /// none now.
     #[inline]
-    pub fn place(&mut self, ftl: &mut PageMap) -> Option<u32> {
+    pub fn place(&mut self, ftl: &mut PageMap) -> Option<Lane> {
         let (lane, opened) = ftl.place_in_stripe()?;
         if let Some(row) = opened {
-            self.gathers[lane as usize] = row;
-            self.under_way[lane as usize][Stream::Host as usize] += 1;
+            self.gathers[lane.index()] = row;
+            self.under_way[lane.index()][Stream::Host as usize] += 1;
         }
         Some(lane)
     }
@@ -123,7 +123,7 @@ impl Drive {
         }
     }
 
-    fn is_parity_row(&self, lane: u32, row: u32) -> bool {
+    fn is_parity_row(&self, lane: Lane, row: u32) -> bool {
         self.ftl.superstripes().is_some_and(|stripes| stripes.is_parity(lane, row))
     }
 
@@ -148,7 +148,7 @@ impl Drive {
         let Some(superblock) = &self.superblock else { return false };
         let (layout, row) = (&self.flash.layout, self.flash.layout.row_of(page));
         let under_way =
-            |lane: u32, stream: Stream| superblock.under_way[lane as usize][stream as usize];
+            |lane: Lane, stream: Stream| superblock.under_way[lane.index()][stream as usize];
         self.rows_of_stripe(page)
             .all(|fellow| self.ftl.rows_on_flash(layout.block_of(fellow), under_way) > row)
     }
@@ -187,7 +187,7 @@ impl Drive {
     pub(in crate::drive) fn enqueue_in_stripe(&mut self, now: Instant, op: u32, first_slot: u32) {
         let lane = self.ops[op].lane;
         let Some(superblock) = &mut self.superblock else { return };
-        let row = superblock.gathers[lane as usize];
+        let row = superblock.gathers[lane.index()];
         self.ops[op].ppn = row;
         self.issue_row(first_slot);
         self.ftl.row_sealed(lane);
@@ -205,7 +205,7 @@ impl Drive {
     }
 
     /// An operation of a chain is queued; a row of copies is given its place.
-    pub(in crate::drive) fn enqueue_copies(&mut self, now: Instant, op: u32, chain: u32) {
+    pub(in crate::drive) fn enqueue_copies(&mut self, now: Instant, op: u32, chain: Lane) {
         let FlashOp { owner, lane, .. } = self.ops[op];
         if !matches!(owner, Owner::ChainProgram { .. }) {
             return self.enqueue(now, op);
@@ -214,7 +214,7 @@ impl Drive {
             self.ftl.open_row(lane, Stream::Copy).expect("the reserve holds a victim's copies");
         self.ops[op].ppn = row;
         if let Some(superblock) = &mut self.superblock {
-            superblock.under_way[lane as usize][Stream::Copy as usize] += 1;
+            superblock.under_way[lane.index()][Stream::Copy as usize] += 1;
         }
         if self.flash.has_content() {
             let contents: Vec<u32> = self.ftl.contents_on_their_way(chain).collect();
@@ -236,18 +236,18 @@ impl Drive {
     }
 
     /// The last row of `lane` was sealed: queues the parity that waited for it.
-    fn write_due_parity(&mut self, now: Instant, lane: u32, stream: Stream) {
+    fn write_due_parity(&mut self, now: Instant, lane: Lane, stream: Stream) {
         while let Some(to) = self.ftl.due_parity(lane, stream) {
             let row = match stream {
                 Stream::Host => self.ftl.open_host_parity(to),
                 Stream::Copy => self.ftl.open_row(to, stream).expect("its stripe is open"),
             };
             if let Some(superblock) = &mut self.superblock {
-                superblock.under_way[to as usize][stream as usize] += 1;
+                superblock.under_way[to.index()][stream as usize] += 1;
             }
             let class = match stream {
                 Stream::Host => {
-                    self.writes.rows[to as usize].waiting += 1;
+                    self.writes.rows[to.index()].waiting += 1;
                     self.writes.leaving += 1;
                     self.refresh_taking(to);
                     Class::Write
@@ -272,14 +272,14 @@ impl Drive {
     }
 
     /// Placement passes over a lane that has enough rows waiting, or whose next row is parity.
-    fn refresh_taking(&mut self, lane: u32) {
-        self.ftl.refresh_taking(lane, self.writes.rows[lane as usize].waiting >= ROWS_WAITING_MAX);
+    fn refresh_taking(&mut self, lane: Lane) {
+        self.ftl.refresh_taking(lane, self.writes.rows[lane.index()].waiting >= ROWS_WAITING_MAX);
     }
 
     /// A row of data is on flash.
-    pub(in crate::drive) fn stripe_row_done(&mut self, lane: u32, stream: Stream) {
+    pub(in crate::drive) fn stripe_row_done(&mut self, lane: Lane, stream: Stream) {
         let Some(superblock) = &mut self.superblock else { return };
-        superblock.under_way[lane as usize][stream as usize] -= 1;
+        superblock.under_way[lane.index()][stream as usize] -= 1;
         if stream == Stream::Host {
             self.refresh_taking(lane);
         }

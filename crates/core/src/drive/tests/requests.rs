@@ -5,7 +5,7 @@ use super::{
     write_through,
 };
 use crate::drive::DriveSpec;
-use crate::units::{Bandwidth, Bytes, Duration, Instant};
+use crate::units::{Bandwidth, Bytes, Duration, Instant, Lane};
 
 #[test]
 fn an_unloaded_page_read_takes_142_575_ns() {
@@ -50,7 +50,7 @@ fn pages_of_one_array_read_are_read_together() {
     let gc = crate::ftl::GcSpec { soft: 0.0.into(), hard: 0.0.into(), ..Default::default() };
     let ftl = crate::ftl::FtlSpec { stripe: crate::ftl::Stripe::ProgramUnit, ..Default::default() };
     let mut map = crate::ftl::PageMap::new(&device, &ftl, &gc, 1_024, 1);
-    let row = map.open_row(0, crate::ftl::Stream::Host).unwrap();
+    let row = map.open_row(Lane(0), crate::ftl::Stream::Host).unwrap();
     (0..4).for_each(|k| map.commit(crate::units::Lpn(k), crate::units::Ppn(row.0 + k)));
     map.row_programmed(row);
     let drive = crate::drive::Drive::new(&device, &DriveSpec::default(), &gc, map, false);

@@ -60,14 +60,14 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 }
 
 fn copies_whole(drive: &Drive) -> bool {
-    (0..drive.flash.layout.dies).map(Die).any(|die| drive.flash.is_copying_whole(die))
+    drive.flash.layout.each_die().any(|die| drive.flash.is_copying_whole(die))
 }
 
 fn assert_alike(now: Instant, whole: &Drive, parted: &Drive) {
     assert_eq!(whole.counters(), parted.counters(), "at {now:?}");
     assert_eq!(whole.flash.operations(), parted.flash.operations(), "at {now:?}");
     assert_eq!(whole.ftl.least_free_millionths(), parted.ftl.least_free_millionths(), "at {now:?}");
-    for die in (0..whole.flash.layout.dies).map(Die) {
+    for die in whole.flash.layout.each_die() {
         assert_eq!(whole.gc_time(now, die), parted.gc_time(now, die), "die {die} at {now:?}");
         assert_eq!(
             whole.gc_remaining(now, die),
@@ -79,7 +79,7 @@ fn assert_alike(now: Instant, whole: &Drive, parted: &Drive) {
 
 /// Maps are alike once the drive with whole copies was told of those that are over.
 fn assert_mapped_alike(now: Instant, whole: &mut Drive, parted: &Drive) {
-    (0..whole.flash.layout.dies).map(Die).for_each(|die| whole.settle_copies(now, die));
+    whole.flash.layout.each_die().for_each(|die| whole.settle_copies(now, die));
     assert!(whole.ftl.mapping() == parted.ftl.mapping(), "maps at {now:?}");
     assert_alike(now, whole, parted);
 }
@@ -116,8 +116,7 @@ fn compare_with(mut whole: Drive, seed: u64) -> u32 {
         }
         assert!(!copies_whole(&parted));
         seen += u32::from(copies_whole(&whole));
-        trains +=
-            u32::from((0..whole.flash.layout.dies).map(Die).any(|die| whole.flash.has_train(die)));
+        trains += u32::from(whole.flash.layout.each_die().any(|die| whole.flash.has_train(die)));
         if copies_whole(&whole) && rng.below(20) == 0 {
             let (mut from_now, mut other) = (whole.clone(), whole.clone());
             from_now.split_copies(now);

@@ -8,7 +8,7 @@
 //! Trap: a log block is in order only if its `k` pages are the first `k` of the data block, each
 //! once; the count of valid pages says nothing of that, nor where the next page is.
 
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::queue::Queue;
 use super::{LogSpec, LogVictim, Policy, Shape, Step};
 use crate::flash::Block;
@@ -18,7 +18,7 @@ use crate::units::Lpn;
 /// The policy.
 #[derive(Clone, Debug)]
 pub(super) struct Bast {
-    lane: Lane,
+    lane: LaneState,
     logs_max: u32,
     victim: LogVictim,
     /// The log block of each logical block.
@@ -31,7 +31,7 @@ pub(super) struct Bast {
 }
 
 impl Bast {
-    pub fn new(spec: &LogSpec, shape: &Shape, lane: Lane) -> Self {
+    pub fn new(spec: &LogSpec, shape: &Shape, lane: LaneState) -> Self {
         let blocks = lane.erases().len();
         Self {
             logs_max: shape.random,
@@ -78,12 +78,12 @@ impl Bast {
 
 impl Policy for Bast {
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         &self.lane
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         &mut self.lane
     }
 

@@ -17,7 +17,7 @@
 //! fluctuates more than FAST (reference 2.3).
 
 use super::isolation::{Isolation, Oldest};
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::sequential::{Placing, SequentialLog};
 use super::{FullBlock, LogPolicy, LogSpec, Policy, Sequential, Shape, Step, Tail};
 use crate::flash::Block;
@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 /// FAST and FASTer.
 #[derive(Clone, Debug)]
 pub(super) struct Fast {
-    lane: Lane,
+    lane: LaneState,
     /// Log blocks of random writes, the oldest first.
     random: VecDeque<Block>,
     random_max: usize,
@@ -63,7 +63,7 @@ enum Phase {
 }
 
 impl Fast {
-    pub fn new(spec: &LogSpec, shape: &Shape, lane: Lane) -> Self {
+    pub fn new(spec: &LogSpec, shape: &Shape, lane: LaneState) -> Self {
         let faster = spec.policy == LogPolicy::Faster;
         Self {
             random: VecDeque::with_capacity(shape.random as usize + 2),
@@ -293,12 +293,12 @@ impl Fast {
 
 impl Policy for Fast {
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         &self.lane
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         &mut self.lane
     }
 

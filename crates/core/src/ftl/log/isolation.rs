@@ -9,7 +9,7 @@
 //! counts blocks and adapts its interval after each eighth of the log: one write more if the area
 //! was nearly empty, one less after a forced merge.
 
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::{LogSpec, Progressive, Shape};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -82,7 +82,7 @@ impl Isolation {
     }
 
     /// Where the next isolated page goes; `None`: the area is full.
-    pub fn append(&mut self, lane: &mut Lane) -> Option<Ppn> {
+    pub fn append(&mut self, lane: &mut LaneState) -> Option<Ppn> {
         if !lane.has_room(self.blocks.back().copied()) {
             if self.blocks.len() == self.blocks_max {
                 return None;
@@ -105,7 +105,7 @@ impl Isolation {
     }
 
     /// Moves the pointer to the next thing that needs work.
-    pub fn advance(&mut self, lane: &Lane) -> Oldest {
+    pub fn advance(&mut self, lane: &LaneState) -> Oldest {
         let Some(first) = self.blocks.front().copied() else { return Oldest::Empty };
         while self.cursor < lane.written(first) {
             let at = lane.page(first, self.cursor);

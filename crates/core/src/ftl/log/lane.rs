@@ -3,8 +3,8 @@
 //!
 //! One table says where the newest version of each logical page is, in a data block or in the log.
 //! A real FTL has a block map and a page map of the log that together say the same; here neither a
-//! read nor a merge ever searches. The table changes when a program is done ([`Lane::commit`]), so
-//! it is right between any two steps of any chain.
+//! read nor a merge ever searches. The table changes when a program is done
+//! ([`LaneState::commit`]), so it is right between any two steps of any chain.
 
 mod merge;
 
@@ -26,7 +26,7 @@ const NO_PAGE: Lpn = Lpn(u32::MAX);
 
 /// The state of a lane's blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct LaneState {
     /// Pages of a block.
     pub pages: u32,
     by_block: Divisor,
@@ -69,7 +69,7 @@ pub(super) struct Lane {
     pub counters: LogCounters,
 }
 
-impl Lane {
+impl LaneState {
     /// Erased blocks, all free.
     pub fn new(pages: u32, logical: u32, blocks: u32, out_of_order: bool) -> Self {
         let data = logical.div_ceil(pages);
@@ -199,7 +199,8 @@ impl Lane {
         self.free.retain(|free| *free != block);
     }
 
-    /// The erase that was given out has failed: its block is out of service with [`Lane::commit`].
+    /// The erase that was given out has failed: its block is out of service with
+    /// [`LaneState::commit`].
     pub fn lose(&mut self) {
         self.loses = true;
     }
@@ -297,7 +298,7 @@ impl Lane {
         self.valid(block) == self.pages && !(0..self.pages).any(marked)
     }
 
-    /// Gives a step out: it is pending until [`Lane::commit`].
+    /// Gives a step out: it is pending until [`LaneState::commit`].
     #[inline]
     pub fn give(&mut self, step: Step) -> Option<Step> {
         self.pending = Some(step);

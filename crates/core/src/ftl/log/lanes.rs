@@ -11,7 +11,7 @@ use crate::ftl::recovery::Role;
 use crate::ftl::{PageMap, Translation};
 use crate::sim::Divisor;
 use crate::stats::LogCounters;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 
 /// The lanes of a drive.
 #[derive(Clone, Debug)]
@@ -72,67 +72,67 @@ impl LogLanes {
     }
 
     #[inline]
-    fn ppn(&self, lane: u32, local: Ppn) -> Ppn {
-        Ppn(lane * self.units_per_lane + local.0)
+    fn ppn(&self, lane: Lane, local: Ppn) -> Ppn {
+        Ppn(lane.0 * self.units_per_lane + local.0)
     }
 
     /// Where the newest version of a page of `lane` is that flash has.
     #[inline]
-    pub fn translate(&self, lane: u32, lpn: Lpn) -> Option<Ppn> {
-        self.lanes[lane as usize].translate(self.local(lpn)).map(|at| self.ppn(lane, at))
+    pub fn translate(&self, lane: Lane, lpn: Lpn) -> Option<Ppn> {
+        self.lanes[lane.index()].translate(self.local(lpn)).map(|at| self.ppn(lane, at))
     }
 
     /// The page whose spare area must be read before a page of `lane` can be translated for a host
     /// read, if any.
     #[inline]
-    pub fn look_up(&mut self, lane: u32, lpn: Lpn) -> Option<Ppn> {
+    pub fn look_up(&mut self, lane: Lane, lpn: Lpn) -> Option<Ppn> {
         let local = self.local(lpn);
-        let spare = self.lanes[lane as usize].look_up(local)?;
+        let spare = self.lanes[lane.index()].look_up(local)?;
         Some(self.ppn(lane, spare))
     }
 
     /// A host write of a page of `lane` begins, of a request of `request` pages.
     #[inline]
-    pub fn write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+    pub fn write(&mut self, lane: Lane, lpn: Lpn, request: u32) {
         let local = self.local(lpn);
-        self.lanes[lane as usize].write_of(local, request);
+        self.lanes[lane.index()].write_of(local, request);
     }
 
     /// The next step of the write under way on `lane`, in the numbers of the drive (but the host's
     /// page in those of the lane).
     #[inline]
-    pub fn step(&mut self, lane: u32) -> Step {
-        match self.lanes[lane as usize].step() {
+    pub fn step(&mut self, lane: Lane) -> Step {
+        match self.lanes[lane.index()].step() {
             Step::Copy { from, to } => {
                 Step::Copy { from: self.ppn(lane, from), to: self.ppn(lane, to) }
             }
             Step::Program { page, to } => Step::Program { page, to: self.ppn(lane, to) },
             Step::Read { page } => Step::Read { page: self.ppn(lane, page) },
-            Step::Erase { block } => Step::Erase { block: Block(lane * self.blocks + block.0) },
+            Step::Erase { block } => Step::Erase { block: Block(lane.0 * self.blocks + block.0) },
             Step::Done => Step::Done,
         }
     }
 
     /// The step that [`LogLanes::step`] gave is done.
     #[inline]
-    pub fn done(&mut self, lane: u32) {
-        self.lanes[lane as usize].done();
+    pub fn done(&mut self, lane: Lane) {
+        self.lanes[lane.index()].done();
     }
 
     /// The host gives a page of `lane` back.
-    pub fn trim(&mut self, lane: u32, lpn: Lpn) {
+    pub fn trim(&mut self, lane: Lane, lpn: Lpn) {
         let local = self.local(lpn);
-        self.lanes[lane as usize].trim(local);
+        self.lanes[lane.index()].trim(local);
     }
 
     /// Rows up to the last one that is programmed in a block.
-    pub fn rows_programmed(&self, lane: u32, block: u32) -> u32 {
-        self.lanes[lane as usize].written(Block(block))
+    pub fn rows_programmed(&self, lane: Lane, block: u32) -> u32 {
+        self.lanes[lane.index()].written(Block(block))
     }
 
     /// The role that a block was opened for.
-    pub fn role(&self, lane: u32, block: u32) -> Role {
-        self.lanes[lane as usize].role(Block(block))
+    pub fn role(&self, lane: Lane, block: u32) -> Role {
+        self.lanes[lane.index()].role(Block(block))
     }
 
     /// Bytes of RAM that a drive spends on these maps: 4 for each data block and 8 for each page of
@@ -156,14 +156,14 @@ impl LogLanes {
     /// Takes the blocks out of service that are bad from the start. A lane without enough others is
     /// left as it was: validation sees to it that there is none.
     fn take_factory_bad(&mut self, spec: &FaultSpec, layout: &Layout, seed: u64) {
-        for (number, lane) in (0..).zip(&mut self.lanes) {
+        for (number, lane) in layout.each_lane().zip(&mut self.lanes) {
             let bad = spec.factory_bad_blocks(layout, number, seed);
             let spares = (layout.blocks - bad.len() as u32).checked_sub(lane.shape().blocks);
             self.spares.push(spares.unwrap_or(0));
             if spares.is_some() {
                 self.factory_bad += bad.len() as u32;
                 bad.iter().for_each(|block| lane.withdraw(Block(*block)));
-                self.bad[number as usize] = bad.into_iter().map(Block).collect();
+                self.bad[number.index()] = bad.into_iter().map(Block).collect();
             }
         }
     }
@@ -182,8 +182,8 @@ impl LogLanes {
     }
 
     /// True when the block is out of service.
-    pub(super) fn is_bad(&self, lane: u32, block: Block) -> bool {
-        self.bad[lane as usize].contains(&block)
+    pub(super) fn is_bad(&self, lane: Lane, block: Block) -> bool {
+        self.bad[lane.index()].contains(&block)
     }
 
     /// Blocks that the worst lane can lose.
@@ -245,13 +245,13 @@ impl PageMap {
     /// A host write of `lpn`, of a request of `request` pages, begins on its lane, where none is
     /// under way.
     #[inline]
-    pub fn log_write(&mut self, lane: u32, lpn: Lpn, request: u32) {
+    pub fn log_write(&mut self, lane: Lane, lpn: Lpn, request: u32) {
         self.lanes_mut().write(lane, lpn, request);
     }
 
     /// The next step of the write under way on `lane`; it stays until it is done.
     #[inline]
-    pub fn log_step(&mut self, lane: u32) -> Step {
+    pub fn log_step(&mut self, lane: Lane) -> Step {
         let step = self.lanes_mut().step(lane);
         if let (Step::Copy { to, .. } | Step::Program { to, .. }, Some(headers)) =
             (step, &mut self.headers)
@@ -266,7 +266,7 @@ impl PageMap {
 
     /// The step that [`PageMap::log_step`] gave is done: only now do the maps change.
     #[inline]
-    pub fn log_done(&mut self, lane: u32) {
+    pub fn log_done(&mut self, lane: Lane) {
         self.lanes_mut().done(lane);
     }
 
@@ -292,10 +292,10 @@ impl PageMap {
     pub fn log_erase_failed(&mut self, block: Block) -> bool {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
         let log = self.lanes_mut();
-        let Some(left) = log.spares[lane as usize].checked_sub(1) else { return false };
-        (log.spares[lane as usize], log.retired) = (left, log.retired + 1);
-        log.lanes[lane as usize].lose();
-        log.bad[lane as usize].push(Block(index));
+        let Some(left) = log.spares[lane.index()].checked_sub(1) else { return false };
+        (log.spares[lane.index()], log.retired) = (left, log.retired + 1);
+        log.lanes[lane.index()].lose();
+        log.bad[lane.index()].push(Block(index));
         self.log_erased(block);
         true
     }

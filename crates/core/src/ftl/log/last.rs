@@ -24,7 +24,7 @@
 //! log has nothing newer.
 
 use super::kin::Kin;
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::queue::Queue;
 use super::{LogSpec, Policy, Shape, Step};
 use crate::flash::Block;
@@ -40,7 +40,7 @@ const COLD_LEAST: u32 = 2;
 /// The policy.
 #[derive(Clone, Debug)]
 pub(super) struct Last {
-    lane: Lane,
+    lane: LaneState,
     sequential: Bound,
     sequential_pages: u32,
     random_max: u32,
@@ -93,7 +93,7 @@ enum Phase {
 }
 
 impl Last {
-    pub fn new(spec: &LogSpec, shape: &Shape, mut lane: Lane) -> Self {
+    pub fn new(spec: &LogSpec, shape: &Shape, mut lane: LaneState) -> Self {
         let blocks = lane.erases().len() as u32;
         lane.kin = Some(Box::new(Kin::new(blocks, lane.pages, shape.data)));
         let window = u64::from(shape.random) * u64::from(lane.pages);
@@ -321,12 +321,12 @@ impl Bound {
 
 impl Policy for Last {
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         &self.lane
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         &mut self.lane
     }
 

@@ -52,7 +52,7 @@ use crate::stats::LogCounters;
 use crate::units::{Lpn, Ppn};
 use bast::Bast;
 use fast::Fast;
-use lane::Lane;
+use lane::LaneState;
 use last::Last;
 use page_mapping::PageMapping;
 use superblock::Superblock;
@@ -91,8 +91,8 @@ pub enum Step {
 
 /// The decisions of one FTL; the rest is common to all.
 trait Policy {
-    fn lane(&self) -> &Lane;
-    fn lane_mut(&mut self) -> &mut Lane;
+    fn lane(&self) -> &LaneState;
+    fn lane_mut(&mut self) -> &mut LaneState;
     /// The host write `lane.host` begins.
     fn begin(&mut self);
     /// The next step when no merge is under way; it may also begin a merge and return that merge's
@@ -125,7 +125,7 @@ impl LogBlocks {
     /// pages. The error names the key, its value and what is allowed.
     pub fn new(spec: &LogSpec, pages: u32, blocks: u32, logical: u32) -> Result<Self, String> {
         let shape = spec.shape_within(logical, pages, blocks)?;
-        let lane = Lane::new(pages, logical, blocks, spec.out_of_order);
+        let lane = LaneState::new(pages, logical, blocks, spec.out_of_order);
         let policy = match spec.policy {
             LogPolicy::Bast => Either::Bast(Bast::new(spec, &shape, lane)),
             LogPolicy::PageMapping => Either::PageMapping(PageMapping::new(spec, lane)),
@@ -255,7 +255,7 @@ impl LogBlocks {
     }
 
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         match &self.policy {
             Either::Bast(bast) => bast.lane(),
             Either::Fast(fast) => fast.lane(),
@@ -266,7 +266,7 @@ impl LogBlocks {
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         match &mut self.policy {
             Either::Bast(bast) => bast.lane_mut(),
             Either::Fast(fast) => fast.lane_mut(),

@@ -12,7 +12,7 @@
 //! in lists by their valid pages ([`super::ranks`]), so that neither searches the blocks;
 //! cost-benefit compares one block for each number of pages.
 
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::{Frontiers, LogSpec, Policy, Step, Victim};
 use crate::flash::Block;
 use crate::ftl::recovery::Role;
@@ -23,7 +23,7 @@ const FREE_LEAST: usize = 2;
 /// The policy.
 #[derive(Clone, Debug)]
 pub(super) struct PageMapping {
-    lane: Lane,
+    lane: LaneState,
     open: Option<Block>,
     copies: Option<Block>,
     /// The victim and the next of its pages.
@@ -35,7 +35,7 @@ pub(super) struct PageMapping {
 }
 
 impl PageMapping {
-    pub fn new(spec: &LogSpec, mut lane: Lane) -> Self {
+    pub fn new(spec: &LogSpec, mut lane: LaneState) -> Self {
         lane.keep_ranks();
         let (rule, shared) = (spec.victim, spec.frontiers == Frontiers::Shared);
         Self {
@@ -74,7 +74,7 @@ impl PageMapping {
     }
 
     /// An open block, or the next one if it is full.
-    fn with_room(lane: &mut Lane, open: Option<Block>) -> Option<Block> {
+    fn with_room(lane: &mut LaneState, open: Option<Block>) -> Option<Block> {
         match open {
             Some(_) if lane.has_room(open) => return open,
             Some(full) => lane.rank(full),
@@ -107,12 +107,12 @@ impl PageMapping {
 
 impl Policy for PageMapping {
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         &self.lane
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         &mut self.lane
     }
 

@@ -17,7 +17,7 @@ use super::{Either, LogBlocks, LogLanes, Policy, Step};
 use crate::flash::{Block, Spare};
 use crate::ftl::PageMap;
 use crate::ftl::recovery::{Evidence, Found, Repair, Role};
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 use std::collections::BTreeMap;
 
 /// A page of a lane as a scan leaves it.
@@ -39,14 +39,14 @@ struct Scanned {
 
 impl LogLanes {
     /// Blocks of a lane that are in use, the longest in use first.
-    pub(in crate::ftl) fn opened(&self, lane: u32) -> Vec<(Block, Role)> {
-        self.lanes[lane as usize].opened()
+    pub(in crate::ftl) fn opened(&self, lane: Lane) -> Vec<(Block, Role)> {
+        self.lanes[lane.index()].opened()
     }
 
     /// True when the page is programmed.
     pub(in crate::ftl) fn is_programmed(&self, ppn: Ppn) -> bool {
-        let lane = ppn.0 / self.units_per_lane;
-        self.lanes[lane as usize].lane().is_programmed(Ppn(ppn.0 % self.units_per_lane))
+        let lane = Lane(ppn.0 / self.units_per_lane);
+        self.lanes[lane.index()].lane().is_programmed(Ppn(ppn.0 % self.units_per_lane))
     }
 }
 
@@ -60,9 +60,9 @@ impl PageMap {
     ) -> u32 {
         let layout = self.layout().clone();
         let (units, mut merges) = (layout.units_per_lane(), 0);
-        for lane in 0..layout.lanes {
+        for lane in layout.each_lane() {
             let cell = |at: u32| {
-                let page = Ppn(lane * units + at);
+                let page = Ppn(lane.0 * units + at);
                 match evidence.flash.spare(page) {
                     Spare::Erased => Cell::Erased,
                     Spare::Torn | Spare::Padding => Cell::Stale(None),
@@ -82,12 +82,13 @@ impl PageMap {
             let log = self.log.as_mut().expect("the caller saw it");
             scanned.bad =
                 (0..layout.blocks).map(Block).filter(|block| log.is_bad(lane, *block)).collect();
-            let (own, merged) = log.lanes[lane as usize].rebuild(&scanned);
+            let (own, merged) = log.lanes[lane.index()].rebuild(&scanned);
             merges += merged;
             repairs.extend(own.into_iter().map(|repair| match repair {
-                Repair::Copy { from, to } => {
-                    Repair::Copy { from: Ppn(lane * units + from.0), to: Ppn(lane * units + to.0) }
-                }
+                Repair::Copy { from, to } => Repair::Copy {
+                    from: Ppn(lane.0 * units + from.0),
+                    to: Ppn(lane.0 * units + to.0),
+                },
                 Repair::Erase { block } => Repair::Erase { block: layout.block(lane, block.0) },
                 Repair::Replace { .. } => unreachable!("lanes have no groups"),
             }));

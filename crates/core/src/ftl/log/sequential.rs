@@ -6,7 +6,7 @@
 //! PSU code; the paper says "merge"). Invariant: what it holds of its data block is newer than
 //! anything in the log, so it may become the data block at any time.
 
-use super::lane::Lane;
+use super::lane::LaneState;
 use super::{LogSpec, Sequential};
 use crate::flash::Block;
 use crate::units::{Lpn, Ppn};
@@ -62,7 +62,7 @@ impl SequentialLog {
 
     /// The effect on the block of a write of offset `offset` of `lbn` that is not programmed in its
     /// data block.
-    pub fn place(&self, lane: &Lane, lbn: u32, offset: u32) -> Placing {
+    pub fn place(&self, lane: &LaneState, lbn: u32, offset: u32) -> Placing {
         let starts = match self.rule {
             Sequential::Off => return Placing::No,
             Sequential::OffsetZero => offset == 0,

@@ -36,7 +36,7 @@
 //! unless the superblock has all of its own blocks; it has fewer again only after everything was
 //! copied together.
 
-use super::lane::{Lane, Merge};
+use super::lane::{LaneState, Merge};
 use super::queue::Queue;
 use super::{Compaction, LogSpec, Policy, Shape, Step};
 use crate::flash::Block;
@@ -51,7 +51,7 @@ const NONE: u32 = u32::MAX;
 /// The policy.
 #[derive(Clone, Debug)]
 pub(super) struct Superblock {
-    lane: Lane,
+    lane: LaneState,
     /// Logical blocks of a superblock, and most U-blocks.
     size: u32,
     updates_max: u32,
@@ -111,7 +111,7 @@ enum Phase {
 }
 
 impl Superblock {
-    pub fn new(spec: &LogSpec, shape: &Shape, lane: Lane) -> Self {
+    pub fn new(spec: &LogSpec, shape: &Shape, lane: LaneState) -> Self {
         let (size, blocks) = (spec.superblock_blocks, lane.erases().len());
         let group = |first: u32| Group {
             own: size.min(shape.data - first),
@@ -400,12 +400,12 @@ impl Superblock {
 
 impl Policy for Superblock {
     #[inline]
-    fn lane(&self) -> &Lane {
+    fn lane(&self) -> &LaneState {
         &self.lane
     }
 
     #[inline]
-    fn lane_mut(&mut self) -> &mut Lane {
+    fn lane_mut(&mut self) -> &mut LaneState {
         &mut self.lane
     }
 

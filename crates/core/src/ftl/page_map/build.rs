@@ -11,6 +11,7 @@ use crate::ftl::{
     Blocks, Classes, Frontiers, FtlSpec, GcMode, GcSpec, Mapping, OpenBlocks, VictimUnit,
 };
 use crate::sim::Divisor;
+use crate::units::Lane;
 use std::collections::VecDeque;
 
 impl PageMap {
@@ -33,10 +34,8 @@ impl PageMap {
         let mut map = Self {
             mapping: Mapping::new(logical, layout.total_units()),
             blocks: Blocks::new(layout.total_blocks(), VictimPolicy::needs_ages(gc.victim)),
-            pools: (0..layout.lanes / lanes_per_pool)
-                .map(|pool| {
-                    new_pool(pool * lanes_per_pool, lanes_per_pool, shared, open, ftl, &layout)
-                })
+            pools: (layout.each_lane().step_by(lanes_per_pool as usize))
+                .map(|first| new_pool(first, lanes_per_pool, shared, open, ftl, &layout))
                 .collect(),
             frontiers: vec![[closed; 2]; (open.classes * layout.lanes) as usize],
             host_classes: open.host,
@@ -95,7 +94,7 @@ impl PageMap {
 }
 
 fn new_pool(
-    first_lane: u32,
+    first_lane: Lane,
     lanes: u32,
     shared: bool,
     open: OpenBlocks,

@@ -3,7 +3,7 @@
 use super::PageMap;
 use crate::flash::Block;
 use crate::ftl::Stream;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 use std::cmp::Ordering;
 
 impl PageMap {
@@ -72,7 +72,7 @@ impl PageMap {
         }
         for (number, pool) in self.pools.iter().enumerate() {
             let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
-            let behind = |lane: u32| {
+            let behind = |lane: Lane| {
                 let rows_of = |(class, s): (u32, Stream)| {
                     self.frontiers[self.frontier_at(lane, class)][s as usize].row
                 };

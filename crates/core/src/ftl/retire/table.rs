@@ -96,7 +96,7 @@ impl PageMap {
         let is_kept =
             |index: &u32| if lanes == 1 { !bad[0].contains(index) } else { *index < kept };
         (0..layout.blocks).filter(is_kept).for_each(|index| state.free.push(index, 0));
-        for (lane, bad) in (state.first_lane..).zip(&bad) {
+        for (lane, bad) in state.each_lane().zip(&bad) {
             if state.lanes == 1 {
                 bad.iter().for_each(|index| {
                     retire.states[layout.block(lane, *index).0 as usize] = State::Bad
@@ -107,7 +107,7 @@ impl PageMap {
             for (place, block) in numbers.enumerate() {
                 match place < bad.len() {
                     true => retire.states[block.0 as usize] = State::Bad,
-                    false => retire.spares[lane as usize].push(block),
+                    false => retire.spares[lane.index()].push(block),
                 }
             }
         }

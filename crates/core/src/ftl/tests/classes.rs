@@ -11,7 +11,7 @@ use crate::ftl::{
     Translation, Victim, VictimUnit,
 };
 use crate::sim::Rng;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The classes that each rule should give, from the history of pages, with l as a real number.
@@ -411,7 +411,7 @@ fn uniform_writes_amplify_as_on_a_drive_without_the_blocks_that_classes_hold() {
 fn jasmine_dac_took_the_last_candidate_and_not_the_emptiest() {
     let mut map = map(&device(16, 4), &placed(DataPlacement::Dac), &GcSpec::default(), 32);
     for lpn in 0..16 {
-        let row = map.open_row(0, Stream::Host).unwrap();
+        let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.commit(Lpn(lpn), row);
         map.row_programmed(row);
     }
@@ -419,7 +419,7 @@ fn jasmine_dac_took_the_last_candidate_and_not_the_emptiest() {
     [4, 5, 6, 8, 12, 13].into_iter().for_each(|lpn| map.trim(Lpn(lpn)));
     let Translation::Ready(left) = map.translate(Lpn(7)) else { panic!("page 7 is written") };
     assert!(map.start_collection(0, false));
-    assert_eq!(map.victim_block(0), map.layout().block_of(left));
+    assert_eq!(map.victim_block(Lane(0)), map.layout().block_of(left));
     assert_eq!(map.valid_left(0), 1);
 }
 
@@ -430,14 +430,14 @@ fn jasmine_dac_collected_between_unmapping_the_old_page_and_mapping_the_new() {
     let ftl = FtlSpec { frontiers: Frontiers::Shared, ..placed(DataPlacement::Dac) };
     let mut map = map(&device(16, 4), &ftl, &GcSpec::default(), 32);
     for lpn in 0..8 {
-        let row = map.open_row(0, Stream::Host).unwrap();
+        let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.commit(Lpn(lpn), row);
         map.row_programmed(row);
     }
     (1..4).for_each(|lpn| map.trim(Lpn(lpn)));
     // Page 0 is being written again, to region 1, when its block is reclaimed.
     let class = map.class_of_write(Lpn(0), 0);
-    let row = map.open_row_of(0, Stream::Host, class).unwrap();
+    let row = map.open_row_of(Lane(0), Stream::Host, class).unwrap();
     let Translation::Ready(old) = map.translate(Lpn(0)) else { panic!("page 0 is written") };
     let mut work = Work::default();
     assert!(map.collect_now(0, &mut NoMedium, &mut work));

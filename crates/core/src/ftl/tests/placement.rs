@@ -5,7 +5,7 @@ use crate::flash::{Device, Geometry};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{Allocation, Dimension, FreeBlock, FtlSpec, GcSpec, PageMap, Stripe, Wear};
 use crate::sim::Rng;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 
 const DIMENSIONS: [Dimension; 4] =
     [Dimension::Channel, Dimension::Way, Dimension::Die, Dimension::Plane];
@@ -46,14 +46,18 @@ fn every_order_of_dimensions_visits_every_lane_once_and_the_first_one_fastest() 
     for order in orders() {
         let map = map(&device, &FtlSpec { order, ..FtlSpec::default() }, &GcSpec::default(), 1_000);
         let lanes = map.layout().lanes;
-        let visited: Vec<u32> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
+        let visited: Vec<Lane> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
         let mut sorted = visited.clone();
         sorted.sort_unstable();
-        assert_eq!(sorted, (0..lanes).collect::<Vec<_>>(), "{order:?} is a permutation");
+        assert_eq!(
+            sorted,
+            map.layout().each_lane().collect::<Vec<_>>(),
+            "{order:?} is a permutation"
+        );
         let mut repeat = 1;
         for d in order {
             let g = &device.geometry;
-            let expected = (1..size(d, g)).map(|k| k * stride(d, g));
+            let expected = (1..size(d, g)).map(|k| Lane(k * stride(d, g)));
             let at = (1..size(d, g)).map(|k| visited[(k * repeat) as usize]);
             assert!(at.eq(expected), "{order:?}: {d:?} changes every {repeat} pages: {visited:?}");
             repeat *= size(d, g);
@@ -102,7 +106,7 @@ fn dynamic_allocation_goes_round_and_passes_over_busy_lanes() {
     for _ in 0..3 * lanes {
         assert_ne!(map.place(Lpn(5), 0, |_| 0), Some(busy));
     }
-    (0..lanes).for_each(|lane| map.set_taking(lane, false));
+    map.layout().each_lane().for_each(|lane| map.set_taking(lane, false));
     assert_eq!(map.place(Lpn(5), 0, |_| 0), None, "every lane is busy");
     map.set_taking(busy, true);
     assert_eq!(map.place(Lpn(5), 0, |_| 0), Some(busy));
@@ -172,11 +176,11 @@ fn strict_round_robin_passes_over_no_lane() {
         let spec = FtlSpec { allocation, stripe: Stripe::MapUnit, ..FtlSpec::default() };
         let mut map = map(&device, &spec, &GcSpec::default(), 1_000);
         let lanes = map.layout().lanes;
-        let order: Vec<u32> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
+        let order: Vec<Lane> = (0..lanes).map(|lpn| map.striped_lane(Lpn(lpn))).collect();
         map.set_taking(order[1], false);
-        let placed: Vec<u32> =
+        let placed: Vec<Lane> =
             (0..2 * lanes).map(|lpn| map.place(Lpn(lpn % 7), 0, |_| 0).unwrap()).collect();
-        let expected: Vec<u32> = (0..4 * lanes as usize)
+        let expected: Vec<Lane> = (0..4 * lanes as usize)
             .map(|n| order[n % lanes as usize])
             .filter(|l| visits_busy || *l != order[1])
             .collect();

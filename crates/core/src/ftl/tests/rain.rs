@@ -8,7 +8,7 @@ use crate::flash::{Capacity, Device, Features};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcSpec, PageMap, Stripe};
 use crate::sim::Rng;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 use std::collections::BTreeSet;
 
 /// A map of what `device.op` leaves of the device, one page in `width` being parity.
@@ -25,7 +25,7 @@ fn a_million_pages_live_where_the_closed_form_of_ttflash_says() {
     let map = guarded(&device, &FtlSpec::default(), 8);
     let stripes = map.stripes().unwrap();
     assert!(map.logical() > 1_000_000 && map.logical() == stripes.count() * 7);
-    let lane = |channel: i64, chip: i64| (channel * 8 + chip) as u32;
+    let lane = |channel: i64, chip: i64| Lane((channel * 8 + chip) as u32);
     for lpn in 0..1_000_000i64 {
         let (stripe, i) = (lpn / 7, lpn % 7);
         let chip = stripe % 8;
@@ -80,12 +80,12 @@ fn members_of_a_stripe_are_on_different_channels_and_parity_goes_round_evenly() 
                 assert!(seen.insert(lpn.0) && lpn.0 < map.logical());
             }
             let all = data.iter().copied().chain([stripes.parity(stripe)]);
-            let lanes: Vec<u32> = all.map(|lpn| map.striped_lane(lpn)).collect();
+            let lanes: Vec<Lane> = all.map(|lpn| map.striped_lane(lpn)).collect();
             let channels: BTreeSet<_> =
                 lanes.iter().map(|lane| layout.channel_of(layout.die_of(*lane))).collect();
             assert_eq!(channels.len() as u32, width, "stripe {stripe} of {width}: {lanes:?}");
-            lanes.iter().for_each(|lane| pages[*lane as usize] += 1);
-            parities[lanes[width as usize - 1] as usize] += 1;
+            lanes.iter().for_each(|lane| pages[lane.index()] += 1);
+            parities[lanes[width as usize - 1].index()] += 1;
         }
         assert_eq!(seen.len() as u32, map.logical());
         assert!(
@@ -168,8 +168,8 @@ fn an_aged_drive_has_parity_and_as_much_valid_data_on_every_lane() {
         check_parity_of(&map);
         let layout = map.layout();
         let units = layout.units_per_lane();
-        let valid = |lane: u32| map.mapping().count_valid(lane * units, (lane + 1) * units);
+        let valid = |lane: Lane| map.mapping().count_valid(lane.0 * units, (lane.0 + 1) * units);
         let half = (f64::from(units) * 0.3) as u32;
-        assert!((0..layout.lanes).all(|lane| valid(lane) == half), "{half}");
+        assert!(layout.each_lane().all(|lane| valid(lane) == half), "{half}");
     }
 }

@@ -7,7 +7,7 @@ use super::device;
 use crate::flash::{Block, Device};
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Victim, VictimUnit};
 use crate::sim::Rng;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 use naive::Naive;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) struct Pair {
     gc: GcSpec,
     rng: Rng,
     /// Pages gathering for each class and lane: logical page and version.
-    rows: BTreeMap<(u32, u32), Vec<(u32, u32)>>,
+    rows: BTreeMap<(u32, Lane), Vec<(u32, u32)>>,
     version: u32,
     victims: u32,
     pub overtaken: u32,
@@ -83,7 +83,7 @@ impl Pair {
         }
     }
 
-    fn program(&mut self, class: u32, lane: u32) {
+    fn program(&mut self, class: u32, lane: Lane) {
         let row = loop {
             match self.map.open_row_of(lane, Stream::Host, class) {
                 Some(row) => break row,
@@ -142,7 +142,7 @@ impl Pair {
             "it starts when something is gained"
         );
         assert!(gains, "the drive is not full");
-        let lanes: Vec<u32> = self.map.lanes_of(pool).collect();
+        let lanes: Vec<Lane> = self.map.lanes_of(pool).collect();
         let victim =
             self.naive.group_of(self.map.layout().first_page(self.map.victim_block(lanes[0])).0);
         assert!(self.naive.candidates(pool).contains(&victim), "{victim:?} is closed");
@@ -173,7 +173,7 @@ impl Pair {
     }
 
     /// One step of a lane's chain; false when everything is copied.
-    fn step(&mut self, lane: u32) -> bool {
+    fn step(&mut self, lane: Lane) -> bool {
         match self.map.step(lane) {
             Step::Read { page, units } => {
                 assert!(

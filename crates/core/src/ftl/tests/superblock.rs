@@ -6,7 +6,7 @@ use crate::flash::{Device, Features};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Stream, VictimUnit};
 use crate::sim::Rng;
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 
 fn ftl() -> FtlSpec {
     FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() }
@@ -56,15 +56,15 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
         let (layout, stripes) = (map.layout(), map.superstripes().unwrap());
         let channel = |lane| layout.channel_of(layout.die_of(lane));
         let per_channel = layout.lanes / layout.channels;
-        for lane in 0..layout.lanes {
+        for lane in layout.each_lane() {
             // Lanes are numbered channel by channel: the set is the lane's place, on `width`
             // channels side by side.
-            let (first, place) = (channel(lane).0 / width * width, lane % per_channel);
-            let expected: Vec<u32> =
-                (first..first + width).map(|channel| channel * per_channel + place).collect();
+            let (first, place) = (channel(lane).0 / width * width, lane.0 % per_channel);
+            let expected: Vec<Lane> =
+                (first..first + width).map(|channel| Lane(channel * per_channel + place)).collect();
             assert_eq!(stripes.set_of(lane).collect::<Vec<_>>(), expected, "{device:?}");
             for row in 0..layout.rows {
-                let holders: Vec<u32> =
+                let holders: Vec<Lane> =
                     expected.iter().copied().filter(|lane| stripes.is_parity(*lane, row)).collect();
                 assert_eq!(holders, [stripes.parity_lane(lane, row)]);
                 let page =
@@ -83,8 +83,8 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
             assert_eq!(held * width, rows.end);
         }
         // Sets that lie side by side do not have their parity on the same place in one row.
-        let mut of_row: Vec<u32> =
-            (0..layout.lanes).filter(|lane| stripes.is_parity(*lane, 0)).collect();
+        let mut of_row: Vec<Lane> =
+            layout.each_lane().filter(|lane| stripes.is_parity(*lane, 0)).collect();
         of_row.sort_unstable_by_key(|lane| channel(*lane));
         assert_eq!(of_row.len() as u32, layout.lanes / width);
         let data = layout.lanes * layout.rows / width * (width - 1);
@@ -128,21 +128,14 @@ struct SideBySide {
 impl SideBySide {
     fn new(map: PageMap, name: String) -> Self {
         let lanes = map.layout().lanes as usize;
-        let sets = (0..lanes as u32)
-            .map(|lane| {
-                map.superstripes().unwrap().set_of(lane).map(|lane| lane as usize).collect()
-            })
-            .collect();
+        let set_of = |lane| map.superstripes().unwrap().set_of(lane).map(Lane::index).collect();
+        let sets = map.layout().each_lane().map(set_of).collect();
         Self { map, sets, opened: vec![Vec::new(); lanes], gathers: vec![false; lanes], name }
-    }
-
-    fn lanes(&self) -> u32 {
-        self.opened.len() as u32
     }
 
     fn is_parity(&self, lane: usize, row: usize) -> bool {
         let rows = u64::from(self.map.layout().rows);
-        self.map.superstripes().unwrap().is_parity(lane as u32, (row as u64 % rows) as u32)
+        self.map.superstripes().unwrap().is_parity(Lane(lane as u32), (row as u64 % rows) as u32)
     }
 
     /// Rows of a lane that gather no more.
@@ -153,15 +146,16 @@ impl SideBySide {
     /// The lane of the next page; `None` when no lane takes it even if all are free.
     fn place(&mut self, step: u64, waits: &mut u64) -> Option<usize> {
         // Busy lanes are passed over; sometimes all but one.
-        let busy = |lane: u32| (step / 50 + u64::from(lane)).is_multiple_of(3);
-        (0..self.lanes()).for_each(|lane| self.map.refresh_taking(lane, busy(lane)));
+        let busy = |lane: Lane| (step / 50 + u64::from(lane.0)).is_multiple_of(3);
+        let lanes = self.map.layout().each_lane();
+        lanes.clone().for_each(|lane| self.map.refresh_taking(lane, busy(lane)));
         let place = self.map.place_in_stripe().or_else(|| {
             *waits += 1;
-            (0..self.opened.len()).for_each(|lane| self.map.refresh_taking(lane as u32, false));
+            lanes.for_each(|lane| self.map.refresh_taking(lane, false));
             self.map.place_in_stripe()
         });
         let (lane, row) = place?;
-        let lane = lane as usize;
+        let lane = lane.index();
         assert_eq!(row.is_some(), !self.gathers[lane]);
         if row.is_some() {
             let is_parity = self.is_parity(lane, self.opened[lane].len());
@@ -175,15 +169,15 @@ impl SideBySide {
     /// Seals the row that a lane gathers; returns the rows of parity that this opens.
     fn seal(&mut self, lane: usize) -> u64 {
         let mut parity_rows = 0;
-        self.map.row_sealed(lane as u32);
+        self.map.row_sealed(Lane(lane as u32));
         self.gathers[lane] = false;
-        while let Some(to) = self.map.due_parity(lane as u32, Stream::Host) {
-            let at = self.opened[to as usize].len();
-            assert!(self.is_parity(to as usize, at));
-            let is_sealed = |other: &usize| *other == to as usize || self.sealed(*other) > at;
+        while let Some(to) = self.map.due_parity(Lane(lane as u32), Stream::Host) {
+            let at = self.opened[to.index()].len();
+            assert!(self.is_parity(to.index(), at));
+            let is_sealed = |other: &usize| *other == to.index() || self.sealed(*other) > at;
             assert!(self.sets[lane].iter().all(is_sealed));
             self.map.open_row(to, Stream::Host).expect("its stripe is open");
-            self.opened[to as usize].push(true);
+            self.opened[to.index()].push(true);
             parity_rows += 1;
         }
         parity_rows

@@ -4,14 +4,14 @@ use super::{device, fill_and_overwrite, map};
 use crate::ftl::timeless::{NoMedium, Work, Writer};
 use crate::ftl::{Frontiers, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Watermark};
 use crate::sim::Rng;
-use crate::units::Lpn;
+use crate::units::{Lane, Lpn};
 
 #[test]
 fn nothing_is_collected_where_nothing_would_be_gained() {
     let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
     assert!(!map.start_collection(0, false), "an empty drive has no closed block");
     for lpn in 0..8 {
-        let row = map.open_row(0, Stream::Host).unwrap();
+        let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.commit(Lpn(lpn), row);
         map.row_programmed(row);
     }
@@ -30,7 +30,11 @@ fn a_reclaim_that_takes_no_time_passes_over_blocks_being_read() {
     let empty = map.layout().block_of(read);
     map.read_started(read);
     assert!(map.start_collection(0, true));
-    assert_ne!(map.victim_block(0), empty, "the emptiest block is being read: the next one goes");
+    assert_ne!(
+        map.victim_block(Lane(0)),
+        empty,
+        "the emptiest block is being read: the next one goes"
+    );
     map.check_laws();
 }
 
@@ -43,12 +47,12 @@ fn an_erase_waits_for_the_last_read_of_its_block() {
     map.read_started(page);
     (0..4).for_each(|lpn| map.trim(Lpn(lpn)));
     assert!(map.start_collection(0, false));
-    assert_eq!(map.step(0), Step::Copied);
-    assert!(map.lane_copied(0));
-    assert!(!map.may_erase_now(map.victim_block(0)), "reads are under way");
+    assert_eq!(map.step(Lane(0)), Step::Copied);
+    assert!(map.lane_copied(Lane(0)));
+    assert!(!map.may_erase_now(map.victim_block(Lane(0))), "reads are under way");
     assert!(!map.read_ended(page), "another read is under way");
     assert!(map.read_ended(page), "the last one lets the erase go");
-    assert!(map.erased(map.victim_block(0)));
+    assert!(map.erased(map.victim_block(Lane(0))));
 }
 
 /// A host write between the read and the program of a copy wins, whichever of them the flash
@@ -59,15 +63,17 @@ fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
     fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "fill"));
     map.trim(Lpn(0));
     assert!(map.start_collection(0, false));
-    let Step::Read { page, units: 1 } = map.step(0) else { panic!("page 1 is still valid") };
+    let Step::Read { page, units: 1 } = map.step(Lane(0)) else { panic!("page 1 is still valid") };
     assert_eq!(map.translate(Lpn(1)), Translation::Ready(page));
-    map.read_done(0, |_| 1);
-    assert_eq!(map.step(0), Step::Program { lane: 0, units: 1 });
-    let (copy, host) =
-        (map.open_row(0, Stream::Copy).unwrap(), map.open_row(0, Stream::Host).unwrap());
+    map.read_done(Lane(0), |_| 1);
+    assert_eq!(map.step(Lane(0)), Step::Program { lane: Lane(0), units: 1 });
+    let (copy, host) = (
+        map.open_row(Lane(0), Stream::Copy).unwrap(),
+        map.open_row(Lane(0), Stream::Host).unwrap(),
+    );
     map.commit(Lpn(1), host);
     map.row_programmed(host);
-    assert_eq!(map.copied(0, copy, |_, _, _| {}), 0, "nothing moved");
+    assert_eq!(map.copied(Lane(0), copy, |_, _, _| {}), 0, "nothing moved");
     assert_eq!(map.translate(Lpn(1)), Translation::Ready(host));
     map.check_laws();
 }
@@ -78,7 +84,7 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
     let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
     let raw = 16 * 8;
     for programmed in 1..=raw * 3 / 4 {
-        let row = map.open_row(0, Stream::Host).unwrap();
+        let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.row_programmed(row);
         let free = raw - programmed;
         assert_eq!(map.free_units(0), free);
@@ -93,7 +99,7 @@ fn marks_in_blocks_count_those_that_are_wholly_erased() {
     let gc = GcSpec { soft, hard, ..GcSpec::default() };
     let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
     for programmed in 1..=14 * 8u32 {
-        let row = map.open_row(0, Stream::Host).unwrap();
+        let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.row_programmed(row);
         let erased = 16 - programmed.div_ceil(8);
         assert_eq!(map.wants_collection(0), erased < 5, "{erased} erased");
@@ -138,7 +144,7 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
         let mut map = map(&device(16, 8), &FtlSpec::default(), &gc, 100);
         let host = 15 * 8;
         for programmed in 1..=host {
-            let row = map.open_row(0, Stream::Host).unwrap();
+            let row = map.open_row(Lane(0), Stream::Host).unwrap();
             map.row_programmed(row);
             let left = host - programmed;
             let due = (left <= soft.1, left <= hard.1);
@@ -148,7 +154,7 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
                 "{programmed} rows, {soft:?} {hard:?}"
             );
         }
-        assert_eq!(map.open_row(0, Stream::Host), None, "what is left is the reserve");
+        assert_eq!(map.open_row(Lane(0), Stream::Host), None, "what is left is the reserve");
     }
 }
 
@@ -171,7 +177,7 @@ fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
         100,
     );
     let write = |map: &mut PageMap, lpn: u32| {
-        let row = map.open_row(0, Stream::Host)?;
+        let row = map.open_row(Lane(0), Stream::Host)?;
         map.commit(Lpn(lpn), row);
         map.row_programmed(row);
         Some(row)

@@ -231,7 +231,8 @@ fn factory_bad_blocks_are_never_used_and_groups_take_others_in_their_place() {
         setup.gc.unit = unit;
         setup.faults.factory_bad = 0.02;
         let layout = crate::flash::Layout::new(&setup.device);
-        let bad: Vec<Vec<u32>> = (0..layout.lanes)
+        let bad: Vec<Vec<u32>> = layout
+            .each_lane()
             .map(|lane| setup.faults.factory_bad_blocks(&layout, lane, setup.seed))
             .collect();
         let total = bad.iter().map(Vec::len).sum::<usize>() as u64;
@@ -240,8 +241,9 @@ fn factory_bad_blocks_are_never_used_and_groups_take_others_in_their_place() {
         let (drive, faults) = (driver.drive(), driver.drive().counters().faults);
         assert_eq!((faults.factory_bad, faults.retired), (total, 0));
         if unit == VictimUnit::Block {
-            for (lane, index) in
-                (0..).zip(&bad).flat_map(|(lane, bad)| bad.iter().map(move |index| (lane, *index)))
+            for (lane, index) in (layout.each_lane())
+                .zip(&bad)
+                .flat_map(|(lane, bad)| bad.iter().map(move |index| (lane, *index)))
             {
                 assert_eq!(
                     drive.flash().rows_written(layout.block(lane, index)),

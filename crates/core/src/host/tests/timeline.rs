@@ -6,8 +6,6 @@ use crate::flash::{Act, BlockStress, Slice};
 use crate::ftl::GcMode;
 use crate::host::Driver;
 use crate::stats::SuspensionCounters;
-use crate::units::Channel;
-use crate::units::Die;
 use crate::units::{Duration, Instant};
 
 const EVERYTHING: TimelineSpec = TimelineSpec {
@@ -45,11 +43,11 @@ fn check(
     seed: u64,
 ) {
     let (flash, layout) = (drive.flash(), &drive.flash().layout);
-    for die in (0..layout.dies).map(Die) {
+    for die in layout.each_die() {
         let on = |s: &&Slice| s.die == die && !s.act.is_on_channel() && s.act != Act::Suspended;
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, die {die}"));
     }
-    for channel in (0..layout.channels).map(Channel) {
+    for channel in layout.each_channel() {
         let on = |s: &&Slice| layout.channel_of(s.die) == channel && s.act.is_on_channel();
         assert_apart(recorded.slices.iter().filter(on), &format!("seed {seed}, channel {channel}"));
     }

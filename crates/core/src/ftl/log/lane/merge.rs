@@ -1,7 +1,7 @@
 //! Merges of a lane, as steps: pages are gathered in their places, then the blocks that they left
 //! are erased.
 
-use super::{Lane, NO_BLOCK};
+use super::{LaneState, NO_BLOCK};
 use crate::flash::Block;
 use crate::ftl::log::Step;
 use crate::ftl::recovery::Role;
@@ -32,7 +32,7 @@ pub(super) struct Gathering {
     becomes_data: bool,
 }
 
-impl Lane {
+impl LaneState {
     /// A full merge of `lbn`, with the host's page in place of its old version when `host`. `log`
     /// is erased at the end, if given.
     pub fn merge_full(&mut self, lbn: u32, host: bool, log: Option<Block>) {

@@ -3,7 +3,7 @@
 
 use crate::flash::Block;
 use crate::ftl::{GcSpec, PageMap, Translation, Victim};
-use crate::units::{Lpn, Ppn};
+use crate::units::{Lane, Lpn, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The expected state of the translation layer, from what it was asked and where it said that rows
@@ -65,9 +65,9 @@ impl Naive {
     }
 
     /// A row was handed out: it must be the next one of an erased or open block of that lane.
-    pub fn row_taken(&mut self, lane: u32, row: Ppn) {
+    pub fn row_taken(&mut self, lane: Lane, row: Ppn) {
         let block = row.0 / self.units();
-        assert_eq!(block / self.blocks, lane, "the row is on the lane that was asked for");
+        assert_eq!(block / self.blocks, lane.0, "the row is on the lane that was asked for");
         assert_eq!(row.0 % self.units(), self.taken[block as usize] * self.row, "rows go in order");
         self.taken[block as usize] += 1;
         self.clock += u64::from(self.row);
