@@ -14,7 +14,7 @@ use manx_core::drive::Storage;
 use manx_core::drive::{Collection, Drive, Op, Recorded, SlowCommand, Step, Story};
 use manx_core::flash::{Act, Layout, Room, Slice};
 use manx_core::host::Driver;
-use manx_core::units::{Cause, Duration, Instant, Lanes, Split, Stage};
+use manx_core::units::{Cause, Duration, Instant, Lanes, Pool, Split, Stage};
 use proto::{Args, Trace, Track};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -110,7 +110,7 @@ impl TimelineFile {
         self.count(&recorded.room);
         self.report.slow = recorded.slow;
         self.note_limit(root, &recorded.room);
-        let lanes = |pool: u32| drive.ftl().lanes_of(pool);
+        let lanes = |pool: Pool| drive.ftl().lanes_of(pool);
         write_drive(&mut self.trace, root, &recorded, &drive.flash().layout, lanes, place);
     }
 
@@ -156,7 +156,7 @@ fn write_drive(
     root: Track,
     recorded: &Recorded<'_>,
     layout: &Layout,
-    lanes: impl Fn(u32) -> Lanes,
+    lanes: impl Fn(Pool) -> Lanes,
     Place { before, requests }: &Place,
 ) {
     let group = trace.group(Some(root), requests, 1);
@@ -167,7 +167,7 @@ fn write_drive(
         recorded.requests.iter().map(|request| (request, &[][..])).collect(),
     );
     let collections = trace.group(Some(root), "garbage collection", 2);
-    let mut by_pool: BTreeMap<u32, Vec<&Collection>> = BTreeMap::new();
+    let mut by_pool: BTreeMap<Pool, Vec<&Collection>> = BTreeMap::new();
     recorded
         .collections
         .iter()
@@ -182,7 +182,7 @@ fn write_drive(
                 layout.die_of(lanes.last_lane())
             ),
         };
-        let track = trace.track(collections, &name, pool);
+        let track = trace.track(collections, &name, pool.0);
         of_pool.into_iter().for_each(|collection| write_collection(trace, track, collection));
     }
     let mut on_die: Vec<Vec<&Slice>> = vec![Vec::new(); layout.dies as usize];
@@ -269,11 +269,13 @@ fn write_collection(trace: &mut Trace, track: Track, collection: &Collection) {
         held,
         unfinished,
     } = *collection;
-    let mut args = Args::default().uint("pool", pool.into()).uint("block", block.0.into());
+    let mut args = Args::default().uint("pool", pool.0.into()).uint("block", block.0.into());
     args = args.uint("valid_pages", valid.into()).uint("copied_pages", copied.into());
     args = args.uint("forced", forced.into()).uint("unfinished", unfinished.into());
-    if held.1 > 0 {
-        args = args.uint("first_channel_held", held.0.into()).uint("channels_held", held.1.into());
+    let (first, channels) = held;
+    if channels > 0 {
+        args =
+            args.uint("first_channel_held", first.0.into()).uint("channels_held", channels.into());
     }
     trace.begin(track, draining, "collection", &args);
     for (from, to, name) in

@@ -37,7 +37,7 @@ impl Drive {
             .as_ref()
             .map_or(String::new(), |holds| format!("erases held back: {holds:?}\n"));
         text += &self.describe_map();
-        text += &(0..self.ftl.pools()).map(|pool| self.ftl.describe_pool(pool)).collect::<String>();
+        text += &self.ftl.each_pool().map(|pool| self.ftl.describe_pool(pool)).collect::<String>();
         text
     }
 }

@@ -152,7 +152,7 @@ impl PageMap {
     /// Rows whose pages the map has taken note of.
     fn rows_to_vouch_for(&self, flash: &Flash, block: Block) -> u32 {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
-        let logs = &self.pools[self.pool_of(lane) as usize].logs[0];
+        let logs = &self.pools[self.pool_of(lane).index()].logs[0];
         let is_open = [Stream::Host, Stream::Copy].iter().any(|stream| {
             let open = &logs[*stream as usize].open;
             open.iter().any(|group| group.index == index && !group.is_given_up)

@@ -38,7 +38,7 @@
 //! **Room.** Copies of one victim fill rows: what fills none of its class is packed together at the
 //! victim's end, into rows of the class that has most of it, so a victim takes no more rows than
 //! without classes. With C classes that copies may go to, the host leaves C free blocks
-//! (`Pool::reserve`). That suffices. Let a row be free to copies when it is in a free block or
+//! (`PoolState::reserve`). That suffices. Let a row be free to copies when it is in a free block or
 //! behind one of their frontiers. The host, and a collection when it starts, leave at least C
 //! blocks of free rows. A victim needs less than a block of rows; say k classes need more than lies
 //! behind their frontier, which for these k together is then less than a block; the other C - k

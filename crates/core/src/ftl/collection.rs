@@ -8,7 +8,7 @@
 use super::relocation::{Moving, Relocation};
 use super::{PageMap, Stream};
 use crate::flash::Block;
-use crate::units::{Lane, Ppn};
+use crate::units::{Lane, Pool, Ppn};
 
 /// The next operation of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl Collection {
 impl PageMap {
     /// True while a collection of the pool is under way, its erases included.
     #[inline]
-    pub fn is_collecting(&self, pool: u32) -> bool {
-        let Collection { copying, copied } = &self.collections[pool as usize];
+    pub fn is_collecting(&self, pool: Pool) -> bool {
+        let Collection { copying, copied } = &self.collections[pool.index()];
         *copying > 0 || !copied.is_empty()
     }
 
@@ -92,10 +92,10 @@ impl PageMap {
     /// must be whole, so that this one's copies fit: no collection begins at or below the hard mark
     /// before those erases are done.
     #[inline]
-    pub fn may_collect(&self, pool: u32) -> bool {
-        let Collection { copying, copied } = &self.collections[pool as usize];
+    pub fn may_collect(&self, pool: Pool) -> bool {
+        let Collection { copying, copied } = &self.collections[pool.index()];
         let room = || {
-            let whole = self.pools[pool as usize].is_reserve_whole(&self.layout);
+            let whole = self.pools[pool.index()].is_reserve_whole(&self.layout);
             copied.len() < self.victims_max as usize && whole && !self.is_urgent(pool)
         };
         *copying == 0 && (copied.is_empty() || room()) && !self.is_dead(pool)
@@ -103,21 +103,21 @@ impl PageMap {
 
     /// True when the pool should reclaim, may, and would gain something as far as is known.
     #[inline]
-    pub fn would_collect(&self, pool: u32) -> bool {
+    pub fn would_collect(&self, pool: Pool) -> bool {
         self.wants_collection(pool) && self.may_collect(pool) && !self.is_hopeless(pool)
     }
 
     /// Map units of copied victims that are not yet erased: they are as good as free.
     #[inline]
-    pub(super) fn units_to_erase(&self, pool: u32) -> u32 {
-        self.collections[pool as usize].blocks_to_erase() * self.layout.units_per_block
+    pub(super) fn units_to_erase(&self, pool: Pool) -> u32 {
+        self.collections[pool.index()].blocks_to_erase() * self.layout.units_per_block
     }
 
     /// Chooses a victim and starts its chains; false when nothing would be gained. Blocks being
     /// read are passed over when `avoid_reads`.
-    pub fn start_collection(&mut self, pool: u32, avoid_reads: bool) -> bool {
+    pub fn start_collection(&mut self, pool: Pool, avoid_reads: bool) -> bool {
         debug_assert!(
-            !self.is_collecting(pool) || self.pools[pool as usize].is_reserve_whole(&self.layout)
+            !self.is_collecting(pool) || self.pools[pool.index()].is_reserve_whole(&self.layout)
         );
         self.prefer_failed(pool);
         let choice =
@@ -131,17 +131,17 @@ impl PageMap {
         if self.classes.is_some() {
             self.classify_victim(pool, index);
         }
-        let state = &mut self.pools[pool as usize];
+        let state = &mut self.pools[pool.index()];
         if let Some(at) = state.closed.iter().position(|closed| *closed == index) {
             state.closed.remove(at);
         }
-        self.collections[pool as usize].copying = state.lanes;
+        self.collections[pool.index()].copying = state.lanes;
         true
     }
 
     /// True while the chain of `lane` copies.
     pub fn is_copying(&self, lane: Lane) -> bool {
-        self.collections[self.pool_of(lane) as usize].copying > 0
+        self.collections[self.pool_of(lane).index()].copying > 0
             && !self.relocations[lane.index()].copied
     }
 
@@ -224,8 +224,8 @@ impl PageMap {
     fn program_step(&mut self, lane: Lane) -> Step {
         let Relocation { class, ref writing, .. } = self.relocations[lane.index()];
         let units = writing.len();
-        let number = self.by_pool.quotient(lane.0);
-        let pool = &mut self.pools[number as usize];
+        let number = self.pool_of(lane);
+        let pool = &mut self.pools[number.index()];
         let to = if pool.lanes == 1 {
             lane
         } else if self.superstripes.is_some() {
@@ -303,16 +303,16 @@ impl PageMap {
     }
 
     /// Parity of copies is on its way: the collection of its pool ends with it at the earliest.
-    pub fn parity_begins(&mut self, pool: u32) {
-        self.collections[pool as usize].copying += 1;
+    pub fn parity_begins(&mut self, pool: Pool) {
+        self.collections[pool.index()].copying += 1;
     }
 
     /// A lane's part of the copy, or a row of parity, is done; true when it was the last that the
     /// erases waited for.
-    pub fn part_copied(&mut self, pool: u32) -> bool {
+    pub fn part_copied(&mut self, pool: Pool) -> bool {
         let lanes = self.lanes_of(pool);
         let index = self.layout.index_of(self.victim_block(lanes.first()));
-        let collection = &mut self.collections[pool as usize];
+        let collection = &mut self.collections[pool.index()];
         collection.copying -= 1;
         if collection.copying == 0 {
             collection.copied.push(Copied { index, erasing: lanes.len() as u32 });
@@ -330,7 +330,7 @@ impl PageMap {
     pub(super) fn erase_waits(&self, block: Block) -> bool {
         let pool = self.pool_of(self.layout.lane_of(block));
         let index = self.layout.index_of(block);
-        self.collections[pool as usize].copied.iter().any(|copied| copied.index == index)
+        self.collections[pool.index()].copied.iter().any(|copied| copied.index == index)
     }
 
     /// A copied victim's block is erased; true when the whole victim is.
@@ -343,8 +343,8 @@ impl PageMap {
             headers.close(block);
         }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-        self.pools[pool as usize].free_units += self.layout.units_per_block;
-        let copied = &mut self.collections[pool as usize].copied;
+        self.pools[pool.index()].free_units += self.layout.units_per_block;
+        let copied = &mut self.collections[pool.index()].copied;
         let at = copied
             .iter()
             .position(|copied| copied.index == index)
@@ -355,16 +355,16 @@ impl PageMap {
         }
         copied.remove(at);
         let erases = self.blocks.erases(block);
-        self.pools[pool as usize].free.push(index, erases);
+        self.pools[pool.index()].free.push(index, erases);
         self.level_wear(pool, erases);
         true
     }
 
     /// The victim has a class: so have its copies.
-    fn classify_victim(&mut self, pool: u32, index: u32) {
+    fn classify_victim(&mut self, pool: Pool, index: u32) {
         let group = self.group(pool, index);
         let Some(classes) = &mut self.classes else { return };
-        let from = classes.of_block(self.layout.block(self.pools[pool as usize].first_lane, index));
+        let from = classes.of_block(self.layout.block(self.pools[pool.index()].first_lane, index));
         classes.collected(group);
         let class = classes.of_every_copy(from);
         for lane in self.lanes_of(pool) {

@@ -52,7 +52,7 @@ pub use cmt::{Cmt, DIRECTORY_ENTRY, MapSpec, Room};
 pub use collection::Step;
 pub use mapping::Mapping;
 pub use page_map::{PageMap, Translation};
-pub use pool::{Pool, Stream};
+pub use pool::{PoolState, Stream};
 pub use rain::{Stripes, WIDTH_MAX};
 pub use remaining::{ChainLeft, CopiesLeft};
 pub use retire::{BadBlocks, Needs};

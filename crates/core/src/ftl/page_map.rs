@@ -6,7 +6,7 @@ mod laws;
 use super::collection::Collection;
 use super::log::LogLanes;
 use super::placement::Placement;
-use super::pool::{Pool, Stream};
+use super::pool::{PoolState, Stream};
 use super::recovery::{Headers, Role};
 use super::relocation::Relocation;
 use super::retire::Retire;
@@ -14,7 +14,7 @@ use super::victim::{Candidates, Region, VictimPolicy};
 use super::{Blocks, Classes, Mapping, Superstripes};
 use crate::flash::{Block, Layout};
 use crate::sim::Divisor;
-use crate::units::{Die, Lane, Lanes, Lpn, Ppn};
+use crate::units::{Die, Lane, Lanes, Lpn, Pool, Ppn};
 
 /// Where a logical page is, as far as the translation layer knows now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct PageMap {
     pub(super) layout: Layout,
     pub(super) mapping: Mapping,
     pub(super) blocks: Blocks,
-    pub(super) pools: Vec<Pool>,
+    pub(super) pools: Vec<PoolState>,
     /// By stream: of every lane for class 0, then of every lane for class 1, and so on.
     pub(super) frontiers: Vec<[Frontier; 2]>,
     /// Data placement, if it has more than one class.
@@ -71,7 +71,7 @@ pub struct PageMap {
     /// again.
     hopeless: Vec<bool>,
     hopeless_pools: u32,
-    revived: Vec<u32>,
+    revived: Vec<Pool>,
     /// The least free map units that a pool ever had in this run.
     pub(super) least_free: u32,
     /// Map units programmed so far: the clock of ages.
@@ -183,7 +183,7 @@ impl PageMap {
     /// for it.
     #[inline]
     pub fn open_row_of(&mut self, lane: Lane, stream: Stream, class: u32) -> Option<Ppn> {
-        let pool = self.by_pool.quotient(lane.0) as usize;
+        let pool = self.pool_of(lane).index();
         if self.pools[pool].shared
             && stream == Stream::Host
             && self.pools[pool].units_above_reserve(&self.layout) == 0
@@ -232,7 +232,7 @@ impl PageMap {
 
     pub(super) fn block_filled(&mut self, block: Block) {
         let (index, pool) = (self.layout.index_of(block), self.pool_of(self.layout.lane_of(block)));
-        if !self.pools[pool as usize].lane_done(index) {
+        if !self.pools[pool.index()].lane_done(index) {
             return;
         }
         for member in self.group(pool, index) {
@@ -240,7 +240,7 @@ impl PageMap {
             self.blocks.touch(member, self.clock);
         }
         if self.keeps_order {
-            self.pools[pool as usize].closed.push_back(index);
+            self.pools[pool.index()].closed.push_back(index);
         }
     }
 
@@ -274,14 +274,14 @@ impl PageMap {
 
     /// Notes whether the pool's last choice of a victim found nothing to gain: then it is not asked
     /// again before a page of it becomes invalid or a read of it ends.
-    pub(super) fn set_hopeless(&mut self, pool: u32, hopeless: bool) {
-        let before = std::mem::replace(&mut self.hopeless[pool as usize], hopeless);
+    pub(super) fn set_hopeless(&mut self, pool: Pool, hopeless: bool) {
+        let before = std::mem::replace(&mut self.hopeless[pool.index()], hopeless);
         self.hopeless_pools = self.hopeless_pools - u32::from(before) + u32::from(hopeless);
     }
 
     /// True while the pool has nothing to reclaim.
-    pub fn is_hopeless(&self, pool: u32) -> bool {
-        self.hopeless[pool as usize]
+    pub fn is_hopeless(&self, pool: Pool) -> bool {
+        self.hopeless[pool.index()]
     }
 
     #[inline]
@@ -297,7 +297,7 @@ impl PageMap {
 
     /// A pool that had nothing to reclaim and may have something now.
     #[inline]
-    pub fn take_revived(&mut self) -> Option<u32> {
+    pub fn take_revived(&mut self) -> Option<Pool> {
         self.revived.pop()
     }
 
@@ -330,8 +330,8 @@ impl PageMap {
 
     /// The reclaim pool of a lane.
     #[inline]
-    pub fn pool_of(&self, lane: Lane) -> u32 {
-        self.by_pool.quotient(lane.0)
+    pub fn pool_of(&self, lane: Lane) -> Pool {
+        Pool(self.by_pool.quotient(lane.0))
     }
 
     /// Reclaim pools.
@@ -339,36 +339,43 @@ impl PageMap {
         self.pools.len() as u32
     }
 
+    /// Every reclaim pool.
+    #[inline]
+    pub fn each_pool(&self) -> impl DoubleEndedIterator<Item = Pool> + use<> {
+        (0..self.pools()).map(Pool)
+    }
+
     /// The lanes of a pool.
-    pub fn lanes_of(&self, pool: u32) -> Lanes {
-        self.pools[pool as usize].each_lane()
+    pub fn lanes_of(&self, pool: Pool) -> Lanes {
+        self.pools[pool.index()].each_lane()
     }
 
     /// The pools to which the lanes of a server belong.
     #[inline]
-    pub fn pools_on(&self, die: Die) -> impl Iterator<Item = u32> + use<> {
+    pub fn pools_on(&self, die: Die) -> impl Iterator<Item = Pool> + use<> {
         let lanes = self.layout.lanes_on(die);
-        self.pool_of(lanes.first())..self.pool_of(lanes.last_lane()) + 1
+        let (first, last) = (self.pool_of(lanes.first()), self.pool_of(lanes.last_lane()));
+        (first.0..last.0 + 1).map(Pool)
     }
 
     /// The blocks of a group block.
-    pub(super) fn group(&self, pool: u32, index: u32) -> impl Iterator<Item = Block> + use<> {
+    pub(super) fn group(&self, pool: Pool, index: u32) -> impl Iterator<Item = Block> + use<> {
         let (first, stride) =
-            (self.layout.block(self.pools[pool as usize].first_lane, index).0, self.layout.blocks);
-        (0..self.pools[pool as usize].lanes).map(move |lane| Block(first + lane * stride))
+            (self.layout.block(self.pools[pool.index()].first_lane, index).0, self.layout.blocks);
+        (0..self.pools[pool.index()].lanes).map(move |lane| Block(first + lane * stride))
     }
 
     /// True when the pool should reclaim: free space (with what only waits for its erase) below the
     /// soft mark, only the reserve left, or wear to be levelled.
     #[inline]
-    pub fn wants_collection(&self, pool: u32) -> bool {
-        let state = &self.pools[pool as usize];
+    pub fn wants_collection(&self, pool: Pool) -> bool {
+        let state = &self.pools[pool.index()];
         let low = || {
             state.free_units < self.soft_units
                 && state.free_units + self.units_to_erase(pool) < self.soft_units
         };
         let lacks_blocks = || {
-            let (free, to_erase) = (state.free.len() as u32, &self.collections[pool as usize]);
+            let (free, to_erase) = (state.free.len() as u32, &self.collections[pool.index()]);
             free < self.soft_blocks && free + to_erase.victims_to_erase() < self.soft_blocks
         };
         low()
@@ -386,8 +393,8 @@ impl PageMap {
 
     /// True at or below the hard mark: reclaiming goes before the host's requests.
     #[inline]
-    pub fn is_urgent(&self, pool: u32) -> bool {
-        let state = &self.pools[pool as usize];
+    pub fn is_urgent(&self, pool: Pool) -> bool {
+        let state = &self.pools[pool.index()];
         state.free_units <= self.hard_units
             || (state.free.len() as u32) < self.hard_blocks
             || state.rescues
@@ -395,19 +402,19 @@ impl PageMap {
     }
 
     /// True at or below the hard mark if one map unit more were taken.
-    pub fn would_be_urgent(&self, pool: u32) -> bool {
-        self.pools[pool as usize].free_units <= self.hard_units + 1
+    pub fn would_be_urgent(&self, pool: Pool) -> bool {
+        self.pools[pool.index()].free_units <= self.hard_units + 1
     }
 
     /// True when only the reserve is left and an open block of the host has at most `rows` left.
     #[inline]
-    fn is_last_block_used(&self, pool: u32, rows: u32) -> bool {
-        let state = &self.pools[pool as usize];
+    fn is_last_block_used(&self, pool: Pool, rows: u32) -> bool {
+        let state = &self.pools[pool.index()];
         (state.shared || state.free.len() <= state.reserve as usize)
             && self.are_last_rows_used(state, rows)
     }
 
-    fn are_last_rows_used(&self, state: &Pool, rows: u32) -> bool {
+    fn are_last_rows_used(&self, state: &PoolState, rows: u32) -> bool {
         if state.shared {
             return state.units_above_reserve(&self.layout) <= rows * self.layout.units_per_row;
         }
@@ -418,17 +425,17 @@ impl PageMap {
     }
 
     /// Map units that can be programmed in the pool before anything is reclaimed.
-    pub fn free_units(&self, pool: u32) -> u32 {
-        self.pools[pool as usize].free_units
+    pub fn free_units(&self, pool: Pool) -> u32 {
+        self.pools[pool.index()].free_units
     }
 
     /// The victim of the pool's next collection, if anything would be gained; blocks being read are
     /// passed over when `avoid_reads` (a reclaim that takes no time cannot wait for them).
-    pub(super) fn choose_victim(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
-        if let Some(index) = self.pools[pool as usize].wear_victim.take()
+    pub(super) fn choose_victim(&mut self, pool: Pool, avoid_reads: bool) -> Option<u32> {
+        if let Some(index) = self.pools[pool.index()].wear_victim.take()
             && self
                 .blocks
-                .is_candidate(self.layout.block(self.pools[pool as usize].first_lane, index))
+                .is_candidate(self.layout.block(self.pools[pool.index()].first_lane, index))
             && !(avoid_reads
                 && self.group(pool, index).any(|block| self.blocks.is_being_read(block)))
         {
@@ -439,7 +446,7 @@ impl PageMap {
             let candidates = Candidates {
                 layout: &self.layout,
                 blocks: &self.blocks,
-                pool: &self.pools[pool as usize],
+                pool: &self.pools[pool.index()],
                 clock: self.clock,
                 data_rows: self.data_rows(pool),
                 apart: self.classes.as_ref().and_then(|classes| classes.apart()),
@@ -477,7 +484,7 @@ impl PageMap {
     }
 
     /// Units in group blocks that some lanes have opened and others not yet.
-    pub(super) fn units_not_yet_opened(&self, pool: &Pool, class: u32, stream: Stream) -> u32 {
+    pub(super) fn units_not_yet_opened(&self, pool: &PoolState, class: u32, stream: Stream) -> u32 {
         let log = &pool.logs[class as usize][stream as usize];
         let opened_by_pool = log.opened_before + log.open.len() as u64;
         let opened = |lane| self.frontiers[self.frontier_at(lane, class)][stream as usize].opened;

@@ -25,7 +25,7 @@ pub enum Stream {
 
 /// The lanes that are reclaimed together.
 #[derive(Clone, Debug)]
-pub struct Pool {
+pub struct PoolState {
     /// First lane.
     pub first_lane: Lane,
     /// Number of lanes.
@@ -135,7 +135,7 @@ impl FreeBlocks {
     }
 }
 
-impl Pool {
+impl PoolState {
     /// Its lanes.
     #[inline]
     pub fn each_lane(&self) -> Lanes {

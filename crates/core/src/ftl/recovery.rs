@@ -25,7 +25,7 @@ use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
 use super::{Checkpoint, PageMap, Reads, Stream, Translation};
 use crate::flash::{Block, Flash, Spare};
-use crate::units::{Lane, Lpn, Ppn};
+use crate::units::{Lane, Lpn, Pool, Ppn};
 use std::collections::BTreeMap;
 
 /// The use that a block was opened for.
@@ -159,8 +159,8 @@ impl PageMap {
                 }
             }
         } else {
-            for pool in 0..self.pools() {
-                let state = &self.pools[pool as usize];
+            for pool in self.each_pool() {
+                let state = &self.pools[pool.index()];
                 let open = |stream: Stream| {
                     state.logs[0][stream as usize].open.iter().map(|group| group.index)
                 };
@@ -223,7 +223,7 @@ impl PageMap {
         if self.log.is_some() {
             merges = self.rebuild_lanes(evidence, &found, &mut repairs);
         } else {
-            for pool in 0..self.pools() {
+            for pool in self.each_pool() {
                 self.rebuild_pool(pool, evidence, &mut found, &mut repairs);
             }
             self.put_winners(&found);
@@ -242,7 +242,7 @@ impl PageMap {
             }
         }
         self.headers = Some(Box::new(headers));
-        for pool in 0..self.pools.len() {
+        for pool in self.each_pool() {
             self.count_free_units(pool);
         }
         let Found { newest, torn_rows, illegible, reads, .. } = found;
@@ -276,12 +276,12 @@ impl PageMap {
     /// Sorts the group blocks of a pool into free, open and closed ones.
     fn rebuild_pool(
         &mut self,
-        pool: u32,
+        pool: Pool,
         evidence: &Evidence<'_>,
         found: &mut Found,
         repairs: &mut Vec<Repair>,
     ) {
-        while self.pools[pool as usize].free.pop().is_some() {}
+        while self.pools[pool.index()].free.pop().is_some() {}
         let mut groups: Vec<Group> = Vec::new();
         for index in 0..self.layout.blocks {
             if self.group(pool, index).any(|block| evidence.out[block.0 as usize]) {
@@ -332,7 +332,7 @@ impl PageMap {
             self.group(pool, *index).for_each(|block| self.blocks.set_candidate(block, true));
         }
         if self.keeps_order {
-            self.pools[pool as usize].closed = closed.into();
+            self.pools[pool.index()].closed = closed.into();
         }
     }
 
@@ -340,7 +340,7 @@ impl PageMap {
     /// or it is retired.
     fn free_group(
         &mut self,
-        pool: u32,
+        pool: Pool,
         index: u32,
         evidence: &Evidence<'_>,
         repairs: &mut Vec<Repair>,
@@ -356,13 +356,13 @@ impl PageMap {
         let erased = u32::from(evidence.rows(blocks[0]) > 0);
         if self.group_done(pool, index) {
             let erases = self.blocks.erases(blocks[0]) + erased;
-            self.pools[pool as usize].free.push(index, erases);
+            self.pools[pool.index()].free.push(index, erases);
         }
     }
 
     /// A victim of several lanes, some of whose blocks are erased already: all that still counts in
     /// it is there as a copy, too, and the copies count instead.
-    fn evict(&self, pool: u32, index: u32, evidence: &Evidence<'_>, found: &mut Found) {
+    fn evict(&self, pool: Pool, index: u32, evidence: &Evidence<'_>, found: &mut Found) {
         let blocks: Vec<Block> = self.group(pool, index).collect();
         if blocks.len() == 1 || blocks.iter().all(|block| found.legible[block.0 as usize]) {
             return;
@@ -385,7 +385,7 @@ impl PageMap {
     /// their order; one that does not fit in takes no more, and is reclaimed as it is.
     fn reopen(
         &mut self,
-        pool: u32,
+        pool: Pool,
         stream: Stream,
         mut groups: Vec<u32>,
         evidence: &Evidence<'_>,
@@ -425,12 +425,12 @@ impl PageMap {
             is_given_up: false,
         };
         let open = groups.iter().map(group).collect();
-        self.pools[pool as usize].logs[0][stream as usize] = OpenLog { open, opened_before: 0 };
+        self.pools[pool.index()].logs[0][stream as usize] = OpenLog { open, opened_before: 0 };
     }
 
-    fn count_free_units(&mut self, number: usize) {
-        let lanes = self.lanes_of(number as u32);
-        let pool = &self.pools[number];
+    fn count_free_units(&mut self, number: Pool) {
+        let lanes = self.lanes_of(number);
+        let pool = &self.pools[number.index()];
         let free = pool.free.len() as u32 * pool.lanes * self.layout.units_per_block;
         let rows = |lane: Lane| {
             self.frontiers[lane.index()].iter().map(|f| self.layout.rows - f.row).sum::<u32>()
@@ -442,7 +442,7 @@ impl PageMap {
             .sum();
         let erases = (0..self.layout.blocks).map(|index| self.layout.block(lanes.first(), index));
         let erases_max = erases.map(|block| self.blocks.erases(block)).max().unwrap_or(0);
-        let pool = &mut self.pools[number];
+        let pool = &mut self.pools[number.index()];
         (pool.free_units, pool.erases_max) = (free + behind + ahead, erases_max);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::PageMap;
 use super::relocation::Relocation;
-use crate::units::Lane;
+use crate::units::{Lane, Pool};
 
 /// The work that a chain has before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct ChainLeft {
 
 impl PageMap {
     /// Valid pages that the pool's collection still has to read.
-    pub fn valid_left(&self, pool: u32) -> u32 {
+    pub fn valid_left(&self, pool: Pool) -> u32 {
         let left = |lane: Lane| {
             let chain = &self.relocations[lane.index()];
             self.mapping.count_valid(chain.cursor, chain.end)
@@ -93,15 +93,15 @@ impl PageMap {
 
     /// Where the next row of copies of the pool goes, if copies go round its lanes whatever they
     /// are.
-    pub fn next_copy_lane(&self, pool: u32) -> Option<Lane> {
+    pub fn next_copy_lane(&self, pool: Pool) -> Option<Lane> {
         let is_round =
             self.superstripes.is_none() && !self.splits_victims && self.classes.is_none();
-        is_round.then(|| self.pools[pool as usize].next_copy_lane[0])
+        is_round.then(|| self.pools[pool.index()].next_copy_lane[0])
     }
 
     /// The valid pages of the pool's best victim; what a collection that is about to begin will
     /// copy, roughly.
-    pub fn fewest_valid(&self, pool: u32) -> u32 {
+    pub fn fewest_valid(&self, pool: Pool) -> u32 {
         let lane = self.lanes_of(pool).first();
         let of = |index| self.blocks.valid(self.layout.block(lane, index));
         let is_candidate = |index: &u32| self.blocks.is_candidate(self.layout.block(lane, *index));
@@ -109,9 +109,9 @@ impl PageMap {
     }
 
     /// Blocks of the pool that its collections copied, or are copying, and that are not yet erased.
-    pub fn erases_left(&self, pool: u32) -> u32 {
-        let collection = &self.collections[pool as usize];
-        let copying = if collection.copying > 0 { self.pools[pool as usize].lanes } else { 0 };
+    pub fn erases_left(&self, pool: Pool) -> u32 {
+        let collection = &self.collections[pool.index()];
+        let copying = if collection.copying > 0 { self.pools[pool.index()].lanes } else { 0 };
         collection.blocks_to_erase() + copying
     }
 }

@@ -12,8 +12,9 @@
 //! number are one.
 //!
 //! **A program that fails** closes the group at once: rows that nobody has opened yet are given up,
-//! rows under way end. Then the group waits for its collection, which is urgent (`Pool::rescues`),
-//! and chosen before any other victim while the reserve is whole. Its failed blocks are not erased.
+//! rows under way end. Then the group waits for its collection, which is urgent
+//! (`PoolState::rescues`), and chosen before any other victim while the reserve is whole. Its
+//! failed blocks are not erased.
 //!
 //! **The reserve.** Copies may fail, too, and each failure takes the rest of a group; a victim
 //! whose erase fails gives nothing back for what its copies took. So where operations may fail one
@@ -31,7 +32,7 @@ pub use table::Needs;
 use super::log::Losses;
 use super::{PageMap, Stream};
 use crate::flash::Block;
-use crate::units::{Lane, Ppn};
+use crate::units::{Lane, Pool, Ppn};
 use std::collections::VecDeque;
 
 /// The state of a block.
@@ -96,9 +97,9 @@ impl Retire {
 
 impl PageMap {
     /// After a power loss: a group with a failed block waits for its collection.
-    pub(super) fn found_failed(&mut self, pool: u32, index: u32) {
+    pub(super) fn found_failed(&mut self, pool: Pool, index: u32) {
         if let Some(retire) = &mut self.retire {
-            retire.pools[pool as usize].failed.push_back(index);
+            retire.pools[pool.index()].failed.push_back(index);
         }
         self.refresh_rescue(pool);
     }
@@ -142,7 +143,7 @@ impl PageMap {
         }
         let failed = self.group(pool, index).any(|block| self.has_failed(block));
         let Some(retire) = &mut self.retire else { return };
-        let health = &mut retire.pools[pool as usize];
+        let health = &mut retire.pools[pool.index()];
         health.closing.retain(|closing| *closing != index);
         if failed && !health.dead {
             health.failed.push_back(index);
@@ -151,10 +152,10 @@ impl PageMap {
         self.refresh_rescue(pool);
     }
 
-    fn refresh_rescue(&mut self, pool: u32) {
+    fn refresh_rescue(&mut self, pool: Pool) {
         let Some(retire) = &self.retire else { return };
-        let health = &retire.pools[pool as usize];
-        self.pools[pool as usize].rescues = !health.failed.is_empty() && !health.dead;
+        let health = &retire.pools[pool.index()];
+        self.pools[pool.index()].rescues = !health.failed.is_empty() && !health.dead;
     }
 
     /// True when a program of the block, or its erase, has failed and it is still where it was.
@@ -185,7 +186,7 @@ impl PageMap {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
         self.fail(block);
         let Some(retire) = &mut self.retire else { return };
-        let closing = &mut retire.pools[pool as usize].closing;
+        let closing = &mut retire.pools[pool.index()].closing;
         if !closing.contains(&index) {
             closing.push(index);
             self.close_early(pool, index);
@@ -196,7 +197,7 @@ impl PageMap {
     /// A block has failed: a spare of its lane will replace it, or its group is lost.
     fn fail(&mut self, block: Block) {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
-        let pool = self.pool_of(lane) as usize;
+        let pool = self.pool_of(lane).index();
         let Some(retire) = &mut self.retire else { return };
         if retire.states[block.0 as usize] != State::Good {
             return;
@@ -211,11 +212,11 @@ impl PageMap {
     }
 
     /// Gives up the rows of an open group that no lane has opened yet.
-    fn close_early(&mut self, pool: u32, index: u32) {
-        let first = self.layout.block(self.pools[pool as usize].first_lane, index);
+    fn close_early(&mut self, pool: Pool, index: u32) {
+        let first = self.layout.block(self.pools[pool.index()].first_lane, index);
         let Some(stream) = self.writes_to(first) else { return };
         // Without classes of data: validation sees to that.
-        let log = &mut self.pools[pool as usize].logs[0][stream as usize];
+        let log = &mut self.pools[pool.index()].logs[0][stream as usize];
         let at = log.open.iter().take_while(|group| group.index != index).count();
         let number = log.opened_before + at as u64 + 1;
         log.open[at].is_given_up = true;
@@ -228,7 +229,7 @@ impl PageMap {
     /// opens.
     fn close_lane_early(&mut self, lane: Lane, index: u32, stream: Stream, number: u64) {
         let (rows, block) = (self.layout.rows, self.layout.block(lane, index));
-        let pool = self.pool_of(lane) as usize;
+        let pool = self.pool_of(lane).index();
         let current = self.frontiers[lane.index()][stream as usize];
         let writes = self.writes_to(current.block) == Some(stream);
         let frontier = &mut self.frontiers[lane.index()][stream as usize];
@@ -259,10 +260,10 @@ impl PageMap {
 
     /// Before a victim is chosen: a group with a failed block goes first while the copies of
     /// another victim would still find room.
-    pub(super) fn prefer_failed(&mut self, pool: u32) {
+    pub(super) fn prefer_failed(&mut self, pool: Pool) {
         let Some(retire) = &self.retire else { return };
-        let Some(failed) = retire.pools[pool as usize].failed.front().copied() else { return };
-        let state = &mut self.pools[pool as usize];
+        let Some(failed) = retire.pools[pool.index()].failed.front().copied() else { return };
+        let state = &mut self.pools[pool.index()];
         let room = match state.shared {
             true => state.free_units >= state.reserve * self.layout.units_per_block,
             false => state.free.len() >= state.reserve as usize,
@@ -272,9 +273,9 @@ impl PageMap {
 
     /// Nothing else would be gained: a group with a failed block, if there is one and room for its
     /// copies.
-    pub(super) fn last_resort(&mut self, pool: u32, avoid_reads: bool) -> Option<u32> {
-        let failed = self.retire.as_ref()?.pools[pool as usize].failed.front().copied()?;
-        let state = &self.pools[pool as usize];
+    pub(super) fn last_resort(&mut self, pool: Pool, avoid_reads: bool) -> Option<u32> {
+        let failed = self.retire.as_ref()?.pools[pool.index()].failed.front().copied()?;
+        let state = &self.pools[pool.index()];
         let room = if state.shared { state.free_units > 0 } else { !state.free.is_empty() };
         let is_candidate = |block: Block| self.blocks.is_candidate(block);
         let is_read = |block: Block| avoid_reads && self.blocks.is_being_read(block);
@@ -300,7 +301,7 @@ impl PageMap {
             self.blocks.erased(block);
         }
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-        let copied = &mut self.collections[pool as usize].copied;
+        let copied = &mut self.collections[pool.index()].copied;
         let at =
             copied.iter().position(|copied| copied.index == index).expect("a copied victim leaves");
         copied[at].erasing -= 1;
@@ -309,10 +310,10 @@ impl PageMap {
         }
         copied.remove(at);
         if self.group_done(pool, index) {
-            let state = &mut self.pools[pool as usize];
+            let state = &mut self.pools[pool.index()];
             state.free_units += state.lanes * self.layout.units_per_block;
             let erases = self.blocks.erases(block);
-            self.pools[pool as usize].free.push(index, erases);
+            self.pools[pool.index()].free.push(index, erases);
             self.level_wear(pool, erases);
         }
         self.refresh_rescue(pool);
@@ -321,12 +322,12 @@ impl PageMap {
 
     /// Nothing is left in a group: its failed blocks are replaced, or it is retired; true when it
     /// may be used again.
-    pub(super) fn group_done(&mut self, pool: u32, index: u32) -> bool {
+    pub(super) fn group_done(&mut self, pool: Pool, index: u32) -> bool {
         for member in self.group(pool, index) {
             self.replace(member);
         }
         let Some(retire) = &mut self.retire else { return true };
-        let health = &mut retire.pools[pool as usize];
+        let health = &mut retire.pools[pool.index()];
         health.failed.retain(|failed| *failed != index);
         if let Some(at) = health.doomed.iter().position(|doomed| *doomed == index) {
             health.doomed.swap_remove(at);
@@ -361,38 +362,38 @@ impl PageMap {
     }
 
     /// A copy finds no row: the pool reclaims nothing any more.
-    pub fn give_up(&mut self, pool: u32) {
+    pub fn give_up(&mut self, pool: Pool) {
         let Some(retire) = &mut self.retire else { return };
-        retire.pools[pool as usize].dead = true;
-        self.pools[pool as usize].wear_victim = None;
+        retire.pools[pool.index()].dead = true;
+        self.pools[pool.index()].wear_victim = None;
         self.refresh_rescue(pool);
     }
 
     /// True when the pool reclaims nothing any more.
     #[inline]
-    pub fn is_dead(&self, pool: u32) -> bool {
-        self.retire.as_ref().is_some_and(|retire| retire.pools[pool as usize].dead)
+    pub fn is_dead(&self, pool: Pool) -> bool {
+        self.retire.as_ref().is_some_and(|retire| retire.pools[pool.index()].dead)
     }
 
     /// True when no group is left for the copies of a collection that takes no time.
-    pub fn has_lost_reserve(&self, pool: u32) -> bool {
-        let state = &self.pools[pool as usize];
+    pub fn has_lost_reserve(&self, pool: Pool) -> bool {
+        let state = &self.pools[pool.index()];
         self.retire.is_some() && !state.shared && state.free.is_empty()
     }
 
     /// True when data of the pool waits in a group with a failed block.
-    pub fn has_failed_groups(&self, pool: u32) -> bool {
+    pub fn has_failed_groups(&self, pool: Pool) -> bool {
         let Some(retire) = &self.retire else { return false };
-        let first = self.pools[pool as usize].first_lane;
+        let first = self.pools[pool.index()].first_lane;
         let waits = |index: &u32| self.blocks.is_candidate(self.layout.block(first, *index));
-        retire.pools[pool as usize].failed.iter().any(waits)
+        retire.pools[pool.index()].failed.iter().any(waits)
     }
 
     /// The chain of `lane` ends because its pool is dead; true when it was the last of the
     /// collection.
     pub fn stop_chain(&mut self, lane: Lane) -> bool {
         self.relocations[lane.index()].stop();
-        let pool = self.pool_of(lane) as usize;
+        let pool = self.pool_of(lane).index();
         self.collections[pool].copying -= 1;
         self.collections[pool].copying == 0
     }
@@ -413,9 +414,9 @@ impl PageMap {
     }
 
     /// Blocks of a pool that are erased while their victim is not wholly: they count as free.
-    pub(super) fn erased_of_victims(&self, pool: u32) -> u32 {
+    pub(super) fn erased_of_victims(&self, pool: Pool) -> u32 {
         match self.retire {
-            None => self.collections[pool as usize].blocks_erased(self.pools[pool as usize].lanes),
+            None => self.collections[pool.index()].blocks_erased(self.pools[pool.index()].lanes),
             // Here they count when the whole victim is done.
             Some(_) => 0,
         }
@@ -432,7 +433,7 @@ impl PageMap {
     /// or a spare.
     pub(super) fn check_bad_blocks(&self) {
         let Some(retire) = &self.retire else { return };
-        for (number, health) in (0..).zip(&retire.pools) {
+        for (number, health) in self.each_pool().zip(&retire.pools) {
             let lanes = self.lanes_of(number);
             let mut out = vec![0; lanes.len()];
             for (at, lane) in lanes.clone().enumerate() {

@@ -9,7 +9,7 @@ use super::page_map::Frontier;
 use super::pool::{OpenGroup, OpenLog};
 use super::{Mapping, PageMap};
 use crate::flash::Block;
-use crate::units::Lane;
+use crate::units::{Lane, Pool};
 use std::fmt;
 
 /// Why bytes are not a state of this layer.
@@ -36,7 +36,7 @@ impl PageMap {
     /// The state as bytes (little endian).
     pub fn snapshot(&self) -> Vec<u8> {
         assert!(
-            (0..self.pools()).all(|pool| !self.is_collecting(pool)),
+            self.each_pool().all(|pool| !self.is_collecting(pool)),
             "a snapshot is taken at rest"
         );
         assert_eq!(self.trimmed_pages, 0, "preconditioning deallocates nothing");
@@ -119,7 +119,7 @@ impl PageMap {
             *frontier =
                 Frontier { block: Block(from.u32()?), row: from.u32()?, opened: from.u64()? };
         }
-        for pool in 0..self.pools.len() {
+        for pool in self.each_pool() {
             self.restore_pool(pool, &mut from)?;
         }
         if let Some(classes) = &mut self.classes {
@@ -137,7 +137,8 @@ impl PageMap {
         Ok(())
     }
 
-    fn restore_pool(&mut self, number: usize, from: &mut Reader) -> Result<(), SnapshotError> {
+    fn restore_pool(&mut self, pool: Pool, from: &mut Reader) -> Result<(), SnapshotError> {
+        let number = pool.index();
         let mut candidate = vec![true; self.layout.blocks as usize];
         let mut not_a_candidate = |index: u32| match candidate.get_mut(index as usize) {
             Some(entry) => {
@@ -165,14 +166,14 @@ impl PageMap {
                 OpenLog { open, opened_before };
             groups.chunks_exact(2).try_for_each(|pair| not_a_candidate(pair[0]))?;
         }
-        let pool = &mut self.pools[number];
-        (pool.free_units, pool.next_copy_lane[0], pool.erases_max) =
+        let state = &mut self.pools[number];
+        (state.free_units, state.next_copy_lane[0], state.erases_max) =
             (from.u32()?, Lane(from.u32()?), from.u32()?);
-        for lane in &mut pool.next_copy_lane[1..] {
+        for lane in &mut state.next_copy_lane[1..] {
             *lane = Lane(from.u32()?);
         }
         for index in 0..self.layout.blocks {
-            for block in self.group(number as u32, index) {
+            for block in self.group(pool, index) {
                 self.blocks.set_candidate(block, candidate[index as usize]);
             }
         }

@@ -42,7 +42,7 @@ use super::placement::lane_order;
 use super::{Dimension, FtlSpec, Mapping, PageMap, Stream};
 use crate::flash::{Block, Device, GARBAGE};
 use crate::sim::{Divisor, mix, unmix};
-use crate::units::{Lane, Ppn};
+use crate::units::{Lane, Pool, Ppn};
 
 /// The stripes of a drive with parity over superblocks.
 #[derive(Clone, Debug)]
@@ -168,8 +168,8 @@ impl PageMap {
     }
 
     /// Rows of a group block that hold data.
-    pub(super) fn data_rows(&self, pool: u32) -> u32 {
-        let rows = self.layout.rows * self.pools[pool as usize].lanes;
+    pub(super) fn data_rows(&self, pool: Pool) -> u32 {
+        let rows = self.layout.rows * self.pools[pool.index()].lanes;
         rows - self.superstripes().map_or(0, |stripes| rows / stripes.width())
     }
 
@@ -281,8 +281,8 @@ impl PageMap {
 
     /// The lane of a pool that takes the next row of copies: those with the fewest rows in turn,
     /// without those that wait for parity.
-    pub(super) fn copy_lane(&mut self, pool: u32) -> Lane {
-        let (lanes, from) = (self.lanes_of(pool), self.pools[pool as usize].next_copy_lane[0]);
+    pub(super) fn copy_lane(&mut self, pool: Pool) -> Lane {
+        let (lanes, from) = (self.lanes_of(pool), self.pools[pool.index()].next_copy_lane[0]);
         let even = self.superstripes().map_or(0, |stripes| stripes.copied_evenly);
         let find = |map: &Self, rows: u64| {
             let takes = |lane: &Lane| map.rows_opened(*lane, Stream::Copy) == rows;
@@ -297,7 +297,7 @@ impl PageMap {
             find(self, even)
         });
         let lane = lane.expect("of the lanes with the fewest rows one takes data");
-        self.pools[pool as usize].next_copy_lane[0] = lanes.after(lane);
+        self.pools[pool.index()].next_copy_lane[0] = lanes.after(lane);
         lane
     }
 
@@ -305,7 +305,7 @@ impl PageMap {
     /// and a stream the program is not done. The block is not free.
     pub fn rows_on_flash(&self, block: Block, under_way: impl Fn(Lane, Stream) -> u32) -> u32 {
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
-        let pool = &self.pools[self.pool_of(lane) as usize];
+        let pool = &self.pools[self.pool_of(lane).index()];
         let Some(stream) = self.writes_to(block) else { return self.layout.rows };
         let log = &pool.logs[0][stream as usize];
         let at = log.open.iter().take_while(|group| group.index != index).count();
@@ -317,7 +317,7 @@ impl PageMap {
     /// The stream that writes to a block, if it is open.
     pub fn writes_to(&self, block: Block) -> Option<Stream> {
         let (pool, index) = (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-        let logs = &self.pools[pool as usize].logs[0];
+        let logs = &self.pools[pool.index()].logs[0];
         let writes =
             |stream: &Stream| logs[*stream as usize].open.iter().any(|group| group.index == index);
         [Stream::Host, Stream::Copy].into_iter().find(writes)

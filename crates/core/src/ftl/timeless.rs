@@ -5,7 +5,7 @@ use super::log::Step as LogStep;
 use super::superblock::part_of;
 use super::{PageMap, Step, Stream};
 use crate::flash::{Block, Flash};
-use crate::units::{Lane, Lpn, Ppn};
+use crate::units::{Lane, Lpn, Pool, Ppn};
 
 /// Where pages go when they are moved functionally: a flash with its content, or nothing at all.
 pub trait Medium {
@@ -285,7 +285,7 @@ impl<'a> Writer<'a> {
     }
 
     fn reclaim_all(&mut self) {
-        for pool in 0..self.map.pools() {
+        for pool in self.map.each_pool() {
             self.reclaim(pool);
         }
     }
@@ -352,7 +352,7 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn reclaim(&mut self, pool: u32) {
+    fn reclaim(&mut self, pool: Pool) {
         while self.map.wants_collection(pool)
             && self.map.collect_now(pool, &mut NoMedium, &mut self.work)
         {}
@@ -362,7 +362,7 @@ impl<'a> Writer<'a> {
 impl PageMap {
     /// Reclaims one victim of `pool` at zero cost, passing over blocks that are being read; false
     /// when nothing would be gained.
-    pub fn collect_now(&mut self, pool: u32, medium: &mut impl Medium, work: &mut Work) -> bool {
+    pub fn collect_now(&mut self, pool: Pool, medium: &mut impl Medium, work: &mut Work) -> bool {
         if self.has_lost_reserve(pool) {
             self.set_hopeless(pool, true);
             return false;

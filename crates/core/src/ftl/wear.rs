@@ -8,6 +8,7 @@
 
 use super::PageMap;
 use crate::flash::Block;
+use crate::units::Pool;
 
 /// How unevenly the blocks are worn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,8 +25,8 @@ pub struct Wear {
 
 impl PageMap {
     /// Looks, after an erase, whether a block lags so far behind in wear that its data should move.
-    pub(super) fn level_wear(&mut self, pool: u32, erases: u32) {
-        let state = &mut self.pools[pool as usize];
+    pub(super) fn level_wear(&mut self, pool: Pool, erases: u32) {
+        let state = &mut self.pools[pool.index()];
         state.erases_max = state.erases_max.max(erases);
         state.erases_unlooked += 1;
         // The least worn candidate is looked for once in sixteen erases: a scan of the pool's
@@ -41,7 +42,7 @@ impl PageMap {
         if let Some(index) = least
             && limit - self.blocks.erases(Block(first.0 + index)) > self.static_wear_gap
         {
-            self.pools[pool as usize].wear_victim = Some(index);
+            self.pools[pool.index()].wear_victim = Some(index);
         }
     }
 

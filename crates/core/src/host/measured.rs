@@ -84,6 +84,6 @@ pub(super) fn written(counters: &Counters) -> Written {
 /// in a log.
 pub(super) fn free_units(drive: &Drive) -> Option<u64> {
     let ftl = drive.ftl();
-    let pools = (0..ftl.pools()).map(|pool| u64::from(ftl.free_units(pool)));
+    let pools = ftl.each_pool().map(|pool| u64::from(ftl.free_units(pool)));
     ftl.log_blocks().is_none().then(|| pools.sum())
 }

@@ -10,7 +10,7 @@ const IDS: [(&str, &str, &[&str], usize); 5] = [
     ("die", "Die", &["flash", "ftl", "drive", "array"], 0),
     ("channel", "Channel", &["flash", "ftl", "drive", "array"], 0),
     ("lane", "Lane", &["flash", "ftl", "drive", "array"], 0),
-    ("pool", "Pool", &["flash", "ftl", "drive", "array"], 115),
+    ("pool", "Pool", &["flash", "ftl", "drive", "array"], 0),
     ("member", "Member", &["array"], 0),
 ];
 

@@ -263,7 +263,7 @@ impl Drive {
         self.count_spare(now);
         self.owe_stale(now);
         self.begin_checkpoint(now);
-        for pool in 0..self.ftl.pools() {
+        for pool in self.ftl.each_pool() {
             if self.scheme != Scheme::LogBlocks {
                 self.space_used(now, pool);
             }

@@ -19,7 +19,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::gc::windows::{WindowSchedule, Windows};
-use crate::units::{Die, Duration, Instant};
+use crate::units::{Die, Duration, Instant, Pool};
 
 /// GC runs and operations that wait for a window.
 #[derive(Clone, Debug)]
@@ -30,9 +30,9 @@ pub(in crate::drive) struct Gate {
     /// By pool: its collection gave back what it held, half copied.
     pub(in crate::drive) paused: Vec<bool>,
     /// Pools of which a step was refused during this event.
-    pub(in crate::drive) refused: Vec<u32>,
+    pub(in crate::drive) refused: Vec<Pool>,
     /// `plane-blocking`: planes of the channel that is looked at whose window lets them begin.
-    admitted: Vec<u32>,
+    admitted: Vec<Pool>,
     /// By operation: the step under way.
     steps: Vec<Step>,
     /// When the window ended in which the last step began.
@@ -73,8 +73,8 @@ impl Gate {
     }
 
     /// True when the pool's collection is half copied and holds nothing.
-    pub fn is_paused(&self, pool: u32) -> bool {
-        self.paused[pool as usize]
+    pub fn is_paused(&self, pool: Pool) -> bool {
+        self.paused[pool.index()]
     }
 
     /// Clears the set of admitted planes.
@@ -83,12 +83,12 @@ impl Gate {
     }
 
     /// Adds the plane to the set of admitted ones.
-    pub fn admit(&mut self, pool: u32) {
+    pub fn admit(&mut self, pool: Pool) {
         self.admitted.push(pool);
     }
 
     /// True when the plane is admitted.
-    pub fn has_admitted(&self, pool: u32) -> bool {
+    pub fn has_admitted(&self, pool: Pool) -> bool {
         self.admitted.contains(&pool)
     }
 
@@ -111,7 +111,7 @@ impl Drive {
     }
 
     /// The pool for which an operation of a collection works, if windows are for it.
-    fn pool_of_step(&self, op: u32) -> Option<u32> {
+    fn pool_of_step(&self, op: u32) -> Option<Pool> {
         if matches!(self.ops[op].owner, Owner::MergeRun { .. }) {
             None
         } else {
@@ -119,20 +119,20 @@ impl Drive {
         }
     }
 
-    pub(in crate::drive) fn is_forced(&self, pool: u32) -> bool {
+    pub(in crate::drive) fn is_forced(&self, pool: Pool) -> bool {
         self.ftl.is_urgent(pool) || self.ftl.is_dead(pool)
     }
 
     /// True when the pool's collection is half copied and holds nothing.
     #[inline]
-    pub(in crate::drive) fn is_paused(&self, pool: u32) -> bool {
+    pub(in crate::drive) fn is_paused(&self, pool: Pool) -> bool {
         self.gate.as_ref().is_some_and(|gate| gate.is_paused(pool))
     }
 
     /// True when an operation of a collection may begin now.
     pub(in crate::drive) fn may_step(&self, now: Instant, op: u32) -> bool {
         let (Some(gate), Some(pool)) = (&self.gate, self.pool_of_step(op)) else { return true };
-        !(gate.paused[pool as usize] && self.is_copy(op))
+        !(gate.paused[pool.index()] && self.is_copy(op))
             && (gate.lets(now, self.step_length(now, op)) || self.is_forced(pool))
     }
 
@@ -158,7 +158,7 @@ impl Drive {
                 (self.bare_length(op) + self.others_transfers(op), self.is_copy(op));
             if let Some(gate) = &mut self.gate {
                 gate.waits(now, length);
-                if copies && !gate.paused[pool as usize] && !gate.refused.contains(&pool) {
+                if copies && !gate.paused[pool.index()] && !gate.refused.contains(&pool) {
                     gate.refused.push(pool);
                 }
             }
@@ -275,7 +275,7 @@ impl Drive {
         }
     }
 
-    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<u32> {
+    pub(in crate::drive) fn chain_pool(&self, op: u32) -> Option<Pool> {
         match self.ops[op].owner {
             Owner::ChainRead { lane }
             | Owner::ChainProgram { lane }

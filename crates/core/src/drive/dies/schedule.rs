@@ -9,7 +9,7 @@ use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
 use crate::drive::{Drive, Scheduler};
 use crate::ftl::Stream;
-use crate::units::{Die, Instant, Lane, Ppn};
+use crate::units::{Die, Instant, Lane, Pool, Ppn};
 
 impl Drive {
     /// Puts an operation on its die's list and starts it if the die is free.
@@ -223,7 +223,7 @@ impl Drive {
     /// True when GC operations of the pool go before the host's that wait for their die;
     /// `reads_wait` there, or not.
     #[inline]
-    pub(in crate::drive) fn gc_goes_before(&self, pool: u32, reads_wait: bool) -> bool {
+    pub(in crate::drive) fn gc_goes_before(&self, pool: Pool, reads_wait: bool) -> bool {
         match self.collector.lease.rank {
             Rank::First => true,
             Rank::WhenUrgent => {
@@ -234,7 +234,7 @@ impl Drive {
     }
 
     /// True while programs of the host wait on the pool's channel.
-    fn writes_wait(&self, pool: u32) -> bool {
+    fn writes_wait(&self, pool: Pool) -> bool {
         let layout = &self.flash.layout;
         let channel = layout.channel_of(layout.die_of(self.ftl.lanes_of(pool).first()));
         layout.dies_on(channel).any(|die| self.queues[die.index()].write.front().is_some())

@@ -12,12 +12,12 @@ use crate::drive::gc::domains::Phase;
 use crate::drive::gc::mode::Admission;
 use crate::flash::Block;
 use crate::ftl::timeless::Work;
-use crate::units::{Die, Instant};
+use crate::units::{Die, Instant, Pool};
 
 impl Drive {
     /// Space of the pool was used or regained: perhaps it should collect.
     #[inline]
-    pub(in crate::drive) fn space_used(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn space_used(&mut self, now: Instant, pool: Pool) {
         self.hurry_erases(now, pool);
         self.hurry_steps(now, pool);
         if !self.is_known_to_want(pool)
@@ -31,39 +31,39 @@ impl Drive {
     /// True when it would change nothing if the pool wanted to collect: its domain knows, and
     /// begins nothing now.
     #[inline]
-    fn is_known_to_want(&self, pool: u32) -> bool {
+    fn is_known_to_want(&self, pool: Pool) -> bool {
         if self.collector.planes.is_some() {
             return self.takes_shortcuts() && self.is_plane_known_to_want(pool);
         }
-        let (waiting, hurrying) = self.collector.listed[pool as usize];
+        let (waiting, hurrying) = self.collector.listed[pool.index()];
         waiting
             && self.takes_shortcuts()
             && (hurrying || !self.ftl.is_urgent(pool))
-            && !self.collector.may_start(self.collector.domain_of_pool[pool as usize] as usize)
+            && !self.collector.may_start(self.collector.domain_of_pool[pool.index()] as usize)
     }
 
     /// A pool whose collection was paused wants to go on.
-    pub(in crate::drive) fn requeue(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn requeue(&mut self, now: Instant, pool: Pool) {
         if self.collector.planes.is_some() {
             return self.list_plane(now, pool);
         }
         self.collector.list(pool, self.ftl.is_urgent(pool));
-        self.poll_open_domain(now, self.collector.domain_of_pool[pool as usize] as usize);
+        self.poll_open_domain(now, self.collector.domain_of_pool[pool.index()] as usize);
     }
 
     /// True when a collection of the pool copies and keeps more than the dies it works on.
-    pub(in crate::drive) fn gives_back(&self, pool: u32) -> bool {
-        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+    pub(in crate::drive) fn gives_back(&self, pool: Pool) -> bool {
+        let domain = self.collector.domain_of_pool[pool.index()] as usize;
         let holds = self.collector.domains[domain].phase == (Phase::Holding { pool });
         holds || (self.collector.planes.is_some() && self.is_copying_plane(pool))
     }
 
     /// A collection is paused: what it kept is the host's again, and others'.
-    pub(in crate::drive) fn stops_holding(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn stops_holding(&mut self, now: Instant, pool: Pool) {
         if self.collector.planes.is_some() {
             return self.plane_copied(now, pool);
         }
-        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+        let domain = self.collector.domain_of_pool[pool.index()] as usize;
         self.release(now, domain);
         self.poll_open_domain(now, domain);
     }
@@ -83,7 +83,7 @@ impl Drive {
         any
     }
 
-    fn want_collection(&mut self, now: Instant, pool: u32) {
+    fn want_collection(&mut self, now: Instant, pool: Pool) {
         match self.collector.lease.admission {
             Admission::ZeroCost => {
                 self.reclaim_in_no_time(pool);
@@ -97,12 +97,12 @@ impl Drive {
             Admission::InTurn if self.collector.planes.is_some() => self.list_plane(now, pool),
             Admission::InTurn => {
                 self.collector.list(pool, self.ftl.is_urgent(pool));
-                self.poll_open_domain(now, self.collector.domain_of_pool[pool as usize] as usize);
+                self.poll_open_domain(now, self.collector.domain_of_pool[pool.index()] as usize);
             }
         }
     }
 
-    fn reclaim_in_no_time(&mut self, pool: u32) {
+    fn reclaim_in_no_time(&mut self, pool: Pool) {
         let mut work = Work::default();
         self.journal_settles();
         while self.ftl.wants_collection(pool) && self.collect_now_with_map(pool, &mut work) {}
@@ -154,7 +154,7 @@ impl Drive {
     }
 
     /// Draining is over when no host read needs the channel and the victim's dies are free.
-    fn hold_if_drained(&mut self, now: Instant, domain: usize, pool: u32) {
+    fn hold_if_drained(&mut self, now: Instant, domain: usize, pool: Pool) {
         let mut lanes = self.ftl.lanes_of(pool);
         let busy = lanes.any(|lane| !self.flash.is_idle(self.flash.layout.die_of(lane)));
         if busy || self.collector.domains[domain].user_reads > 0 {
@@ -192,7 +192,7 @@ impl Drive {
     }
 
     /// Chooses a victim and starts to copy it; false when nothing would be gained.
-    pub(in crate::drive) fn start_collection(&mut self, now: Instant, pool: u32) -> bool {
+    pub(in crate::drive) fn start_collection(&mut self, now: Instant, pool: Pool) -> bool {
         if let Some(goes_on) = self.goes_on(now, pool) {
             if let Some(timeline) = self.timeline.as_mut().filter(|_| !goes_on) {
                 timeline.gave_up(pool);
@@ -213,7 +213,7 @@ impl Drive {
             return false;
         }
         self.timeline_collects(now, pool, urgent, self.collector.held_by(pool));
-        self.collector.copying_since[pool as usize] = now;
+        self.collector.copying_since[pool.index()] = now;
         self.choose_way();
         self.counters.collections += 1;
         self.turn_is_taken(pool);
@@ -225,11 +225,11 @@ impl Drive {
     }
 
     /// The last copy of a victim is on flash: its blocks are erased.
-    pub(in crate::drive) fn victim_copied(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn victim_copied(&mut self, now: Instant, pool: Pool) {
         if let Some(timeline) = &mut self.timeline {
             timeline.erases(now, pool);
         }
-        let copying = now.since(self.collector.copying_since[pool as usize]);
+        let copying = now.since(self.collector.copying_since[pool.index()]);
         self.counters.copying_max = self.counters.copying_max.max(copying);
         for lane in self.ftl.lanes_of(pool) {
             let block = self.ftl.victim_block(lane);
@@ -241,8 +241,8 @@ impl Drive {
     }
 
     /// A collection copies no more: what it kept is the host's again.
-    pub(in crate::drive) fn copying_is_over(&mut self, now: Instant, pool: u32) {
-        let domain = self.collector.domain_of_pool[pool as usize] as usize;
+    pub(in crate::drive) fn copying_is_over(&mut self, now: Instant, pool: Pool) {
+        let domain = self.collector.domain_of_pool[pool.index()] as usize;
         match self.collector.domains[domain].phase {
             Phase::Holding { pool: holder } if holder == pool => {
                 self.release(now, domain);
@@ -293,7 +293,7 @@ impl Drive {
     }
 
     /// A pool is, perhaps, urgent now: its steps that wait for a window wait no longer.
-    pub(in crate::drive) fn hurry_steps(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn hurry_steps(&mut self, now: Instant, pool: Pool) {
         let Some(gate) = &self.gate else { return };
         if !self.ftl.is_urgent(pool) || !self.ftl.is_collecting(pool) {
             return;

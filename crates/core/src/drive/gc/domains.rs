@@ -7,7 +7,7 @@ use crate::drive::gc::plane::Planes;
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, GcWhen, PageMap};
 use crate::sim::NIL;
-use crate::units::{Channel, Die, Instant};
+use crate::units::{Channel, Die, Instant, Pool};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -44,22 +44,22 @@ pub(super) struct Domain {
     user_pending: u32,
     /// Host reads that still need the channel.
     pub(super) user_reads: u32,
-    waiting: VecDeque<u32>,
-    urgent: VecDeque<u32>,
+    waiting: VecDeque<Pool>,
+    urgent: VecDeque<Pool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Open,
     Draining {
-        pool: u32,
+        pool: Pool,
     },
     Holding {
-        pool: u32,
+        pool: Pool,
     },
     /// One run at a time, and nothing is closed to the host.
     Copying {
-        pool: u32,
+        pool: Pool,
     },
 }
 
@@ -68,7 +68,7 @@ impl Collector {
         let layout = &flash.layout;
         let lease = Lease::of(gc.mode);
         let per_channel = lease.scope != Scope::Drive
-            && (0..ftl.pools()).all(|pool| {
+            && ftl.each_pool().all(|pool| {
                 let channel = |lane| layout.channel_of(layout.die_of(lane));
                 let lanes = ftl.lanes_of(pool);
                 channel(lanes.first()) == channel(lanes.last_lane())
@@ -84,7 +84,8 @@ impl Collector {
             reads_first: gc.reads_first,
             domains: (0..domains).map(|domain| Domain::new(domain..domain + width)).collect(),
             domain_of_die: (0..layout.dies).map(|die| domain(Die(die))).collect(),
-            domain_of_pool: (0..ftl.pools())
+            domain_of_pool: ftl
+                .each_pool()
                 .map(|pool| domain(layout.die_of(ftl.lanes_of(pool).first())))
                 .collect(),
             listed: vec![(false, false); ftl.pools() as usize],
@@ -130,7 +131,7 @@ impl Collector {
 
     /// The pool for whose copies the die's domain is held or drains, if it does, and whether it is
     /// held already.
-    pub fn keeper_of(&self, die: Die) -> Option<(u32, bool)> {
+    pub fn keeper_of(&self, die: Die) -> Option<(Pool, bool)> {
         match self.domains[self.domain_of_die[die.index()] as usize].phase {
             Phase::Open | Phase::Copying { .. } => None,
             Phase::Draining { pool } => Some((pool, false)),
@@ -139,17 +140,17 @@ impl Collector {
     }
 
     /// Since when the pool's collection copies.
-    pub fn copying_since(&self, pool: u32) -> Instant {
-        self.copying_since[pool as usize]
+    pub fn copying_since(&self, pool: Pool) -> Instant {
+        self.copying_since[pool.index()]
     }
 
     /// The channels that a collection of the pool drains and holds.
-    pub fn channels_of(&self, pool: u32) -> impl Iterator<Item = Channel> + use<> {
-        self.domains[self.domain_of_pool[pool as usize] as usize].each_channel()
+    pub fn channels_of(&self, pool: Pool) -> impl Iterator<Item = Channel> + use<> {
+        self.domains[self.domain_of_pool[pool.index()] as usize].each_channel()
     }
 
     /// Pools whose collection follows in the die's domain before the host's operations.
-    pub fn follow_after(&self, die: Die) -> impl Iterator<Item = u32> + '_ {
+    pub fn follow_after(&self, die: Die) -> impl Iterator<Item = Pool> + '_ {
         let Domain { urgent, waiting, .. } =
             &self.domains[self.domain_of_die[die.index()] as usize];
         let at_once = if self.when == GcWhen::Foreground { waiting.len() } else { 0 };
@@ -172,12 +173,12 @@ impl Collector {
     }
 
     /// The channels that a collection of the pool holds: the first, and how many.
-    pub(super) fn held_by(&self, pool: u32) -> (u32, u32) {
+    pub(super) fn held_by(&self, pool: Pool) -> (Channel, u32) {
         if !self.lease.holds_channels() {
-            return (0, 0);
+            return (Channel(0), 0);
         }
-        let channels = &self.domains[self.domain_of_pool[pool as usize] as usize].channels;
-        (channels.start, channels.end - channels.start)
+        let channels = &self.domains[self.domain_of_pool[pool.index()] as usize].channels;
+        (Channel(channels.start), channels.end - channels.start)
     }
 
     #[inline]
@@ -214,9 +215,9 @@ impl Collector {
     }
 
     /// Lists a pool that wants to collect, once, and once more when it becomes urgent.
-    pub(super) fn list(&mut self, pool: u32, urgent: bool) {
-        let domain = &mut self.domains[self.domain_of_pool[pool as usize] as usize];
-        let (waiting, hurrying) = &mut self.listed[pool as usize];
+    pub(super) fn list(&mut self, pool: Pool, urgent: bool) {
+        let domain = &mut self.domains[self.domain_of_pool[pool.index()] as usize];
+        let (waiting, hurrying) = &mut self.listed[pool.index()];
         if !*waiting {
             *waiting = true;
             domain.waiting.push_back(pool);
@@ -236,15 +237,15 @@ impl Collector {
     }
 
     /// The pool whose collection may start in an open domain now.
-    pub(super) fn next_pool(&mut self, domain: usize) -> Option<u32> {
+    pub(super) fn next_pool(&mut self, domain: usize) -> Option<Pool> {
         let d = &mut self.domains[domain];
         if let Some(pool) = d.urgent.pop_front() {
-            self.listed[pool as usize].1 = false;
+            self.listed[pool.index()].1 = false;
             return Some(pool);
         }
         if self.when == GcWhen::Foreground || d.user_pending == 0 {
             let pool = d.waiting.pop_front()?;
-            self.listed[pool as usize].0 = false;
+            self.listed[pool.index()].0 = false;
             return Some(pool);
         }
         None

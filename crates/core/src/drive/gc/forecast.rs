@@ -18,7 +18,7 @@
 use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::flash::Suspendable;
-use crate::units::{Die, Duration, Instant, Lane, Lpn};
+use crate::units::{Die, Duration, Instant, Lane, Lpn, Pool};
 
 /// The forecast for a die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Drive {
     }
 
     /// For how long a collection on one of the die's lanes keeps it.
-    fn collection_left(&self, now: Instant, die: Die, pool: u32) -> Forecast {
+    fn collection_left(&self, now: Instant, die: Die, pool: Pool) -> Forecast {
         let under_way = self.flash.gc_operation_left(now, die);
         let own = under_way.filter(|(op, _)| self.chain_pool(*op) == Some(pool));
         let copying = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
@@ -79,7 +79,7 @@ impl Drive {
     }
 
     /// The rest of the pool's erases, `under_way` being what is left of one.
-    fn erases_left(&self, pool: u32, under_way: Option<Duration>) -> Duration {
+    fn erases_left(&self, pool: Pool, under_way: Option<Duration>) -> Duration {
         if !self.erases_keep() {
             return Duration::ZERO;
         }
@@ -89,7 +89,7 @@ impl Drive {
     }
 
     /// The rest of the copy of the pool's victim.
-    fn copy_left(&self, now: Instant, pool: u32) -> Duration {
+    fn copy_left(&self, now: Instant, pool: Pool) -> Duration {
         // The chains of a pool of several dies go side by side.
         self.ftl.lanes_of(pool).map(|lane| self.lane_copy_left(now, lane)).max().unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl Drive {
     }
 
     /// The copy of a victim that is not yet chosen: that of the pool's emptiest block.
-    pub(in crate::drive) fn copy_ahead(&self, pool: u32) -> Duration {
+    pub(in crate::drive) fn copy_ahead(&self, pool: Pool) -> Duration {
         let (valid, layout) = (self.ftl.fewest_valid(pool), &self.flash.layout);
         self.copies(
             valid.div_ceil(layout.units_per_read),
@@ -157,7 +157,7 @@ impl Drive {
 
     /// Until a domain that drains for `pool` is held: reads under way bring their data, and the
     /// victim's dies are free.
-    pub(in crate::drive) fn drain_left(&self, now: Instant, pool: u32) -> Duration {
+    pub(in crate::drive) fn drain_left(&self, now: Instant, pool: Pool) -> Duration {
         let reads = self
             .collector
             .channels_of(pool)

@@ -17,8 +17,7 @@ use crate::drive::dies::queues::{Class, FlashOp, Owner};
 use crate::drive::spec::EraseSpec;
 use crate::flash::Block;
 use crate::sim::Timers;
-use crate::units::Die;
-use crate::units::{Duration, Instant};
+use crate::units::{Die, Duration, Instant, Pool};
 use std::collections::VecDeque;
 
 /// Erases held back, and the reads that are the reason.
@@ -142,7 +141,7 @@ impl Drive {
             return false;
         }
         d.held.push_back((block, now));
-        holds.by_pool[pool as usize] += 1;
+        holds.by_pool[pool.index()] += 1;
         self.set_hold_timer(die);
         true
     }
@@ -171,9 +170,9 @@ impl Drive {
 
     /// An urgent pool's erases do not wait.
     #[inline]
-    pub(in crate::drive) fn hurry_erases(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn hurry_erases(&mut self, now: Instant, pool: Pool) {
         if let Some(holds) = &self.holds
-            && holds.by_pool[pool as usize] > 0
+            && holds.by_pool[pool.index()] > 0
             && self.ftl.is_urgent(pool)
         {
             self.erase_all_held(now, pool);
@@ -181,7 +180,7 @@ impl Drive {
     }
 
     /// The pool's erases that are held back start.
-    fn erase_all_held(&mut self, now: Instant, pool: u32) {
+    fn erase_all_held(&mut self, now: Instant, pool: Pool) {
         for lane in self.ftl.lanes_of(pool) {
             let die = self.flash.layout.die_of(lane);
             while let Self { holds: Some(holds), flash, .. } = self {
@@ -198,7 +197,7 @@ impl Drive {
 
     fn erase_held(&mut self, now: Instant, block: Block, since: Instant) {
         if let Some(holds) = &mut self.holds {
-            holds.by_pool[self.ftl.pool_of(self.flash.layout.lane_of(block)) as usize] -= 1;
+            holds.by_pool[self.ftl.pool_of(self.flash.layout.lane_of(block)).index()] -= 1;
         }
         let held = now.since(since);
         self.counters.erases_held += 1;

@@ -23,7 +23,7 @@ use crate::flash::{Block, Flash, Layout, Run};
 use crate::ftl::log::Step;
 use crate::ftl::{GcSpec, PageMap};
 use crate::sim::NIL;
-use crate::units::{Cause, Duration, Instant, Lane, Ppn, Split};
+use crate::units::{Cause, Channel, Duration, Instant, Lane, Ppn, Split};
 use std::collections::VecDeque;
 
 /// The chains of all lanes.
@@ -369,7 +369,7 @@ impl Drive {
     fn timeline_merged(&mut self, now: Instant, lane: Lane, reclaiming: Reclaiming) {
         let Reclaiming { copying, erasing, copied, block } = reclaiming;
         let pool = self.ftl.pool_of(lane);
-        let (erasing, forced, held, unfinished) = (erasing.min(now), false, (0, 0), false);
+        let (erasing, forced, held, unfinished) = (erasing.min(now), false, (Channel(0), 0), false);
         self.timeline_adds(Collection {
             pool,
             block,

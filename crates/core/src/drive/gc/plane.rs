@@ -19,7 +19,7 @@ use crate::drive::Drive;
 use crate::drive::gc::rotate::Rotation;
 use crate::flash::{Flash, Layout};
 use crate::ftl::{GcSpec, PageMap};
-use crate::units::{Channel, Die, Instant, Lane};
+use crate::units::{Channel, Die, Instant, Lane, Pool};
 
 /// Which planes wait for their collection, and which have it.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(in crate::drive) struct Planes {
     /// Collections of a channel that may copy at once.
     per_channel: u32,
     /// Two collections of a die never copy at once; the one whose die is not yet free.
-    draining: Vec<Option<u32>>,
+    draining: Vec<Option<Pool>>,
     channels: Vec<ChannelPlanes>,
     /// Planes in a channel's `waiting`.
     listed: Vec<bool>,
@@ -41,7 +41,7 @@ struct ChannelPlanes {
     /// Collections that copy, or wait for their die.
     copying: u32,
     /// Planes that want to collect, in the order of asking.
-    waiting: Vec<u32>,
+    waiting: Vec<Pool>,
     /// They were looked at in vain since something changed that may end a wait; then the channel
     /// was quiet, or not.
     in_vain: Option<bool>,
@@ -82,12 +82,12 @@ impl Planes {
     }
 
     #[inline]
-    pub fn is_listed(&self, pool: u32) -> bool {
-        self.listed[pool as usize]
+    pub fn is_listed(&self, pool: Pool) -> bool {
+        self.listed[pool.index()]
     }
 
     /// The plane of a die whose collection waits for the die to be free.
-    pub fn drains(&self, die: Die) -> Option<u32> {
+    pub fn drains(&self, die: Die) -> Option<Pool> {
         self.draining[die.index()]
     }
 
@@ -105,7 +105,7 @@ impl Planes {
     #[inline]
     pub fn fills(&mut self, ftl: &PageMap, layout: &Layout, lane: Lane) {
         let pool = ftl.pool_of(lane);
-        if self.is_listed(pool) && !self.seen_urgent[pool as usize] && ftl.is_urgent(pool) {
+        if self.is_listed(pool) && !self.seen_urgent[pool.index()] && ftl.is_urgent(pool) {
             self.note_change(layout.channel_of(layout.die_of(ftl.lanes_of(pool).first())));
         }
     }
@@ -126,13 +126,13 @@ impl Planes {
 
 impl Drive {
     /// The plane wants to collect: it waits with its channel's others.
-    pub(in crate::drive) fn list_plane(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn list_plane(&mut self, now: Instant, pool: Pool) {
         let channel = self.channel_of_pool(pool);
         if !self.collector.way.is_straight {
             self.choose_way();
         }
         let Some(planes) = &mut self.collector.planes else { return };
-        if !std::mem::replace(&mut planes.listed[pool as usize], true) {
+        if !std::mem::replace(&mut planes.listed[pool.index()], true) {
             planes.channels[channel.index()].waiting.push(pool);
             planes.note_change(channel);
         }
@@ -141,7 +141,7 @@ impl Drive {
 
     /// True when it would change nothing if the plane wanted to collect: it is listed, and none of
     /// its channel begins.
-    pub(in crate::drive) fn is_plane_known_to_want(&self, pool: u32) -> bool {
+    pub(in crate::drive) fn is_plane_known_to_want(&self, pool: Pool) -> bool {
         let channel = self.channel_of_pool(pool);
         let Some(planes) = &self.collector.planes else { return false };
         planes.is_listed(pool)
@@ -177,7 +177,7 @@ impl Drive {
 
     /// True when a plane that waits may begin as far as the others of its channel are concerned, or
     /// is no longer to wait.
-    fn plane_would_begin(&self, pool: u32, quiet: bool) -> bool {
+    fn plane_would_begin(&self, pool: Pool, quiet: bool) -> bool {
         let (urgent, die) = (self.ftl.is_urgent(pool), self.die_of_pool(pool));
         let is_kept =
             !(urgent || quiet) || self.collector.is_closed(die) || self.flash.is_collecting(die);
@@ -186,17 +186,17 @@ impl Drive {
         !(is_kept || is_postponed()) || !self.ftl.would_collect(pool)
     }
 
-    fn channel_of_pool(&self, pool: u32) -> Channel {
+    fn channel_of_pool(&self, pool: Pool) -> Channel {
         self.flash.layout.channel_of(self.die_of_pool(pool))
     }
 
     /// True when the plane's collection copies, and its die is closed for that.
-    pub(in crate::drive) fn is_copying_plane(&self, pool: u32) -> bool {
+    pub(in crate::drive) fn is_copying_plane(&self, pool: Pool) -> bool {
         let copies = self.ftl.lanes_of(pool).any(|lane| self.ftl.is_copying(lane));
         copies && self.collector.is_closed(self.die_of_pool(pool))
     }
 
-    fn die_of_pool(&self, pool: u32) -> Die {
+    fn die_of_pool(&self, pool: Pool) -> Die {
         self.flash.layout.die_of(self.ftl.lanes_of(pool).first())
     }
 
@@ -232,7 +232,7 @@ impl Drive {
 
     /// The plane of a channel whose collection starts now, if any may: the urgent one with the
     /// least free space, or the one that waits longest.
-    fn next_plane(&mut self, now: Instant, channel: Channel) -> Option<u32> {
+    fn next_plane(&mut self, now: Instant, channel: Channel) -> Option<Pool> {
         let quiet = self.collector.is_quiet(channel);
         self.find_admitted(now, channel);
         let Self { ftl, flash, collector, counters, gate, .. } = self;
@@ -248,8 +248,8 @@ impl Drive {
         for at in 0..waiting.len() {
             let pool = waiting[at];
             let paused = gate.as_ref().is_some_and(|gate| gate.is_paused(pool));
-            listed[pool as usize] = ftl.would_collect(pool) || paused;
-            if !listed[pool as usize] {
+            listed[pool.index()] = ftl.would_collect(pool) || paused;
+            if !listed[pool.index()] {
                 rotation.iter_mut().for_each(|rotation| rotation.forgets(pool));
                 continue;
             }
@@ -257,7 +257,7 @@ impl Drive {
             kept += 1;
             let (urgent, die) =
                 (ftl.is_urgent(pool), flash.layout.die_of(ftl.lanes_of(pool).first()));
-            seen_urgent[pool as usize] = urgent;
+            seen_urgent[pool.index()] = urgent;
             if !(urgent || quiet) || closed[die.index()] || flash.is_collecting(die) {
                 continue;
             }
@@ -280,7 +280,7 @@ impl Drive {
         let waiting = &mut planes.channels[channel.index()].waiting;
         let (_, at) = best?;
         let pool = waiting.remove(at);
-        listed[pool as usize] = false;
+        listed[pool.index()] = false;
         Some(pool)
     }
 
@@ -333,7 +333,7 @@ impl Drive {
     }
 
     /// A collection of a plane has its victim.
-    pub(in crate::drive) fn turn_is_taken(&mut self, pool: u32) {
+    pub(in crate::drive) fn turn_is_taken(&mut self, pool: Pool) {
         let rotation = self.collector.planes.as_mut().and_then(|planes| planes.rotation.as_mut());
         if let Some(rotation) = rotation {
             rotation.victim_is_chosen(self.ftl.valid_left(pool));
@@ -342,7 +342,7 @@ impl Drive {
 
     /// Everything of a plane is copied, or nothing was worth it: the die is the host's again,
     /// unless the erase has it.
-    pub(in crate::drive) fn plane_copied(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn plane_copied(&mut self, now: Instant, pool: Pool) {
         let (channel, die) = (self.channel_of_pool(pool), self.die_of_pool(pool));
         let Some(planes) = &mut self.collector.planes else { return };
         planes.channels[channel.index()].copying -= 1;
@@ -358,7 +358,7 @@ impl Drive {
     }
 
     /// A plane's victim is erased: another one of its group may have its turn.
-    pub(in crate::drive) fn plane_erased(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn plane_erased(&mut self, now: Instant, pool: Pool) {
         let is_over = !self.ftl.is_collecting(pool);
         let Some(planes) = &mut self.collector.planes else { return };
         if planes.rotation.as_mut().is_some_and(|rotation| rotation.leaves(pool, is_over)) {
@@ -368,7 +368,7 @@ impl Drive {
 
     /// The planes of a group that wait have their turns: urgent ones by what is free, then the
     /// others in their order, after the one that was last.
-    fn group_looks(&mut self, now: Instant, last: u32) {
+    fn group_looks(&mut self, now: Instant, last: Pool) {
         let mut turn = last;
         self.turn_is_over(last);
         if let Some(urgent) = self.most_urgent_of_group(last) {
@@ -380,7 +380,7 @@ impl Drive {
             else {
                 return;
             };
-            if planes.listed[next as usize] {
+            if planes.listed[next.index()] {
                 self.scan_channel(now, self.channel_of_pool(next));
             }
             if next == last {
@@ -391,7 +391,7 @@ impl Drive {
     }
 
     /// Others of the plane's group may have their turn.
-    fn turn_is_over(&mut self, last: u32) {
+    fn turn_is_over(&mut self, last: Pool) {
         let mut turn = last;
         loop {
             let Some(planes) = &self.collector.planes else { return };
@@ -409,16 +409,16 @@ impl Drive {
         }
     }
 
-    fn most_urgent_of_group(&self, pool: u32) -> Option<u32> {
+    fn most_urgent_of_group(&self, pool: Pool) -> Option<Pool> {
         let planes = self.collector.planes.as_ref()?;
         let members = planes.rotation.as_ref()?.group(pool).iter().copied();
         let urgent =
-            members.filter(|pool| planes.listed[*pool as usize] && self.ftl.is_urgent(*pool));
+            members.filter(|pool| planes.listed[pool.index()] && self.ftl.is_urgent(*pool));
         urgent.min_by_key(|pool| self.ftl.free_units(*pool))
     }
 
     /// The host's data was programmed in a plane: does its rate leave time for turns?
-    pub(in crate::drive) fn row_was_written(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn row_was_written(&mut self, now: Instant, pool: Pool) {
         let Self { ftl, flash, collector, counters, .. } = self;
         let Some(planes) = &mut collector.planes else { return };
         let Some(rotation) = &mut planes.rotation else { return };
@@ -432,7 +432,7 @@ impl Drive {
         let is_urgent = |pool| ftl.is_urgent(pool) || (ftl.would_be_urgent(pool) && programs(pool));
         let was_off = rotation.is_off();
         let looks =
-            rotation.row_was_written(now, ftl.pools(), pool, is_urgent, &mut counters.rotation);
+            rotation.row_was_written(now, ftl.each_pool(), pool, is_urgent, &mut counters.rotation);
         if rotation.is_off() != was_off {
             planes.turns_change();
         }

@@ -8,7 +8,7 @@ use crate::drive::Drive;
 use crate::drive::dies::queues::Owner;
 use crate::drive::gc::replay::Outcome;
 use crate::flash::Block;
-use crate::units::{Channel, Die, Duration, Instant, Lane, Ppn};
+use crate::units::{Channel, Die, Duration, Instant, Lane, Pool, Ppn};
 
 /// The die, and the block, that garbage collection keeps from a read.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Drive {
         &self,
         now: Instant,
         kept: Kept,
-        pool: u32,
+        pool: Pool,
         holds: bool,
         busy: Instant,
     ) -> Instant {
@@ -111,7 +111,7 @@ impl Drive {
 
     /// For how long the reads that wait in the domain of the pool keep its next collection from
     /// holding it, once they have begun between two collections: one on each die, all at once.
-    fn reads_between(&self, pool: u32) -> Duration {
+    fn reads_between(&self, pool: Pool) -> Duration {
         let (timing, layout) = (self.flash.timing(), &self.flash.layout);
         let read = timing.command + timing.transfer(layout.unit_sectors);
         let of_channel = |channel: Channel| {
@@ -124,7 +124,7 @@ impl Drive {
 
     /// Until when blocks of the pool's victim are erased on the die, one after the other from
     /// `from` on: those that reads do not keep, as far as the window holds them.
-    fn erases_end(&self, from: Instant, kept: Kept, pool: u32) -> Instant {
+    fn erases_end(&self, from: Instant, kept: Kept, pool: Pool) -> Instant {
         let layout = &self.flash.layout;
         let is_erased = |lane: &Lane| {
             let block = self.ftl.victim_block(*lane);
@@ -162,7 +162,7 @@ impl Drive {
 
     /// The rest of the copy of the pool's victim. Chains of several lanes go side by side, and
     /// share channels.
-    fn victim_copy_left(&self, now: Instant, pool: u32) -> Duration {
+    fn victim_copy_left(&self, now: Instant, pool: Pool) -> Duration {
         let die_of = |lane: Lane| self.flash.layout.die_of(lane);
         let of_die = |die| self.ftl.lanes_of(pool).filter(move |lane| die_of(*lane) == die);
         let on_die = |die| {
@@ -193,7 +193,7 @@ impl Drive {
     }
 
     /// The copy of a victim that is not yet chosen: chains on one die go one after the other.
-    fn victim_copy_ahead(&self, pool: u32) -> Duration {
+    fn victim_copy_ahead(&self, pool: Pool) -> Duration {
         let first = self.flash.layout.die_of(self.ftl.lanes_of(pool).first());
         let lanes =
             self.ftl.lanes_of(pool).filter(|lane| self.flash.layout.die_of(*lane) == first).count();
@@ -202,7 +202,7 @@ impl Drive {
 
     /// Until when collections on the die's own lanes, but for that of `keeper`, have what goes
     /// before reads.
-    fn own_collections_end(&self, now: Instant, kept: Kept, keeper: Option<u32>) -> Instant {
+    fn own_collections_end(&self, now: Instant, kept: Kept, keeper: Option<Pool>) -> Instant {
         let die = kept.die;
         let mut end = now;
         let under_way = self.flash.gc_operation_left(now, die);
@@ -233,7 +233,7 @@ impl Drive {
     }
 
     /// The pool for whose copies the operation works.
-    fn copies_for(&self, op: u32) -> Option<u32> {
+    fn copies_for(&self, op: u32) -> Option<Pool> {
         if matches!(self.ops[op].owner, Owner::ChainErase { .. }) {
             None
         } else {

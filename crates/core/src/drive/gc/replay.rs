@@ -17,7 +17,7 @@ use crate::drive::gc::release::Kept;
 use crate::drive::gc::windows::WindowSchedule;
 use crate::ftl::ChainLeft;
 use crate::sim::{NIL, Timers};
-use crate::units::{Die, Duration, Instant, Lane, Ppn};
+use crate::units::{Die, Duration, Instant, Lane, Pool, Ppn};
 
 /// No lane: the end of a list.
 const NOBODY: Lane = Lane(NIL);
@@ -54,7 +54,7 @@ pub(in crate::drive) struct Outcome {
 /// A replay stays true while these do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
-    pool: u32,
+    pool: Pool,
     since: Instant,
     host_units: u64,
     forced: bool,
@@ -98,7 +98,7 @@ impl Drive {
     pub(in crate::drive) fn replayed(
         &self,
         now: Instant,
-        pool: u32,
+        pool: Pool,
         kept: Kept,
     ) -> Option<Outcome> {
         let predictable = self.predictable.as_ref()?;
@@ -123,7 +123,7 @@ impl Drive {
         &self,
         r: &mut Replay,
         now: Instant,
-        pool: u32,
+        pool: Pool,
         windows: Option<WindowSchedule>,
     ) -> Option<()> {
         let layout = &self.flash.layout;
@@ -205,7 +205,7 @@ impl Drive {
         r: &mut Replay,
         now: Instant,
         die: Die,
-        pool: u32,
+        pool: Pool,
         windows: Option<WindowSchedule>,
     ) {
         let DieReplay { doing, lane, .. } = r.dies[die.index()];
@@ -242,7 +242,7 @@ impl Drive {
     }
 
     /// The next operation of a lane's chain, and its die: as `PageMap::step`.
-    fn next_step(&self, r: &mut Replay, lane: Lane, pool: u32) -> Option<Die> {
+    fn next_step(&self, r: &mut Replay, lane: Lane, pool: Pool) -> Option<Die> {
         let layout = &self.flash.layout;
         let (row, group) = (layout.units_per_row, layout.units_per_read);
         let ChainLeft { cursor, end, staged, .. } = r.chains[lane.index()].left;
@@ -343,7 +343,7 @@ impl Replay {
     }
 
     /// From when on the die serves others.
-    fn free_after(&self, drive: &Drive, pool: u32, kept: Kept) -> Instant {
+    fn free_after(&self, drive: &Drive, pool: Pool, kept: Kept) -> Instant {
         let Kept { die, block } = kept;
         if self.paused {
             let due = self.timers.as_ref().and_then(|timers| timers.due(die.index()));

@@ -14,7 +14,7 @@
 use crate::flash::Flash;
 use crate::ftl::{GcSpec, PageMap, Rotate};
 use crate::stats::RotationCounters;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Pool};
 use std::collections::VecDeque;
 
 /// Victims of which V is the mean.
@@ -26,7 +26,7 @@ pub(in crate::drive) struct Rotation {
     erases_count: bool,
     urgent_waits: bool,
     /// The planes, group by group, in the order of their channels, and how many each has.
-    planes: Vec<u32>,
+    planes: Vec<Pool>,
     width: u32,
     /// By plane: its place in `planes`.
     places: Vec<u32>,
@@ -126,9 +126,9 @@ impl Rotation {
             return None;
         }
         let (lanes, width) = ftl.plane_groups();
-        let planes: Vec<u32> = lanes.into_iter().map(|lane| ftl.pool_of(lane)).collect();
+        let planes: Vec<Pool> = lanes.into_iter().map(|lane| ftl.pool_of(lane)).collect();
         let mut places = vec![0; planes.len()];
-        planes.iter().zip(0..).for_each(|(plane, place)| places[*plane as usize] = place);
+        planes.iter().zip(0..).for_each(|(plane, place)| places[plane.index()] = place);
         let rate = (gc.rotate == Rotate::Dynamic).then(|| Rate {
             window: gc.rotate_window,
             on_below: ((1.0 - gc.rotate_hysteresis) * 1e6) as u64,
@@ -154,20 +154,20 @@ impl Rotation {
         })
     }
 
-    fn group_of(&self, plane: u32) -> u32 {
-        self.places[plane as usize] / self.width
+    fn group_of(&self, plane: Pool) -> u32 {
+        self.places[plane.index()] / self.width
     }
 
     /// The planes of this one's group.
-    pub fn group(&self, plane: u32) -> &[u32] {
+    pub fn group(&self, plane: Pool) -> &[Pool] {
         let first = (self.group_of(plane) * self.width) as usize;
         &self.planes[first..first + self.width as usize]
     }
 
     /// The plane whose turn comes after this one's.
-    pub fn next_in_group(&self, plane: u32) -> u32 {
+    pub fn next_in_group(&self, plane: Pool) -> Pool {
         let group = self.group(plane);
-        group[((self.places[plane as usize] + 1) % self.width) as usize]
+        group[((self.places[plane.index()] + 1) % self.width) as usize]
     }
 
     /// True while turns are switched off.
@@ -176,52 +176,52 @@ impl Rotation {
     }
 
     /// True when the plane may collect now.
-    pub fn admits(&self, plane: u32, urgent: bool) -> bool {
+    pub fn admits(&self, plane: Pool, urgent: bool) -> bool {
         let others = self.collecting[self.group_of(plane) as usize]
-            - u32::from(self.collects[plane as usize]);
+            - u32::from(self.collects[plane.index()]);
         others == 0 || (urgent && !self.urgent_waits) || self.is_off()
     }
 
     /// Only the others of its group keep the plane from collecting.
-    pub fn postpones(&mut self, now: Instant, plane: u32, counters: &mut RotationCounters) {
-        let since = &mut self.postponed[plane as usize];
+    pub fn postpones(&mut self, now: Instant, plane: Pool, counters: &mut RotationCounters) {
+        let since = &mut self.postponed[plane.index()];
         counters.postponed += u64::from(since.is_none());
         *since = Some(since.unwrap_or(now));
     }
 
     /// True when only the others of its group keep the plane from collecting, and that is noted.
-    pub fn is_postponed(&self, plane: u32, urgent: bool) -> bool {
-        !self.admits(plane, urgent) && self.postponed[plane as usize].is_some()
+    pub fn is_postponed(&self, plane: Pool, urgent: bool) -> bool {
+        !self.admits(plane, urgent) && self.postponed[plane.index()].is_some()
     }
 
     /// The plane does not want to collect any more.
-    pub fn forgets(&mut self, plane: u32) {
-        self.postponed[plane as usize] = None;
+    pub fn forgets(&mut self, plane: Pool) {
+        self.postponed[plane.index()] = None;
     }
 
     /// The plane begins to collect.
     pub fn enters(
         &mut self,
         now: Instant,
-        plane: u32,
+        plane: Pool,
         urgent: bool,
         counters: &mut RotationCounters,
     ) {
         debug_assert!(self.admits(plane, urgent), "plane {plane} collects out of turn");
-        if let Some(since) = self.postponed[plane as usize].take() {
+        if let Some(since) = self.postponed[plane.index()].take() {
             counters.postponed_max = counters.postponed_max.max(now.since(since));
         }
         let group = self.group_of(plane) as usize;
-        self.collecting[group] += u32::from(!self.collects[plane as usize]);
-        self.collects[plane as usize] = true;
+        self.collecting[group] += u32::from(!self.collects[plane.index()]);
+        self.collects[plane.index()] = true;
     }
 
     /// The plane's copies are done, and `is_over` its collection; true when the others of its group
     /// may have turns.
-    pub fn leaves(&mut self, plane: u32, is_over: bool) -> bool {
-        let leaves = self.collects[plane as usize] && (is_over || !self.erases_count);
+    pub fn leaves(&mut self, plane: Pool, is_over: bool) -> bool {
+        let leaves = self.collects[plane.index()] && (is_over || !self.erases_count);
         if leaves {
-            self.collects[plane as usize] = false;
+            self.collects[plane.index()] = false;
             let group = self.group_of(plane) as usize;
             self.collecting[group] -= 1;
         }
@@ -243,9 +243,9 @@ impl Rotation {
     pub fn row_was_written(
         &mut self,
         now: Instant,
-        planes: u32,
-        plane: u32,
-        is_urgent: impl Fn(u32) -> bool,
+        mut planes: impl Iterator<Item = Pool>,
+        plane: Pool,
+        is_urgent: impl Fn(Pool) -> bool,
         counters: &mut RotationCounters,
     ) -> bool {
         let Some(rate) = &mut self.rate else { return false };
@@ -255,7 +255,7 @@ impl Rotation {
         let (was_off, time) = (rate.off.is_some(), now.since(rate.began));
         let mut is_off = was_off || rate.was_urgent;
         if time >= rate.window {
-            let urgent = rate.was_urgent || (0..planes).any(is_urgent);
+            let urgent = rate.was_urgent || planes.any(is_urgent);
             is_off = urgent || rate.exceeds(time, if was_off { rate.on_below } else { 1_000_000 });
             (rate.began, rate.written, rate.was_urgent) = (now, 0, false);
         }

@@ -29,7 +29,7 @@ impl Drive {
         if self.collector.takes_no_time() {
             return self.set_alarm();
         }
-        for pool in 0..self.ftl.pools() {
+        for pool in self.ftl.each_pool() {
             if self.is_paused(pool) {
                 self.requeue(now, pool);
             } else {
@@ -51,7 +51,7 @@ impl Drive {
                 continue;
             }
             if let Some(gate) = &mut self.gate {
-                gate.paused[pool as usize] = true;
+                gate.paused[pool.index()] = true;
             }
             self.stops_holding(now, pool);
         }

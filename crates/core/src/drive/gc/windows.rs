@@ -10,7 +10,7 @@
 //! over its end. Here the test is on the predicted end of each step.
 
 use crate::drive::Drive;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Pool};
 
 /// The schedule by which the members of an array take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl WindowSchedule {
 impl Drive {
     /// True when a collection of the pool may begin, or go on, now: its first step fits once
     /// everything has drained.
-    pub(in crate::drive) fn admits_collection(&mut self, now: Instant, pool: u32) -> bool {
+    pub(in crate::drive) fn admits_collection(&mut self, now: Instant, pool: Pool) -> bool {
         let Some(gate) = &self.gate else { return true };
         if gate.windows == Windows::Off || self.is_forced(pool) {
             return true;
@@ -113,12 +113,12 @@ impl Drive {
 
     /// A collection that could begin now: `Some(false)` when its window forbids it, `Some(true)`
     /// when one that was paused goes on instead.
-    pub(in crate::drive) fn goes_on(&mut self, now: Instant, pool: u32) -> Option<bool> {
+    pub(in crate::drive) fn goes_on(&mut self, now: Instant, pool: Pool) -> Option<bool> {
         if !self.admits_collection(now, pool) {
             return Some(false);
         }
         let gate = self.gate.as_mut()?;
-        if !std::mem::replace(&mut gate.paused[pool as usize], false) {
+        if !std::mem::replace(&mut gate.paused[pool.index()], false) {
             return None;
         }
         for die in self.flash.layout.each_die() {

@@ -10,7 +10,7 @@ use crate::drive::Drive;
 use crate::flash::{Block, Flash};
 use crate::ftl::Mapping;
 use crate::ftl::timeless::{Medium, Work};
-use crate::units::{Instant, Lpn, Ppn};
+use crate::units::{Instant, Lpn, Pool, Ppn};
 
 /// Content of the translation pages on flash, kept where the run carries content: no change of the
 /// map may be lost.
@@ -80,7 +80,7 @@ impl Drive {
     }
 
     /// A collection moved the pages that are valid in a row.
-    pub(in crate::drive) fn pages_moved(&mut self, pool: u32, row: Ppn, units: u32) {
+    pub(in crate::drive) fn pages_moved(&mut self, pool: Pool, row: Ppn, units: u32) {
         for page in (row.0..row.0 + units).map(Ppn) {
             if let Some(owed) = self.page_moved(page)
                 && let Some(dftl) = &mut self.dftl
@@ -116,7 +116,7 @@ impl Drive {
     }
 
     /// `nogc`: reclaims at zero cost, and updates the translation pages of what moved at zero cost.
-    pub(in crate::drive) fn collect_now_with_map(&mut self, pool: u32, work: &mut Work) -> bool {
+    pub(in crate::drive) fn collect_now_with_map(&mut self, pool: Pool, work: &mut Work) -> bool {
         let Some(dftl) = &mut self.dftl else {
             return self.ftl.collect_now(pool, &mut self.flash, work);
         };

@@ -21,7 +21,7 @@ use crate::drive::map_cache::misses::{Dftl, Miss, Misses};
 use crate::ftl::{Mapping, PageMap};
 use crate::sim::{NIL, Slab};
 use crate::stats::MapCounters;
-use crate::units::{Instant, Lane, Lpn};
+use crate::units::{Instant, Lane, Lpn, Pool};
 use std::collections::VecDeque;
 
 /// Where a translation page is.
@@ -93,10 +93,10 @@ impl Pages {
     }
 
     /// Notes that a collection of the pool changed what a translation page says.
-    pub fn gather(&mut self, pool: u32, page: u32) {
-        let by = std::mem::replace(&mut self.gathered_by[page as usize], pool + 1);
-        if by != pool + 1 {
-            self.gathered[pool as usize].push(page);
+    pub fn gather(&mut self, pool: Pool, page: u32) {
+        let by = std::mem::replace(&mut self.gathered_by[page as usize], pool.0 + 1);
+        if by != pool.0 + 1 {
+            self.gathered[pool.index()].push(page);
         }
     }
 
@@ -246,9 +246,9 @@ impl Drive {
     }
 
     /// A collection's victim is copied out: what it owes begins.
-    pub(in crate::drive) fn owe_gathered(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn owe_gathered(&mut self, now: Instant, pool: Pool) {
         let Some(dftl) = &mut self.dftl else { return };
-        let mut gathered = std::mem::take(&mut dftl.pages.gathered[pool as usize]);
+        let mut gathered = std::mem::take(&mut dftl.pages.gathered[pool.index()]);
         for page in &gathered {
             if let Some(dftl) = &mut self.dftl {
                 dftl.pages.gathered_by[*page as usize] = 0;
@@ -257,7 +257,7 @@ impl Drive {
         }
         gathered.clear();
         if let Some(dftl) = &mut self.dftl {
-            dftl.pages.gathered[pool as usize] = gathered;
+            dftl.pages.gathered[pool.index()] = gathered;
         }
     }
 

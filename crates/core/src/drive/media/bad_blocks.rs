@@ -30,7 +30,7 @@ use crate::drive::later::Task;
 use crate::flash::{Block, FaultDraws, FaultSpec};
 use crate::ftl::Stream;
 use crate::stats::FaultCounters;
-use crate::units::{Instant, Lane, Ppn};
+use crate::units::{Instant, Lane, Pool, Ppn};
 
 /// The state of a drive whose blocks may be bad.
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl Drive {
 
     pub(in crate::drive) fn turn_read_only(&mut self, now: Instant) {
         let hopeless =
-            (0..self.ftl.pools()).any(|pool| self.ftl.is_hopeless(pool) || self.ftl.is_dead(pool));
+            self.ftl.each_pool().any(|pool| self.ftl.is_hopeless(pool) || self.ftl.is_dead(pool));
         let Some(faults) = &mut self.faults else { return };
         faults.read_only_at.get_or_insert(now);
         faults.strands |= hopeless;
@@ -196,7 +196,7 @@ impl Drive {
 
     /// A collection of the pool would gain nothing.
     #[inline(never)]
-    pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: u32) {
+    pub(in crate::drive) fn nothing_gained(&mut self, now: Instant, pool: Pool) {
         if self.faults.is_none() {
             return;
         }

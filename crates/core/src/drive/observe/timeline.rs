@@ -7,7 +7,7 @@
 
 use crate::drive::{Attributed, Drive, Op};
 use crate::flash::{Block, Room, Slice};
-use crate::units::{Duration, Instant, Lba};
+use crate::units::{Channel, Duration, Instant, Lba, Pool};
 
 /// By this factor a request is slower than a read that meets nobody, to be on the timeline where
 /// nothing else was said.
@@ -30,7 +30,7 @@ pub struct TimelineSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collection {
     /// Whose victim it was.
-    pub pool: u32,
+    pub pool: Pool,
     /// The victim's block in the pool's first lane.
     pub block: Block,
     /// Since when the host was kept from the channels, where the mode does that; else as `copying`.
@@ -48,7 +48,7 @@ pub struct Collection {
     /// It ran at or below the hard mark.
     pub forced: bool,
     /// Channels that it held from `copying` to `erasing`: the first, and how many.
-    pub held: (u32, u32),
+    pub held: (Channel, u32),
     /// The run ended before it did.
     pub unfinished: bool,
 }
@@ -110,23 +110,23 @@ impl Timeline {
     }
 
     /// The host is kept from the pool's channels from now on.
-    pub fn drains(&mut self, now: Instant, pool: u32) {
-        self.draining[pool as usize] = Some(now);
+    pub fn drains(&mut self, now: Instant, pool: Pool) {
+        self.draining[pool.index()] = Some(now);
     }
 
     /// Nothing was gained: the draining was for nothing.
-    pub fn gave_up(&mut self, pool: u32) {
-        self.draining[pool as usize] = None;
+    pub fn gave_up(&mut self, pool: Pool) {
+        self.draining[pool.index()] = None;
     }
 
-    pub fn copied(&mut self, pool: u32, pages: u32) {
-        if let Some(collection) = self.under_way[pool as usize].last_mut() {
+    pub fn copied(&mut self, pool: Pool, pages: u32) {
+        if let Some(collection) = self.under_way[pool.index()].last_mut() {
             collection.copied += pages;
         }
     }
 
-    pub fn erases(&mut self, now: Instant, pool: u32) {
-        if let Some(collection) = self.under_way[pool as usize].last_mut() {
+    pub fn erases(&mut self, now: Instant, pool: Pool) {
+        if let Some(collection) = self.under_way[pool.index()].last_mut() {
             collection.erasing = now;
         }
     }
@@ -179,13 +179,13 @@ impl Drive {
     pub(in crate::drive) fn timeline_collects(
         &mut self,
         now: Instant,
-        pool: u32,
+        pool: Pool,
         forced: bool,
-        held: (u32, u32),
+        held: (Channel, u32),
     ) {
         let Some(timeline) = &mut self.timeline else { return };
         let block = self.ftl.victim_block(self.ftl.lanes_of(pool).first());
-        let draining = timeline.draining[pool as usize].take().unwrap_or(now);
+        let draining = timeline.draining[pool.index()].take().unwrap_or(now);
         let (copying, erasing, end) = (now, Instant::NEVER, Instant::NEVER);
         let (valid, copied, unfinished) = (self.ftl.valid_left(pool), 0, false);
         let collection = Collection {
@@ -201,13 +201,13 @@ impl Drive {
             held,
             unfinished,
         };
-        timeline.under_way[pool as usize].push(collection);
+        timeline.under_way[pool.index()].push(collection);
     }
 
     /// A victim is erased, `block` last.
-    pub(in crate::drive) fn timeline_reclaimed(&mut self, now: Instant, pool: u32, block: Block) {
+    pub(in crate::drive) fn timeline_reclaimed(&mut self, now: Instant, pool: Pool, block: Block) {
         let Some(timeline) = &mut self.timeline else { return };
-        let (layout, under_way) = (&self.flash.layout, &mut timeline.under_way[pool as usize]);
+        let (layout, under_way) = (&self.flash.layout, &mut timeline.under_way[pool.index()]);
         let is_it = |of: &Collection| layout.index_of(of.block) == layout.index_of(block);
         let Some(at) = under_way.iter().position(is_it) else { return };
         let collection = under_way.remove(at);

@@ -8,7 +8,7 @@ use super::{
 use crate::drive::{DriveSpec, EraseSpec};
 use crate::ftl::{GcMode, GcSpec, GcWhen};
 use crate::sim::Rng;
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Pool};
 
 const NS: Duration = Duration::from_ns(1);
 const PAGES: u32 = 256;
@@ -44,7 +44,7 @@ pub(super) fn about_to_collect_with(valid: u32, gc: GcSpec, spec: DriveSpec) -> 
         let again = (valid..PAGES).chain(PAGES..PAGES + valid);
         (0..PAGES).chain(again).for_each(|k| write_before_the_run(map, k * lanes));
         (1..lanes).for_each(|lpn| write_before_the_run(map, lpn));
-        assert_eq!(map.free_units(0), FREE);
+        assert_eq!(map.free_units(Pool(0)), FREE);
     })
 }
 

@@ -10,7 +10,7 @@ use crate::flash::Layout;
 use crate::ftl::{Cmt, FtlSpec, GcSpec, MapSpec, PageMap, Room};
 use crate::sim::Rng;
 use crate::stats::MapCounters;
-use crate::units::{Bytes, Duration, Lpn};
+use crate::units::{Bytes, Duration, Lpn, Pool};
 
 /// Entries in a translation page of `ttflash-256g`.
 const SPAN: u64 = 1024;
@@ -215,11 +215,11 @@ fn psu_evicts_without_batching_and_here_one_program_takes_all_entries_of_its_pag
 fn bjorlings_translation_writes_are_no_ops_at_page_0_and_here_they_take_space() {
     let mut bench = timed(&cached(1));
     let place = |bench: &Bench| bench.drive.ftl().member_at(bench.drive.ftl().translation_page(0));
-    let (free, before) = (bench.drive.ftl().free_units(0), place(&bench));
+    let (free, before) = (bench.drive.ftl().free_units(Pool(0)), place(&bench));
     bench.writes_in(1);
     bench.reads_in(SPAN);
     assert_ne!(place(&bench), before);
-    assert_eq!(bench.drive.ftl().free_units(0), free - 1, "lane 0 holds translation page 0");
+    assert_eq!(bench.drive.ftl().free_units(Pool(0)), free - 1, "lane 0 holds translation page 0");
     let counters = bench.drive.counters();
     assert_eq!((counters.host_units, counters.units_programmed()), (1, 2));
     bench.drive.ftl().check_laws();

@@ -4,7 +4,7 @@
 use super::{Bench, LANES, start, ttflash, write_before_the_run, write_through};
 use crate::drive::EraseSpec;
 use crate::ftl::{GcMode, GcSpec};
-use crate::units::{Duration, Instant};
+use crate::units::{Duration, Instant, Pool};
 
 const NS: Duration = Duration::from_ns(1);
 const PAGES: u32 = 256;
@@ -32,7 +32,7 @@ fn about_to_erase(victims: u32, mode: GcMode, hard: f64, spec: &EraseSpec) -> (B
     let lanes = LANES as u32;
     let mut bench = Bench::new(ttflash(BLOCKS), write_through(), gc, |map| {
         (0..2).for_each(|_| (0..2 * PAGES).for_each(|k| write_before_the_run(map, k * lanes)));
-        assert_eq!(map.free_units(0), FREE);
+        assert_eq!(map.free_units(Pool(0)), FREE);
     });
     bench.drive.suspend_erases(spec);
     bench.drive.hold_erases(spec);
@@ -160,6 +160,6 @@ fn a_backlog_is_erased_one_after_the_other_and_a_read_between_them_holds_the_res
         assert_eq!(between.end_of(id), first + read);
         bench.run();
         bench.drive.ftl().check_laws();
-        assert_eq!(bench.drive.ftl().free_units(0), FREE - 1 + 2 * PAGES);
+        assert_eq!(bench.drive.ftl().free_units(Pool(0)), FREE - 1 + 2 * PAGES);
     }
 }

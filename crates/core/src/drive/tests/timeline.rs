@@ -6,8 +6,7 @@ use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, start, write_through};
 use crate::drive::{Collection, Recorded, TimelineSpec};
 use crate::flash::{Act, Slice};
 use crate::ftl::{GcMode, GcSpec};
-use crate::units::Die;
-use crate::units::{Cause, Duration, Instant};
+use crate::units::{Cause, Channel, Die, Duration, Instant, Pool};
 
 const EVERYTHING: TimelineSpec =
     TimelineSpec { from: Instant::START, to: Instant::NEVER, slow: None, limit: 1_000_000 };
@@ -58,10 +57,10 @@ fn two_reads_on_one_channel_leave_their_commands_arrays_wait_and_data() {
 #[test]
 fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
     for (mode, held) in [
-        (GcMode::Base, (0, 1)),
-        (GcMode::Controller, (0, 8)),
-        (GcMode::Preemptive, (0, 0)),
-        (GcMode::ChannelPreemptive, (0, 0)),
+        (GcMode::Base, 1),
+        (GcMode::Controller, 8),
+        (GcMode::Preemptive, 0),
+        (GcMode::ChannelPreemptive, 0),
     ] {
         let gc = GcSpec { mode, soft: mark(FREE).into(), hard: 0.0.into(), ..GcSpec::default() };
         let mut bench = about_to_collect(7, gc);
@@ -78,7 +77,7 @@ fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
         bench.run();
         let recorded = bench.drive.recorded(end).unwrap();
         let expected = Collection {
-            pool: 0,
+            pool: Pool(0),
             block: recorded.collections[0].block,
             draining: begins,
             copying: begins,
@@ -87,7 +86,7 @@ fn a_collection_of_seven_pages_is_seven_copies_and_an_erase() {
             valid: 7,
             copied: 7,
             forced: false,
-            held,
+            held: (Channel(0), held),
             unfinished: false,
         };
         assert_eq!(recorded.collections, [expected], "{mode:?}");

@@ -10,8 +10,7 @@ use crate::drive::{
 use crate::flash::Layout;
 use crate::ftl::timeless::Writer;
 use crate::ftl::{FtlSpec, GcMode, GcSpec, GcWhen, PageMap, Stream};
-use crate::units::Die;
-use crate::units::{Duration, Instant, Lpn};
+use crate::units::{Die, Duration, Instant, Lpn, Pool};
 
 const NS: Duration = Duration::from_ns(1);
 const XOR: Duration = Duration::from_us(10);
@@ -83,7 +82,7 @@ fn collecting(gc: GcSpec, rain: &RainSpec) -> (Bench, Instant) {
     bench.advance_to(begins + NS);
     let counters = bench.drive.counters();
     assert_eq!(
-        (counters.collections, bench.drive.ftl().valid_left(0)),
+        (counters.collections, bench.drive.ftl().valid_left(Pool(0))),
         (1, VALID - 1),
         "one is being read"
     );

@@ -57,7 +57,7 @@ pub(super) struct Superblock {
     updates_max: u32,
     groups: Vec<Group>,
     /// Blocks that may still be drawn.
-    pool: u32,
+    drawable: u32,
     /// Superblocks with U-blocks, the one that drew its last one least recently first.
     order: Queue,
     /// Logical blocks that have, or had, a block with every page in its place.
@@ -124,7 +124,7 @@ impl Superblock {
         Self {
             size,
             updates_max: spec.superblock_updates,
-            pool: shape.random,
+            drawable: shape.random,
             order: Queue::new(groups.len() as u32),
             groups,
             placed: vec![false; shape.data as usize],
@@ -197,7 +197,7 @@ impl Superblock {
             group.open.pop();
         }
         if group.blocks.len() < group.own as usize
-            || (group.drawn < self.updates_max && self.pool > 0)
+            || (group.drawn < self.updates_max && self.drawable > 0)
         {
             return self.draw(lbn / self.size);
         }
@@ -237,7 +237,7 @@ impl Superblock {
         let group = &mut self.groups[number as usize];
         let drawn = (group.blocks.len() as u32).saturating_sub(group.own);
         let before = std::mem::replace(&mut group.drawn, drawn);
-        self.pool = self.pool + before - drawn;
+        self.drawable = self.drawable + before - drawn;
         match (before, drawn) {
             (0, 1..) => self.order.push(number),
             (1.., 0) => self.order.remove(number),

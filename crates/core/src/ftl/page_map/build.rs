@@ -4,7 +4,7 @@ use super::{Frontier, PageMap};
 use crate::flash::{Block, Device, Layout};
 use crate::ftl::collection::Collection;
 use crate::ftl::placement::Placement;
-use crate::ftl::pool::{FreeBlocks, OpenLog, Pool};
+use crate::ftl::pool::{FreeBlocks, OpenLog, PoolState};
 use crate::ftl::relocation::Relocation;
 use crate::ftl::victim::VictimPolicy;
 use crate::ftl::{
@@ -100,8 +100,8 @@ fn new_pool(
     open: OpenBlocks,
     ftl: &FtlSpec,
     layout: &Layout,
-) -> Pool {
-    Pool {
+) -> PoolState {
+    PoolState {
         first_lane,
         lanes,
         shared,

@@ -3,13 +3,13 @@
 use super::PageMap;
 use crate::flash::Block;
 use crate::ftl::Stream;
-use crate::units::{Lane, Lpn};
+use crate::units::{Lane, Lpn, Pool};
 use std::cmp::Ordering;
 
 impl PageMap {
     /// A pool's blocks and collection in words.
-    pub fn describe_pool(&self, pool: u32) -> String {
-        let p = &self.pools[pool as usize];
+    pub fn describe_pool(&self, pool: Pool) -> String {
+        let p = &self.pools[pool.index()];
         let lanes = || {
             (0..self.class_count())
                 .flat_map(|class| self.lanes_of(pool).map(move |lane| (lane, class)))
@@ -24,7 +24,7 @@ impl PageMap {
             self.soft_units,
             self.hard_units,
             p.logs,
-            self.collections[pool as usize],
+            self.collections[pool.index()],
         )
     }
 
@@ -38,7 +38,7 @@ impl PageMap {
             return self.layout.rows;
         }
         let (lane, index) = (self.layout.lane_of(block), self.layout.index_of(block));
-        let pool = &self.pools[self.pool_of(lane) as usize];
+        let pool = &self.pools[self.pool_of(lane).index()];
         for (class, stream) in self.logs() {
             let log = &pool.logs[class as usize][stream as usize];
             let Some(at) = log.open.iter().position(|group| group.index == index) else { continue };
@@ -70,7 +70,7 @@ impl PageMap {
                 "{lpn:?}"
             );
         }
-        for (number, pool) in self.pools.iter().enumerate() {
+        for (number, pool) in self.each_pool().zip(&self.pools) {
             let free = pool.free.len() as u32 * pool.lanes * layout.units_per_block;
             let behind = |lane: Lane| {
                 let rows_of = |(class, s): (u32, Stream)| {
@@ -83,8 +83,8 @@ impl PageMap {
                 .logs()
                 .map(|(class, stream)| self.units_not_yet_opened(pool, class, stream))
                 .sum();
-            let open: u32 = self.lanes_of(number as u32).map(behind).sum();
-            let erased = self.erased_of_victims(number as u32) * layout.units_per_block;
+            let open: u32 = self.lanes_of(number).map(behind).sum();
+            let erased = self.erased_of_victims(number) * layout.units_per_block;
             assert_eq!(
                 pool.free_units,
                 free + open + ahead + erased,

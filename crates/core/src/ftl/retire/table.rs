@@ -4,6 +4,7 @@
 use super::{BadBlocks, Health, Retire, State};
 use crate::flash::{Block, FaultSpec};
 use crate::ftl::PageMap;
+use crate::units::Pool;
 use std::collections::VecDeque;
 
 /// Group blocks beside the data and the hard reserve: of the host, of copies, and one to begin the
@@ -58,9 +59,9 @@ impl PageMap {
             factory_bad: 0,
             retired: 0,
         };
-        for pool in 0..self.pools() {
+        for pool in self.each_pool() {
             self.take_factory_bad(&mut retire, pool, spec, seed);
-            self.pools[pool as usize].reserve += u32::from(spec.fails());
+            self.pools[pool.index()].reserve += u32::from(spec.fails());
         }
         self.retire = Some(Box::new(retire));
         self
@@ -68,7 +69,8 @@ impl PageMap {
 
     fn needs(&self, fails: bool) -> Needs {
         let (lanes, row) = (u64::from(self.pools[0].lanes), u64::from(self.layout.units_per_row));
-        let (rows, data) = (lanes * u64::from(self.layout.rows), u64::from(self.data_rows(0)));
+        let (rows, data) =
+            (lanes * u64::from(self.layout.rows), u64::from(self.data_rows(Pool(0))));
         Needs {
             user: (u64::from(self.mapping.logical()) * lanes)
                 .div_ceil(u64::from(self.layout.lanes)),
@@ -81,15 +83,15 @@ impl PageMap {
     }
 
     /// Takes what is bad from the start out of a pool.
-    fn take_factory_bad(&mut self, retire: &mut Retire, pool: u32, spec: &FaultSpec, seed: u64) {
+    fn take_factory_bad(&mut self, retire: &mut Retire, pool: Pool, spec: &FaultSpec, seed: u64) {
         let layout = self.layout.clone();
         let bad: Vec<Vec<u32>> =
             self.lanes_of(pool).map(|lane| spec.factory_bad_blocks(&layout, lane, seed)).collect();
         let most = bad.iter().map(Vec::len).max().unwrap_or(0) as u32;
         retire.factory_bad += bad.iter().map(|bad| bad.len() as u32).sum::<u32>();
-        let state = &mut self.pools[pool as usize];
+        let state = &mut self.pools[pool.index()];
         let lanes = state.lanes;
-        retire.pools[pool as usize].good = layout.blocks - most;
+        retire.pools[pool.index()].good = layout.blocks - most;
         state.free_units -= most * state.lanes * layout.units_per_block;
         while state.free.pop().is_some() {}
         let kept = layout.blocks - most;
@@ -143,7 +145,7 @@ impl PageMap {
         let is_doomed = |block: Block| {
             let (pool, index) =
                 (self.pool_of(self.layout.lane_of(block)), self.layout.index_of(block));
-            retire.pools[pool as usize].doomed.contains(&index)
+            retire.pools[pool.index()].doomed.contains(&index)
         };
         blocks
             .map(|block| retire.states[block.0 as usize] == State::Bad && !is_doomed(block))

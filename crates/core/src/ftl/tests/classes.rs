@@ -11,7 +11,7 @@ use crate::ftl::{
     Translation, Victim, VictimUnit,
 };
 use crate::sim::Rng;
-use crate::units::{Lane, Lpn};
+use crate::units::{Lane, Lpn, Pool};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The classes that each rule should give, from the history of pages, with l as a real number.
@@ -152,7 +152,7 @@ impl NaiveClasses {
     }
 
     /// The group blocks of the cold region, where there are two.
-    pub fn cold_groups(&self, group: impl Fn(u32) -> (u32, u32)) -> Option<BTreeSet<(u32, u32)>> {
+    pub fn cold_groups(&self, group: impl Fn(u32) -> (Pool, u32)) -> Option<BTreeSet<(Pool, u32)>> {
         let cold = match self.ftl.placement {
             DataPlacement::TwoRegions => 1,
             DataPlacement::TwoRegionsSecondChance => 2,
@@ -418,9 +418,9 @@ fn jasmine_dac_took_the_last_candidate_and_not_the_emptiest() {
     // Blocks of 4, 1, 3 and 2 valid pages.
     [4, 5, 6, 8, 12, 13].into_iter().for_each(|lpn| map.trim(Lpn(lpn)));
     let Translation::Ready(left) = map.translate(Lpn(7)) else { panic!("page 7 is written") };
-    assert!(map.start_collection(0, false));
+    assert!(map.start_collection(Pool(0), false));
     assert_eq!(map.victim_block(Lane(0)), map.layout().block_of(left));
-    assert_eq!(map.valid_left(0), 1);
+    assert_eq!(map.valid_left(Pool(0)), 1);
 }
 
 /// Jasmine let a collection start between taking the old page off its block's count and mapping the
@@ -440,7 +440,7 @@ fn jasmine_dac_collected_between_unmapping_the_old_page_and_mapping_the_new() {
     let row = map.open_row_of(Lane(0), Stream::Host, class).unwrap();
     let Translation::Ready(old) = map.translate(Lpn(0)) else { panic!("page 0 is written") };
     let mut work = Work::default();
-    assert!(map.collect_now(0, &mut NoMedium, &mut work));
+    assert!(map.collect_now(Pool(0), &mut NoMedium, &mut work));
     assert_eq!(
         (work.copied, work.erased, map.block_erases()[map.layout().block_of(old).0 as usize]),
         (1, 1, 1)
@@ -461,7 +461,7 @@ fn jasmine_dac_counted_each_collection_twice() {
     super::fill_and_overwrite(&mut map, 500, &mut Rng::stream(3, "twice"));
     let before: u32 = map.block_erases().iter().sum();
     let (mut work, mut collections) = (Work::default(), 0);
-    while collections < 5 && map.collect_now(0, &mut NoMedium, &mut work) {
+    while collections < 5 && map.collect_now(Pool(0), &mut NoMedium, &mut work) {
         collections += 1;
     }
     let erases: u32 = map.block_erases().iter().sum();

@@ -7,7 +7,7 @@ use super::device;
 use crate::flash::{Block, Device};
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Step, Stream, Victim, VictimUnit};
 use crate::sim::Rng;
-use crate::units::{Lane, Lpn, Ppn};
+use crate::units::{Lane, Lpn, Pool, Ppn};
 use naive::Naive;
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ impl Pair {
             let class = self.map.class_of_write(Lpn(lpn), stream);
             match self.map.place(Lpn(lpn), class, |_| 0) {
                 Some(lane) => break (class, lane),
-                None => self.collect(0),
+                None => self.collect(Pool(0)),
             }
         };
         assert_eq!(
@@ -131,7 +131,7 @@ impl Pair {
     }
 
     /// A collection; between its steps the host deallocates pages, which overtakes copies.
-    fn collect(&mut self, pool: u32) {
+    fn collect(&mut self, pool: Pool) {
         let cold =
             self.classes.cold_groups(|block| self.naive.group_of(block * self.naive.units()));
         let expected = self.naive.expected_victim(pool, &self.gc, cold.as_ref());
@@ -230,7 +230,7 @@ impl Pair {
                 0 => self.trim(),
                 _ => self.write(),
             }
-            for pool in 0..self.map.pools() {
+            for pool in self.map.each_pool() {
                 while self.map.wants_collection(pool)
                     && self.naive.candidates(pool).iter().any(|g| self.naive.gains(*g))
                 {

@@ -6,7 +6,7 @@ use crate::flash::{Device, Features};
 use crate::ftl::timeless::Writer;
 use crate::ftl::{Allocation, FtlSpec, GcSpec, PageMap, Stream, VictimUnit};
 use crate::sim::Rng;
-use crate::units::{Lane, Lpn, Ppn};
+use crate::units::{Lane, Lpn, Pool, Ppn};
 
 fn ftl() -> FtlSpec {
     FtlSpec { allocation: Allocation::Dynamic, ..FtlSpec::default() }
@@ -88,7 +88,7 @@ fn a_stripe_is_a_row_of_a_lane_at_one_place_of_each_channel_and_its_parity_goes_
         of_row.sort_unstable_by_key(|lane| channel(*lane));
         assert_eq!(of_row.len() as u32, layout.lanes / width);
         let data = layout.lanes * layout.rows / width * (width - 1);
-        assert_eq!((map.data_rows(0), map.logical() % (width - 1)), (data, 0));
+        assert_eq!((map.data_rows(Pool(0)), map.logical() % (width - 1)), (data, 0));
     }
 }
 

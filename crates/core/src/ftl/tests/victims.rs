@@ -4,20 +4,23 @@ use super::{device, fill_and_overwrite, map};
 use crate::ftl::timeless::{NoMedium, Work, Writer};
 use crate::ftl::{Frontiers, FtlSpec, GcSpec, PageMap, Step, Stream, Translation, Watermark};
 use crate::sim::Rng;
-use crate::units::{Lane, Lpn};
+use crate::units::{Lane, Lpn, Pool};
 
 #[test]
 fn nothing_is_collected_where_nothing_would_be_gained() {
     let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
-    assert!(!map.start_collection(0, false), "an empty drive has no closed block");
+    assert!(!map.start_collection(Pool(0), false), "an empty drive has no closed block");
     for lpn in 0..8 {
         let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.commit(Lpn(lpn), row);
         map.row_programmed(row);
     }
-    assert!(!map.start_collection(0, false), "closed blocks full of valid pages bring nothing");
+    assert!(
+        !map.start_collection(Pool(0), false),
+        "closed blocks full of valid pages bring nothing"
+    );
     map.trim(Lpn(0));
-    assert!(map.start_collection(0, false), "one stale page does");
+    assert!(map.start_collection(Pool(0), false), "one stale page does");
 }
 
 #[test]
@@ -29,7 +32,7 @@ fn a_reclaim_that_takes_no_time_passes_over_blocks_being_read() {
     map.trim(Lpn(4));
     let empty = map.layout().block_of(read);
     map.read_started(read);
-    assert!(map.start_collection(0, true));
+    assert!(map.start_collection(Pool(0), true));
     assert_ne!(
         map.victim_block(Lane(0)),
         empty,
@@ -46,7 +49,7 @@ fn an_erase_waits_for_the_last_read_of_its_block() {
     map.read_started(page);
     map.read_started(page);
     (0..4).for_each(|lpn| map.trim(Lpn(lpn)));
-    assert!(map.start_collection(0, false));
+    assert!(map.start_collection(Pool(0), false));
     assert_eq!(map.step(Lane(0)), Step::Copied);
     assert!(map.lane_copied(Lane(0)));
     assert!(!map.may_erase_now(map.victim_block(Lane(0))), "reads are under way");
@@ -62,7 +65,7 @@ fn a_copy_that_a_host_write_overtook_is_dead_on_arrival() {
     let mut map = map(&device(8, 4), &FtlSpec::default(), &GcSpec::default(), 20);
     fill_and_overwrite(&mut map, 0, &mut Rng::stream(1, "fill"));
     map.trim(Lpn(0));
-    assert!(map.start_collection(0, false));
+    assert!(map.start_collection(Pool(0), false));
     let Step::Read { page, units: 1 } = map.step(Lane(0)) else { panic!("page 1 is still valid") };
     assert_eq!(map.translate(Lpn(1)), Translation::Ready(page));
     map.read_done(Lane(0), |_| 1);
@@ -87,9 +90,9 @@ fn the_soft_mark_starts_and_ends_collecting_and_the_hard_mark_makes_it_urgent() 
         let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.row_programmed(row);
         let free = raw - programmed;
-        assert_eq!(map.free_units(0), free);
-        assert_eq!(map.wants_collection(0), free < raw / 2, "{free} free of {raw}");
-        assert_eq!(map.is_urgent(0), free <= raw / 4, "{free} free of {raw}");
+        assert_eq!(map.free_units(Pool(0)), free);
+        assert_eq!(map.wants_collection(Pool(0)), free < raw / 2, "{free} free of {raw}");
+        assert_eq!(map.is_urgent(Pool(0)), free <= raw / 4, "{free} free of {raw}");
     }
 }
 
@@ -102,8 +105,8 @@ fn marks_in_blocks_count_those_that_are_wholly_erased() {
         let row = map.open_row(Lane(0), Stream::Host).unwrap();
         map.row_programmed(row);
         let erased = 16 - programmed.div_ceil(8);
-        assert_eq!(map.wants_collection(0), erased < 5, "{erased} erased");
-        assert_eq!(map.is_urgent(0), erased <= 2, "{erased} erased");
+        assert_eq!(map.wants_collection(Pool(0)), erased < 5, "{erased} erased");
+        assert_eq!(map.is_urgent(Pool(0)), erased <= 2, "{erased} erased");
     }
 }
 
@@ -149,7 +152,7 @@ fn a_collection_waits_for_its_share_of_the_last_block() {
             let left = host - programmed;
             let due = (left <= soft.1, left <= hard.1);
             assert_eq!(
-                (map.wants_collection(0), map.is_urgent(0)),
+                (map.wants_collection(Pool(0)), map.is_urgent(Pool(0))),
                 due,
                 "{programmed} rows, {soft:?} {hard:?}"
             );
@@ -187,10 +190,10 @@ fn shared_frontiers_give_the_host_the_stale_pages_of_each_victim() {
     let overwritten =
         (0..).map(|n| 3 * n).take_while(|lpn| write(&mut map, *lpn).is_some()).count();
     assert_eq!(overwritten as u32, (blocks - 1) * rows - 100);
-    assert_eq!(map.free_units(0), rows, "the host leaves one block");
-    assert!(map.wants_collection(0));
+    assert_eq!(map.free_units(Pool(0)), rows, "the host leaves one block");
+    assert!(map.wants_collection(Pool(0)));
     assert_eq!(write(&mut map, 98), None, "nothing before the collection");
-    assert!(map.collect_now(0, &mut NoMedium, &mut Work::default()));
+    assert!(map.collect_now(Pool(0), &mut NoMedium, &mut Work::default()));
     let mut taken = 0;
     while write(&mut map, 98).is_some() {
         taken += 1;

@@ -11,7 +11,7 @@ mod greedy;
 mod random;
 mod windowed_greedy;
 
-use super::{Blocks, GcSpec, Pool, Victim};
+use super::{Blocks, GcSpec, PoolState, Victim};
 use crate::flash::{Block, Layout};
 use crate::sim::Rng;
 
@@ -19,7 +19,7 @@ use crate::sim::Rng;
 pub struct Candidates<'a> {
     pub(super) layout: &'a Layout,
     pub(super) blocks: &'a Blocks,
-    pub(super) pool: &'a Pool,
+    pub(super) pool: &'a PoolState,
     /// Map units programmed since the start: the clock of ages.
     pub(super) clock: u64,
     /// Rows of a group block that hold data; the others hold parity.

@@ -59,7 +59,7 @@ impl Compared {
             );
         }
         let is_same = a.mapping().table() == b.mapping().table();
-        for pool in (0..a.pools()).filter(|_| is_same) {
+        for pool in a.each_pool().filter(|_| is_same) {
             assert_eq!(a.describe_pool(pool), b.describe_pool(pool), "{}", at());
         }
         let repairs =

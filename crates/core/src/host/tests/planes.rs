@@ -5,7 +5,7 @@ use super::{Setup, small};
 use crate::drive::{Collection, Drive, RainSpec, TimelineSpec};
 use crate::ftl::{GcMode, Rotate};
 use crate::host::{Arrival, Driver, JobSpec};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Bytes, Duration, Instant, Pool};
 
 /// 4 channels x 2 chips that collect plane by plane.
 fn planes() -> Setup {
@@ -55,8 +55,8 @@ fn most_at_once(
 }
 
 /// With dies numbered channel by channel, as they are.
-fn channel(setup: &Setup, plane: u32) -> u32 {
-    plane / (setup.device.geometry.ways * setup.device.geometry.dies)
+fn channel(setup: &Setup, plane: Pool) -> u32 {
+    plane.0 / (setup.device.geometry.ways * setup.device.geometry.dies)
 }
 
 #[test]
@@ -69,17 +69,17 @@ fn a_channel_has_no_more_copying_collections_than_it_may() {
         assert!(collections.len() > 300, "{}", collections.len());
         let at_once = most_at_once(&collections, |c| channel(&setup, c.pool), |c| c.erasing);
         assert_eq!(at_once, most, "per_channel {per_channel}");
-        assert_eq!(most_at_once(&collections, |c| c.pool, |c| c.end), 1);
+        assert_eq!(most_at_once(&collections, |c| c.pool.0, |c| c.end), 1);
     }
 }
 
 /// The group of a plane by hand: without parity its chip; with a width of 2 also its pair of
 /// channels.
-fn group(setup: &Setup, plane: u32) -> u32 {
+fn group(setup: &Setup, plane: Pool) -> u32 {
     let chips = setup.device.geometry.ways * setup.device.geometry.dies;
     let width =
         if setup.rain.width == 0 { setup.device.geometry.channels } else { setup.rain.width };
-    plane % chips * 100 + channel(setup, plane) / width
+    plane.0 % chips * 100 + channel(setup, plane) / width
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn no_plane_starves_in_a_burst_of_writes() {
             let driver = setup.play();
             let (ftl, counters) = (driver.drive().ftl(), driver.drive().counters());
             assert!(
-                (0..ftl.pools()).all(|pool| ftl.free_units(pool) >= 16),
+                ftl.each_pool().all(|pool| ftl.free_units(pool) >= 16),
                 "the reserve is a block"
             );
             assert!(counters.forced_collections > 100 || hard == 0.0, "{counters:?}");

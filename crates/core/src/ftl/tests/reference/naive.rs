@@ -3,7 +3,7 @@
 
 use crate::flash::Block;
 use crate::ftl::{GcSpec, PageMap, Translation, Victim};
-use crate::units::{Lane, Lpn, Ppn};
+use crate::units::{Lane, Lpn, Pool, Ppn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The expected state of the translation layer, from what it was asked and where it said that rows
@@ -21,10 +21,10 @@ pub(super) struct Naive {
     pub programmed: Vec<u32>,
     pub taken: Vec<u32>,
     /// Group blocks being reclaimed, and those closed in the order of closing: (pool, index).
-    pub reclaiming: BTreeSet<(u32, u32)>,
-    pub closed: Vec<(u32, u32)>,
+    pub reclaiming: BTreeSet<(Pool, u32)>,
+    pub closed: Vec<(Pool, u32)>,
     /// When a group block last lost a page or was closed, on the clock of map units programmed.
-    pub changed: BTreeMap<(u32, u32), u64>,
+    pub changed: BTreeMap<(Pool, u32), u64>,
     pub clock: u64,
     pub lanes_per_pool: u32,
 }
@@ -53,14 +53,14 @@ impl Naive {
         self.rows * self.row
     }
 
-    pub fn group_of(&self, page: u32) -> (u32, u32) {
+    pub fn group_of(&self, page: u32) -> (Pool, u32) {
         let block = page / self.units();
-        (block / self.blocks / self.lanes_per_pool, block % self.blocks)
+        (Pool(block / self.blocks / self.lanes_per_pool), block % self.blocks)
     }
 
-    pub fn members(&self, (pool, index): (u32, u32)) -> Vec<u32> {
+    pub fn members(&self, (pool, index): (Pool, u32)) -> Vec<u32> {
         (0..self.lanes_per_pool)
-            .map(|lane| (pool * self.lanes_per_pool + lane) * self.blocks + index)
+            .map(|lane| (pool.0 * self.lanes_per_pool + lane) * self.blocks + index)
             .collect()
     }
 
@@ -97,13 +97,13 @@ impl Naive {
         self.newest.insert(lpn, (version, page.0));
     }
 
-    pub fn valid(&self, group: (u32, u32)) -> u32 {
+    pub fn valid(&self, group: (Pool, u32)) -> u32 {
         let blocks = self.members(group);
         self.newest.values().filter(|(_, page)| blocks.contains(&(page / self.units()))).count()
             as u32
     }
 
-    pub fn candidates(&self, pool: u32) -> Vec<(u32, u32)> {
+    pub fn candidates(&self, pool: Pool) -> Vec<(Pool, u32)> {
         self.closed
             .iter()
             .copied()
@@ -111,7 +111,7 @@ impl Naive {
             .collect()
     }
 
-    pub fn gains(&self, group: (u32, u32)) -> bool {
+    pub fn gains(&self, group: (Pool, u32)) -> bool {
         self.valid(group).div_ceil(self.row) < self.rows * self.lanes_per_pool
     }
 
@@ -119,10 +119,10 @@ impl Naive {
     /// Of two regions each has a best one: of `cold` by greedy, of the others by the policy.
     pub fn expected_victim(
         &self,
-        pool: u32,
+        pool: Pool,
         gc: &GcSpec,
-        cold: Option<&BTreeSet<(u32, u32)>>,
-    ) -> Option<(u32, u32)> {
+        cold: Option<&BTreeSet<(Pool, u32)>>,
+    ) -> Option<(Pool, u32)> {
         let Some(cold) = cold else { return self.best(self.candidates(pool), gc) };
         let (cold, normal) =
             self.candidates(pool).into_iter().partition(|group| cold.contains(group));
@@ -140,11 +140,11 @@ impl Naive {
         }
     }
 
-    pub fn best(&self, in_order: Vec<(u32, u32)>, gc: &GcSpec) -> Option<(u32, u32)> {
+    pub fn best(&self, in_order: Vec<(Pool, u32)>, gc: &GcSpec) -> Option<(Pool, u32)> {
         let mut by_number = in_order.clone();
         by_number.sort_unstable();
         let emptiest =
-            |of: &[(u32, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
+            |of: &[(Pool, u32)]| of.iter().copied().min_by_key(|group| self.valid(*group));
         let greedy = emptiest(&by_number);
         let choice = match gc.victim {
             Victim::Greedy => greedy,
@@ -158,8 +158,8 @@ impl Naive {
 
     /// The largest age x (1 - u) / 2u, an empty one before all others; the lowest number breaks
     /// ties.
-    pub fn most_worth(&self, by_number: &[(u32, u32)]) -> Option<(u32, u32)> {
-        let worth = |group: (u32, u32)| {
+    pub fn most_worth(&self, by_number: &[(Pool, u32)]) -> Option<(Pool, u32)> {
+        let worth = |group: (Pool, u32)| {
             let (valid, all) =
                 (f64::from(self.valid(group)), f64::from(self.units() * self.lanes_per_pool));
             (self.clock - self.changed[&group]) as f64 * (all - valid) / (2.0 * valid)
@@ -209,7 +209,7 @@ impl Naive {
         }
         let (taken, pages) =
             (self.taken.iter().sum::<u32>() * self.row, self.lanes * self.blocks * self.units());
-        let free: u32 = (0..map.pools()).map(|pool| map.free_units(pool)).sum();
+        let free: u32 = map.each_pool().map(|pool| map.free_units(pool)).sum();
         assert_eq!(taken + free, pages, "programmed + free = total");
     }
 }
