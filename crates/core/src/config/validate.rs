@@ -2,6 +2,7 @@
 //! the rest can be run.
 
 mod array;
+mod bus;
 mod device;
 mod faults;
 mod gc;
@@ -99,6 +100,7 @@ pub fn validate(scenario: &Scenario) -> Result<(), Invalid> {
     scrub::all(&scenario.scrub, &scenario.device)?;
     map::all(scenario)?;
     drive(&scenario.drive, &scenario.device, &scenario.ftl)?;
+    bus::all(scenario)?;
     log::all(scenario)?;
     recovery::all(scenario)?;
     space::enough(&scenario.device, &scenario.ftl, &scenario.gc, &scenario.rain)?;

@@ -2,7 +2,7 @@
 //! here, once, and not on the way.
 
 use super::Drive;
-use super::spec::Scheduler;
+use super::dies::schedule::Dispatching;
 
 /// How pages find their places, and with what they go there. Settings choose one of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Drive {
         let map = matches!(self.scheme, Scheme::Superblock | Scheme::CachedMap);
         let media = self.faults.is_some() || self.scrub.is_some();
         let waits = self.suspension.is_some() || self.holds.is_some();
-        observed || map || media || waits || self.spec.scheduler == Scheduler::Fifo
+        observed || map || media || waits || self.dispatching != Dispatching::AtOnce
     }
 
     /// True but in tests that compare the short ways with the long ones: through lists, into

@@ -51,7 +51,7 @@ pub use spec::{
 };
 pub use storage::{Step, Storage, Walked};
 
-use crate::flash::{Block, Device, Flash};
+use crate::flash::{Block, ChannelOrder, ChannelTake, Device, Flash};
 use crate::ftl::{GcSpec, PageMap, Translation};
 use crate::sim::Slab;
 use crate::stats::Counters;
@@ -76,6 +76,8 @@ pub struct Drive {
     requests: Slab<Request>,
     ops: Slab<FlashOp>,
     queues: Vec<DieQueues>,
+    /// When operations start.
+    dispatching: dies::schedule::Dispatching,
     /// Strict FIFO only: every waiting host operation, oldest first.
     in_order: VecDeque<u32>,
     next_sequence: u64,
@@ -153,6 +155,12 @@ impl Drive {
         if Lease::of(gc.mode).scope == Scope::Die && gc.cut_transfers {
             flash.cut_transfers();
         }
+        if spec.channel_order != ChannelOrder::FirstCome {
+            flash.serve_in_order(spec.channel_order);
+        }
+        if spec.channel_take == ChannelTake::WithSlot {
+            flash.take_with_slot(spec.channel_order);
+        }
         if ftl.log_blocks().is_some() {
             flash.allow_any_order();
         }
@@ -181,6 +189,7 @@ impl Drive {
             kept: None,
             dftl: None,
             queues: vec![DieQueues::default(); layout.dies as usize],
+            dispatching: dies::schedule::Dispatching::of(spec),
             spec: spec.clone(),
             ports: Ports::new(spec),
             requests: Slab::default(),

@@ -1,6 +1,7 @@
 //! The settings of the drive around the flash: buffer, scheduler, queue, controller, link,
 //! preconditioning.
 
+use crate::flash::{ChannelOrder, ChannelTake};
 use crate::units::{Bandwidth, Bytes, Duration, share, share_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,12 +31,22 @@ pub struct DriveSpec {
     pub power_loss_protection: bool,
     /// Which waiting flash operation a die serves next.
     pub scheduler: Scheduler,
+    /// The order in which a channel serves the commands and data that wait for it.
+    pub channel_order: ChannelOrder,
+    /// When an operation takes its die: as soon as that is free, or with its slot on the channel.
+    pub channel_take: ChannelTake,
     /// Commands that the drive works on at once; more wait in their order. 0 is unlimited.
     pub queue_depth: u32,
     /// Controller time of each command (a delay, not a shared resource).
     pub controller: Duration,
     /// Data rate of the host link, each direction.
     pub link: Bandwidth,
+    /// Bytes with which the drive asks for a command: they queue behind data that was read.
+    pub link_fetch: Bytes,
+    /// Bytes of a command on the link, before the data of a write.
+    pub link_command: Bytes,
+    /// Bytes of a completion on the link, behind the data of a read.
+    pub link_completion: Bytes,
     /// How the busy remaining time of a read that fails fast is found.
     pub brt: BusyRemaining,
 }
@@ -51,9 +62,14 @@ impl Default for DriveSpec {
             write_through: false,
             power_loss_protection: true,
             scheduler: Scheduler::ReadFirst,
+            channel_order: ChannelOrder::FirstCome,
+            channel_take: ChannelTake::Early,
             queue_depth: 0,
             controller: Duration::ZERO,
             link: Bandwidth::default(),
+            link_fetch: Bytes::new(0),
+            link_command: Bytes::new(0),
+            link_completion: Bytes::new(0),
             brt: BusyRemaining::Forecast,
         }
     }

@@ -30,10 +30,12 @@ pub enum Keeper {
     Read,
     /// An erase or a program that is being suspended or resumed.
     Suspension,
+    /// Nothing: it waits for a slot of its channel, where it is not taken before.
+    Slot,
 }
 
 /// How many keepers there are.
-pub const KEEPERS: usize = 7;
+pub const KEEPERS: usize = 8;
 
 /// Nanoseconds by keeper.
 pub type Kept = [u64; KEEPERS];
@@ -49,6 +51,7 @@ impl Keeper {
             Keeper::GcCopy => "gc_copy",
             Keeper::Read => "read",
             Keeper::Suspension => "suspension",
+            Keeper::Slot => "slot",
         }
     }
 
@@ -213,6 +216,11 @@ impl Blame {
         }
     }
 
+    /// The work that blocks a die now.
+    pub fn keeper(&self, die: usize) -> Keeper {
+        self.dies[die].keeper
+    }
+
     /// The array begins a program that can be suspended.
     pub fn array_begins(&mut self, now: Instant, die: usize) {
         self.dies[die].array_began = self.totals(now, die);
@@ -244,7 +252,7 @@ impl Blame {
     pub fn close(&mut self, now: Instant, die: usize, closed: bool) {
         let books = &mut self.dies[die];
         books.closed = closed;
-        if matches!(books.keeper, Keeper::Nobody | Keeper::Closed) {
+        if matches!(books.keeper, Keeper::Nobody | Keeper::Closed | Keeper::Slot) {
             books.turn(now, if closed { Keeper::Closed } else { Keeper::Nobody }, self.past_from);
         }
     }
@@ -293,9 +301,27 @@ impl Blame {
         }
     }
 
-    /// A transfer that had its place comes later: garbage collection goes first.
-    pub fn delayed(&mut self, die: usize, whose: Whose, delay: Duration) {
-        self.dies[die].waits(whose).gc += delay;
+    /// A transfer that had its place comes later: garbage collection goes first, or another.
+    pub fn delayed(&mut self, die: usize, whose: Whose, delay: Duration, gc: bool) {
+        let waits = self.dies[die].waits(whose);
+        if gc {
+            waits.gc += delay;
+        } else {
+            waits.channel += delay;
+        }
+    }
+
+    /// A transfer has its place in the line of its channel, after `wait`, of which it is
+    /// `behind_gc` behind transfers of garbage collection.
+    pub fn waits_in_line(
+        &mut self,
+        (die, whose): (usize, Whose),
+        wait: Duration,
+        behind_gc: Duration,
+    ) {
+        let waits = self.dies[die].waits(whose);
+        waits.gc += behind_gc;
+        waits.channel += wait - behind_gc;
     }
 
     /// Data inside the die begins to wait.
@@ -420,6 +446,7 @@ pub fn add_kept(split: &mut Split, kept: &Kept, idle: Cause) {
         Some(Cause::GcCopy),
         Some(Cause::Reads),
         Some(Cause::Suspension),
+        Some(Cause::Channel),
     ];
     for (cause, ns) in CAUSES.into_iter().zip(kept) {
         split.add(cause.unwrap_or(idle), Duration::from_ns(*ns));

@@ -1,4 +1,4 @@
-//! A channel: one transfer at a time, in the order of asking.
+//! A channel: one transfer at a time, in the order of asking, or in another one (`order`).
 
 use super::cut::Pending;
 use super::{Flash, Timing};
@@ -22,7 +22,8 @@ pub(super) struct ChannelState {
     pub busy: Duration,
     /// Dies whose read data waits for the release, in order.
     pub waiting: VecDeque<u32>,
-    /// Where transfers are cut: the host's that are not over, in order.
+    /// Where transfers are cut: the host's that are not over, in order. In another order than of
+    /// asking: all that are not over, in that.
     pub pending: VecDeque<Pending>,
 }
 
@@ -99,6 +100,12 @@ impl ChannelState {
         self.free_at = self.free_at.max(now) + time;
         self.gc_until = self.free_at;
         self.free_at
+    }
+
+    /// Keeps, of the line, when the last transfer of garbage collection is over.
+    pub fn note_last_of_gc(&mut self) {
+        let last = self.pending.iter().rfind(|pending| pending.operation.gc);
+        self.gc_until = last.map_or(self.gc_until, |last| last.end);
     }
 
     /// It is not taken for so long after all.

@@ -12,13 +12,16 @@
 //! its waits. Transfers of garbage collection never move: nothing goes before them, so they are not
 //! kept.
 //!
+//! Where a channel serves in an order of its own (`order`), all transfers are kept, and those that
+//! others overtake move likewise.
+//!
 //! Trap: a timeline keeps a slice by where it lay when it was logged; a cut moves it by a command
 //! or two.
 
 use super::activity::Act;
 use super::blame::Whose;
 use super::channel::{Crossing, Reserved};
-use super::{Flash, Operation, Timing};
+use super::{ChannelOrder, Flash, Operation, Timing};
 use crate::units::{Duration, Instant};
 
 impl Crossing {
@@ -32,32 +35,38 @@ impl Crossing {
         }
     }
 
+    /// Its command, before its data.
+    pub(super) fn head(self, timing: &Timing) -> Duration {
+        self.parts(timing).0
+    }
+
     /// The slices that go with it.
     fn acts(self) -> [Act; 3] {
         match self {
             Crossing::Command => [Act::ReadCommand, Act::Read, Act::Read],
-            Crossing::EraseCommand => [Act::EraseCommand; 3],
+            Crossing::EraseCommand => [Act::EraseCommand, Act::Erase, Act::Erase],
             Crossing::Out(_) => [Act::DataOut, Act::DataRest, Act::DataRest],
             Crossing::In(_) => [Act::DataIn, Act::DataRest, Act::Program],
         }
     }
 }
 
-/// A transfer of the host that is not over, or the rest of one.
+/// A transfer of the host that is not over, or the rest of one; in an order of their own, those of
+/// garbage collection too.
 #[derive(Clone, Debug)]
 pub(super) struct Pending {
-    die: usize,
-    whose: Whose,
-    operation: Operation,
-    crossing: Crossing,
-    start: Instant,
-    end: Instant,
+    pub die: usize,
+    pub whose: Whose,
+    pub operation: Operation,
+    pub crossing: Crossing,
+    pub start: Instant,
+    pub end: Instant,
     /// Before its data: a command, which is never cut.
-    head: Duration,
+    pub head: Duration,
     /// Sectors that crossed before.
-    crossed: u32,
+    pub crossed: u32,
     /// Slices logged before are not its own.
-    logged: usize,
+    pub logged: usize,
 }
 
 impl Pending {
@@ -144,7 +153,7 @@ impl Flash {
                     crossed,
                     ..whole
                 };
-                self.delay(&rest, delay, false);
+                self.delay(&rest, delay, false, true);
                 self.log_cut(&rest, cut, delay);
                 self.channels[channel].pending.push_front(rest);
                 others = 1;
@@ -155,17 +164,20 @@ impl Flash {
             let before = moved.start;
             (moved.start, moved.end) = (before + delay, moved.end + delay);
             let moved = moved.clone();
-            self.delay(&moved, delay, true);
+            self.delay(&moved, delay, true, true);
             self.log_delay(&moved, before, delay, delay);
         }
         self.channels[channel].goes_first(now, start, start + time, delay)
     }
 
-    /// Delays the die's work behind a moved transfer; the `whole` of it, or a rest.
-    fn delay(&mut self, moved: &Pending, delay: Duration, whole: bool) {
+    /// Delays the die's work behind a moved transfer; the `whole` of it, or a rest. What goes
+    /// before it is garbage collection's, or not.
+    pub(super) fn delay(&mut self, moved: &Pending, delay: Duration, whole: bool, gc: bool) {
         let (slot, dies) = (moved.die, self.dies.len());
-        self.report_wait(&moved.operation);
-        let whose = self.dies[slot].delayed(moved.whose, delay, whole);
+        if gc {
+            self.report_wait(&moved.operation);
+        }
+        let whose = self.dies[slot].delayed(moved.whose, delay, (whole, gc));
         match whose {
             Whose::Current => self.timers.delay(slot, delay),
             Whose::Leaving => self.timers.delay(dies + slot, delay),
@@ -173,7 +185,7 @@ impl Flash {
             Whose::Preloaded => {}
         }
         if let Some(blame) = &mut self.blame {
-            blame.delayed(slot, whose, delay);
+            blame.delayed(slot, whose, delay, gc);
         }
     }
 
@@ -189,7 +201,13 @@ impl Flash {
 
     /// The slices of a transfer that began at `before` or later come `delay` later, and its die
     /// waits for `wait`.
-    fn log_delay(&mut self, moved: &Pending, before: Instant, wait: Duration, delay: Duration) {
+    pub(super) fn log_delay(
+        &mut self,
+        moved: &Pending,
+        before: Instant,
+        wait: Duration,
+        delay: Duration,
+    ) {
         if self.activity.is_none() {
             return;
         }
@@ -201,6 +219,62 @@ impl Flash {
         };
         if keeps_its_die {
             self.log(moved.die, (before, before + wait), Act::Wait, &moved.operation);
+        }
+    }
+}
+
+impl Flash {
+    /// Channels serve in this order from now on. Call it before the first operation; transfers are
+    /// not cut.
+    pub fn serve_in_order(&mut self, order: ChannelOrder) {
+        (self.order, self.watches_channels) = (Some(order), true);
+    }
+
+    /// A transfer's place on the channel, where they are served in an order of their own.
+    #[inline(never)]
+    pub(super) fn reserve_in_order(
+        &mut self,
+        now: Instant,
+        (die, whose): (usize, Whose),
+        channel: usize,
+        (order, crossing): (ChannelOrder, Crossing),
+        operation: &Operation,
+    ) -> Reserved {
+        debug_assert!(!self.cuts, "transfers that are cut have an order of their own");
+        let (time, logged) = (crossing.time(&self.timing), self.logged());
+        let dies = self.layout.dies_per_channel() as usize;
+        let taken = &mut self.channels[channel];
+        while taken.pending.pop_front_if(|first| first.end <= now).is_some() {}
+        let at = order.place(&taken.pending, now, (die, crossing), dies);
+        let behind_gc = { taken.pending.iter().take(at).filter(|ahead| ahead.operation.gc) }
+            .fold(Duration::ZERO, |sum, ahead| sum + ahead.end.since(ahead.start.max(now)));
+        let start = taken.pending.get(at).map(|next| next.start);
+        let reserved = taken.reserve(now, time, operation.gc);
+        let start = start.unwrap_or(reserved.start);
+        let reserved = Reserved { start, end: start + time, behind_gc: !behind_gc.is_zero() };
+        let head = crossing.head(&self.timing);
+        let operation = *operation;
+        let (end, crossed) = (reserved.end, 0);
+        let place = Pending { die, whose, operation, crossing, start, end, head, crossed, logged };
+        taken.pending.insert(at, place);
+        self.come_later(channel, at + 1, time, operation.gc);
+        self.channels[channel].note_last_of_gc();
+        if let Some(blame) = &mut self.blame {
+            blame.waits_in_line((die, whose), start.since(now), behind_gc);
+        }
+        reserved
+    }
+
+    /// The transfers of a channel from the place `from` on come `delay` later, behind one of
+    /// garbage collection or of the host.
+    fn come_later(&mut self, channel: usize, from: usize, delay: Duration, gc: bool) {
+        for other in from..self.channels[channel].pending.len() {
+            let moved = &mut self.channels[channel].pending[other];
+            let before = moved.start;
+            (moved.start, moved.end) = (before + delay, moved.end + delay);
+            let moved = moved.clone();
+            self.delay(&moved, delay, true, gc);
+            self.log_delay(&moved, before, delay, delay);
         }
     }
 }

@@ -150,18 +150,23 @@ impl DieState {
     }
 
     /// A transfer of one of its operations ends `delay` later, and begins later if that is the
-    /// `whole` of it; says which operation it is now.
-    pub(super) fn delayed(&mut self, whose: Whose, delay: Duration, whole: bool) -> Whose {
+    /// `whole` of it, because of garbage collection or not; says which operation it is now.
+    pub(super) fn delayed(
+        &mut self,
+        whose: Whose,
+        delay: Duration,
+        (whole, gc): (bool, bool),
+    ) -> Whose {
         match (whose, &mut self.leaving, &mut self.preloaded) {
-            (Whose::Leaving, Some(leaving), _) => leaving.behind_gc = true,
+            (Whose::Leaving, Some(leaving), _) => leaving.behind_gc |= gc,
             (Whose::Preloaded, _, Some((_, load))) => {
-                load.behind_gc = true;
+                load.behind_gc |= gc;
                 load.end += delay;
                 load.start += if whole { delay } else { Duration::ZERO };
             }
             // A preloaded program may have become the one under way.
             _ => {
-                self.behind_gc = true;
+                self.behind_gc |= gc;
                 return Whose::Current;
             }
         }

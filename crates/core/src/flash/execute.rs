@@ -126,6 +126,10 @@ impl Flash {
     ) -> Reserved {
         let channel = channel.index();
         if self.watches_channels {
+            if let Some(order) = self.order {
+                let crossing = (order, crossing);
+                return self.reserve_in_order(now, (slot, whose), channel, crossing, operation);
+            }
             return match self.blame {
                 // Of garbage collection, and no transfer is under way that could be cut.
                 None if operation.gc && self.channels[channel].free_at() <= now => {
@@ -179,7 +183,7 @@ impl Flash {
     pub fn fire_next(&mut self) -> Fired {
         let (now, slot) = self.timers.serve().expect("fire is called when something is due");
         let Some(die) = self.dies.get(slot) else {
-            return self.register_turn(now, slot - self.dies.len());
+            return self.other_turn(now, slot);
         };
         match die.phase {
             Phase::Sensing if !matches!(die.operation.what, What::Read { sectors: 0, .. }) => {
@@ -274,8 +278,16 @@ impl Flash {
         Fired::NOTHING
     }
 
-    /// Cache read: the register's data asks for the channel, or has crossed.
+    /// A timer of a register, or of a channel.
     #[inline(never)]
+    fn other_turn(&mut self, now: Instant, slot: usize) -> Fired {
+        match slot.checked_sub(self.channel_timers) {
+            Some(channel) => self.channel_turn(now, channel),
+            None => self.register_turn(now, slot - self.dies.len()),
+        }
+    }
+
+    /// Cache read: the register's data asks for the channel, or has crossed.
     fn register_turn(&mut self, now: Instant, slot: usize) -> Fired {
         let register = self.dies.len() + slot;
         let die = &mut self.dies[slot];

@@ -2,9 +2,10 @@
 //!
 //! A die does one array operation at a time; a channel carries one transfer at a time, first come
 //! first served, so its state is the time at which it is next free (no event is needed for a FIFO
-//! resource). A read is command, array, transfer; a program is command and transfer, array; an
-//! erase is a command and steps. The drive says what starts; the flash says when it is done
-//! ([`Flash::fire`]). Where the drive lets them, erases and programs give way to reads.
+//! resource), unless another order is asked for (`order`). A read is command, array, transfer; a
+//! program is command and transfer, array; an erase is a command and steps. The drive says what
+//! starts; the flash says when it is done ([`Flash::fire`]). Where the drive lets them, erases and
+//! programs give way to reads.
 //!
 //! Asserted here: a row is programmed once, in order, into an erased block; only programmed pages
 //! are read.
@@ -13,8 +14,9 @@
 //! for (`errors`).
 //!
 //! Reading order: [`Device`] (the table), [`Layout`] (the geometry), `timing`, `channel`, `die`,
-//! `execute`, `preload`, `cut`, `suspendable`, `suspend`, `runs`, `whole`, `train`, `pulses`,
-//! `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `past`, `activity`.
+//! `execute`, `preload`, `order`, `slot`, `cut`, `suspendable`, `suspend`, `runs`, `whole`,
+//! `train`, `pulses`, `stress`, `remaining`, `errors`, `faults`, `spare`, `blame`, `past`,
+//! `activity`.
 
 mod activity;
 mod blame;
@@ -28,12 +30,14 @@ mod execute;
 mod faults;
 mod fired;
 mod layout;
+mod order;
 mod past;
 mod preload;
 mod pulses;
 mod remaining;
 mod rows;
 mod runs;
+mod slot;
 mod spare;
 mod stress;
 mod suspend;
@@ -53,6 +57,7 @@ pub use errors::{BitErrors, ErrorCounters, ErrorModel, Found};
 pub use faults::{FaultDraws, FaultSpec};
 pub use fired::Fired;
 pub use layout::{Block, Layout};
+pub use order::{ChannelOrder, ChannelTake};
 pub use pulses::EraseLengths;
 pub use runs::Run;
 pub use spare::Spare;
@@ -85,7 +90,13 @@ pub struct Flash {
     cache_program: bool,
     /// The host's transfers give way to garbage collection.
     cuts: bool,
-    /// They do, or books are kept: a transfer is more than a next-free time.
+    /// The order of a channel, where that is not the order of asking.
+    order: Option<ChannelOrder>,
+    /// The dies that wait for a slot of their channel, where that is when they are taken.
+    slots: Option<Box<slot::Slots>>,
+    /// The first timer that is a channel's.
+    channel_timers: usize,
+    /// One of these, or books are kept: a transfer is more than a next-free time.
     watches_channels: bool,
     /// Rows are programmed in any order.
     any_order: bool,
@@ -160,6 +171,9 @@ impl Flash {
             cache_read: device.feature.cache_read,
             cache_program: device.feature.cache_program,
             cuts: false,
+            order: None,
+            slots: None,
+            channel_timers: usize::MAX,
             watches_channels: false,
             any_order: false,
             counters: FlashOperations::default(),

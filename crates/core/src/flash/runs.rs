@@ -24,8 +24,7 @@ impl Flash {
     /// looks inside.
     pub fn may_run_copies(&self) -> bool {
         let alone = self.layout.dies_per_channel() == 1 && self.layout.lanes_per_die == 1;
-        let watched =
-            self.blame.is_some() || self.activity.is_some() || self.watches_loads || self.cuts;
+        let watched = self.activity.is_some() || self.watches_loads || self.watches_channels;
         alone && !watched && !self.cache_read && !self.suspends_programs && self.errors.is_none()
     }
 

@@ -6,6 +6,8 @@ use super::{
 };
 use crate::units::{Bandwidth, Bytes, Channel, Die, Duration, Instant, Lane, Ppn};
 
+mod order;
+
 const NS: Duration = Duration::from_ns(1);
 
 /// 2 channels x 2 chips of 4 KiB pages with the times of `ttflash-256g`; the rooms above start from

@@ -58,7 +58,8 @@ impl Flash {
         let kept = self.blame.is_some()
             || self.activity.is_some()
             || self.errors.is_some()
-            || self.spares.is_some();
+            || self.spares.is_some()
+            || self.order.is_some();
         !kept && !self.watches_loads && !self.cache_read && !self.any_order && !self.suspends_erases
     }
 

@@ -91,8 +91,9 @@ impl Setup {
     }
 
     fn config(&self, recovery: RecoverySpec) -> DriveConfig {
-        let Self { device, ftl, gc, drive, rain, erase, program, scrub, faults, seed, .. } =
+        let Self { device, ftl, gc, mut drive, rain, erase, program, scrub, faults, seed, .. } =
             self.clone();
+        draw::keep_allowed(&mut drive, &gc, &erase, &program);
         DriveConfig { device, ftl, gc, drive, rain, erase, program, scrub, faults, recovery, seed }
     }
 

@@ -310,7 +310,8 @@ pub struct SlowStep {
 pub struct SlowFlash {
     /// The die it went to (number, from 0).
     pub die: u32,
-    /// The work that it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, or `closed`
+    /// The work that it met there: `nothing`, `erase`, `program`, `gc_copy`, `read`, `slot`
+    /// (its channel, which gives none), or `closed`
     /// (GC drains or holds the channel).
     pub met: String,
     /// The block that the die worked on (number on the whole drive); null if none.

@@ -222,6 +222,7 @@ fn slow_row(number: usize, slow: &SlowRequest) -> String {
         let met = match flash.met.as_str() {
             "closed" => "the channel held by GC",
             "gc_copy" => "a GC copy",
+            "slot" => "its channel taken",
             met => met,
         };
         let step = slow.steps.iter().find(|step| step.flash.as_ref() == Some(flash));

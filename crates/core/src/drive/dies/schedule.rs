@@ -7,9 +7,31 @@
 use crate::drive::dies::queues::{Class, DieQueues, FlashOp, Owner};
 use crate::drive::features::Scheme;
 use crate::drive::gc::mode::Rank;
-use crate::drive::{Drive, Scheduler};
+use crate::drive::{Drive, DriveSpec, Scheduler};
+use crate::flash::ChannelTake;
 use crate::ftl::Stream;
 use crate::units::{Die, Instant, Lane, Pool, Ppn};
+
+/// When operations start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Dispatching {
+    /// As soon as their die is free.
+    AtOnce,
+    /// Likewise, and after all that came before, over the whole drive.
+    InOrder,
+    /// When their channel is free, too.
+    WithSlot,
+}
+
+impl Dispatching {
+    pub(in crate::drive) fn of(spec: &DriveSpec) -> Self {
+        match (spec.channel_take, spec.scheduler) {
+            (ChannelTake::WithSlot, _) => Self::WithSlot,
+            (ChannelTake::Early, Scheduler::Fifo) => Self::InOrder,
+            (ChannelTake::Early, Scheduler::ReadFirst | Scheduler::OutOfOrder) => Self::AtOnce,
+        }
+    }
+}
 
 impl Drive {
     /// Puts an operation on its die's list and starts it if the die is free.
@@ -62,12 +84,17 @@ impl Drive {
         if self.scheme == Scheme::CachedMap {
             self.ops[op].gc_before = self.flash.gc_time(die, now);
         }
-        if self.spec.scheduler == Scheduler::Fifo {
-            self.in_order.push_back(op);
-            return self.dispatch(now, die);
-        }
-        if self.is_free_for_host(die) && self.make_startable(op) {
-            return self.issue(now, die, op);
+        match self.dispatching {
+            Dispatching::AtOnce => {
+                if self.is_free_for_host(die) && self.make_startable(op) {
+                    return self.issue(now, die, op);
+                }
+            }
+            Dispatching::InOrder => {
+                self.in_order.push_back(op);
+                return self.dispatch(now, die);
+            }
+            Dispatching::WithSlot => {}
         }
         let queues = &mut self.queues[die.index()];
         match owner {
@@ -93,6 +120,7 @@ impl Drive {
         };
         self.flash.is_idle(die)
             && gc.front().is_none()
+            && self.dispatching != Dispatching::WithSlot
             && (self.gc_goes_first(op) || !users())
             && self.admits_step(now, op)
     }
@@ -126,13 +154,20 @@ impl Drive {
             true => !queues.is_empty(),
             false => self.suspension.is_some(),
         };
-        may || self.spec.scheduler == Scheduler::Fifo || !self.takes_shortcuts()
+        may || self.dispatching == Dispatching::InOrder || !self.takes_shortcuts()
     }
 
     /// Starts what a die should do next, if it is free.
     pub(in crate::drive) fn dispatch(&mut self, now: Instant, die: Die) {
-        if self.spec.scheduler == Scheduler::Fifo {
-            return self.dispatch_fifo(now, die);
+        match self.dispatching {
+            Dispatching::AtOnce => {}
+            Dispatching::InOrder => return self.dispatch_fifo(now, die),
+            Dispatching::WithSlot => {
+                let waits = self.flash.is_idle(die) && !self.queues[die.index()].is_empty();
+                if !waits || !self.flash.has_slot(now, die) {
+                    return;
+                }
+            }
         }
         if self.flash.is_idle(die) {
             if let Some(op) = self.pick(now, die) {

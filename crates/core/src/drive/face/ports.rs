@@ -1,7 +1,9 @@
 //! The drive's ports: submission queue, host link in both directions, controller delay.
 //!
-//! The link is a FIFO resource in each direction and the controller a fixed delay, so both keep
-//! their order: rings of (time, item) and a next free time are exact, and need no timers.
+//! A command is asked for towards the host, behind the data that goes there, and comes with the
+//! data of a write; a completion follows its data. Bytes of all three are settings, none by
+//! default. The link is a FIFO resource in each direction and the controller a fixed delay, so both
+//! keep their order: rings of (time, item) and a next free time are exact, and need no timers.
 
 use crate::drive::{Command, Completion, Drive, DriveSpec, Op, Status};
 use crate::units::{Bandwidth, Duration, Instant};
@@ -11,6 +13,10 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Ports {
     link: Bandwidth,
+    /// Bytes on the link beside the data: of the request for a command, of it, of a completion.
+    fetch_bytes: u64,
+    command_bytes: u64,
+    completion_bytes: u64,
     controller: Duration,
     /// Commands fetched at once; 0 is unlimited.
     depth: u32,
@@ -52,6 +58,9 @@ impl Ports {
     pub fn new(spec: &DriveSpec) -> Self {
         Self {
             link: spec.link,
+            fetch_bytes: spec.link_fetch.get(),
+            command_bytes: spec.link_command.get(),
+            completion_bytes: spec.link_completion.get(),
             controller: spec.controller,
             depth: spec.queue_depth,
             fetched: 0,
@@ -104,8 +113,14 @@ impl Ports {
 
     /// A fetched command crosses the link and the controller.
     pub fn fetch(&mut self, now: Instant, command: Command) {
-        let bytes = if command.op == Op::Write { command.bytes() } else { 0 };
-        self.in_free_at = self.in_free_at.max(now) + self.link.time_for(bytes);
+        let data = if command.op == Op::Write { command.bytes() } else { 0 };
+        let mut asked = now;
+        if self.fetch_bytes > 0 {
+            asked = self.out_free_at.max(now) + self.link.time_for(self.fetch_bytes);
+            self.out_free_at = asked;
+        }
+        let crossing = self.link.time_for(self.command_bytes + data);
+        self.in_free_at = self.in_free_at.max(asked) + crossing;
         self.arriving.push_back((self.in_free_at + self.controller, command));
         self.look_ahead();
     }
@@ -120,6 +135,7 @@ impl Ports {
     /// Sends a completion; `bytes` of read data go with it. Says when it reaches the host.
     #[inline]
     fn complete(&mut self, now: Instant, leaving: Leaving, bytes: u64) -> Instant {
+        let bytes = bytes + self.completion_bytes;
         let crossing = if bytes == 0 { Duration::ZERO } else { self.link.time_for(bytes) };
         let at = self.out_free_at.max(now) + crossing;
         self.out_free_at = at;

@@ -171,6 +171,32 @@ fn controller_and_link_add_their_times() {
     assert_eq!(ids.map(|id| bench.end_of(id)), [first, first + crossing]);
 }
 
+/// At 1 GB/s a byte takes a nanosecond: a command is asked for, comes, and its completion follows
+/// the data. A command that comes while data leaves is asked for behind that.
+#[test]
+fn commands_and_completions_have_bytes_on_the_link() {
+    let bytes = |ns: u64| Duration::from_ns(ns);
+    let spec = DriveSpec {
+        link: Bandwidth::bytes_per_second(1_000_000_000),
+        link_fetch: Bytes::new(32),
+        link_command: Bytes::new(92),
+        link_completion: Bytes::new(44),
+        ..DriveSpec::default()
+    };
+    let mut bench = Bench::plain(spec.clone());
+    let first = bench.read(start(), 0);
+    let flash = start() + bytes(32 + 92) + bench.times().page_read();
+    let second = bench.read(flash + bytes(100), OTHER_CHANNEL);
+    let leaves = flash + bytes(4096 + 44);
+    assert_eq!(bench.end_of(first), leaves);
+    let asked = leaves + bytes(32);
+    let comes = asked + bytes(92) + bench.times().page_read();
+    assert_eq!(bench.end_of(second), comes + bytes(4096 + 44));
+    let mut bench = Bench::plain(spec.clone());
+    let write = bench.write(start(), 0);
+    assert_eq!(bench.end_of(write), start() + bytes(32 + 92 + 4096 + 44) + spec.buffer_hit);
+}
+
 #[test]
 fn two_reads_meet_on_their_channel_or_on_their_chip() {
     let both = |other| {

@@ -1,7 +1,8 @@
 //! Which waiting operation goes next, by arithmetic.
 
-use super::{Bench, LANES, OTHER_CHANNEL, SAME_CHIP, start, write_through};
+use super::{Bench, LANES, OTHER_CHANNEL, OTHER_CHIP, SAME_CHIP, start, ttflash, write_through};
 use crate::drive::{DriveSpec, Scheduler};
+use crate::flash::{ChannelOrder, ChannelTake};
 use crate::units::{Duration, Instant};
 
 /// Two programs for one chip at the start, and a read of `lpn` a microsecond later: when read and
@@ -45,6 +46,55 @@ fn fifo_keeps_an_idle_chip_waiting_for_the_program_before_it() {
     let (read, _) = two_programs_and_a_read(Scheduler::Fifo, OTHER_CHANNEL);
     // It starts when the second program does: when the first one ends.
     assert_eq!(read, times.page_program() + times.page_read());
+}
+
+/// Two programs meet on a channel, and a read comes to the chip of the second while that waits: it
+/// waits for the program that has the die, or goes before it with the first slot.
+#[test]
+fn a_die_taken_with_its_slot_serves_a_read_that_came_while_a_program_waited() {
+    for take in [ChannelTake::Early, ChannelTake::WithSlot] {
+        let mut bench = Bench::plain(DriveSpec { channel_take: take, ..write_through() });
+        let times = bench.times();
+        let slot = start() + times.command + times.transfer;
+        let first = bench.write(start(), 0);
+        let second = bench.write(start(), OTHER_CHIP);
+        let read = bench.read(start() + Duration::from_us(1), OTHER_CHIP + LANES);
+        assert_eq!(bench.end_of(first), start() + times.page_program());
+        let ends = [read, second].map(|id| bench.end_of(id));
+        let expected = match take {
+            ChannelTake::Early => {
+                let programmed = slot + times.page_program();
+                [programmed + times.page_read(), programmed]
+            }
+            ChannelTake::WithSlot => {
+                let is_read = slot + times.page_read();
+                [is_read, is_read + times.page_program()]
+            }
+        };
+        assert_eq!(ends, expected, "{take:?}");
+    }
+}
+
+/// Chips 3, 2 and 0 of a channel are written in this order, then chip 1: the order says which die
+/// has the slot next.
+#[test]
+fn slots_go_to_dies_in_the_order_of_asking_or_in_turn() {
+    for (channel_order, order) in
+        [(ChannelOrder::FirstCome, [3, 2, 0, 1]), (ChannelOrder::RoundRobin, [3, 0, 1, 2])]
+    {
+        let mut device = ttflash(4);
+        (device.geometry.channels, device.geometry.ways) = (1, 4);
+        let channel_take = ChannelTake::WithSlot;
+        let spec = DriveSpec { channel_order, channel_take, ..write_through() };
+        let mut bench = Bench::on(device, spec);
+        let times = bench.times();
+        let ids = [3, 2, 0, 1].map(|chip| (chip, bench.write(start(), chip)));
+        for (chip, id) in ids {
+            let before = order.iter().position(|at| *at == chip).expect("it is there") as u64;
+            let slot = start() + (times.command + times.transfer) * before;
+            assert_eq!(bench.end_of(id), slot + times.page_program(), "{channel_order:?} {chip}");
+        }
+    }
 }
 
 #[test]

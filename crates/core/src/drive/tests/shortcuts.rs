@@ -7,6 +7,7 @@ use super::*;
 use crate::drive::{
     CostRule, PreconditionSpec, PreconditionState, RainSpec, Reconstruct, Scheduler, UpdateReads,
 };
+use crate::flash::ChannelOrder;
 use crate::ftl::{Allocation, GcMode, GcWhen, Rotate};
 use crate::sim::Rng;
 
@@ -66,10 +67,21 @@ fn advance(drive: &mut Drive, limit: Instant) -> Vec<String> {
 
 /// Plays the same on a drive that takes shortcuts and on one that does not.
 fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
+    compare_with(gc, rain, spec, seed, |long| long.long_way = true);
+}
+
+/// Plays the same on a drive, and on one that was made `other`.
+fn compare_with(
+    gc: &GcSpec,
+    rain: Option<&RainSpec>,
+    spec: DriveSpec,
+    seed: u64,
+    other: fn(&mut Drive),
+) {
     let (mut rng, mut now) = (Rng::stream(seed, "shortcuts"), Instant::START);
     let mut short = full(gc, rain, spec);
     let mut long = short.clone();
-    long.long_way = true;
+    other(&mut long);
     for id in 0..4_000 {
         now += Duration::from_ns(rng.below(if id % 800 < 600 { 150_000 } else { 4_000_000 }));
         assert_eq!(advance(&mut short, now), advance(&mut long, now), "{gc:?} {rain:?} at {now:?}");
@@ -89,6 +101,21 @@ fn compare(gc: &GcSpec, rain: Option<&RainSpec>, spec: DriveSpec, seed: u64) {
     );
     if rain.is_some() {
         short.check_parity();
+    }
+}
+
+/// Channels that keep a line serve it in the order of asking as those that are a next-free time,
+/// where copies are one event, too.
+#[test]
+fn a_line_in_the_order_of_asking_is_a_next_free_time() {
+    let lines: fn(&mut Drive) = |long| long.flash.serve_in_order(ChannelOrder::FirstCome);
+    let (soft, hard) = (0.15.into(), 0.08.into());
+    for mode in [GcMode::Base, GcMode::Controller, GcMode::Preemptive, GcMode::PlaneBlocking] {
+        let copyback = mode == GcMode::PlaneBlocking;
+        let gc = GcSpec { mode, copyback, cut_transfers: false, soft, hard, ..GcSpec::default() };
+        for rain in [None, Some(&RainSpec { width: 8, ..RainSpec::default() })] {
+            compare_with(&gc, rain, write_through(), 3, lines);
+        }
     }
 }
 

@@ -2,10 +2,13 @@
 
 use super::{Setup, small};
 use crate::drive::{
-    EraseLength, EraseMode, PreconditionState, ProgramMode, ProgramSpec, Scheduler,
+    DriveSpec, EraseLength, EraseMode, EraseSpec, PreconditionState, ProgramMode, ProgramSpec,
+    Scheduler,
 };
-use crate::flash::Device;
-use crate::ftl::{Allocation, Frontiers, GcMode, GcWhen, Rotate, Stripe, Victim, VictimUnit};
+use crate::flash::{ChannelOrder, ChannelTake, Device};
+use crate::ftl::{
+    Allocation, Frontiers, GcMode, GcSpec, GcWhen, Rotate, Stripe, Victim, VictimUnit,
+};
 use crate::host::{JobSpec, Pattern};
 use crate::sim::Rng;
 use crate::units::{Bandwidth, Bytes, Duration};
@@ -22,6 +25,7 @@ pub(in crate::host) fn drawn(seed: u64) -> Setup {
     draw_program(&mut setup);
     draw_planes(&mut setup);
     preempt_by_channels(&mut setup);
+    order_channels(&mut setup);
     setup
 }
 
@@ -207,6 +211,38 @@ fn draw_planes(setup: &mut Setup) {
 fn preempt_by_channels(setup: &mut Setup) {
     if setup.gc.mode == GcMode::Preemptive && setup.seed % 2 == 1 {
         (setup.gc.mode, setup.gc.reads_first) = (GcMode::ChannelPreemptive, false);
+    }
+}
+
+/// Some drives serve their channels in an order of their own, and fetch commands over the link.
+/// Likewise without a draw.
+fn order_channels(setup: &mut Setup) {
+    let orders = [ChannelOrder::FirstCome, ChannelOrder::DataFirst, ChannelOrder::RoundRobin];
+    setup.drive.channel_order = orders[setup.seed as usize / 2 % 3];
+    if setup.seed % 4 == 3 {
+        setup.drive.channel_take = ChannelTake::WithSlot;
+    }
+    if setup.seed % 5 == 1 {
+        let drive = &mut setup.drive;
+        (drive.link_fetch, drive.link_command) = (Bytes::new(32), Bytes::new(92));
+        drive.link_completion = Bytes::new(44);
+    }
+}
+
+/// Takes back what goes with the rest in no scenario, after a test has changed a drawn drive.
+pub(super) fn keep_allowed(
+    drive: &mut DriveSpec,
+    gc: &GcSpec,
+    erase: &EraseSpec,
+    program: &ProgramSpec,
+) {
+    let cuts = gc.mode == GcMode::PlaneBlocking && gc.cut_transfers;
+    let suspends = erase.mode != EraseMode::None || program.mode != ProgramMode::None;
+    if cuts {
+        drive.channel_order = ChannelOrder::FirstCome;
+    }
+    if cuts || suspends || drive.scheduler == Scheduler::Fifo {
+        drive.channel_take = ChannelTake::Early;
     }
 }
 

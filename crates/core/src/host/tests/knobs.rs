@@ -2,6 +2,7 @@
 
 use super::{Setup, small};
 use crate::drive::{PreconditionState, Scheduler};
+use crate::flash::{ChannelOrder, ChannelTake};
 use crate::ftl::{
     Allocation, DataPlacement, Dimension, FreeBlock, Frontiers, GcMode, GcWhen, Stripe, Victim,
     VictimUnit, Watermark,
@@ -146,6 +147,19 @@ const GC: &[Knob] = &[
 fn groups(setup: &mut Setup, unit: VictimUnit) {
     (setup.device.geometry.planes, setup.ftl.allocation, setup.gc.unit) =
         (2, Allocation::Dynamic, unit);
+}
+
+/// More dies on a channel than one that has it and one that waits.
+fn many_ways(setup: &mut Setup) {
+    light(setup);
+    no_collection(setup);
+    (setup.device.geometry.channels, setup.device.geometry.ways) = (1, 8);
+    (setup.drive.buffer, setup.jobs[0].rate) = (Bytes::kib(1024), 6_000.0);
+}
+
+fn slow_link(setup: &mut Setup) {
+    light(setup);
+    setup.drive.link = Bandwidth::bytes_per_second(100_000_000);
 }
 
 /// Requests of two pages in a row on rows of two pages.
@@ -330,6 +344,42 @@ const DRIVE: &[Knob] = &[
         name: "drive.scheduler fifo keeps reads behind other dies' programs",
         less: |s| (no_collection(s), s.drive.scheduler = Scheduler::OutOfOrder).0,
         more: |s| (no_collection(s), s.drive.scheduler = Scheduler::Fifo).0,
+        output: read_mean,
+    },
+    Knob {
+        name: "drive.channel_order data-first keeps commands of reads behind the data of others",
+        less: |s| (many_ways(s), s.drive.channel_order = ChannelOrder::FirstCome).0,
+        more: |s| (many_ways(s), s.drive.channel_order = ChannelOrder::DataFirst).0,
+        output: read_mean,
+    },
+    Knob {
+        name: "drive.channel_order round-robin lets commands go before data that came earlier",
+        less: |s| (many_ways(s), s.drive.channel_order = ChannelOrder::RoundRobin).0,
+        more: |s| (many_ways(s), s.drive.channel_order = ChannelOrder::DataFirst).0,
+        output: read_mean,
+    },
+    Knob {
+        name: "drive.channel_take with-slot lets reads go before programs that wait for the bus",
+        less: |s| (many_ways(s), s.drive.channel_take = ChannelTake::WithSlot).0,
+        more: |s| (many_ways(s), s.drive.channel_take = ChannelTake::Early).0,
+        output: read_mean,
+    },
+    Knob {
+        name: "drive.link_fetch waits behind data that was read",
+        less: |s| slow_link(s),
+        more: |s| (slow_link(s), s.drive.link_fetch = Bytes::new(32)).0,
+        output: read_mean,
+    },
+    Knob {
+        name: "drive.link_command takes time on the link",
+        less: |s| slow_link(s),
+        more: |s| (slow_link(s), s.drive.link_command = Bytes::new(512)).0,
+        output: write_mean,
+    },
+    Knob {
+        name: "drive.link_completion takes time on the link",
+        less: |s| slow_link(s),
+        more: |s| (slow_link(s), s.drive.link_completion = Bytes::new(512)).0,
         output: read_mean,
     },
     Knob {

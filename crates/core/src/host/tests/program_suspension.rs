@@ -4,7 +4,7 @@
 use super::suspension::played;
 use super::{Setup, drawn, small};
 use crate::drive::{Op, ProgramMode, ProgramSpec, Scheduler};
-use crate::flash::ChannelTiming;
+use crate::flash::{ChannelTake, ChannelTiming};
 use crate::ftl::GcMode;
 use crate::host::{Driver, JobSpec};
 use crate::units::{Bandwidth, Bytes, Cause, Duration};
@@ -28,6 +28,8 @@ fn where_nobody_reads_every_mode_is_the_drive_without_suspension() {
         setup.device.feature.cache_program = false;
         setup.program.gc_reads = false;
         setup.program.mode = ProgramMode::None;
+        // A read that may suspend takes its die at once.
+        setup.drive.channel_take = ChannelTake::Early;
         let none = digest(&setup.play());
         for mode in ALL {
             setup.program.mode = mode;

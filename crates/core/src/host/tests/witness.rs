@@ -5,7 +5,7 @@
 use super::predictable::{Game, requests};
 use super::{Setup, drawn};
 use crate::drive::{EraseMode, ProgramMode, Windows};
-use crate::flash::{Act, Slice};
+use crate::flash::{Act, ChannelOrder, Slice};
 use crate::ftl::FtlKind;
 use crate::nvme::plm::Schedule;
 use crate::stats::PredictableCounters;
@@ -71,6 +71,8 @@ fn collections(slices: &[Slice]) -> Vec<(Instant, Instant)> {
 fn whole(seed: u64) -> Option<Setup> {
     let mut setup = requests(drawn(seed), 500);
     (setup.erase.mode, setup.program.mode) = (EraseMode::None, ProgramMode::None);
+    // Nothing goes before it on its channel that came later.
+    setup.drive.channel_order = ChannelOrder::FirstCome;
     (setup.ftl.kind != FtlKind::LogBlock).then_some(setup)
 }
 

@@ -177,6 +177,9 @@ fn a_mistake_in_an_override_is_answered_with_the_override() {
     let mistakes: &[(&str, &[&str])] = &[
         ("gc.sofft=0.1", &["--set gc.sofft=0.1:", "unknown key gc.sofft", "did you mean gc.soft?"]),
         ("soft=0.1", &["--set soft=0.1:", "unknown key soft", "did you mean gc.soft?"]),
+        ("drive.link_fetch=32B", &["drive.link_fetch = 32B", "it needs drive.link"]),
+        ("drive.link_command=5KiB", &["drive.link_command = 5KiB", "at most 4096B"]),
+        ("drive.channel_order=last", &["drive.channel_order = \"last\"", "`data-first`"]),
         ("gc.soft=2", &["--set gc.soft=2:", "gc.soft = 2", "below 1"]),
         ("gc.soft.x=2", &["--set gc.soft.x=2:", "unknown key gc.soft.x"]),
         ("gc=2", &["--set gc=2:", "gc = 2", "table"]),

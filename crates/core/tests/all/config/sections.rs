@@ -301,3 +301,24 @@ fn planes_collect_alone_and_in_turn_where_that_fits_together() {
     assert_says(&refuse("gc.unit=superblock"), &["gc.unit"]);
     assert!(load_with(GOOD, &[pb[0], pb[1], "gc.rotate=static", "gc.rotate_urgent=true"]).is_ok());
 }
+
+#[test]
+fn channels_with_an_arbiter_go_with_what_waits_its_turn() {
+    let planes = ["gc.mode=plane-blocking", "gc.copyback=true"];
+    for (setting, also, says) in [
+        ("drive.channel_order=data-first", &planes[..], "gc.cut_transfers = false"),
+        ("drive.channel_take=with-slot", &planes[..], "gc.cut_transfers = false"),
+        ("drive.channel_take=with-slot", &["drive.scheduler=fifo"][..], "strict order"),
+        ("drive.channel_take=with-slot", &["erase.mode=es"][..], "takes its die at once"),
+    ] {
+        let (key, _) = setting.split_once('=').unwrap();
+        let refused = load_with(GOOD, &[also, &[setting]].concat()).unwrap_err().to_string();
+        assert_says(&refused, &[key, says]);
+        load_with(GOOD, &[setting]).unwrap();
+    }
+    load_with(
+        GOOD,
+        &[&planes[..], &["gc.cut_transfers=false", "drive.channel_order=round-robin"]].concat(),
+    )
+    .unwrap();
+}
